@@ -1,0 +1,109 @@
+package crash
+
+import "time"
+
+// Release is a distribution release as reports name it: "Ubuntu 24.04".
+type Release string
+
+// Bucket is all reports with one signature.
+type Bucket struct {
+	ID                          BucketID
+	Signature                   string
+	Rule                        Rule
+	Provisional                 bool // not symbolised yet
+	ProblemType                 string
+	Title                       string // of the newest report that has one
+	Executable                  string
+	Package                     string // binary package of the newest report
+	SourcePackage               string // what bugs are filed against; empty: not known
+	Reports                     int64  // counted reports
+	Systems                     int64  // distinct counted machines
+	FirstSeen, LastSeen         time.Time
+	FirstVersion, LastVersion   string  // lowest and highest package version by dpkg order
+	FirstRelease, LastRelease   Release // lowest and highest release by release order
+	FirstVersionRel, LastVerRel Release // the release in which those versions were seen
+	Bug                         Bug     // Number 0: none
+	Filing                      Filing  // ID 0: never asked for
+}
+
+// Period is how far back a list looks, in days that end with today (UTC).
+type Period string
+
+// The periods of the front page.
+const (
+	PeriodDay   Period = "day"
+	PeriodWeek  Period = "week"
+	PeriodMonth Period = "month"
+	PeriodYear  Period = "year"
+)
+
+// Days is the length of the period in days: 1, 7, 30, 365; 0 for an unknown word.
+func (p Period) Days() int {
+	switch p {
+	case PeriodDay:
+		return 1
+	case PeriodWeek:
+		return 7
+	case PeriodMonth:
+		return 30
+	case PeriodYear:
+		return 365
+	}
+	return 0
+}
+
+// ProblemFilter chooses the buckets of a list.
+type ProblemFilter struct {
+	Since, Until time.Time // UTC days, both included
+	Release      Release   // empty: all
+	Package      string    // binary or source package; empty: all
+	Limit        int
+	After        *ProblemCursor // continue below this row
+}
+
+// ProblemCursor is the place of a row in a list that is sorted by count, descending, then by id.
+type ProblemCursor struct {
+	Count int64
+	ID    BucketID
+}
+
+// Problem is one row of a list: a bucket and how often it was seen in the chosen days (and release).
+type Problem struct {
+	Bucket
+	Count int64
+}
+
+// ProblemTotals are the sums over the whole list, not only the rows shown.
+type ProblemTotals struct {
+	Problems, Reports int64
+}
+
+// VersionCount is one cell of the versions × releases table.
+type VersionCount struct {
+	Version string
+	Release Release
+	Reports int64
+}
+
+// DayCount is one bar of a per-day chart.
+type DayCount struct {
+	Day     time.Time
+	Release Release
+	Reports int64
+}
+
+// ReportRow is a report in a list.
+type ReportRow struct {
+	ID OopsID
+	Summary
+	System     SystemID
+	Occurred   time.Time
+	Bucket     *BucketID // nil: in none
+	Unbucketed string    // why in none
+}
+
+// StoredReport is one report read back.
+type StoredReport struct {
+	ReportRow
+	Fields Fields
+}

@@ -1,0 +1,58 @@
+package crash
+
+import "time"
+
+// Bug is a bug in the external tracker, as far as it is known here.
+type Bug struct {
+	Number int64
+	Title  string
+	URL    string // address of its page for people
+	How    LinkHow
+	By     string // name of the person who filed or linked it
+	At     time.Time
+}
+
+// LinkHow says how a bug came to a bucket.
+type LinkHow string
+
+// The ways.
+const (
+	Filed  LinkHow = "filed"  // by mishap
+	Linked LinkHow = "linked" // by hand
+)
+
+// FilingState is where a filing stands; docs/filing.md draws the machine.
+type FilingState string
+
+// The states. Filed and Refused are final; a person may have a refused one tried again.
+const (
+	FilingQueued    FilingState = "queued"    // the intent is stored; nothing has been sent
+	FilingSending   FilingState = "filing"    // a worker has claimed it; the request may be at the tracker
+	FilingUncertain FilingState = "uncertain" // it was perhaps filed; the tracker will be searched
+	FilingFiled     FilingState = "filed"     // the bug number is known
+	FilingRefused   FilingState = "refused"   // the tracker said no, Reason has its words
+)
+
+// Intent is what a person wants filed: everything that will be sent, fixed when they press Create.
+type Intent struct {
+	Bucket      BucketID
+	Person      string // name of the account that pressed
+	Target      string // path below the API root: "/ubuntu/+source/tidewatch"
+	Title       string // one line, at most 200 characters
+	Description string // at most 50,000 characters; holds Marker
+	Tags        []string
+	Marker      string // permanent problem address, by which the bug is found again
+}
+
+// Filing is one intent and where it stands.
+type Filing struct {
+	Intent
+	ID        int64
+	State     FilingState
+	Bug       int64  // number, when filed
+	Reason    string // why refused, or what went wrong last
+	Attempts  int
+	Created   time.Time
+	Updated   time.Time
+	NotBefore time.Time // when the next step is due
+}

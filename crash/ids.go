@@ -1,0 +1,90 @@
+package crash
+
+import (
+	"crypto/rand"
+	"crypto/sha1" //nolint:gosec // the permanent address of a bucket is the sha1 of its signature, as at errors.ubuntu.com
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
+// OopsID names one stored report. It is a UUID of version 7: its first 48 bits are the time of arrival in milliseconds,
+// which tells where the report is stored.
+type OopsID [16]byte
+
+// NewOopsID makes the id of a report that arrives now.
+func NewOopsID(now time.Time) OopsID {
+	var id OopsID
+	_, _ = rand.Read(id[:]) // never fails
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli())) //nolint:gosec // after 1970
+	copy(id[:6], ms[2:])
+	id[6] = 0x70 | id[6]&0x0f
+	id[8] = 0x80 | id[8]&0x3f
+	return id
+}
+
+// ParseOopsID reads the usual text form, 8-4-4-4-12 hex digits; anything else is NotFound, since no report has such an id.
+func ParseOopsID(s string) (OopsID, error) {
+	var id OopsID
+	if len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
+		if b, err := hex.DecodeString(strings.ReplaceAll(s, "-", "")); err == nil && len(b) == len(id) {
+			copy(id[:], b)
+			return id, nil
+		}
+	}
+	return id, Errorf(NotFound, "unknown_oops", "There is no report with this id.")
+}
+
+func (id OopsID) String() string {
+	h := hex.EncodeToString(id[:])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// Received is the time of arrival held in the id, to the millisecond, in UTC.
+func (id OopsID) Received() time.Time {
+	var ms [8]byte
+	copy(ms[2:], id[:6])
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(ms[:]))).UTC() //nolint:gosec // 48 bits
+}
+
+// IsZero reports whether no id was given.
+func (id OopsID) IsZero() bool { return id == OopsID{} }
+
+// SystemID is the hash that a machine sends as its name; empty for machines without one. Any text is possible.
+type SystemID string
+
+// MaxSystemID is how many bytes of a machine's name are kept. whoopsie sends 128 hex digits; administrators may
+// configure any text (CRASH_DB_IDENTIFIER).
+const MaxSystemID = 256
+
+// IsTest reports whether the machine is one that tests use: its reports are stored, never counted.
+func (s SystemID) IsTest() bool { return strings.HasPrefix(string(s), "deadbeef") }
+
+// BucketID is the sha1 of a bucket's signature: the key of the bucket everywhere, and its permanent address.
+type BucketID [sha1.Size]byte
+
+// BucketIDOf computes the id of the bucket with this signature.
+func BucketIDOf(signature string) BucketID {
+	return sha1.Sum([]byte(signature)) //nolint:gosec // an address, not a secret
+}
+
+// ParseBucketID reads 40 hex digits of either case; anything else is NotFound.
+func ParseBucketID(s string) (BucketID, error) {
+	var id BucketID
+	b, err := hex.DecodeString(s)
+	if err != nil || len(b) != len(id) {
+		return id, ErrUnknownBucket
+	}
+	copy(id[:], b)
+	return id, nil
+}
+
+func (id BucketID) String() string { return hex.EncodeToString(id[:]) }
+
+// Path is the permanent address of the bucket below the base address.
+func (id BucketID) Path() string { return "/problem/" + id.String() }
+
+// ErrUnknownBucket says that no bucket has the given id or signature.
+var ErrUnknownBucket = Errorf(NotFound, "unknown_bucket", "There is no such problem here.")

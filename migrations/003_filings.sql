@@ -1,0 +1,73 @@
+-- Filing: bugs, intents, attempts, and the tracker's credentials.
+
+-- Bugs of the external tracker that some bucket knows.
+create table bugs (
+    number bigint primary key,
+    title  text   not null default '',
+    url    text   not null
+);
+
+-- Which bucket has which bug.
+create table bucket_bugs (
+    bucket_id  bytea       not null,
+    bug_number bigint      not null references bugs (number),
+    how        text        not null check (how in ('filed', 'linked')),
+    person     text        not null,
+    at         timestamptz not null,
+    primary key (bucket_id, bug_number)
+);
+create index bucket_bugs_number on bucket_bugs (bug_number);
+
+-- One intent per bucket: stored before the tracker is called. docs/filing.md draws the states.
+create table filings (
+    id          bigint generated always as identity primary key,
+    bucket_id   bytea       not null unique,
+    state       text        not null check (state in ('queued', 'filing', 'uncertain', 'filed', 'refused')),
+    person      text        not null,
+    target      text        not null,
+    title       text        not null,
+    description text        not null,
+    tags        text[]      not null,
+    marker      text        not null,
+    bug_number  bigint references bugs (number),
+    reason      text        not null default '',
+    attempts    integer     not null default 0,
+    unit        bigint,                          -- the unit whose worker has claimed it
+    sent_from   timestamptz,                     -- no request for this filing left before: where a search starts
+    created     timestamptz not null,
+    updated     timestamptz not null,
+    not_before  timestamptz not null,
+    check ((state = 'filed') = (bug_number is not null))
+);
+create index filings_open on filings (not_before) where state in ('queued', 'filing', 'uncertain');
+
+-- Every call to the tracker for a filing, and its answer.
+create table filing_attempts (
+    id         bigint generated always as identity primary key,
+    filing_id  bigint      not null references filings (id),
+    action     text        not null check (action in ('create', 'search')),
+    unit       bigint      not null,
+    request_id text        not null default '',
+    started    timestamptz not null,
+    ended      timestamptz,
+    outcome    text        not null default '',
+    status     integer     not null default 0,   -- HTTP status of the answer; 0: none
+    words      text        not null default ''   -- the tracker's words or the network's, cut
+);
+create index filing_attempts_filing on filing_attempts (filing_id, id);
+
+-- The access token, so that a unit without one in its configuration works once any unit has been authorised.
+create table oauth_credentials (
+    tracker_url      text        not null,
+    consumer_key     text        not null,
+    token            text        not null,
+    secret_sealed    bytea       not null,        -- AES-GCM with the key in data_dir or the configuration
+    context          text        not null default '',
+    account          text        not null default '',  -- the tracker's name of the account
+    person           text        not null,        -- who connected
+    connected        timestamptz not null,
+    last_success     timestamptz,
+    last_error       text        not null default '',
+    last_error_at    timestamptz,
+    primary key (tracker_url, consumer_key)
+);
