@@ -22,12 +22,13 @@ const (
 	Unprocessable                    // understood, but it cannot be done with this thing
 	Refused                          // the external tracker said no
 	Unavailable                      // a part of the house is away; trying later makes sense
+	TooMany                          // too often in too short a time; RetryAfter says when to go on
 )
 
 var kindNames = [...]string{
 	Invalid: "invalid", Unauthenticated: "unauthenticated", Forbidden: "forbidden", NotFound: "not found",
 	Conflict: "conflict", TooLarge: "too large", UnsupportedMedia: "unsupported media type",
-	Unprocessable: "unprocessable", Refused: "refused", Unavailable: "unavailable",
+	Unprocessable: "unprocessable", Refused: "refused", Unavailable: "unavailable", TooMany: "too many requests",
 }
 
 // Error makes a Kind usable with errors.Is.
