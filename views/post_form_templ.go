@@ -10,28 +10,35 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // PostFormArgs describes a form that changes something.
 type PostFormArgs struct {
-	ID        string // of the element; required with Part
+	ID        string // of the element; required with Part or InPlace
 	Action    string
 	CSRFToken string
 	Class     string
-	Part      bool // with scripts, the answer replaces the form in place; without, the browser follows the answer
-	JSON      bool // with scripts, the fields are sent as a JSON object
+	Part      bool   // with scripts, the answer replaces the form in place; without, the browser follows the answer
+	InPlace   bool   // like Part, and answers that say no replace the form too: they carry it again
+	Target    string // what the answer replaces, as hx-target; empty: the form
+	JSON      bool   // with scripts, the fields are sent as a JSON object
 }
 
 func (a PostFormArgs) attributes() templ.Attributes {
-	if !a.Part {
+	if !a.Part && !a.InPlace {
 		return nil
 	}
 	attributes := templ.Attributes{
-		"hx-post":       a.Action,
-		"hx-headers":    a.headers(),
-		"hx-target":     "this",
-		"hx-swap":       "outerHTML",
-		"hx-sync":       "this:drop",
-		"hx-disable":    "find button",
-		"hx-status:422": "swap:outerHTML",
-		"hx-status:4xx": "target:#flash swap:innerHTML",
-		"hx-status:5xx": "target:#flash swap:innerHTML",
+		"hx-post":    a.Action,
+		"hx-headers": a.headers(),
+		"hx-target":  "this",
+		"hx-swap":    "outerHTML",
+		"hx-sync":    "this:drop",
+		"hx-disable": "find button",
+	}
+	if a.Target != "" {
+		attributes["hx-target"] = a.Target
+	}
+	if !a.InPlace {
+		attributes["hx-status:422"] = "swap:outerHTML"
+		attributes["hx-status:4xx"] = "target:#flash swap:innerHTML"
+		attributes["hx-status:5xx"] = "target:#flash swap:innerHTML"
 	}
 	if a.JSON {
 		attributes["hx-encoding"] = "application/json"
@@ -87,7 +94,7 @@ func PostForm(a PostFormArgs) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(a.ID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `post_form.templ`, Line: 47, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `post_form.templ`, Line: 54, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -124,7 +131,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var5 templ.SafeURL
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(a.Action))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `post_form.templ`, Line: 53, Col: 34}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `post_form.templ`, Line: 60, Col: 34}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -145,7 +152,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(a.CSRFToken)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `post_form.templ`, Line: 56, Col: 60}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `post_form.templ`, Line: 63, Col: 60}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {
