@@ -1,0 +1,163 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/tern/v2/migrate"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"mishap/crash"
+	"mishap/migrations"
+)
+
+// migrateLock is the advisory lock under which one unit migrates while the others wait. Any fixed number will do.
+const migrateLock = int64(0x6d6973686170) // "mishap"
+
+const (
+	sqlMigrateTryLock  = `select pg_try_advisory_lock(@lock)`
+	sqlMigrateLock     = `select pg_advisory_lock(@lock)`
+	sqlMigrateUnlock   = `select pg_advisory_unlock(@lock)`
+	sqlMigrateForever  = `select set_config('lock_timeout', '0', false)`
+	sqlMigrateHurry    = `select set_config('lock_timeout', '10s', false)`
+	sqlHasRiver        = `select to_regclass('river_migration') is not null`
+	sqlRiverAt         = `select coalesce(max(version), 0)::int from river_migration where line = 'main'`
+	versionTable       = "schema_version"
+	lockNotAvailable   = "55P03"
+	migrateConnections = 2 // one holds the lock and runs our files, the other runs the job queue's
+)
+
+// Migrate brings the schema up to date: first our own files, then the job queue's tables. Several units may call it at
+// once: one works, the others wait and then find nothing to do. It returns Conflict when the database is newer than this
+// program, Unavailable when it cannot be reached or when a table stays locked by others.
+func Migrate(ctx context.Context, url string, log *slog.Logger) error {
+	return migrateTo(ctx, url, log, migrations.Files)
+}
+
+func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) error {
+	pc, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return errBadURL
+	}
+	pc.MaxConns = migrateConnections
+	// tern resets the session after each file, so what must last is given at connection time. Migrations may take as
+	// long as they need, but must not queue for long behind a busy table while everybody else queues behind them.
+	pc.ConnConfig.RuntimeParams["application_name"] = "mishap migrate"
+	pc.ConnConfig.RuntimeParams["statement_timeout"] = "0"
+	pc.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	defer pool.Close()
+
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return known(fmt.Errorf("migrate: %w", err))
+	}
+	defer conn.Release()
+	if err := lockMigrations(ctx, conn.Conn(), log); err != nil {
+		return known(fmt.Errorf("migrate: %w", err))
+	}
+	defer func() {
+		// The lock also goes with the connection, so a failure here loses nothing.
+		_, _ = conn.Exec(context.WithoutCancel(ctx), sqlMigrateUnlock, pgx.NamedArgs{"lock": migrateLock})
+	}()
+
+	err = migrateOwn(ctx, conn.Conn(), log, files)
+	if err == nil {
+		err = migrateQueue(ctx, pool, log)
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == lockNotAvailable {
+		return crash.Errorf(crash.Unavailable, "schema_busy", "A table is in use and the schema cannot be changed right now; start again in a moment.").Because(err)
+	}
+	return known(err)
+}
+
+// lockMigrations waits, for as long as ctx allows, until no other unit migrates.
+func lockMigrations(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
+	args := pgx.NamedArgs{"lock": migrateLock}
+	var free bool
+	if err := conn.QueryRow(ctx, sqlMigrateTryLock, args).Scan(&free); err != nil || free {
+		return err
+	}
+	log.InfoContext(ctx, "waiting for another unit to migrate the database")
+	if _, err := conn.Exec(ctx, sqlMigrateForever); err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, sqlMigrateLock, args); err != nil {
+		return err
+	}
+	_, err := conn.Exec(ctx, sqlMigrateHurry)
+	return err
+}
+
+func migrateOwn(ctx context.Context, conn *pgx.Conn, log *slog.Logger, files fs.FS) error {
+	m, err := migrate.NewMigrator(ctx, conn, versionTable)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if err := m.LoadMigrations(files); err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	at, err := m.GetCurrentVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if int(at) > len(m.Migrations) {
+		return errNewer(int(at), len(m.Migrations))
+	}
+	m.OnStart = func(_ int32, name, _, _ string) {
+		log.InfoContext(ctx, "migrating the database", "migration", name)
+	}
+	if err := m.Migrate(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+// migrateQueue makes the tables of the job queue, which brings its own migrations.
+func migrateQueue(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
+	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return fmt.Errorf("migrate job queue: %w", err)
+	}
+	all := m.AllVersions()
+	newest := all[len(all)-1].Version
+	at, err := queueVersion(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("migrate job queue: %w", err)
+	}
+	switch {
+	case at == newest:
+		return nil
+	case at > newest:
+		return errNewer(at, newest)
+	}
+	log.InfoContext(ctx, "migrating the job queue", "from", at, "to", newest)
+	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return fmt.Errorf("migrate job queue: %w", err)
+	}
+	return nil
+}
+
+func queueVersion(ctx context.Context, pool *pgxpool.Pool) (at int, err error) {
+	var made bool
+	if err := pool.QueryRow(ctx, sqlHasRiver).Scan(&made); err != nil || !made {
+		return 0, err
+	}
+	err = pool.QueryRow(ctx, sqlRiverAt).Scan(&at)
+	return at, err
+}
+
+func errNewer(at, known int) error {
+	return crash.Errorf(crash.Conflict, "database_newer",
+		"The database was migrated by a newer mishap (schema %d, this program knows up to %d); run that version or a later one.", at, known)
+}

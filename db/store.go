@@ -1,0 +1,145 @@
+// Package db keeps everything that mishap remembers in PostgreSQL. An exported method of [Store] is one job and at most
+// one transaction. It knows SQL and nothing of HTTP, pages or the tracker, and it never calls out while a transaction is
+// open.
+//
+// Besides the kinds that a method names in its comment, each may return [crash.Unavailable] when the database cannot be
+// reached; any other error is internal.
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/puddle/v2"
+
+	"mishap/crash"
+)
+
+// Config says which database to use and how.
+type Config struct {
+	URL      string // postgres://…, or key=value words
+	MaxConns int32  // most connections at once; 0: pgx's default, four or the number of cores
+	Log      *slog.Logger
+	Now      func() time.Time // the clock; nil: time.Now
+}
+
+// Store is the database. It is safe for concurrent use.
+type Store struct {
+	pool *pgxpool.Pool
+	log  *slog.Logger
+	now  func() time.Time
+}
+
+// Session settings; what the URL itself sets wins. No statement of a web request may run for ever, and dates in SQL are
+// UTC dates.
+var sessionSettings = map[string]string{
+	"application_name":                    "mishap",
+	"timezone":                            "UTC",
+	"statement_timeout":                   "30s",
+	"idle_in_transaction_session_timeout": "60s",
+}
+
+// Open connects to the database, checks that it answers, and starts the background writers. It does not migrate.
+// It returns Invalid for a URL that cannot be read and Unavailable when nothing answers.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	pc, err := pgxpool.ParseConfig(c.URL)
+	if err != nil {
+		return nil, errBadURL
+	}
+	if c.MaxConns > 0 {
+		pc.MaxConns = c.MaxConns
+	}
+	for name, value := range sessionSettings {
+		if _, given := pc.ConnConfig.RuntimeParams[name]; !given {
+			pc.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	pc.AfterConnect = timesInUTC
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	s := &Store{pool: pool, log: c.Log, now: c.Now}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if err := s.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close finishes what was accepted, then closes the connections. Calls that are still under way get Unavailable.
+func (s *Store) Close() {
+	s.pool.Close()
+}
+
+// Ping asks the database for a sign of life: nil or Unavailable.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.pool.Ping(ctx); err != nil {
+		return errUnavailable.Because(err)
+	}
+	return nil
+}
+
+// inTx runs fn in one transaction: committed when fn returns nil, else rolled back.
+func (s *Store) inTx(ctx context.Context, fn func(pgx.Tx) error) error {
+	return known(pgx.BeginFunc(ctx, s.pool, fn))
+}
+
+var (
+	errUnavailable = crash.Errorf(crash.Unavailable, "database_away", "The database cannot be reached at the moment; please try again shortly.")
+	// The parser's own words may hold the password, so they are not kept.
+	errBadURL = crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read; it should look like postgres://user:password@host:5432/mishap.")
+)
+
+// known gives err the kind Unavailable when it says that the database is away, full or stopping. Errors that carry a
+// kind already, and internal ones, stay as they are.
+func known(err error) error {
+	if err == nil || crash.KindOf(err) != 0 {
+		return err
+	}
+	if away(err) {
+		return errUnavailable.Because(err)
+	}
+	return err
+}
+
+func away(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch pg.Code[:2] {
+		case "08", "53": // connection trouble; out of connections, memory or disk
+			return true
+		case "57": // stopping or starting; but a cancelled statement (57014) is internal
+			return pg.Code != "57014"
+		}
+		return pg.Code == "25006" // read only: a standby that has not taken over yet
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return true
+	}
+	return errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, net.ErrClosed)
+}
+
+// timesInUTC makes every timestamp that is read a time in UTC.
+func timesInUTC(_ context.Context, conn *pgx.Conn) error {
+	conn.TypeMap().RegisterType(&pgtype.Type{
+		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+	})
+	return nil
+}
