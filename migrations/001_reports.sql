@@ -26,6 +26,7 @@ create table reports (
     package_architecture text        not null,
     address_signature    text        not null,
     proposed             boolean     not null,
+    complete             boolean     not null,  -- has a stack, traceback or the like to read
     body                 bytea       not null,  -- the fields: JSON object of texts, zstd
     primary key (received, id)
 ) partition by range (received);
@@ -39,31 +40,32 @@ create table report_keys (
     report_id uuid  not null
 );
 
--- A bucket: all reports with one signature; the id is its sha1.
+-- Where in the order of versions, and of releases, something was seen. Rows compare column by column, so least() and
+-- greatest() keep the first and the last; ties are settled by text, so that the result does not hang on the order of
+-- arrival. The keys sort as dpkg compares versions and as releases follow each other.
+create type version_seen as (key bytea, release_key text collate "C", version text collate "C", release text collate "C");
+create type release_seen as (key text collate "C", release text collate "C");
+
+-- A bucket: all reports with one signature; the id is its sha1. Everything from `reports` on speaks of counted reports
+-- only, and is null or 0 where there is none; the descriptions above are those of the report that was stored last.
 create table buckets (
-    id                    bytea primary key check (length(id) = 20),
-    signature             text        not null,
-    rule                  text        not null,
-    provisional           boolean     not null,
-    problem_type          text        not null,
-    title                 text        not null,
-    executable            text        not null,
-    package               text        not null,
-    source_package        text        not null,
-    reports               bigint      not null default 0,  -- counted ones
-    systems               bigint      not null default 0,  -- distinct counted machines
-    first_seen            timestamptz not null,
-    last_seen             timestamptz not null,
-    first_version         text        not null default '',
-    first_version_key     bytea,                           -- sorts as dpkg compares; null: no version seen
-    first_version_release text        not null default '',
-    last_version          text        not null default '',
-    last_version_key      bytea,
-    last_version_release  text        not null default '',
-    first_release         text        not null default '',
-    first_release_key     text,                            -- sorts in release order; null: no release seen
-    last_release          text        not null default '',
-    last_release_key      text
+    id             bytea   primary key check (length(id) = 20),
+    signature      text    not null,
+    rule           text    not null,
+    provisional    boolean not null,
+    problem_type   text    not null,
+    title          text    not null,
+    executable     text    not null,
+    package        text    collate "C" not null,
+    source_package text    collate "C" not null,
+    reports        bigint  not null default 0,
+    systems        bigint  not null default 0,  -- distinct machines
+    first_seen     timestamptz,
+    last_seen      timestamptz,
+    first_version  version_seen,                -- null: no version that dpkg can compare
+    last_version   version_seen,
+    first_release  release_seen,                -- null: no release
+    last_release   release_seen
 );
 create index buckets_package on buckets (package);
 create index buckets_source_package on buckets (source_package);
@@ -116,4 +118,9 @@ create table report_days (
     proposed     boolean not null,
     reports      bigint  not null,
     primary key (day, release, package, version, architecture, problem_type, proposed)
+);
+
+-- The releases that were ever seen, for the choice in filters.
+create table releases (
+    release text primary key
 );
