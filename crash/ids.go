@@ -3,6 +3,7 @@ package crash
 import (
 	"crypto/rand"
 	"crypto/sha1" //nolint:gosec // the permanent address of a bucket is the sha1 of its signature, as at errors.ubuntu.com
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"strings"
@@ -58,6 +59,19 @@ type SystemID string
 // MaxSystemID is how many bytes of a machine's name are kept. whoopsie sends 128 hex digits; administrators may
 // configure any text (CRASH_DB_IDENTIFIER).
 const MaxSystemID = 256
+
+// NewSystemID makes the id of the machine that calls itself name. Bytes that are not UTF-8 and NUL become replacement
+// characters; a name longer than [MaxSystemID] keeps its beginning, followed by "~" and the SHA-256 of the whole in hex,
+// so that two long names stay two machines and a test machine stays one.
+func NewSystemID(name string) SystemID {
+	clean := strings.ReplaceAll(strings.ToValidUTF8(name, "\uFFFD"), "\x00", "\uFFFD")
+	if len(clean) <= MaxSystemID {
+		return SystemID(clean)
+	}
+	sum := sha256.Sum256([]byte(name))
+	head := clean[:MaxSystemID-1-hex.EncodedLen(len(sum))]
+	return SystemID(strings.ToValidUTF8(head, "") + "~" + hex.EncodeToString(sum[:]))
+}
 
 // IsTest reports whether the machine is one that tests use: its reports are stored, never counted.
 func (s SystemID) IsTest() bool { return strings.HasPrefix(string(s), "deadbeef") }

@@ -47,6 +47,7 @@ type Summary struct {
 	PackageArchitecture string // of the package; "all" counts as the machine's
 	AddressSignature    string // apport's crash_signature_addresses
 	Proposed            bool   // the package came from the proposed pocket
+	Complete            bool   // brought a stack, a traceback or the like, from which a person can tell what happened
 }
 
 // Rule names the rule that grouped a report.
