@@ -1,0 +1,126 @@
+package views
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+)
+
+// Count writes a number with its thousands apart: 41300 → "41,300".
+func Count(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if digits[0] == '-' {
+		sign, digits = "−", digits[1:]
+	}
+	head := len(digits) % 3
+	if head == 0 {
+		head = 3
+	}
+	var b strings.Builder
+	b.WriteString(sign)
+	b.WriteString(digits[:head])
+	for rest := digits[head:]; rest != ""; rest = rest[3:] {
+		b.WriteByte(',')
+		b.WriteString(rest[:3])
+	}
+	return b.String()
+}
+
+// Counted writes a number with its noun: "1 report", "41,300 reports".
+func Counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(n) + " " + many
+}
+
+// Size writes a number of bytes as people say it: "812 B", "4.2 kB", "1.3 MB".
+func Size(bytes int) string {
+	switch {
+	case bytes < 1000:
+		return fmt.Sprintf("%d B", bytes)
+	case bytes < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(bytes)/1e3)
+	default:
+		return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
+	}
+}
+
+// Ago writes how long before now t was, as exactly as a reader cares: "just now", "3 min ago", "5 h ago", "2 days ago",
+// then the date, with the year when it is not this one.
+func Ago(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	switch d := now.Sub(t); {
+	case t.IsZero():
+		return "never"
+	case d < -time.Minute:
+		return Date(t, now) // a machine whose clock is ahead
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	case d < 48*time.Hour:
+		return "1 day ago"
+	case d < 14*24*time.Hour:
+		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+	default:
+		return Date(t, now)
+	}
+}
+
+// Date writes a day: "2 Sep", or "2 Sep 2025" when the year is not that of now.
+func Date(t, now time.Time) string {
+	if t.UTC().Year() == now.UTC().Year() {
+		return t.UTC().Format("2 Jan")
+	}
+	return t.UTC().Format("2 Jan 2006")
+}
+
+// Exact writes a moment to the second: "2026-09-02 14:03:07 UTC".
+func Exact(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// machineTime is the value of a datetime attribute.
+func machineTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// ShortRelease leaves out the distribution that most reports come from: "Ubuntu 24.04" → "24.04", "Debian 13" as it is.
+func ShortRelease(r crash.Release) string {
+	return strings.TrimPrefix(string(r), "Ubuntu ")
+}
+
+// fullRelease adds the codename: "Ubuntu 24.04 (noble)".
+func fullRelease(r crash.Release) string {
+	switch codename := ""; {
+	case r == "":
+		return "unknown release"
+	case codename == "":
+		return string(r)
+	default:
+		return fmt.Sprintf("%s (%s)", r, codename)
+	}
+}
+
+// orUnknown is s, or a dash-like word for what a report did not say.
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}
+
+// cut shortens s to at most max characters, and says so with an ellipsis.
+func cut(s string, max int) string {
+	n := 0
+	for i := range s {
+		if n == max {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}
