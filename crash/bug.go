@@ -50,8 +50,9 @@ type Filing struct {
 	ID        int64
 	State     FilingState
 	Bug       int64  // number, when filed
-	Reason    string // why refused, or what went wrong last
-	Attempts  int
+	Problem   string // stable word for what went wrong last ("tracker_credentials"); empty: nothing
+	Reason    string // the same as a sentence: why refused, or why it has to wait
+	Attempts  int    // how often it was sent, or may have been
 	Created   time.Time
 	Updated   time.Time
 	NotBefore time.Time // when the next step is due
