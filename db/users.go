@@ -1,0 +1,174 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mishap/crash"
+)
+
+// Accounts are the local accounts of people. It is safe for concurrent use; make one per process, since it is what
+// limits how many passwords are hashed at once.
+type Accounts struct {
+	store   *Store
+	hashing chan struct{}
+}
+
+// NewAccounts returns the accounts kept in store.
+func NewAccounts(store *Store) *Accounts {
+	return &Accounts{store: store, hashing: make(chan struct{}, maxHashes)}
+}
+
+var accountName = regexp.MustCompile(`^[\pL\pN](?:[\pL\pN._@+-]{0,62}[\pL\pN])?$`)
+
+func errUnknownUser(name string) error {
+	return crash.Errorf(crash.NotFound, "unknown_user", "There is no account named %q.", name)
+}
+
+const sqlInsertUser = `
+	insert into users (name, role, password_hash, created) values (@name, @role, @hash, @now)
+	returning id`
+
+// Add makes an account; by is the account that does it, empty for the command line. Names are 1 to 64 letters, digits
+// and "._@+-", and differ by more than case. It returns Invalid for a name, role or password that cannot be, and Conflict
+// when the name is taken.
+func (a *Accounts) Add(ctx context.Context, by, name string, role crash.Role, password string) (crash.User, error) {
+	if !accountName.MatchString(name) {
+		return crash.User{}, crash.Errorf(crash.Invalid, "bad_user_name",
+			"%q cannot be a name: use 1 to 64 letters, digits, and . _ @ + - between them.", name)
+	}
+	if _, err := crash.ParseRole(string(role)); err != nil {
+		return crash.User{}, err
+	}
+	if err := checkPassword(name, password); err != nil {
+		return crash.User{}, err
+	}
+	hash, err := a.hash(ctx, password)
+	if err != nil {
+		return crash.User{}, err
+	}
+	u := crash.User{Name: name, Role: role, Created: a.store.now().UTC().Truncate(time.Microsecond)}
+	err = a.store.inTx(ctx, func(tx pgx.Tx) error {
+		args := pgx.NamedArgs{"name": name, "role": role, "hash": hash, "now": u.Created}
+		if err := tx.QueryRow(ctx, sqlInsertUser, args).Scan(&u.ID); err != nil {
+			if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.ConstraintName == "users_name" {
+				return crash.Errorf(crash.Conflict, "user_exists", "There is already an account named %q.", name)
+			}
+			return fmt.Errorf("add user %q: %w", name, err)
+		}
+		return a.store.audit(ctx, tx, AuditEvent{Person: by, Action: "user.add", Subject: name, Detail: map[string]any{"role": role}})
+	})
+	if err != nil {
+		return crash.User{}, err
+	}
+	return u, nil
+}
+
+const sqlUsers = `select id, name, role, disabled, created, last_login from users order by lower(name)`
+
+// List returns all accounts by name, disabled ones too.
+func (a *Accounts) List(ctx context.Context) ([]crash.User, error) {
+	rows, err := a.store.pool.Query(ctx, sqlUsers)
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", known(err))
+	}
+	users, err := pgx.CollectRows(rows, scanUser)
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", known(err))
+	}
+	return users, nil
+}
+
+const sqlUserByName = `select id, name, role, disabled, created, last_login from users where lower(name) = lower(@name)`
+
+// ByName returns the account of this name, in any case; NotFound when there is none.
+func (a *Accounts) ByName(ctx context.Context, name string) (crash.User, error) {
+	u, err := a.one(ctx, sqlUserByName, pgx.NamedArgs{"name": name})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return crash.User{}, errUnknownUser(name)
+	}
+	return u, err
+}
+
+const sqlUserByID = `select id, name, role, disabled, created, last_login from users where id = @id`
+
+// ByID returns an account, as it is now; NotFound when there is none.
+func (a *Accounts) ByID(ctx context.Context, id int64) (crash.User, error) {
+	u, err := a.one(ctx, sqlUserByID, pgx.NamedArgs{"id": id})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return crash.User{}, crash.Errorf(crash.NotFound, "unknown_user", "There is no such account any more.")
+	}
+	return u, err
+}
+
+func (a *Accounts) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.User, error) {
+	rows, err := a.store.pool.Query(ctx, sql, args)
+	if err != nil {
+		return crash.User{}, fmt.Errorf("read user: %w", known(err))
+	}
+	u, err := pgx.CollectExactlyOneRow(rows, scanUser)
+	if err != nil {
+		return crash.User{}, fmt.Errorf("read user: %w", known(err))
+	}
+	return u, nil
+}
+
+func scanUser(row pgx.CollectableRow) (crash.User, error) {
+	var u crash.User
+	var lastLogin *time.Time
+	err := row.Scan(&u.ID, &u.Name, &u.Role, &u.Disabled, &u.Created, &lastLogin)
+	if lastLogin != nil {
+		u.LastLogin = *lastLogin
+	}
+	return u, err
+}
+
+const sqlDisableUser = `update users set disabled = true where lower(name) = lower(@name) returning id, name`
+
+// Disable closes an account: it can no longer sign in, and its sessions end at once. Disabling twice is no error.
+// It returns NotFound for an unknown name.
+func (a *Accounts) Disable(ctx context.Context, by, name string) error {
+	return a.change(ctx, sqlDisableUser, pgx.NamedArgs{"name": name}, AuditEvent{Person: by, Action: "user.disable", Subject: name})
+}
+
+const sqlSetPassword = `update users set password_hash = @hash where lower(name) = lower(@name) returning id, name`
+
+// SetPassword gives an account a new password and ends its sessions. It returns Invalid for a password that is not good
+// enough and NotFound for an unknown name.
+func (a *Accounts) SetPassword(ctx context.Context, by, name, password string) error {
+	if err := checkPassword(name, password); err != nil {
+		return err
+	}
+	hash, err := a.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return a.change(ctx, sqlSetPassword, pgx.NamedArgs{"name": name, "hash": hash},
+		AuditEvent{Person: by, Action: "user.password", Subject: name})
+}
+
+const sqlDeleteUserSessions = `delete from sessions where user_id = @id`
+
+// change updates one account, ends its sessions, and records it.
+func (a *Accounts) change(ctx context.Context, sql string, args pgx.NamedArgs, event AuditEvent) error {
+	return a.store.inTx(ctx, func(tx pgx.Tx) error {
+		var id int64
+		err := tx.QueryRow(ctx, sql, args).Scan(&id, &event.Subject)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errUnknownUser(event.Subject)
+		}
+		if err != nil {
+			return fmt.Errorf("%s %q: %w", event.Action, event.Subject, err)
+		}
+		if _, err := tx.Exec(ctx, sqlDeleteUserSessions, pgx.NamedArgs{"id": id}); err != nil {
+			return fmt.Errorf("end sessions of %q: %w", event.Subject, err)
+		}
+		return a.store.audit(ctx, tx, event)
+	})
+}
