@@ -1,0 +1,98 @@
+// Package dbtest gives each test a PostgreSQL database of its own, so that tests commit for real and run in parallel.
+//
+// The databases are clones of a template, which is migrated once for each state of the migrations; a clone costs some
+// 20 ms. They live on the server that TEST_DATABASE_URL names (its user must be allowed to create databases), else on a
+// private server that is started for the test process and goes away with it, however it ends. Without PostgreSQL's
+// programs the tests fail, and say what to install.
+package dbtest
+
+import (
+	"context"
+	"crypto/rand"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/db"
+)
+
+// New opens a store on a fresh, migrated database. Both go away when the test ends.
+func New(t testing.TB) *db.Store {
+	t.Helper()
+	return Open(t, URL(t))
+}
+
+// URL is the address of a fresh, migrated database, for tests with several stores or processes on one database. The
+// database goes away when the test ends, with whatever is still connected to it.
+func URL(t testing.TB) string {
+	t.Helper()
+	return create(t, true)
+}
+
+// Empty is the address of a fresh database without any tables: what a migration starts from.
+func Empty(t testing.TB) string {
+	t.Helper()
+	return create(t, false)
+}
+
+// Open opens a store on the database at url and closes it when the test ends. Its log goes to the test's.
+func Open(t testing.TB, url string) *db.Store {
+	t.Helper()
+	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Log: Log(t)})
+	if err != nil {
+		t.Fatalf("open test database: %v", err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Broken is a store whose database is away: each call fails.
+func Broken(t testing.TB) *db.Store {
+	t.Helper()
+	s := New(t)
+	s.Close()
+	return s
+}
+
+const (
+	sqlCloneTemplate = `create database %s template %s strategy file_copy`
+	sqlCreateEmpty   = `create database %s template template0`
+	sqlDrop          = `drop database if exists %s with (force)`
+)
+
+func create(t testing.TB, migrated bool) string {
+	t.Helper()
+	h, err := theHost()
+	if err != nil {
+		t.Fatalf("no database to test with: %v", err)
+	}
+	name := "test_" + strings.ToLower(rand.Text())
+	sql := strings.Replace(sqlCreateEmpty, "%s", quote(name), 1)
+	if migrated {
+		sql = strings.Replace(strings.Replace(sqlCloneTemplate, "%s", quote(name), 1), "%s", quote(h.template), 1)
+	}
+	if _, err := h.admin.Exec(t.Context(), sql); err != nil {
+		t.Fatalf("create test database: %v", err)
+	}
+	t.Cleanup(func() {
+		// t.Context() is over by now.
+		if _, err := h.admin.Exec(context.Background(), strings.Replace(sqlDrop, "%s", quote(name), 1)); err != nil {
+			t.Errorf("drop test database: %v", err)
+		}
+	})
+	return h.urlOf(name)
+}
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+// withDatabase replaces the database in a postgres:// address.
+func withDatabase(address, name string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	u.Path = "/" + name
+	return u.String(), nil
+}

@@ -1,0 +1,90 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"mishap/crash"
+)
+
+// lockFile is a file under flock. The kernel takes the lock away when the process ends, however it ends.
+type lockFile struct{ f *os.File }
+
+const (
+	shared    = syscall.LOCK_SH
+	exclusive = syscall.LOCK_EX
+)
+
+func openLock(path string) (*lockFile, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if errors.Is(err, os.ErrPermission) {
+		return nil, crash.Errorf(crash.Forbidden, "data_dir_forbidden",
+			"%s belongs to another user; run this as that user or as root.", path).Because(err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	return &lockFile{f}, nil
+}
+
+// tryLock takes the lock or changes its mode, and reports false when another process is in the way.
+func (l *lockFile) tryLock(mode int) (bool, error) {
+	for {
+		err := syscall.Flock(int(l.f.Fd()), mode|syscall.LOCK_NB) //nolint:gosec // a file descriptor fits
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return false, nil
+		case !errors.Is(err, syscall.EINTR):
+			return false, fmt.Errorf("lock %s: %w", l.f.Name(), err)
+		}
+	}
+}
+
+func (l *lockFile) unlock() { _ = syscall.Flock(int(l.f.Fd()), syscall.LOCK_UN) } //nolint:gosec // as above
+
+func (l *lockFile) close() { _ = l.f.Close() }
+
+// owner is what the owner of a server writes into its lock file, for the others to read.
+type owner struct {
+	pid       int
+	exclusive bool
+	socket    string // empty until the server is ready
+}
+
+const ownerForm = "%d %t %q\n"
+
+func (o owner) write(l *lockFile) error {
+	if err := l.f.Truncate(0); err != nil {
+		return fmt.Errorf("write %s: %w", l.f.Name(), err)
+	}
+	if _, err := l.f.WriteAt(fmt.Appendf(nil, ownerForm, o.pid, o.exclusive, o.socket), 0); err != nil {
+		return fmt.Errorf("write %s: %w", l.f.Name(), err)
+	}
+	return nil
+}
+
+// readOwner reads who owns the server and whether it is ready for others. What a dead owner left behind counts as
+// nothing.
+func readOwner(l *lockFile) (o owner, ready bool) {
+	text, err := io.ReadAll(io.NewSectionReader(l.f, 0, 4096))
+	if err != nil {
+		return owner{}, false
+	}
+	if _, err := fmt.Sscanf(string(text), ownerForm, &o.pid, &o.exclusive, &o.socket); err != nil || !alive(o.pid) {
+		return owner{}, false
+	}
+	return o, o.socket != ""
+}
+
+// serves reports whether the owner is exclusive: it will not go away soon.
+func (o owner) serves() bool { return o.exclusive }
+
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}

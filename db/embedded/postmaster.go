@@ -1,0 +1,156 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	stopPatience = 60 * time.Second // for a clean stop, which writes everything to its place
+	killPatience = 5 * time.Second  // for a hasty one
+	maxLog       = 16 << 20         // bytes of server.log from which a new one is begun
+)
+
+// settings are given at each start, so that they are always those of this program.
+func settings(throwaway bool) []string {
+	s := []string{
+		"listen_addresses=", "unix_socket_permissions=0700", "port=" + socketPort,
+		"max_connections=100", "shared_buffers=256MB", "max_wal_size=2GB", "checkpoint_timeout=15min",
+		"wal_compression=on", "jit=off", "timezone=UTC", "log_timezone=UTC", "log_destination=stderr",
+		"logging_collector=off", "log_checkpoints=off",
+	}
+	if throwaway {
+		s = append(s, "max_connections=400", "fsync=off", "synchronous_commit=off", "full_page_writes=off",
+			"autovacuum=off", "checkpoint_timeout=1h")
+	}
+	return s
+}
+
+// postmaster is a running server process.
+type postmaster struct {
+	cmd    *exec.Cmd
+	home   home
+	log    *os.File
+	logged int64         // size of the log before this start
+	exited chan struct{} // closed when the process has ended
+}
+
+// launch starts the server process. The server stops when the calling thread ends.
+func launch(h home, p programs, socket string, throwaway bool) (*postmaster, error) {
+	log, logged, err := openLog(h.path("server.log"))
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"-D", h.cluster(), "-k", socket, "-c", "cluster_name=" + h.name()}
+	for _, s := range settings(throwaway) {
+		args = append(args, "-c", s)
+	}
+	cmd := h.account.command(context.Background(), h.cluster(), p.path("postgres"), args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	stopWithParent(cmd.SysProcAttr)
+	if err := cmd.Start(); err != nil {
+		_ = log.Close()
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	pm := &postmaster{cmd: cmd, home: h, log: log, logged: logged, exited: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // how it ended is in its log
+		_ = log.Close()
+		close(pm.exited)
+	}()
+	return pm, nil
+}
+
+func openLog(path string) (*os.File, int64, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+		if err := os.Rename(path, path+".1"); err != nil {
+			return nil, 0, fmt.Errorf("server log: %w", err)
+		}
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600) //nolint:gosec // in our folder
+	if err != nil {
+		return nil, 0, fmt.Errorf("server log: %w", err)
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, 0, fmt.Errorf("server log: %w", err)
+	}
+	return f, size, nil
+}
+
+// awaitReady waits until the server accepts connections, after recovery if need be.
+func (pm *postmaster) awaitReady(ctx context.Context) error {
+	for !pm.ready() {
+		select {
+		case <-pm.exited:
+			return fmt.Errorf("PostgreSQL did not start: %s", pm.lastWords())
+		case <-ctx.Done():
+			return fmt.Errorf("PostgreSQL is not ready yet: %w", ctx.Err())
+		case <-time.After(pollEvery / 2):
+		}
+	}
+	return nil
+}
+
+// ready reads the server's own status file: line 1 is its process id, line 8 its state.
+func (pm *postmaster) ready() bool {
+	text, err := os.ReadFile(filepath.Join(pm.home.cluster(), "postmaster.pid"))
+	if err != nil {
+		return false
+	}
+	lines := strings.Split(string(text), "\n")
+	return len(lines) >= 8 && lines[0] == strconv.Itoa(pm.cmd.Process.Pid) && strings.TrimSpace(lines[7]) == "ready"
+}
+
+func (pm *postmaster) lastWords() string {
+	f, err := os.Open(pm.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.NewSectionReader(f, pm.logged, maxLog))
+	if err != nil {
+		return err.Error()
+	}
+	return lastWords(text)
+}
+
+// shutdown stops the server cleanly; when ctx or patience ends first, at once, which it recovers from at the next start.
+func (pm *postmaster) shutdown(ctx context.Context) error {
+	for _, step := range []struct {
+		signal   syscall.Signal
+		patience time.Duration
+	}{{syscall.SIGINT, stopPatience}, {syscall.SIGQUIT, killPatience}, {syscall.SIGKILL, killPatience}} {
+		if err := pm.cmd.Process.Signal(step.signal); errors.Is(err, os.ErrProcessDone) {
+			<-pm.exited
+			return nil
+		}
+		select {
+		case <-pm.exited:
+			if step.signal == syscall.SIGINT {
+				return nil
+			}
+			return fmt.Errorf("PostgreSQL had to be stopped by %v", step.signal)
+		case <-time.After(step.patience):
+		case <-doneUnless(ctx, step.signal != syscall.SIGINT):
+		}
+	}
+	return errors.New("PostgreSQL does not stop")
+}
+
+// doneUnless gives ctx's end, or a channel that never fires when ctx no longer counts.
+func doneUnless(ctx context.Context, over bool) <-chan struct{} {
+	if over {
+		return nil
+	}
+	return ctx.Done()
+}

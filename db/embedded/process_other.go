@@ -1,0 +1,37 @@
+//go:build !linux
+
+package embedded
+
+import (
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Only Linux ends a child with its parent; elsewhere an orphan is found and ended by the next start.
+func stopWithParent(*syscall.SysProcAttr) {}
+func dieWithParent(*syscall.SysProcAttr)  {}
+
+func onOwnThread(fn func() error) error { return fn() }
+
+// processes lists the processes of this home's server, which carry its name in their command line.
+func (h home) processes() ([]int, error) {
+	out, err := exec.Command("ps", "-axo", "pid=,uid=,command=").Output()
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var pids []int
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		if len(f) < 3 || !strings.Contains(line, h.name()) || !strings.Contains(f[2], "postgres") ||
+			f[1] != strconv.Itoa(int(h.account.uid)) {
+			continue
+		}
+		if pid, err := strconv.Atoi(f[0]); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}

@@ -1,0 +1,130 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mishap/crash"
+)
+
+// minMajor is the oldest PostgreSQL that mishap's SQL is tested with.
+const minMajor = 15
+
+// usualFolders are where distributions put the server programs, which are often not on PATH.
+var usualFolders = []string{
+	"/usr/lib/postgresql/*/bin",            // Debian, Ubuntu
+	"/usr/pgsql-*/bin",                     // the PostgreSQL project's packages for Fedora, RHEL, SUSE
+	"/usr/lib/postgresql*/bin",             // SUSE
+	"/usr/libexec/postgresql*",             // Alpine
+	"/opt/homebrew/opt/postgresql@*/bin",   // macOS, Homebrew
+	"/usr/local/opt/postgresql@*/bin",      // macOS on Intel, Homebrew
+	"/opt/local/lib/postgresql*/bin",       // macOS, MacPorts
+	"/Library/PostgreSQL/*/bin",            // macOS, installer
+	"/Applications/Postgres.app/*/*/*/bin", // macOS, Postgres.app
+}
+
+// programs is one installed set of server programs.
+type programs struct {
+	dir   string
+	major int
+}
+
+func (p programs) path(name string) string { return filepath.Join(p.dir, name) }
+
+// findPrograms chooses the server programs: for a cluster that exists those of its own major version, else the newest.
+func findPrograms(ctx context.Context, h home) (programs, error) {
+	found := installed(ctx, candidates(ctx))
+	text, err := os.ReadFile(filepath.Join(h.cluster(), "PG_VERSION"))
+	if errors.Is(err, os.ErrNotExist) {
+		return newest(found)
+	}
+	if err != nil {
+		return programs{}, fmt.Errorf("read the version of the private database: %w", err)
+	}
+	return ofMajor(found, strings.TrimSpace(string(text)), h.cluster())
+}
+
+// candidates lists folders that may hold the server programs: PATH, pg_config's word, the usual places.
+func candidates(ctx context.Context) []string {
+	var dirs []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		// Often only a link to the server lies on PATH, and initdb beside the real one.
+		if real, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres")); err == nil {
+			dirs = append(dirs, filepath.Dir(real))
+		}
+	}
+	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
+		dirs = append(dirs, strings.TrimSpace(string(out)))
+	}
+	for _, pattern := range usualFolders {
+		matches, _ := filepath.Glob(pattern) // the patterns are well formed
+		dirs = append(dirs, matches...)
+	}
+	return dirs
+}
+
+var versionWord = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
+
+// installed keeps the folders that hold both programs, each once, and asks them for their version.
+func installed(ctx context.Context, dirs []string) []programs {
+	var found []programs
+	for _, dir := range dirs {
+		if slices.ContainsFunc(found, func(p programs) bool { return p.dir == dir }) {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
+			continue
+		}
+		out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output() //nolint:gosec // found above
+		m := versionWord.FindSubmatch(out)
+		if err != nil || m == nil {
+			continue
+		}
+		if major, err := strconv.Atoi(string(m[1])); err == nil {
+			found = append(found, programs{dir, major})
+		}
+	}
+	return found
+}
+
+// HowToInstall says how to get the server programs.
+const HowToInstall = "install PostgreSQL 15 or newer (Debian, Ubuntu: apt-get install postgresql; " +
+	"Fedora: dnf install postgresql-server; macOS: brew install postgresql@17)"
+
+func newest(found []programs) (programs, error) {
+	if len(found) == 0 {
+		return programs{}, crash.Errorf(crash.Unavailable, "no_postgresql",
+			"No PostgreSQL server programs were found on this machine: %s, or set database_url.", HowToInstall)
+	}
+	// The first of several of one version wins: PATH before the usual places.
+	best := found[0]
+	for _, p := range found {
+		if p.major > best.major {
+			best = p
+		}
+	}
+	if best.major < minMajor {
+		return programs{}, crash.Errorf(crash.Unavailable, "old_postgresql",
+			"The PostgreSQL found in %s is version %d: %s, or set database_url.", best.dir, best.major, HowToInstall)
+	}
+	return best, nil
+}
+
+func ofMajor(found []programs, major, cluster string) (programs, error) {
+	for _, p := range found {
+		if strconv.Itoa(p.major) == major {
+			return p, nil
+		}
+	}
+	return programs{}, crash.Errorf(crash.Unavailable, "other_postgresql",
+		"The database in %s belongs to PostgreSQL %s, whose server programs were not found; install that version (Debian, Ubuntu: apt-get install postgresql-%s).",
+		cluster, major, major)
+}
