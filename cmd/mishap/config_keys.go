@@ -1,0 +1,194 @@
+package main
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"mishap/crash"
+)
+
+// key is one key of the configuration file.
+type key struct {
+	name   string
+	wants  string        // what is expected, for the person whose value is not
+	kind   unstable.Kind // String, Integer or Bool
+	secret bool
+	set    func(text string) bool // takes the text of a value, reports whether it is possible
+	show   func() string          // the value for logs
+}
+
+// keys lists every key in the order of local_config.default.toml, bound to the fields of c.
+func (c *Config) keys() []key {
+	const seconds = "a number of seconds"
+	return []key{
+		text("listen", "an address such as 127.0.0.1:8080", &c.Listen, isAddress),
+		text("ingest_listen", "an address such as 127.0.0.1:8081", &c.IngestListen, isAddress),
+		text("ops_listen", "an address such as 127.0.0.1:8082", &c.OpsListen, isAddress),
+		address("base_url", "an address such as https://crashes.example.com, without a path", &c.BaseURL, false),
+		number("ingest_max_bytes", "a number of bytes above 0", &c.IngestMaxBytes, 1, 1<<30),
+		number("ingest_rate_per_system", "a number of reports per minute, or 0 for no limit", &c.IngestRatePerSystem, 0, 1e9),
+		number("ingest_rate_per_address", "a number of reports per minute, or 0 for no limit", &c.IngestRatePerAddress, 0, 1e9),
+		number("ingest_max_age_days", "a number of days above 0", &c.IngestMaxAgeDays, 1, 36500),
+		secret("database_url", "an address such as postgres://user:password@host/database, or nothing",
+			&c.DatabaseURL, isDatabase),
+		text("data_dir", "the path of a folder", &c.DataDir, isPath),
+		address("tracker_url", "an address such as https://launchpad.net", &c.TrackerURL, true),
+		address("tracker_api_url", "an address such as https://api.launchpad.net/devel", &c.TrackerAPIURL, true),
+		text("tracker_consumer_key", "the consumer key of this application", &c.TrackerConsumerKey, isPlain),
+		secret("tracker_oauth_token", "an access token on one line", &c.TrackerOAuthToken, isToken),
+		secret("tracker_oauth_secret", "the secret of the access token on one line", &c.TrackerOAuthSecret, isToken),
+		text("tracker_target", "the tracker's name of a distribution or project, such as ubuntu", &c.TrackerTarget,
+			regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]*$`).MatchString),
+		number("tracker_timeout_seconds", seconds+" above 0", &c.TrackerTimeout, 1, 3600),
+		number("tracker_settle_seconds", seconds+", 0 or more", &c.TrackerSettle, 0, 86400),
+		flag("allow_bug_filing", &c.AllowBugFiling),
+	}
+}
+
+func text(name, wants string, into *string, possible func(string) bool) key {
+	return key{name: name, wants: wants, kind: unstable.String,
+		set: func(s string) bool {
+			if !possible(s) {
+				return false
+			}
+			*into = s
+			return true
+		},
+		show: func() string { return *into }}
+}
+
+func secret(name, wants string, into *crash.Secret, possible func(string) bool) key {
+	return key{name: name, wants: wants, kind: unstable.String, secret: true,
+		set: func(s string) bool {
+			if !possible(s) {
+				return false
+			}
+			*into = crash.Secret(s)
+			return true
+		},
+		show: func() string { return into.String() }}
+}
+
+// address is a base address; it is kept without a slash at the end.
+func address(name, wants string, into *string, path bool) key {
+	return text(name, wants, into, func(s string) bool { return isBase(s, path) }).trimmed("/", into)
+}
+
+func (k key) trimmed(end string, into *string) key {
+	set := k.set
+	k.set = func(s string) bool {
+		ok := set(s)
+		*into = strings.TrimRight(*into, end)
+		return ok
+	}
+	return k
+}
+
+func number(name, wants string, into *int, low, high int) key {
+	return key{name: name, wants: wants, kind: unstable.Integer,
+		set: func(s string) bool {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < low || n > high {
+				return false
+			}
+			*into = n
+			return true
+		},
+		show: func() string { return strconv.Itoa(*into) }}
+}
+
+func flag(name string, into *bool) key {
+	return key{name: name, wants: "true or false", kind: unstable.Bool,
+		set: func(s string) bool {
+			if s != "true" && s != "false" {
+				return false
+			}
+			*into = s == "true"
+			return true
+		},
+		show: func() string { return strconv.FormatBool(*into) }}
+}
+
+// isAddress accepts "host:port" with a port by number; port 0 is any free one.
+func isAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil || s != strings.TrimSpace(s) {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
+func isBase(s string, path bool) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
+		u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && (path || strings.Trim(u.Path, "/") == "")
+}
+
+func isDatabase(s string) bool {
+	if s == "" {
+		return true
+	}
+	_, err := pgconn.ParseConfig(s)
+	return err == nil && (strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://") ||
+		strings.Contains(s, "="))
+}
+
+func isPath(s string) bool  { return s != "" && !strings.ContainsRune(s, 0) }
+func isPlain(s string) bool { return strings.TrimSpace(s) == s && s != "" && isToken(s) }
+
+// isToken accepts any printable text of one line, also none.
+func isToken(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
+}
+
+// suggestion is "; did you mean listen?" for a key that is not known, or empty.
+func suggestion(name string, keys []key) string {
+	if near := nearest(name, keys); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// nearest is the key that a person may have meant, or empty.
+func nearest(name string, keys []key) string {
+	plain := strings.ToLower(strings.NewReplacer("-", "_", ".", "_").Replace(name))
+	best, distance := "", len(plain)/3+2
+	for _, k := range keys {
+		if d := editDistance(plain, k.name); d < distance {
+			best, distance = k.name, d
+		}
+	}
+	for _, k := range keys {
+		if best == "" && len(plain) > 3 && strings.HasSuffix(k.name, "_"+plain) {
+			best = k.name
+		}
+	}
+	return best
+}
+
+// editDistance is Levenshtein's: how many insertions, deletions and replacements lead from a to b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+)
+
+// However a secret is printed, it does not come out.
+func TestSecretStaysHidden(t *testing.T) {
+	t.Parallel()
+	const hush = "hush-4711"
+	c := defaultConfig()
+	c.DatabaseURL, c.TrackerOAuthToken, c.TrackerOAuthSecret = hush, hush, hush
+	var out bytes.Buffer
+	for _, v := range []any{c, &c, c.TrackerOAuthSecret, &c.TrackerOAuthSecret, []crash.Secret{c.DatabaseURL}, map[string]crash.Secret{"k": c.DatabaseURL}} {
+		for _, verb := range "vsqxXdtfcUTeEgbow" {
+			for _, flags := range []string{"", "+", "#", "-20", "20", " "} {
+				fmt.Fprintf(&out, "%"+flags+string(verb)+"\n", v)
+			}
+		}
+		fmt.Fprintln(&out, v)
+		doc, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(doc)
+		for _, h := range []slog.Handler{slog.NewJSONHandler(&out, nil), slog.NewTextHandler(&out, nil)} {
+			slog.New(h).Info("config", "v", v, slog.Group("g", "v", v))
+			slog.New(h).With("v", v).Error("config", "err", errors.Join(fmt.Errorf("%v", v)))
+		}
+	}
+	fmt.Fprint(&out, c.TrackerOAuthSecret.String(), c.TrackerOAuthSecret.GoString())
+	hex := fmt.Sprintf("%x", hush)
+	for _, leak := range []string{hush, "4711", hex, strings.ToUpper(hex)} {
+		if strings.Contains(out.String(), leak) {
+			at := strings.Index(out.String(), leak)
+			t.Errorf("printed secrets: got %q among them: %q", leak, out.String()[max(0, at-60):at+len(leak)])
+		}
+	}
+	if !strings.Contains(out.String(), "[secret]") {
+		t.Errorf("printed secrets: got no %s", "[secret]")
+	}
+}

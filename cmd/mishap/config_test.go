@@ -1,0 +1,223 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// configFile writes a configuration file into a folder of its own.
+func configFile(t *testing.T, content string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "local_config.toml")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// The shipped file documents every key, in order, with its default.
+func TestDefaultFile(t *testing.T) {
+	t.Parallel()
+	const file = "../../local_config.default.toml"
+	doc, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	defaults := defaultConfig()
+	for _, k := range defaults.keys() {
+		want = append(want, k.name)
+	}
+	lines := strings.Split(string(doc), "\n")
+	var got []string
+	err = walkTOML(doc, func(e expression) {
+		got = append(got, e.key)
+		if above := lines[e.line-2]; !strings.HasPrefix(above, "# ") {
+			t.Errorf("%s: got no comment above it", e.key)
+		}
+	}, func(line int, words, reason string) { t.Errorf("line %d, %q: %s", line, words, reason) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keys of %s (-want +got):\n%s", file, diff)
+	}
+	c, err := loadConfig(file, true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := c.keys()
+	for i, k := range defaults.keys() {
+		if k.show() != read[i].show() {
+			t.Errorf("%s in %s: got %s, want the default %s", k.name, file, read[i].show(), k.show())
+		}
+	}
+}
+
+func TestConfigMistakes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, doc string
+		env       []string
+		want      []string
+	}{
+		{"all at once", `
+lisen = "127.0.0.1:1"
+ingest_max_bytes = "x"
+tracker_timeout_seconds = 0
+allow_bug_filing = "true"
+listen = 8080
+listen = "127.0.0.1:1"
+base_url = "crashes.example.com"
+`, nil, []string{
+			`F:2: lisen: unknown key; did you mean listen?`,
+			`F:3: ingest_max_bytes: expected a number of bytes above 0, got "x"`,
+			`F:4: tracker_timeout_seconds: expected a number of seconds above 0, got 0`,
+			`F:5: allow_bug_filing: expected true or false, got "true"`,
+			`F:6: listen: expected an address such as 127.0.0.1:8080, got 8080`,
+			`F:7: listen: given twice, first on line 6`,
+			`F:8: base_url: expected an address such as https://crashes.example.com, without a path, got "crashes.example.com"`,
+		}},
+		{"not TOML", "listen = 127.0.0.1:80\nops_listen =\ndata_dir = \"x\n:::\ningest_max_bytes = 16MB\nfoo = 1", nil, []string{
+			`F:1: listen: expected an address such as 127.0.0.1:8080, got what is not TOML: expected newline but got U+002E '.'`,
+			`F:2: ops_listen: expected an address such as 127.0.0.1:8082, got what is not TOML: unexpected character U+000A at start of value`,
+			`F:3: data_dir: expected the path of a folder, got what is not TOML: basic strings cannot have new lines`,
+			`F:4: not TOML: invalid character at start of key: U+003A ':'`,
+			`F:5: ingest_max_bytes: expected a number of bytes above 0, got what is not TOML: strings must be quoted`,
+			`F:6: foo: unknown key`,
+		}},
+		{"no end", "listen =", nil, []string{
+			`F:1: listen: expected an address such as 127.0.0.1:8080, got what is not TOML: expected value, not end of input`,
+		}},
+		{"tables and arrays", "listen = [\"127.0.0.1:1\"]\ndata_dir = { a = 1 }\ntracker.url = \"x\"\n[tracker]\nurl = \"x\"\n", nil,
+			[]string{
+				`F:1: listen: expected an address such as 127.0.0.1:8080, got an array`,
+				`F:2: data_dir: expected the path of a folder, got a table`,
+				`F:3: tracker.url: unknown key; did you mean tracker_url?`,
+				`F:4: [tracker]: expected no tables, every key stands at the top level`,
+			}},
+		{"secrets stay hidden", "tracker_oauth_secret = hush1\ntracker_oauth_token = 4711\ndatabase_url = \"mysql://u:hush2@h/d\"\n",
+			[]string{"MISHAP_DATABASE_URL=hush3://x"}, []string{
+				`F:1: tracker_oauth_secret: expected the secret of the access token on one line, in quotes`,
+				`F:2: tracker_oauth_token: expected an access token on one line, got something else (not shown)`,
+				`F:3: database_url: expected an address such as postgres://user:password@host/database, or nothing, got something else (not shown)`,
+				`MISHAP_DATABASE_URL: expected an address such as postgres://user:password@host/database, or nothing, got something else (not shown)`,
+			}},
+		{"token without secret", "tracker_oauth_token = \"t\"\ntracker_oauth_secret = \"\"\n", nil, []string{
+			`F:1: tracker_oauth_token: expected tracker_oauth_secret beside it, got none`,
+		}},
+		{"one address for two", "ops_listen = \"127.0.0.1:8080\"\n", nil, []string{
+			`F:1: ops_listen: expected an address of its own, got that of listen, 127.0.0.1:8080`,
+		}},
+		{"environment", "", []string{"MISHAP_LISTEN=80", "MISHAP_INGEST_MAX_BYTES=", "MISHAP_ALLOW_BUG_FILING=yes",
+			"MISHAP_DATA_DIR=a", "MISHAP_DATA_DIR_FILE=/b", "MISHAP_TRACKER_OAUTH_SECRET_FILE=/nowhere/secret"}, []string{
+			`MISHAP_LISTEN: expected an address such as 127.0.0.1:8080, got "80"`,
+			`MISHAP_INGEST_MAX_BYTES: expected a number of bytes above 0, got ""`,
+			`MISHAP_DATA_DIR: expected one of MISHAP_DATA_DIR and MISHAP_DATA_DIR_FILE, got both`,
+			`MISHAP_TRACKER_OAUTH_SECRET_FILE: /nowhere/secret cannot be read: no such file or directory`,
+			`MISHAP_ALLOW_BUG_FILING: expected true or false, got "yes"`,
+		}},
+		{"not text", "listen = \"\xff\"\n", nil, []string{`F: expected UTF-8 text, got other bytes`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			file := configFile(t, tt.doc)
+			_, err := loadConfig(file, true, tt.env)
+			if err == nil {
+				t.Fatal("got no error")
+			}
+			got := strings.Split(strings.ReplaceAll(err.Error(), file, "F"), "\n")
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("mistakes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestConfigImpossibleValues(t *testing.T) {
+	t.Parallel()
+	for name, values := range map[string][]string{
+		"listen":                 {`""`, `"localhost"`, `"127.0.0.1:http"`, `"127.0.0.1:70000"`, `" :80"`},
+		"base_url":               {`""`, `"ftp://x"`, `"http://"`, `"https://x/y"`, `"https://x?a=b"`, `"https://u:p@x"`, `"//x"`},
+		"tracker_api_url":        {`"api.launchpad.net/devel"`, `"https://x/devel#a"`},
+		"tracker_target":         {`""`, `"Ubuntu"`, `"ubuntu/+source"`, `"../x"`},
+		"tracker_consumer_key":   {`""`, `" x"`, "\"a\\nb\""},
+		"ingest_max_bytes":       {`0`, `-1`, `1.5`, `2000000000`, `99999999999999999999`},
+		"ingest_rate_per_system": {`-1`},
+		"ingest_max_age_days":    {`0`},
+		"tracker_settle_seconds": {`-1`},
+		"data_dir":               {`""`},
+	} {
+		for _, value := range values {
+			_, err := loadConfig(configFile(t, name+" = "+value+"\n"), true, nil)
+			if err == nil || !strings.Contains(err.Error(), ":1: "+name+": expected ") {
+				t.Errorf("%s = %s: got %v, want a mistake", name, value, err)
+			}
+		}
+	}
+}
+
+func TestConfigValues(t *testing.T) {
+	t.Parallel()
+	held := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(held, []byte("from-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := configFile(t, "\ufefflisten = '[::1]:0' # any port\r\ningest_max_bytes = 0x1_000\r\nbase_url = \"https://c.example.com/\"\r\n"+
+		"allow_bug_filing = true\r\ntracker_oauth_token = \"file-token\"\r\n")
+	c, err := loadConfig(file, true, []string{"MISHAP_ALLOW_BUG_FILING=false", "MISHAP_TRACKER_OAUTH_TOKEN=env-token",
+		"MISHAP_TRACKER_OAUTH_SECRET_FILE=" + held, "MISHAP_TRACKER_URL=http://127.0.0.1:8085/", "PATH=/bin",
+		"MISHAP_PORT_8080_TCP=tcp://10.0.0.1:8080"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, got, want string }{
+		{"listen", c.Listen, "[::1]:0"},
+		{"base_url", c.BaseURL, "https://c.example.com"},
+		{"tracker_url", c.TrackerURL, "http://127.0.0.1:8085"},
+		{"tracker_oauth_token", string(c.TrackerOAuthToken), "env-token"},
+		{"tracker_oauth_secret", string(c.TrackerOAuthSecret), "from-file"},
+		{"ops_listen", c.OpsListen, "127.0.0.1:8082"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, tt.got, tt.want)
+		}
+	}
+	if c.IngestMaxBytes != 0x1000 {
+		t.Errorf("ingest_max_bytes: got %d, want %d", c.IngestMaxBytes, 0x1000)
+	}
+	if c.AllowBugFiling {
+		t.Error("allow_bug_filing: got the file's value, want the environment's")
+	}
+	if !c.fromEnvironment("tracker_oauth_token") || c.fromEnvironment("listen") {
+		t.Error("fromEnvironment: got the wrong origin")
+	}
+}
+
+func TestConfigFileMissing(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "local_config.toml")
+	if _, err := loadConfig(file, false, nil); err != nil {
+		t.Errorf("default file missing: got %v, want the defaults", err)
+	}
+	_, err := loadConfig(file, true, nil)
+	if want := file + ": cannot be read: no such file or directory"; err == nil || err.Error() != want {
+		t.Errorf("named file missing: got %v, want %s", err, want)
+	}
+}
+
+func TestStrayVariables(t *testing.T) {
+	t.Parallel()
+	got := strayVariables([]string{"MISHAP_LISTN=x", "MISHAP_DATABASE_URI_FILE=x", "MISHAP_LISTEN=x",
+		"MISHAP_SERVICE_HOST=x", "MISHAP_DATA_DIR_FILE=x", "LISTN=x"})
+	want := []string{"MISHAP_LISTN is not used; did you mean MISHAP_LISTEN?",
+		"MISHAP_DATABASE_URI_FILE is not used; did you mean MISHAP_DATABASE_URL_FILE?"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("stray variables (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,26 @@
+// Command mishap collects crash reports, groups them into buckets, shows the buckets, and files bugs for them. This
+// package reads the configuration and the command line, and wires the other packages together; it holds no rules of
+// its own.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// program is what a command works with; tests put their own in.
+type program struct {
+	in       io.Reader
+	out, err io.Writer
+	environ  []string // as os.Environ gives it
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ()}
+	os.Exit(p.run(ctx, os.Args[1:]))
+}

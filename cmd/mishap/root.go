@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2 // unknown command or flag, wrong arguments
+)
+
+// usageError is a mistake on the command line.
+type usageError struct {
+	err     error
+	command string // "mishap user add"
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// run executes the command line and returns the exit status. What went wrong is said on p.err.
+func (p *program) run(ctx context.Context, args []string) int {
+	root := p.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if wrong, ok := errors.AsType[mistakes](err); ok {
+		_, _ = fmt.Fprintln(p.err, wrong.Error()) // each line names its place
+		return exitFailed
+	}
+	if wrong, ok := errors.AsType[*usageError](err); ok {
+		_, _ = fmt.Fprintf(p.err, "mishap: %s\n\"%s --help\" tells more.\n", wrong, wrong.command)
+		return exitUsage
+	}
+	if !errors.Is(err, errSaid) {
+		_, _ = fmt.Fprintf(p.err, "mishap: %s\n", err)
+	}
+	return exitFailed
+}
+
+// errSaid ends a command with status 1 when everything has been said already.
+var errSaid = errors.New("said already")
+
+func (p *program) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mishap",
+		Short: "Collects crash reports, groups them, and files bugs for them",
+		Long: `mishap collects crash reports from Linux machines, groups them into buckets, shows the
+buckets, and files a bug for a bucket in the external bug tracker.
+
+Start it with "mishap serve". The configuration comes from local_config.toml, which is made by
+copying local_config.default.toml, and from the environment (MISHAP_LISTEN and so on).`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          needsCommand,
+	}
+	root.PersistentFlags().String("config", defaultConfigFile, "the configuration `file`")
+	root.AddCommand(p.versionCommand())
+	checkUsage(root)
+	return root
+}
+
+// needsCommand runs for a command that only holds others.
+func needsCommand(cmd *cobra.Command, _ []string) error {
+	_ = cmd.Help()
+	return &usageError{fmt.Errorf("%s needs one of the commands above", cmd.CommandPath()), cmd.CommandPath()}
+}
+
+// checkUsage marks the errors of flags and arguments of cmd and everything below it as mistakes of usage.
+func checkUsage(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{err, c.CommandPath()} })
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return &usageError{err, c.CommandPath()}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		checkUsage(sub)
+	}
+}
+
+// config reads the configuration that the command line names.
+func (p *program) config(cmd *cobra.Command) (Config, error) {
+	file := cmd.Flags().Lookup("config")
+	return loadConfig(file.Value.String(), file.Changed, p.environ)
+}
