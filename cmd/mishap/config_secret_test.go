@@ -20,7 +20,7 @@ func TestSecretStaysHidden(t *testing.T) {
 	c.DatabaseURL, c.TrackerOAuthToken, c.TrackerOAuthSecret = hush, hush, hush
 	var out bytes.Buffer
 	for _, v := range []any{c, &c, c.TrackerOAuthSecret, &c.TrackerOAuthSecret, []crash.Secret{c.DatabaseURL}, map[string]crash.Secret{"k": c.DatabaseURL}} {
-		for _, verb := range "vsqxXdtfcUTeEgbow" {
+		for _, verb := range "vsqxXdtfcUTeEgbo" {
 			for _, flags := range []string{"", "+", "#", "-20", "20", " "} {
 				fmt.Fprintf(&out, "%"+flags+string(verb)+"\n", v)
 			}
