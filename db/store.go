@@ -33,9 +33,11 @@ type Config struct {
 
 // Store is the database. It is safe for concurrent use.
 type Store struct {
-	pool *pgxpool.Pool
-	log  *slog.Logger
-	now  func() time.Time
+	pool   *pgxpool.Pool
+	log    *slog.Logger
+	now    func() time.Time
+	bodies *bodyCodec
+	saver  *saver
 }
 
 // Session settings; what the URL itself sets wins. No statement of a web request may run for ever, and dates in SQL are
@@ -74,15 +76,21 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	if s.bodies, err = newBodyCodec(); err != nil {
+		pool.Close()
+		return nil, err
+	}
 	if err := s.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, err
 	}
+	s.saver = startSaver(ctx, s)
 	return s, nil
 }
 
 // Close finishes what was accepted, then closes the connections. Calls that are still under way get Unavailable.
 func (s *Store) Close() {
+	s.saver.close()
 	s.pool.Close()
 }
 

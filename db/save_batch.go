@@ -1,0 +1,170 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mishap/crash"
+)
+
+const (
+	saveTimeout  = 20 * time.Second // for one transaction
+	saveAttempts = 4
+	savePause    = 25 * time.Millisecond // before the second attempt; four times as long before each further one
+)
+
+// save stores a batch and answers everyone in it. When the database finds fault with the contents of a batch, its halves
+// are tried by themselves, and so on, so that in the end a bad report fails alone.
+func (v *saver) save(ctx context.Context, batch []*pendingReport) {
+	began := time.Now()
+	first, err := v.attempts(ctx, batch)
+	if faulty(err) && len(batch) > 1 {
+		v.save(ctx, batch[:len(batch)/2])
+		v.save(ctx, batch[len(batch)/2:])
+		return
+	}
+	v.stats.batch(len(batch), time.Since(began))
+	if err != nil {
+		err = fmt.Errorf("save %d reports: %w", len(batch), err)
+		if !faulty(err) { // whatever it is, it is not the report's fault, which may be sent again
+			err = errUnavailable.Because(err)
+		}
+		v.store.log.ErrorContext(ctx, "reports not stored", "reports", len(batch), "first", batch[0].ID.String(), "error", err)
+	}
+	for i, p := range batch {
+		if err != nil {
+			p.answer <- saved{err: err}
+		} else {
+			p.answer <- saved{id: first[i]}
+		}
+	}
+}
+
+// attempts tries again after troubles that pass: a deadlock, a lost connection, a missing partition. Trying again is
+// safe even when the lost attempt was in fact committed, for a report that is stored is never stored or counted twice.
+func (v *saver) attempts(ctx context.Context, batch []*pendingReport) (first []crash.OopsID, err error) {
+	pause := savePause
+	for n := range saveAttempts {
+		if n > 0 {
+			wait(ctx, pause)
+			pause *= 4
+		}
+		if first, err = v.attempt(ctx, batch); err == nil || !passing(err) {
+			return first, err
+		}
+		if missingPartition(err) {
+			v.partitions.forget()
+		}
+	}
+	return nil, err
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// attempt stores the batch in one transaction and returns, for each report, the id under which its crash is stored.
+func (v *saver) attempt(ctx context.Context, batch []*pendingReport) ([]crash.OopsID, error) {
+	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
+	defer cancel()
+	if err := v.partitions.ensure(ctx, v.store, batch); err != nil {
+		return nil, err
+	}
+	rows, err := v.store.pool.Query(ctx, sqlSaveReports, batchArgs(batch))
+	if err != nil {
+		return nil, err
+	}
+	stored, err := collectIDs(rows)
+	if err != nil {
+		return nil, err
+	}
+	return v.firsts(ctx, batch, stored)
+}
+
+// firsts replaces the ids of reports that were not stored now by those under which they were stored before.
+func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[crash.OopsID]bool) ([]crash.OopsID, error) {
+	first := make([]crash.OopsID, len(batch))
+	var keys [][]byte
+	for i, p := range batch {
+		first[i] = p.ID
+		if !stored[p.ID] && p.DuplicateKey != [16]byte{} {
+			keys = append(keys, p.DuplicateKey[:])
+		}
+	}
+	if len(keys) == 0 {
+		return first, nil
+	}
+	rows, err := v.store.pool.Query(ctx, sqlFirstReports, pgx.NamedArgs{"keys": keys})
+	if err != nil {
+		return nil, err
+	}
+	byKey := map[[16]byte]crash.OopsID{}
+	var key []byte
+	var id [16]byte
+	if _, err := pgx.ForEachRow(rows, []any{&key, &id}, func() error {
+		byKey[[16]byte(key)] = id
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for i, p := range batch {
+		if id, ok := byKey[p.DuplicateKey]; ok && !stored[p.ID] {
+			first[i] = id
+		}
+	}
+	return first, nil
+}
+
+func collectIDs(rows pgx.Rows) (map[crash.OopsID]bool, error) {
+	ids := map[crash.OopsID]bool{}
+	var id [16]byte
+	_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
+		ids[id] = true
+		return nil
+	})
+	return ids, err
+}
+
+// passing reports whether err may be gone at the next attempt.
+func passing(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch pg.Code {
+		case "40001", "40P01", "55P03": // serialisation, deadlock, lock not available
+			return true
+		}
+		return missingPartition(err) || away(err)
+	}
+	_, network := errors.AsType[net.Error](err)
+	return network || away(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// faulty reports whether err speaks of the contents: a value that does not fit, a violated constraint, too large a row.
+func faulty(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return false
+	}
+	switch pg.Code[:2] {
+	case "22", "23", "54":
+		return true
+	}
+	return false
+}
+
+func missingPartition(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "23514" && strings.Contains(pg.Message, "no partition")
+}

@@ -1,0 +1,133 @@
+package db
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mishap/crash"
+)
+
+// SaveReport stores rec and everything that is counted from it, in one transaction that it may share with reports of
+// other callers, and returns when that is on disk. A crash that was stored before (equal DuplicateKey) is not stored or
+// counted again: the first report's id comes back with true.
+//
+// It returns Unavailable when the database is away, when the store is closing, and when more reports wait than it is
+// willing to hold. ctx bounds only the waiting: a report that was taken in is stored even when nobody waits any more.
+func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.OopsID, duplicate bool, err error) {
+	body, err := s.bodies.pack(rec.Fields)
+	if err != nil {
+		return crash.OopsID{}, false, err
+	}
+	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1)}
+	if err := s.saver.submit(p); err != nil {
+		return crash.OopsID{}, false, err
+	}
+	select {
+	case a := <-p.answer:
+		return a.id, a.err == nil && a.id != rec.ID, a.err
+	case <-ctx.Done():
+		return crash.OopsID{}, false, errNotWaited.Because(ctx.Err())
+	}
+}
+
+var (
+	errBusy = &crash.Error{Kind: crash.Unavailable, Code: "overload", RetryAfter: time.Minute,
+		Message: "Too many reports are arriving at the moment; please send this one again later."}
+	errNotWaited = crash.Errorf(crash.Unavailable, "not_waited", "The report was not confirmed in time; please send it again later.")
+)
+
+// How much may wait, and how much goes into one transaction. A batch ends early when it gets heavy, so that small
+// reports do not wait long behind large ones.
+const (
+	maxQueuedReports = 2048
+	maxQueuedBytes   = 64 << 20
+	maxBatchReports  = 256
+	maxBatchBytes    = 2 << 20
+	saveWriters      = 2 // more gain nothing: each batch ends in one wait for the disk, and hot rows take turns
+)
+
+// saver groups reports into transactions. Each writer takes whatever has queued up while its last transaction ran: a
+// lone report is written at once, and the busier it gets the more of them share a commit.
+type saver struct {
+	store      *Store
+	queue      chan *pendingReport
+	bytes      atomic.Int64 // of the bodies that wait or are being written
+	partitions partitions
+	stats      saverStats
+	writers    sync.WaitGroup
+
+	mu     sync.RWMutex // held for reading while something is put into the queue
+	closed bool
+}
+
+func startSaver(ctx context.Context, s *Store) *saver {
+	v := &saver{store: s, queue: make(chan *pendingReport, maxQueuedReports)}
+	v.stats = newSaverStats(v)
+	for range saveWriters {
+		v.writers.Go(func() { v.write(context.WithoutCancel(ctx)) })
+	}
+	return v
+}
+
+// close lets the writers finish what was accepted and waits for them.
+func (v *saver) close() {
+	v.mu.Lock()
+	wasClosed := v.closed
+	v.closed = true
+	v.mu.Unlock()
+	if !wasClosed {
+		close(v.queue)
+	}
+	v.writers.Wait()
+}
+
+func (v *saver) submit(p *pendingReport) error {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if v.closed {
+		return errUnavailable
+	}
+	size := int64(len(p.body))
+	if waiting := v.bytes.Add(size); waiting > maxQueuedBytes && waiting > size { // a single one always fits
+		v.bytes.Add(-size)
+		return errBusy
+	}
+	select {
+	case v.queue <- p:
+		return nil
+	default:
+		v.bytes.Add(-size)
+		return errBusy
+	}
+}
+
+// write is one writer: it runs until the queue is closed and empty.
+func (v *saver) write(ctx context.Context) {
+	for first := range v.queue {
+		batch := v.fill([]*pendingReport{first})
+		v.save(ctx, batch)
+		for _, p := range batch {
+			v.bytes.Add(-int64(len(p.body)))
+		}
+	}
+}
+
+// fill adds what waits already, up to the bounds of one transaction.
+func (v *saver) fill(batch []*pendingReport) []*pendingReport {
+	size := len(batch[0].body)
+	for len(batch) < maxBatchReports && size < maxBatchBytes {
+		select {
+		case p, open := <-v.queue:
+			if !open {
+				return batch
+			}
+			batch = append(batch, p)
+			size += len(p.body)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
