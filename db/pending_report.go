@@ -78,5 +78,5 @@ func (p *pendingReport) releaseKey() string {
 	if p.Release == "" {
 		return ""
 	}
-	return string(p.Release)
+	return p.Release.Key()
 }

@@ -1,0 +1,73 @@
+package intake
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"mishap/crash"
+)
+
+// Examine works out what would be stored of a report that arrived when its id says: the record, or an Invalid error
+// whose code is the reason of the refusal and whose message is the sentence that the sender gets. It touches nothing.
+func Examine(report crash.Report, maxAgeDays int) (crash.Record, error) {
+	rec := crash.Record{
+		Report:  report,
+		Summary: crash.SummaryOf(report.Fields),
+		Counted: !report.System.IsTest(),
+	}
+	rec.Complete = complete(report.Fields)
+	if occurred, ok := crash.OccurredAt(report.Fields["Date"]); ok {
+		rec.Occurred = occurred
+	}
+	rec.Day = crash.CountingDay(rec.Occurred, report.Received(), maxAgeDays)
+	if err := refuse(rec); err != nil {
+		return crash.Record{}, err
+	}
+	rec.Grouping = crash.SignatureOf(report.Fields)
+	rec.DuplicateKey = crash.DuplicateKey(report.System, report.Fields)
+	rec.Fields = trim(report.Fields)
+	return rec, nil
+}
+
+// evidence are the fields from which a person can tell what happened.
+var evidence = [...]string{"Stacktrace", "Traceback", "StackTrace", "OopsText", "ErrorMessage", "DpkgTerminalLog"}
+
+func complete(f crash.Fields) bool {
+	return slices.ContainsFunc(evidence[:], func(name string) bool { return f[name] != "" })
+}
+
+// journalLines is how many lines of the journal are kept, as at errors.ubuntu.com: senders put no bound to it, and what
+// belongs to the crash stands at its end.
+const journalLines = 50
+
+// trim returns the fields as they are stored: without images of memory, which are private through and through and
+// have their own way in, and with the end of the journal only. It leaves f alone.
+func trim(f crash.Fields) crash.Fields {
+	journal := lastLines(f["JournalErrors"], journalLines)
+	_, core := f["CoreDump"]
+	_, kernelCore := f["VmCore"]
+	if !core && !kernelCore && len(journal) == len(f["JournalErrors"]) {
+		return f
+	}
+	f = maps.Clone(f)
+	delete(f, "CoreDump")
+	delete(f, "VmCore")
+	if journal != "" {
+		f["JournalErrors"] = journal
+	}
+	return f
+}
+
+// lastLines returns the last n lines of text; a line break at the very end does not begin another line.
+func lastLines(text string, n int) string {
+	end := len(strings.TrimSuffix(text, "\n"))
+	for ; n > 0; n-- {
+		i := strings.LastIndexByte(text[:end], '\n')
+		if i < 0 {
+			return text
+		}
+		end = i
+	}
+	return text[end+1:]
+}
