@@ -1,0 +1,161 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+// statusOf is the one table from kinds of errors to HTTP.
+var statusOf = map[crash.Kind]int{
+	crash.Invalid:          http.StatusBadRequest,
+	crash.Unauthenticated:  http.StatusUnauthorized,
+	crash.Forbidden:        http.StatusForbidden,
+	crash.NotFound:         http.StatusNotFound,
+	crash.Conflict:         http.StatusConflict,
+	crash.TooLarge:         http.StatusRequestEntityTooLarge,
+	crash.UnsupportedMedia: http.StatusUnsupportedMediaType,
+	crash.Unprocessable:    http.StatusUnprocessableEntity,
+	crash.TooMany:          http.StatusTooManyRequests,
+	crash.Refused:          http.StatusBadGateway,
+	crash.Unavailable:      http.StatusServiceUnavailable,
+}
+
+// Errors that the web side itself knows.
+var (
+	errNotSignedIn = crash.Errorf(crash.Unauthenticated, "not_signed_in",
+		"Unauthorized: nobody is signed in, or the session has ended. Sign in, then try again.")
+	errNoPage = crash.Errorf(crash.NotFound, "no_page", "There is no page at this address.")
+	errSlow   = crash.Errorf(crash.Unavailable, "too_slow", "This took too long and was given up. Please try again shortly.")
+)
+
+// answer is an error as it is shown.
+type answer struct {
+	*crash.Error
+	status int
+}
+
+// answerTo decides what is shown of err. Internal errors lose everything but the request id.
+func answerTo(r *http.Request, err error) answer {
+	if e, ok := errors.AsType[*crash.Error](err); ok && statusOf[e.Kind] != 0 {
+		return answer{e, statusOf[e.Kind]}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return answer{errSlow, http.StatusServiceUnavailable}
+	}
+	if _, ok := errors.AsType[*methodError](err); ok {
+		return answer{crash.Errorf(crash.Invalid, "method", "This address does not answer to %s.", shortMethod(r)), http.StatusMethodNotAllowed}
+	}
+	return answer{crash.Errorf(0, "internal",
+		"Something went wrong here. It has been noted as %s; trying again may help.", requestID(r)), http.StatusInternalServerError}
+}
+
+// serveError answers with err: as a part for htmx, as JSON for scripts, as a page for people. It is the only way in which
+// an error reaches a visitor.
+func (s *Server) serveError(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(r.Context().Err(), context.Canceled) {
+		return // the visitor has gone; nobody reads an answer
+	}
+	a := answerTo(r, err)
+	s.logError(r, err, a)
+	a.headers(w)
+	switch shapeOf(r) {
+	case shapePart:
+		err = s.page(w, r, a.status, views.Flashes([]views.Flash{{Kind: views.FlashError, Text: a.Message}}))
+	case shapeJSON:
+		err = writeJSON(w, a.status, apiError{Error: a.Message, Code: a.Code})
+	case shapePage:
+		err = s.page(w, r, a.status, views.ErrorPage(s.bareShell(r, http.StatusText(a.status)), views.ErrorView{
+			Status: a.status, Message: a.Message, RequestID: requestID(r), SignIn: a.Kind == crash.Unauthenticated,
+		}))
+	}
+	if err != nil {
+		s.log.ErrorContext(r.Context(), "error page failed", "request_id", requestID(r), "error", err)
+	}
+}
+
+// logError notes once what the visitor is not told.
+func (s *Server) logError(r *http.Request, err error, a answer) {
+	if a.status < http.StatusInternalServerError {
+		return
+	}
+	level := slog.LevelWarn
+	if a.status == http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	s.log.Log(r.Context(), level, "request failed", "request_id", requestID(r), "status", a.status, "code", a.Code, "error", err)
+}
+
+// headers sets what goes with the status.
+func (a answer) headers(w http.ResponseWriter) {
+	if a.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(a.RetryAfter.Seconds()))))
+	}
+	if a.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Session realm="mishap"`)
+	}
+}
+
+// apiError is the body of every refusal of the API.
+type apiError struct {
+	Error string `json:"error"` // one sentence a person can act on
+	Code  string `json:"code"`  // one word a program can act on
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, err = w.Write(append(body, '\n'))
+	if err != nil {
+		return nil //nolint:nilerr // the visitor has gone
+	}
+	return nil
+}
+
+type shape int
+
+const (
+	shapePage shape = iota
+	shapePart
+	shapeJSON
+)
+
+// shapeOf says in which form a request wants its answer.
+func shapeOf(r *http.Request) shape {
+	accept := r.Header.Get("Accept")
+	switch {
+	case wantsPart(r):
+		return shapePart
+	case strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html"):
+		return shapeJSON
+	case strings.HasPrefix(r.URL.Path, "/api/") && !isForm(r):
+		return shapeJSON
+	}
+	return shapePage
+}
+
+// methodError is the answer to a method that an address does not know.
+type methodError struct{}
+
+func (*methodError) Error() string { return "method not allowed" }
+
+// shortMethod is the request's method, bounded for a message.
+func shortMethod(r *http.Request) string {
+	if knownMethods[r.Method] {
+		return r.Method
+	}
+	return "this method"
+}

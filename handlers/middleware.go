@@ -1,0 +1,128 @@
+package handlers
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	chimw "github.com/go-chi/chi/v5/middleware"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const headerRequestID = "X-Request-ID"
+
+// identify gives each request a name of our own. One that a client or proxy sends is not used: logs could be forged by it.
+func (s *Server) identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{id: rand.Text()[:16]}
+		w.Header().Set(headerRequestID, v.id)
+		next.ServeHTTP(w, withVisit(r, v))
+	})
+}
+
+// metrics count requests by route pattern, never by path.
+type metrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mishap_http_requests_total", Help: "Requests to the web side by route, method and status.",
+		}, []string{"route", "method", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "mishap_http_request_seconds", Help: "Time to answer a request to the web side, by route.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"route"}),
+	}
+	if err := errors.Join(reg.Register(m.requests), reg.Register(m.seconds)); err != nil {
+		return nil, fmt.Errorf("handlers: register metrics: %w", err)
+	}
+	return m, nil
+}
+
+// observe logs and counts each request once it is answered: which route, never the path or the query, since these can hold
+// signatures and names of machines.
+func (s *Server) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		ww := chimw.NewWrapResponseWriter(w, r.ProtoMajor)
+		next.ServeHTTP(ww, r)
+
+		took := time.Since(start)
+		route := "unmatched"
+		if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePattern() != "" {
+			route = rctx.RoutePattern()
+		}
+		status := ww.Status()
+		if status == 0 && r.Context().Err() != nil {
+			status = statusGone
+		}
+		method := r.Method
+		if !knownMethods[method] {
+			method = "other"
+		}
+		s.metrics.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
+		s.metrics.seconds.WithLabelValues(route).Observe(took.Seconds())
+		v := visitOf(r)
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("request_id", v.id), slog.String("method", method),
+			slog.String("route", route), slog.Int("status", status), slog.Int("bytes", ww.BytesWritten()),
+			slog.Duration("took", took), slog.String("user", v.user.Name))
+	})
+}
+
+// statusGone is logged when the visitor left before the answer; the number is nginx's.
+const statusGone = 499
+
+var knownMethods = map[string]bool{
+	http.MethodGet: true, http.MethodHead: true, http.MethodPost: true, http.MethodPut: true,
+	http.MethodPatch: true, http.MethodDelete: true, http.MethodOptions: true,
+}
+
+// recovered makes an internal error of a panic in a handler, so that the visitor gets a page and the log gets the stack.
+func (s *Server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(p) // net/http's own way to give up on a connection
+			}
+			if ww, ok := w.(chimw.WrapResponseWriter); ok && ww.Status() != 0 {
+				s.log.ErrorContext(r.Context(), "panic", "request_id", requestID(r), "panic", p, "stack", string(debug.Stack()))
+				panic(http.ErrAbortHandler) // half an answer is out: the visitor must not take it for a whole one
+			}
+			s.serveError(w, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// policy allows what pages need and nothing else: own scripts and styles by address, none inline.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// headers restrict what a browser does with an answer.
+func headers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		// Within the site the Referer is sent: the origin check reads it. Outside nobody learns which crash was looked at.
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		next.ServeHTTP(w, r)
+	})
+}

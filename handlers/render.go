@@ -1,0 +1,122 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/justinas/nosurf"
+
+	"mishap/views"
+)
+
+// wantsPart reports whether htmx will put the answer into an existing page. HX-Request alone does not say so: it is sent for
+// whole pages too.
+func wantsPart(r *http.Request) bool { return r.Header.Get("HX-Request-Type") == "partial" }
+
+// isForm reports whether the request is what a browser sends for a form without scripts.
+func isForm(r *http.Request) bool {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && (media == "application/x-www-form-urlencoded" || media == "multipart/form-data")
+}
+
+// page sends a page or a part of one. It is rendered completely before the first byte goes out, so that an error in the
+// middle becomes an error page and not half a page.
+func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
+	var b bytes.Buffer
+	if err := c.Render(r.Context(), &b); err != nil {
+		return fmt.Errorf("render: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Add("Vary", "HX-Request-Type")
+	if currentUser(r).ID != 0 {
+		h.Set("Cache-Control", "no-store") // not to be found by Back after signing out
+	} else {
+		h.Set("Cache-Control", "private, no-cache")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // an error means that the visitor has gone
+	return nil
+}
+
+// redirect sends the visitor on to a local path: a browser by 303, a part of a page by telling htmx.
+func redirect(w http.ResponseWriter, r *http.Request, path string) error {
+	if wantsPart(r) {
+		w.Header().Set("HX-Redirect", path)
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	http.Redirect(w, r, path, http.StatusSeeOther)
+	return nil
+}
+
+// shell is what every page needs besides its content; it takes the waiting messages out of the session.
+func (s *Server) shell(r *http.Request, title string) views.Shell {
+	shell := s.bareShell(r, title)
+	shell.Flash = s.takeFlashes(r)
+	return shell
+}
+
+// bareShell is shell without touching the session.
+func (s *Server) bareShell(r *http.Request, title string) views.Shell {
+	return views.Shell{
+		Title: title, User: currentUser(r), CSRFToken: nosurf.Token(r), Path: comeBackTo(r),
+		FilingOn: s.config.AllowBugFiling, Now: s.now(),
+	}
+}
+
+// comeBackTo is where sign-in should lead from this request: to the page itself, or from a form to the page it stands on.
+func comeBackTo(r *http.Request) string {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return localPath(r.URL.RequestURI())
+	}
+	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host {
+		return localPath(from.RequestURI())
+	}
+	return "/"
+}
+
+// localPath returns path if it is one within this site, else "/": nobody is sent elsewhere by a link that begins here.
+func localPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || len(path) > 2048 ||
+		!strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t\x00") {
+		return "/"
+	}
+	return path
+}
+
+const sessionFlash = "flash"
+
+// flash keeps a message for the next page that the visitor sees. Without somebody signed in there is no session to keep
+// it in, and it is dropped.
+func (s *Server) flash(r *http.Request, kind views.FlashKind, text string) error {
+	if currentUser(r).ID == 0 {
+		return nil
+	}
+	b, err := json.Marshal(append(s.takeFlashes(r), views.Flash{Kind: kind, Text: text}))
+	if err != nil {
+		return fmt.Errorf("flash: %w", err)
+	}
+	s.sessions.Put(r.Context(), sessionFlash, string(b))
+	return nil
+}
+
+func (s *Server) takeFlashes(r *http.Request) []views.Flash {
+	if !visitOf(r).session {
+		return nil
+	}
+	var flashes []views.Flash
+	if text := s.sessions.PopString(r.Context(), sessionFlash); text != "" {
+		if err := json.Unmarshal([]byte(text), &flashes); err != nil {
+			s.log.ErrorContext(r.Context(), "unreadable flash", "request_id", requestID(r), "error", err)
+		}
+	}
+	return flashes
+}

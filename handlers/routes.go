@@ -1,0 +1,87 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	chimw "github.com/go-chi/chi/v5/middleware"
+	"github.com/klauspost/compress/gzhttp"
+
+	"mishap/assets"
+	"mishap/crash"
+)
+
+// Proxies on these networks are believed about the address of the client.
+var trustedProxies = []string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"}
+
+// pageTime is the longest that a page may take.
+const pageTime = 30 * time.Second
+
+// routes is the whole route table.
+func (s *Server) routes() (http.Handler, error) {
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024))
+	if err != nil {
+		return nil, err
+	}
+	root := chi.NewRouter()
+	root.Use(s.identify, func(h http.Handler) http.Handler { return compress(h) }, s.observe, s.recovered, headers, chimw.GetHead)
+	root.Get("/healthz", s.do(showHealth))
+	root.Get("/readyz", s.do(s.showReady))
+	root.Method(http.MethodGet, assets.Prefix+"*", assets.Handler(s.config.AssetsDir))
+
+	site := chi.NewRouter()
+	site.Use(chimw.ClientIPFromXFF(trustedProxies...), deadline(pageTime), s.withSession, s.recognise, s.guard, chimw.GetHead)
+	site.NotFound(s.do(s.notFound))
+	site.MethodNotAllowed(s.do(s.wrongMethod))
+	root.Mount("/", site)
+
+	site.Group(func(public chi.Router) {
+		public.Get(pathSignIn, s.do(s.showSignIn))
+		public.Post(pathSignIn, s.do(s.signIn))
+		public.Post("/logout", s.do(s.signOut))
+	})
+	site.Group(func(viewer chi.Router) {
+		viewer.Use(s.need(crash.RoleViewer))
+	})
+	site.Group(func(triager chi.Router) {
+		triager.Use(s.need(crash.RoleTriager))
+	})
+	site.Group(func(admin chi.Router) {
+		admin.Use(s.need(crash.RoleAdmin))
+	})
+	return root, nil
+}
+
+// notFound answers for addresses that are not in the table. One that is there without its trailing slash is redirected.
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) error {
+	trimmed := "/" + strings.Trim(r.URL.EscapedPath(), "/")
+	if safeMethods[r.Method] && trimmed != r.URL.EscapedPath() && known(r, http.MethodGet, trimmed) {
+		if r.URL.RawQuery != "" {
+			trimmed += "?" + r.URL.RawQuery
+		}
+		http.Redirect(w, r, trimmed, http.StatusMovedPermanently)
+		return nil
+	}
+	return errNoPage
+}
+
+// wrongMethod answers for addresses that are in the table for other methods.
+func (s *Server) wrongMethod(w http.ResponseWriter, r *http.Request) error {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		lookup := method
+		if method == http.MethodHead {
+			lookup = http.MethodGet
+		}
+		if known(r, lookup, r.URL.EscapedPath()) {
+			w.Header().Add("Allow", method)
+		}
+	}
+	return &methodError{}
+}
+
+// known reports whether the table has a handler for a method and path.
+func known(r *http.Request, method, path string) bool {
+	return chi.RouteContext(r.Context()).Routes.Match(chi.NewRouteContext(), method, path)
+}

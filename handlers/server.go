@@ -1,0 +1,135 @@
+// Package handlers is the web side of mishap: pages, their parts, and the JSON API, for people and their scripts.
+//
+// The routes stand in routes.go, all on one screen. A handler is a method of [Server] that returns an error; what an error
+// becomes is decided in errors.go alone. Handlers read from [db.Store] and write through package tracker or db; they hold
+// no SQL and no HTML (package views). What machines post is not here but in handlers/ingest.
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/db"
+)
+
+// Config is what the web side needs to know of the configuration.
+type Config struct {
+	BaseURL        string        // own base address, "https://crashes.example.org"
+	AllowBugFiling bool          // false: Create is shown nowhere and refused
+	CreateWait     time.Duration // how long an answer to Create waits for the tracker; 0: 4 s
+	AssetsDir      string        // development: serve assets from this folder instead of the embedded ones
+}
+
+// Deps are the things that a Server works with. All are required.
+type Deps struct {
+	Store      *db.Store
+	Accounts   *db.Accounts
+	Config     Config
+	Log        *slog.Logger
+	Now        func() time.Time
+	Registerer prometheus.Registerer
+}
+
+// Server answers browsers and scripts. It holds nothing that another unit on the same database would need to know.
+type Server struct {
+	store    *db.Store
+	accounts *db.Accounts
+	config   Config
+	log      *slog.Logger
+	now      func() time.Time
+
+	base     *url.URL
+	sessions *scs.SessionManager
+	metrics  *metrics
+	handler  http.Handler
+}
+
+// New builds the server. It returns an error that names every dependency that is missing.
+func New(d Deps) (*Server, error) {
+	base, err := parseBase(d.Config.BaseURL)
+	for name, missing := range map[string]bool{
+		"Store": d.Store == nil, "Accounts": d.Accounts == nil, "Log": d.Log == nil, "Now": d.Now == nil,
+		"Registerer": d.Registerer == nil,
+	} {
+		if missing {
+			err = errors.Join(err, fmt.Errorf("handlers: %s is missing", name))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		store: d.Store, accounts: d.Accounts, config: d.Config, log: d.Log, now: d.Now,
+		base: base,
+	}
+	if s.config.CreateWait == 0 {
+		s.config.CreateWait = 4 * time.Second
+	}
+	if s.metrics, err = newMetrics(d.Registerer); err != nil {
+		return nil, err
+	}
+	s.sessions = s.newSessions()
+	if s.handler, err = s.routes(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// parseBase reads the base address and writes it as browsers write origins.
+func parseBase(address string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimRight(address, "/"))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("handlers: base address %q is not an http or https address", address)
+	}
+	u.Host = strings.ToLower(u.Host)
+	if port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]; strings.HasSuffix(u.Host, port) {
+		u.Host = strings.TrimSuffix(u.Host, port)
+	}
+	return u, nil
+}
+
+// Handler is the whole web side.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// do makes an http.HandlerFunc of a handler that returns an error.
+func (s *Server) do(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.serveError(w, r, err)
+		}
+	}
+}
+
+// secure reports whether the browser talks https: to us, or to a proxy that says so and stands on a private address.
+func secure(r *http.Request) bool {
+	if r.TLS != nil {
+		return true
+	}
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	ip := peer.Addr().Unmap()
+	return (ip.IsLoopback() || ip.IsPrivate()) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
+
+// deadline gives every request of a route at most d.
+func deadline(d time.Duration) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), d)
+			defer cancel()
+			next.ServeHTTP(w, r.WithContext(ctx))
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package handlers
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+
+	chimw "github.com/go-chi/chi/v5/middleware"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/views"
+)
+
+const pathSignIn = "/login"
+
+// signInPath is the sign-in page that leads back to a local path.
+func signInPath(next string) string { return pathSignIn + "?next=" + url.QueryEscape(next) }
+
+// showSignIn is the form; somebody who is signed in already is sent on.
+func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request) error {
+	next := localPath(r.URL.Query().Get("next"))
+	if currentUser(r).ID != 0 {
+		return redirect(w, r, next)
+	}
+	return s.page(w, r, http.StatusOK, views.SignInPage(s.signInShell(r), views.SignInForm{Next: next}))
+}
+
+// signIn checks name and password and starts a session. What was typed, but the password, is kept when they are wrong.
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
+	form := views.SignInForm{Name: r.PostFormValue("username"), Next: localPath(r.PostFormValue("next"))}
+	u, err := s.accounts.SignIn(r.Context(), db.SignIn{
+		Name: form.Name, Password: r.PostFormValue("password"), Address: clientAddress(r),
+	})
+	switch crash.KindOf(err) {
+	case crash.Unauthenticated, crash.TooMany:
+		return s.refuseSignIn(w, r, form, err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.sessions.RenewToken(r.Context()); err != nil {
+		return err
+	}
+	s.sessions.Put(r.Context(), db.SessionUser, strconv.FormatInt(u.ID, 10))
+	renewToken(w, r)
+	return redirect(w, r, form.Next)
+}
+
+func (s *Server) refuseSignIn(w http.ResponseWriter, r *http.Request, form views.SignInForm, err error) error {
+	a := answerTo(r, err)
+	if a.Kind == crash.Unauthenticated {
+		a.status = http.StatusUnprocessableEntity // the form is at fault; 401 is for requests that need somebody signed in
+	}
+	a.headers(w)
+	form.Problem = a.Message
+	if len(form.Name) > 128 {
+		form.Name = ""
+	}
+	return s.page(w, r, a.status, views.SignInPage(s.signInShell(r), form))
+}
+
+// signInShell is a shell whose own "Sign in" leads where this one would have led.
+func (s *Server) signInShell(r *http.Request) views.Shell {
+	shell := s.shell(r, "Sign in")
+	shell.Path = pathSignIn
+	return shell
+}
+
+// signOut ends the session.
+func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
+	if err := s.sessions.Destroy(r.Context()); err != nil {
+		return err
+	}
+	renewToken(w, r)
+	return redirect(w, r, "/")
+}
+
+// clientAddress is the address of the client, as our own proxies saw it.
+func clientAddress(r *http.Request) string {
+	if ip := chimw.GetClientIP(r.Context()); ip != "" {
+		return ip
+	}
+	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		return peer.Addr().Unmap().String()
+	}
+	return ""
+}
