@@ -1,6 +1,8 @@
 package crash
 
 import (
+	"fmt"
+	"io"
 	"log/slog"
 	"time"
 )
@@ -16,6 +18,9 @@ func (s Secret) String() string {
 	}
 	return hiddenSecret
 }
+
+// Format covers every verb of package fmt, also those that would print the text of any string.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // GoString is what %#v shows.
 func (s Secret) GoString() string { return s.String() }
@@ -38,16 +43,12 @@ func (t AccessToken) IsZero() bool { return t.Token == "" }
 
 // Connection is how this installation stands with the tracker.
 type Connection struct {
-	Source      ConnectionSource
-	Token       string // public half of the access token
-	Account     string // the tracker's name of the account; empty: not asked yet
-	Context     string // what the token is limited to; "None": nothing; empty: not known
-	Person      string // who connected; empty: it came from a configuration
-	Since       time.Time
-	LastSuccess time.Time // zero: never
-	LastError   string
-	LastErrorAt time.Time
-	Dead        bool // the tracker has said that the token is no longer good
+	Source  ConnectionSource
+	Token   string    // public half of the access token
+	Context string    // what the token is limited to; "None": nothing; empty: not known
+	Person  string    // who connected; empty: it came from a configuration
+	Since   time.Time // when; zero: not known
+	TokenHealth
 }
 
 // ConnectionSource says where the access token in use comes from.
@@ -59,3 +60,24 @@ const (
 	FromDatabase      ConnectionSource = "database"      // remembered for all units
 	NotConnected      ConnectionSource = ""
 )
+
+// TrackerKey names credentials: those of one consumer at one tracker.
+type TrackerKey struct {
+	URL, ConsumerKey string
+}
+
+// SavedToken is an access token that is remembered for all units. Its Token is empty when none is.
+type SavedToken struct {
+	AccessToken
+	Person    string // who connected; empty: it came from a configuration
+	Connected time.Time
+}
+
+// TokenHealth is how an access token has fared with the tracker.
+type TokenHealth struct {
+	Account     string    // the tracker's name of the account; empty: not asked yet
+	LastSuccess time.Time // zero: never
+	LastError   string
+	LastErrorAt time.Time
+	Dead        bool // the tracker has said that the token is no longer good
+}

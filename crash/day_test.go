@@ -1,0 +1,93 @@
+package crash_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+)
+
+func TestOccurredAt(t *testing.T) {
+	t.Parallel()
+	for date, want := range map[string]string{
+		"Mon May  5 14:46:10 2025":     "2025-05-05T14:46:10Z",
+		"Mon May 05 14:46:10 2025":     "2025-05-05T14:46:10Z",
+		"Mon May 5 14:46:10 2025":      "2025-05-05T14:46:10Z",
+		" Sun Nov 16  23:59:59 2025\n": "2025-11-16T23:59:59Z",
+		"Tue Feb 29 00:00:00 2028":     "2028-02-29T00:00:00Z",
+		"Mon Feb 29 00:00:00 2027":     "", // no such day
+		"lun. mai  5 14:46:10 2025":    "",
+		"2025-05-05 14:46:10":          "",
+		"":                             "",
+		strings.Repeat(" ", 1<<20) + "Mon May  5 14:46:10 2025": "",
+	} {
+		got, ok := crash.OccurredAt(date)
+		if ok != (want != "") || ok && got.Format(time.RFC3339) != want {
+			t.Errorf("OccurredAt(%.40q): got %v, %v, want %q", date, got, ok, want)
+		}
+	}
+}
+
+func TestCountingDay(t *testing.T) {
+	t.Parallel()
+	arrived := time.Date(2026, 11, 21, 0, 30, 0, 0, time.FixedZone("east", 3600)) // still the 20th in UTC
+	for name, c := range map[string]struct {
+		occurred time.Time
+		want     string
+	}{
+		"not known":       {time.Time{}, "2026-11-20"},
+		"that day":        {day("2026-11-20").Add(24*time.Hour - 1), "2026-11-20"},
+		"the day before":  {day("2026-11-19"), "2026-11-19"},
+		"tomorrow":        {day("2026-11-21").Add(24*time.Hour - 1), "2026-11-21"},
+		"after tomorrow":  {day("2026-11-22"), "2026-11-20"},
+		"just old enough": {day("2025-11-19"), "2025-11-19"},
+		"too old":         {day("2025-11-18").Add(24*time.Hour - 1), "2026-11-20"},
+		"far ahead":       {day("9999-01-01"), "2026-11-20"},
+	} {
+		if got := crash.CountingDay(c.occurred, arrived, 366); !got.Equal(day(c.want)) {
+			t.Errorf("%s: got %v, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestDuplicateKey(t *testing.T) {
+	t.Parallel()
+	fields := func() crash.Fields {
+		return crash.Fields{"Date": "Mon May  5 14:46:10 2025", "ExecutablePath": "/usr/bin/tidewatch", "ProcStatus": "Pid: 1"}
+	}
+	key := crash.DuplicateKey("m1", fields())
+	if key == [16]byte{} {
+		t.Fatal("got a zero key for a complete report")
+	}
+	same := fields()
+	same["Package"] = "another 1"
+	if crash.DuplicateKey("m1", same) != key {
+		t.Error("a field that does not matter changed the key")
+	}
+	if crash.DuplicateKey("m2", fields()) == key {
+		t.Error("two machines have one key")
+	}
+	for name := range fields() {
+		changed := fields()
+		changed[name] += "x"
+		if got := crash.DuplicateKey("m1", changed); got == key || got == [16]byte{} {
+			t.Errorf("%s changed: got key %x, want another one", name, got)
+		}
+		changed[name] = ""
+		if got := crash.DuplicateKey("m1", changed); got != [16]byte{} {
+			t.Errorf("%s empty: got key %x, want zero", name, got)
+		}
+		delete(changed, name)
+		if got := crash.DuplicateKey("m1", changed); got != [16]byte{} {
+			t.Errorf("%s missing: got key %x, want zero", name, got)
+		}
+	}
+	// Where one part ends and the next begins matters.
+	a, b := fields(), fields()
+	a["Date"], a["ExecutablePath"] = "ab", "c"
+	b["Date"], b["ExecutablePath"] = "a", "bc"
+	if crash.DuplicateKey("m", a) == crash.DuplicateKey("m", b) {
+		t.Error("parts run into each other")
+	}
+}

@@ -1,0 +1,41 @@
+package crash
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Key is a text that sorts as releases do, byte by byte or in any usual collation: by distribution, then by version as
+// numbers, "Ubuntu 9.10" before "Ubuntu 24.04", and names ("Debian sid") after numbers. "LTS" makes no difference. It
+// is empty for the empty release, and made of lower-case letters, digits and single blanks otherwise.
+func (r Release) Key() string {
+	var tokens []string
+	for rest := strings.ToLower(cutRunes(string(r), maxWord)); rest != ""; {
+		token := run(rest, isDigit)
+		if token != "" {
+			rest = rest[len(token):]
+			token = strings.TrimLeft(token, "0")
+			token = fmt.Sprintf("%02d%s", len(token), token)
+		} else if token = run(rest, unicode.IsLetter); token != "" {
+			rest = rest[len(token):]
+		} else {
+			rest = strings.TrimLeftFunc(rest, func(r rune) bool { return !isDigit(r) && !unicode.IsLetter(r) })
+			continue
+		}
+		if token != "lts" {
+			tokens = append(tokens, token)
+		}
+	}
+	return strings.Join(tokens, " ")
+}
+
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+
+// EndOfLifeOn reports whether the release is no longer supported on that UTC day, by the release data built in (see
+// [BuiltInReleases]). Derivatives and unknown releases never are.
+func (r Release) EndOfLifeOn(day time.Time) bool { return BuiltInReleases().EndOfLife(r, day) }
+
+// Codename is "noble" for "Ubuntu 24.04", by the release data built in; empty when the release is not known.
+func (r Release) Codename() string { return BuiltInReleases().Codename(r) }

@@ -1,0 +1,147 @@
+package crash
+
+import (
+	"embed"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ReleaseTable knows the releases of Ubuntu and Debian: their names and when their life ends. It does not change.
+type ReleaseTable struct {
+	series map[Release]series
+}
+
+type series struct {
+	codename string
+	released time.Time // zero: not yet planned
+	end      time.Time // last supported day; zero: not known
+}
+
+//go:embed distroinfo/ubuntu.csv distroinfo/debian.csv
+var distroInfo embed.FS
+
+// BuiltInReleases is the table of the release data that this program was built with.
+var BuiltInReleases = sync.OnceValue(func() *ReleaseTable {
+	ubuntu, err1 := distroInfo.Open("distroinfo/ubuntu.csv")
+	debian, err2 := distroInfo.Open("distroinfo/debian.csv")
+	if err1 != nil || err2 != nil {
+		return &ReleaseTable{}
+	}
+	t, err := ReadReleases(ubuntu, debian)
+	if err != nil {
+		return &ReleaseTable{}
+	}
+	return t
+})
+
+// ReadReleases reads ubuntu.csv and debian.csv of the package distro-info-data, as in /usr/share/distro-info. The life
+// of an Ubuntu release ends with its column eol (a server edition's eol-server, where that is later): extended, paid
+// support does not count. That of a Debian release ends with eol-lts, which is free. An error is not one for visitors.
+func ReadReleases(ubuntu, debian io.Reader) (*ReleaseTable, error) {
+	t := &ReleaseTable{series: map[Release]series{"Ubuntu RTM 14.09": {end: time.Unix(0, 0)}}} // the phones; long past
+	err1 := t.read("Ubuntu", ubuntu, "eol", "eol-server")
+	err2 := t.read("Debian", debian, "eol", "eol-lts")
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// read adds one distribution; its life ends with the latest of the columns named.
+func (t *ReleaseTable) read(distribution string, from io.Reader, ends ...string) error {
+	r := csv.NewReader(io.LimitReader(from, 1<<20))
+	r.FieldsPerRecord = -1
+	rows, err := r.ReadAll()
+	if err != nil {
+		return fmt.Errorf("release data of %s: %w", distribution, err)
+	}
+	if len(rows) == 0 || !slices.Contains(rows[0], "version") || !slices.Contains(rows[0], "series") || !slices.Contains(rows[0], "eol") {
+		return fmt.Errorf("release data of %s: the first line does not name the columns version, series and eol", distribution)
+	}
+	for i, row := range rows[1:] {
+		column := func(name string) string {
+			if at := slices.Index(rows[0], name); at >= 0 && at < len(row) {
+				return row[at]
+			}
+			return ""
+		}
+		s := series{codename: column("series")}
+		if s.released, err = parseDay(column("release")); err != nil {
+			return fmt.Errorf("release data of %s, line %d: %w", distribution, i+2, err)
+		}
+		for _, name := range ends {
+			end, err := parseDay(column(name))
+			if err != nil {
+				return fmt.Errorf("release data of %s, line %d: %w", distribution, i+2, err)
+			}
+			if end.After(s.end) {
+				s.end = end
+			}
+		}
+		version := strings.TrimSuffix(column("version"), " LTS")
+		if version == "" {
+			version = s.codename // Debian's sid and experimental
+		}
+		t.series[Release(distribution+" "+version)] = s
+	}
+	return nil
+}
+
+func parseDay(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	return time.Parse(time.DateOnly, s)
+}
+
+// find looks a release up as reports name it, with or without " LTS", and with Debian's long name.
+func (t *ReleaseTable) find(r Release) (series, bool) {
+	name := strings.TrimSuffix(string(r), " LTS")
+	if rest, ok := strings.CutPrefix(name, "Debian GNU/Linux "); ok {
+		name = "Debian " + rest
+	}
+	s, ok := t.series[Release(name)]
+	return s, ok
+}
+
+// EndOfLife reports whether the release is no longer supported on that UTC day; the last supported day is not after the
+// end. Derivatives, unknown releases and those without a known end are never at the end of their life.
+func (t *ReleaseTable) EndOfLife(r Release, day time.Time) bool {
+	s, ok := t.find(r)
+	return ok && !s.end.IsZero() && midnight(day).After(s.end)
+}
+
+// Codename is the word for a release that tags use, "noble"; empty when the release is not known.
+func (t *ReleaseTable) Codename(r Release) string {
+	s, _ := t.find(r)
+	return s.codename
+}
+
+// Supported lists the releases that are out and not at the end of their life on that UTC day, in release order.
+func (t *ReleaseTable) Supported(day time.Time) []Release {
+	var list []Release
+	for r, s := range t.series {
+		if !s.released.IsZero() && !s.released.After(day) && !t.EndOfLife(r, day) {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b Release) int { return strings.Compare(a.Key(), b.Key()) })
+	return list
+}
+
+// Knows returns how many releases the table holds: of two tables, the one that knows more is newer.
+func (t *ReleaseTable) Knows() int { return len(t.series) }
+
+// Newest picks the table that knows more releases, a when they know as many: put the machine's own data first.
+func Newest(a, b *ReleaseTable) *ReleaseTable {
+	if b.Knows() > a.Knows() {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,119 @@
+package crash_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+)
+
+func day(s string) time.Time {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func TestReleaseKeyOrder(t *testing.T) {
+	t.Parallel()
+	rising := []crash.Release{
+		"", "Debian 9", "Debian 10", "Debian 13", "Debian sid", "Ubuntu 4.10", "Ubuntu 9.10", "Ubuntu 22.04", "Ubuntu 24.04",
+		"Ubuntu 24.04.1", "Ubuntu 24.10", "Ubuntu 26.04 LTS", "Ubuntu 100.04", "Ubuntu Core 22", "Ubuntu Kylin 9.10",
+		"Ubuntu Kylin 24.04", "Ubuntu RTM 14.09", "Ubuntuż",
+	}
+	for i := range rising[1:] {
+		if a, b := rising[i].Key(), rising[i+1].Key(); a >= b {
+			t.Errorf("Key(%q) = %q is not below Key(%q) = %q", rising[i], a, rising[i+1], b)
+		}
+	}
+	if a, b := crash.Release("Ubuntu 24.04").Key(), crash.Release(" ubuntu  24.04 LTS").Key(); a != b {
+		t.Errorf("got keys %q and %q, want one", a, b)
+	}
+	if n := len(crash.Release(strings.Repeat("9", 1<<20)).Key()); n > 100 {
+		t.Errorf("a long release has a key of %d bytes, want a short one", n)
+	}
+}
+
+func TestEndOfLife(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		release crash.Release
+		day     string
+		want    bool
+	}{
+		{"Ubuntu 24.04", "2029-05-31", false},
+		{"Ubuntu 24.04", "2029-06-01", true},
+		{"Ubuntu 24.04 LTS", "2029-06-01", true},
+		{"Ubuntu 25.10", "2026-07-09", false},
+		{"Ubuntu 25.10", "2026-07-10", true},
+		{"Ubuntu 20.04", "2026-11-21", true},  // extended support does not count
+		{"Ubuntu 10.04", "2014-01-01", false}, // the server edition lives on
+		{"Ubuntu 10.04", "2015-05-01", true},
+		{"Ubuntu 12.04", "2026-11-21", true},
+		{"Ubuntu RTM 14.09", "2026-11-21", true},
+		{"Ubuntu 98.04", "2026-11-21", false},
+		{"Ubuntu Kylin 12.04", "2026-11-21", false},
+		{"Linux Mint 12", "2026-11-21", false},
+		{"Debian 8", "2026-11-21", true},
+		{"Debian 12", "2026-11-21", false}, // in its free long-term support
+		{"Debian GNU/Linux 12", "2028-07-01", true},
+		{"Debian sid", "2026-11-21", false},
+		{"Debian 14", "2026-11-21", false}, // no end is known
+		{"", "2026-11-21", false},
+	} {
+		if got := c.release.EndOfLifeOn(day(c.day).Add(23 * time.Hour)); got != c.want {
+			t.Errorf("%q on %s: got %v, want %v", c.release, c.day, got, c.want)
+		}
+	}
+}
+
+func TestCodename(t *testing.T) {
+	t.Parallel()
+	for release, want := range map[crash.Release]string{
+		"Ubuntu 24.04": "noble", "Ubuntu 24.04 LTS": "noble", "Ubuntu 26.04": "resolute", "Debian 13": "trixie",
+		"Debian GNU/Linux 13": "trixie", "Debian sid": "sid", "Ubuntu 98.04": "", "Ubuntu": "", "": "",
+	} {
+		if got := release.Codename(); got != want {
+			t.Errorf("Codename of %q: got %q, want %q", release, got, want)
+		}
+	}
+}
+
+func TestSupportedReleases(t *testing.T) {
+	t.Parallel()
+	got := crash.BuiltInReleases().Supported(day("2026-11-21"))
+	want := []crash.Release{"Debian 12", "Debian 13", "Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
+	got = slices.DeleteFunc(got, func(r crash.Release) bool { return r == "Ubuntu 26.10" }) // not known to every copy of the data
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestReadReleases(t *testing.T) {
+	t.Parallel()
+	const header = "version,codename,series,created,release,eol,eol-server\n"
+	const debian = header + "13,Trixie,trixie,2023-06-10,2025-08-09,2028-08-09\n"
+	table, err := crash.ReadReleases(strings.NewReader(header+"30.04 LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"), strings.NewReader(debian))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := table.Codename("Ubuntu 30.04"); got != "zz" {
+		t.Errorf("got codename %q, want zz", got)
+	}
+	if got, want := crash.Newest(table, crash.BuiltInReleases()), crash.BuiltInReleases(); got != want {
+		t.Errorf("Newest took a table of %d releases over one of %d", got.Knows(), want.Knows())
+	}
+	if got := crash.Newest(table, table); got != table {
+		t.Error("Newest did not take the first of two alike")
+	}
+	for name, ubuntu := range map[string]string{
+		"empty": "", "no such columns": "a,b,c\n1,2,3\n", "bad day": header + "30.04,Z,z,2029-10-01,2030-04-01,soon\n", "bad csv": header + "\"",
+	} {
+		if _, err := crash.ReadReleases(strings.NewReader(ubuntu), strings.NewReader(debian)); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package crash
+
+import "strings"
+
+// SignatureOf says which bucket a report belongs to. It tries, in this order: the report's own DuplicateSignature, kept
+// as it stands; apport's rules ([CrashSignature]); for a native crash or hang whose frames have no names, its address
+// signature, provisionally, until it is symbolised. Signatures are cut to [MaxSignature] code points. A report that
+// fits nothing gets a Reason.
+func SignatureOf(f Fields) Grouping {
+	if own := f["DuplicateSignature"]; own != "" {
+		return Grouping{Signature: cutRunes(own, MaxSignature), Rule: RuleDuplicateSignature}
+	}
+	signature, rule := crashSignature(f)
+	if signature != "" {
+		return Grouping{Signature: cutRunes(signature, MaxSignature), Rule: rule}
+	}
+	if address := AddressSignature(f); address != "" {
+		return Grouping{Signature: cutRunes(address, MaxSignature), Rule: RuleAddress, Provisional: true}
+	}
+	return Grouping{Reason: whyNone(f, rule)}
+}
+
+// whyNone explains why a report has no signature; rule is the one of apport's that applied and gave nothing.
+func whyNone(f Fields, rule Rule) string {
+	kind := f["ProblemType"]
+	_, oops := f["OopsText"]
+	switch {
+	case rule == RuleStacktrace && f["ExecutablePath"] != "":
+		return whyNoStacktrace(f)
+	case rule == RuleTraceback && f["ExecutablePath"] != "":
+		return "The traceback has no exception and frames in a known form."
+	case kind == "KernelOops" && oops:
+		return "The kernel's text names no function in a known form."
+	case kind == "KernelOops", kind == "KernelCrash":
+		return "The kernel report holds no text and no stack to group by."
+	case kind == "Package", kind == "RecoverableProblem", kind == "Snap", kind == "Repair":
+		return "Reports of this type are grouped by DuplicateSignature, and this one has none."
+	case f["ExecutablePath"] == "":
+		return "The report names no program."
+	case f["Signal"] != "":
+		return "The crash has no stack with function names and no address signature."
+	default:
+		return "The report has no stack, no traceback and no DuplicateSignature to group by."
+	}
+}
+
+func whyNoStacktrace(f Fields) string {
+	n := 0
+	for line := range lines(f["StacktraceTop"]) {
+		n++
+		if strings.HasPrefix(line, "??") {
+			return "Not every frame of the stack has a name, and there is no address signature."
+		}
+	}
+	if n < 2 {
+		return "The stack has fewer than two frames, and there is no address signature."
+	}
+	return "A frame of the stack has a name in an unknown form, and there is no address signature."
+}

@@ -1,0 +1,60 @@
+package crash
+
+import (
+	"slices"
+	"strings"
+)
+
+// Longest texts of a [Summary], in code points. They are indexed and shown in lists; what real machines send is far
+// shorter.
+const (
+	maxWord       = 64   // problem type, release, architectures
+	maxName       = 128  // packages and versions
+	maxTitle      = 1000
+	maxExecutable = 4096 // PATH_MAX
+	maxWords      = 8192 // so much of a list of words is read
+)
+
+// SummaryOf takes from a report what lists show. Package is the first word of the field of that name and Version the
+// second, unless that says "(not installed)"; the words behind them ([modified: …], [origin: …]) are not looked at. The
+// package architecture "all" counts as the machine's and "unknown" as none. Title is apport's standard title, else the
+// report's own. Everything is cut to lengths that an index can hold.
+func SummaryOf(f Fields) Summary {
+	name, version := "", ""
+	if w := words(f["Package"]); len(w) > 0 {
+		name = w[0]
+		if len(w) > 1 && !strings.HasPrefix(w[1], "(not") {
+			version = w[1]
+		}
+	}
+	machine := word(f["Architecture"])
+	of := word(f["PackageArchitecture"])
+	switch of {
+	case "all":
+		of = machine
+	case "unknown":
+		of = ""
+	}
+	title := StandardTitle(f)
+	if title == "" {
+		title = f["Title"]
+	}
+	return Summary{
+		ProblemType:         word(f["ProblemType"]),
+		Title:               cutRunes(title, maxTitle),
+		Executable:          cutRunes(f["ExecutablePath"], maxExecutable),
+		Package:             cutRunes(name, maxName),
+		Version:             cutRunes(version, maxName),
+		SourcePackage:       cutRunes(firstWord(f["SourcePackage"]), maxName),
+		Release:             Release(word(f["DistroRelease"])),
+		Architecture:        machine,
+		PackageArchitecture: of,
+		AddressSignature:    cutRunes(AddressSignature(f), MaxSignature),
+		Proposed:            slices.Contains(words(f["Tags"]), "package-from-proposed"),
+	}
+}
+
+func words(s string) []string { return strings.FieldsFunc(cutRunes(s, maxWords), isSpace) }
+
+// word trims a short text and cuts it.
+func word(s string) string { return cutRunes(strings.TrimFunc(s, isSpace), maxWord) }

@@ -1,0 +1,80 @@
+package crash
+
+import (
+	"iter"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// apport is written in Python, and its rules lean on Python's ideas of lines, blanks and word characters. These are
+// those ideas.
+
+// lines yields the lines of s without their ends, as Python's str.splitlines cuts them: at LF, CR, CR LF, VT, FF, FS,
+// GS, RS, NEL, LS and PS. An end at the very end opens no further line; an empty text has none.
+func lines(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for s != "" {
+			var line string
+			if line, s = cutLine(s); !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+func cutLine(s string) (line, rest string) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\r' && strings.HasPrefix(s[i:], "\r\n"):
+			return s[:i], s[i+2:]
+		case '\n' <= c && c <= '\r', 0x1c <= c && c <= 0x1e:
+			return s[:i], s[i+1:]
+		case c == 0xc2 && strings.HasPrefix(s[i:], "\u0085"):
+			return s[:i], s[i+2:]
+		case c == 0xe2 && (strings.HasPrefix(s[i:], "\u2028") || strings.HasPrefix(s[i:], "\u2029")):
+			return s[:i], s[i+3:]
+		}
+	}
+	return s, ""
+}
+
+// isSpace is Python's str.isspace and \s: white space and the four separators FS, GS, RS, US.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
+
+func isNoSpace(r rune) bool { return !isSpace(r) }
+
+// isWord is Python's \w: letters and numerals of any script, and the underscore.
+func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// run returns the longest beginning of s whose runes all satisfy ok.
+func run(s string, ok func(rune) bool) string {
+	if i := strings.IndexFunc(s, func(r rune) bool { return !ok(r) }); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// firstWord is the first of the words that blanks part, Python's s.split()[0]; empty when s is blank.
+func firstWord(s string) string {
+	return run(strings.TrimLeftFunc(s, isSpace), isNoSpace)
+}
+
+// cutRunes returns at most the first n code points of s.
+func cutRunes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// lastRune is the last rune of s; RuneError when s is empty.
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
