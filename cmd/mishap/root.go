@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"mishap/crash"
 )
 
 // The exit statuses.
@@ -44,9 +47,21 @@ func (p *program) run(ctx context.Context, args []string) int {
 		return exitUsage
 	}
 	if !errors.Is(err, errSaid) {
-		_, _ = fmt.Fprintf(p.err, "mishap: %s\n", err)
+		_, _ = fmt.Fprintf(p.err, "mishap: %s\n", explain(err))
 	}
 	return exitFailed
+}
+
+// explain is an error for the person at the terminal: the sentence, and the cause below it.
+func explain(err error) string {
+	known, ok := errors.AsType[*crash.Error](err)
+	if !ok {
+		return err.Error()
+	}
+	if known.Err == nil {
+		return known.Message
+	}
+	return known.Message + "\n  " + strings.Join(strings.Fields(known.Err.Error()), " ")
 }
 
 // errSaid ends a command with status 1 when everything has been said already.
@@ -67,7 +82,7 @@ copying local_config.default.toml, and from the environment (MISHAP_LISTEN and s
 		RunE:          needsCommand,
 	}
 	root.PersistentFlags().String("config", defaultConfigFile, "the configuration `file`")
-	root.AddCommand(p.versionCommand())
+	root.AddCommand(p.migrateCommand(), p.userCommand(), p.versionCommand())
 	checkUsage(root)
 	return root
 }

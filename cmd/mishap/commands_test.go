@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mishap/db/dbtest"
+)
+
+// runIn executes one command line in this process, with this standard input and these variables.
+func runIn(ctx context.Context, stdin io.Reader, environ []string, args ...string) (status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	p := &program{in: stdin, out: &out, err: &errs, environ: environ}
+	status = p.run(ctx, args)
+	return status, out.String(), errs.String()
+}
+
+// noConfig is a --config argument with an empty file, so that no file of the folder is read by accident.
+func noConfig(t *testing.T) string { return "--config=" + configFile(t, "") }
+
+// dataDir is a data_dir that another user may enter, as the private PostgreSQL needs when the tests run as root.
+func dataDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mishap-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // on purpose
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "data")
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		args []string
+		want string // on the standard error
+	}{
+		{"no command", nil, "mishap needs one of the commands above"},
+		{"unknown command", []string{"frobnicate"}, `unknown command "frobnicate" for "mishap"`},
+		{"unknown flag", []string{"version", "--frobnicate"}, "unknown flag: --frobnicate"},
+		{"argument too many", []string{"version", "x"}, `unknown command "x" for "mishap version"`},
+		{"user alone", []string{"user"}, "mishap user needs one of the commands above"},
+		{"user unknown", []string{"user", "frobnicate"}, `unknown command "frobnicate" for "mishap user"`},
+		{"no name", []string{"user", "add", "--role=viewer"}, "accepts 1 arg(s), received 0"},
+		{"no role", []string{"user", "add", "ada"}, "--role is missing: viewer, triager or admin"},
+		{"no such role", []string{"user", "add", "ada", "--role=king"}, `"king" is not a role`},
+		{"no terminal", []string{"user", "password", "ada"}, "give it with --password-stdin"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			status, _, stderr := runIn(t.Context(), strings.NewReader(""), nil, tt.args...)
+			if status != exitUsage {
+				t.Errorf("status: got %d, want %d", status, exitUsage)
+			}
+			if !strings.Contains(stderr, tt.want) || !strings.Contains(stderr, `--help" tells more.`) {
+				t.Errorf("standard error: got %q, want %q and where help is", stderr, tt.want)
+			}
+		})
+	}
+}
+
+// Every command explains itself, with an example, and knows --config.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	root := (&program{}).rootCommand()
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		for _, c := range append(cmd.Commands(), cmd) {
+			if c.Name() == "help" || c.Name() == "completion" || c.Parent().Name() == "completion" {
+				continue
+			}
+			args := append(strings.Fields(c.CommandPath())[1:], "--help")
+			status, stdout, stderr := runIn(t.Context(), nil, nil, args...)
+			if status != exitOK || stderr != "" {
+				t.Errorf("%s --help: got status %d and %q, want 0 and nothing", c.CommandPath(), status, stderr)
+			}
+			wants := []string{"--config file", c.Long}
+			if !c.HasSubCommands() {
+				wants = append(wants, "Examples:\n  ")
+			}
+			for _, want := range wants {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("%s --help: got %q, want %q in it", c.CommandPath(), stdout, want)
+				}
+			}
+		}
+	}
+}
+
+func TestConfigMistakesStopACommand(t *testing.T) {
+	t.Parallel()
+	file := configFile(t, "lisen = 1\nallow_bug_filing = 3\n")
+	status, _, stderr := runIn(t.Context(), nil, nil, "user", "list", "--config", file)
+	want := file + ":1: lisen: unknown key; did you mean listen?\n" + file + ":2: allow_bug_filing: expected true or false, got 3\n"
+	if status != exitFailed || stderr != want {
+		t.Errorf("got status %d and %q, want 1 and %q", status, stderr, want)
+	}
+}
+
+func TestUserCommands(t *testing.T) {
+	t.Parallel()
+	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t)}
+	config := noConfig(t)
+	steps := []struct {
+		args, stdin string
+		status      int
+		want        string
+	}{
+		{"user add ada --role admin --password-stdin", "correct horse battery\n", exitOK, "ada can sign in now, with role admin.\n"},
+		{"user add ADA --role viewer --password-stdin", "correct horse battery", exitFailed, "mishap: There is already an account named"},
+		{"user add bob --role viewer --password-stdin", "", exitFailed, "mishap: --password-stdin: the standard input holds no password\n"},
+		{"user password ada --password-stdin", "staple battery horse\r\n", exitOK, "The password of ada is changed.\n"},
+		{"user password bob --password-stdin", "staple battery horse\n", exitFailed, `mishap: There is no account named "bob".`},
+		{"user list", "", exitOK, "admin  active "},
+		{"user disable ada", "", exitOK, "ada can no longer sign in.\n"},
+		{"user list", "", exitOK, "admin  disabled "},
+		{"user disable bob", "", exitFailed, `mishap: There is no account named "bob".`},
+		{"migrate", "", exitOK, "The database schema is up to date.\n"},
+	}
+	for _, step := range steps {
+		args := append(strings.Fields(step.args), config)
+		status, stdout, stderr := runIn(t.Context(), strings.NewReader(step.stdin), environ, args...)
+		if got := stdout + stderr; status != step.status || !strings.Contains(got, step.want) {
+			t.Errorf("%s: got status %d and %q, want %d and %q", step.args, status, got, step.status, step.want)
+		}
+	}
+}
+
+// Without database_url a command starts the private PostgreSQL for the time being.
+func TestPrivateDatabase(t *testing.T) {
+	t.Parallel()
+	environ := []string{"MISHAP_DATA_DIR=" + dataDir(t)}
+	config := noConfig(t)
+	status, _, stderr := runIn(t.Context(), strings.NewReader("correct horse battery"), environ,
+		"user", "add", "ada", "--role=viewer", "--password-stdin", config)
+	if status != exitOK {
+		t.Fatalf("user add: got status %d and %q", status, stderr)
+	}
+	status, stdout, stderr := runIn(t.Context(), nil, environ, "user", "list", config)
+	if status != exitOK || !strings.Contains(stdout, "ada") {
+		t.Errorf("user list: got status %d, %q and %q, want the account made before", status, stdout, stderr)
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mishap/db"
+	"mishap/db/embedded"
+)
+
+// stopPatience is how long the private PostgreSQL may take to stop before it is told to hurry.
+const stopPatience = 30 * time.Second
+
+// database is the PostgreSQL that the configuration names, or the private one.
+type database struct {
+	url    string
+	server *embedded.Server // nil: database_url is set
+}
+
+// openDatabase finds the database: that of database_url, else the private one of data_dir, which is started when nobody
+// runs it yet. With serving set, a second server on the same data_dir is refused.
+func openDatabase(ctx context.Context, c Config, serving bool, log *slog.Logger) (*database, error) {
+	if c.DatabaseURL != "" {
+		return &database{url: string(c.DatabaseURL)}, nil
+	}
+	server, err := embedded.Start(ctx, embedded.Config{DataDir: c.DataDir, Exclusive: serving, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return &database{url: server.URL(), server: server}, nil
+}
+
+// notice is a sentence that a person should see about where the database is; mostly empty.
+func (d *database) notice() string {
+	if d.server == nil {
+		return ""
+	}
+	return d.server.Notice()
+}
+
+// close stops the private PostgreSQL if this process runs it. It also works when ctx has ended.
+func (d *database) close(ctx context.Context) error {
+	if d.server == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+	defer cancel()
+	return d.server.Stop(ctx)
+}
+
+// withStore runs one command on the database of the configuration, brought up to date.
+func (p *program) withStore(cmd *cobra.Command, level slog.Level, do func(context.Context, Config, *db.Store) error) (err error) {
+	c, err := p.config(cmd)
+	if err != nil {
+		return err
+	}
+	ctx, log := cmd.Context(), newLog(p.err, level)
+	database, err := openDatabase(ctx, c, false, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, database.close(ctx)) }()
+	if err := db.Migrate(ctx, database.url, log); err != nil {
+		return err
+	}
+	store, err := db.Open(ctx, db.Config{URL: database.url, Log: log})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return do(ctx, c, store)
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+func (p *program) userCommand() *cobra.Command {
+	user := &cobra.Command{
+		Use:   "user",
+		Short: "Manages the accounts of people",
+		Long: `Manages the accounts with which people sign in on the web pages. Roles build on each other: a
+viewer sees reports and stack traces, a triager also files and links bugs, an admin also
+connects the bug tracker and sees /admin.`,
+		Args: cobra.NoArgs,
+		RunE: needsCommand,
+	}
+	user.AddCommand(p.userAddCommand(), p.userListCommand(), p.userDisableCommand(), p.userPasswordCommand())
+	return user
+}
+
+func (p *program) userAddCommand() *cobra.Command {
+	var role string
+	var fromStdin bool
+	cmd := &cobra.Command{
+		Use:   "add NAME --role viewer|triager|admin",
+		Short: "Makes an account",
+		Long: `Makes an account. The password is asked for twice, without being shown; with --password-stdin it
+is the first line of the standard input.`,
+		Example: `  mishap user add ada --role triager
+  pass show mishap/ada | mishap user add ada --role triager --password-stdin`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if role == "" {
+				return &usageError{errors.New("--role is missing: viewer, triager or admin"), cmd.CommandPath()}
+			}
+			wanted, err := crash.ParseRole(role)
+			if err != nil {
+				return &usageError{err, cmd.CommandPath()}
+			}
+			password, err := p.newPassword(cmd, fromStdin)
+			if err != nil {
+				return err
+			}
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+				u, err := db.NewAccounts(store).Add(ctx, "", args[0], wanted, password)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(p.out, "%s can sign in now, with role %s.\n", u.Name, u.Role)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&role, "role", "", "what the person may do: viewer, triager or admin")
+	cmd.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from the standard input")
+	return cmd
+}
+
+func (p *program) userListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "Lists the accounts",
+		Long:    "Lists all accounts by name with their role, also those that are disabled. Times are UTC.",
+		Example: "  mishap user list",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+				users, err := db.NewAccounts(store).List(ctx)
+				if err != nil {
+					return err
+				}
+				return p.printUsers(users)
+			})
+		},
+	}
+}
+
+func (p *program) printUsers(users []crash.User) error {
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "NAME\tROLE\tSTATE\tCREATED\tLAST SIGN-IN") // errors come out of Flush
+	for _, u := range users {
+		state, last := "active", "never"
+		if u.Disabled {
+			state = "disabled"
+		}
+		if !u.LastLogin.IsZero() {
+			last = u.LastLogin.UTC().Format(time.DateTime)
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.Name, u.Role, state, u.Created.UTC().Format(time.DateTime), last)
+	}
+	return w.Flush()
+}
+
+func (p *program) userDisableCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "disable NAME",
+		Short:   "Disables an account",
+		Long:    "Disables an account: the person can no longer sign in, and is signed out everywhere at once.",
+		Example: "  mishap user disable ada",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+				if err := db.NewAccounts(store).Disable(ctx, "", args[0]); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(p.out, "%s can no longer sign in.\n", args[0])
+				return err
+			})
+		},
+	}
+}
+
+func (p *program) userPasswordCommand() *cobra.Command {
+	var fromStdin bool
+	cmd := &cobra.Command{
+		Use:   "password NAME",
+		Short: "Sets a new password",
+		Long: `Sets a new password for an account. It is asked for twice, without being shown; with
+--password-stdin it is the first line of the standard input.`,
+		Example: "  mishap user password ada",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			password, err := p.newPassword(cmd, fromStdin)
+			if err != nil {
+				return err
+			}
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+				if err := db.NewAccounts(store).SetPassword(ctx, "", args[0], password); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(p.out, "The password of %s is changed.\n", args[0])
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from the standard input")
+	return cmd
+}
