@@ -1,0 +1,116 @@
+// Package crashtest builds realistic, invented crash reports, for tests and for demonstrations. It takes no testing.TB.
+// Nothing in it is random: the same call gives the same report.
+package crashtest
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+	"time"
+
+	"mishap/crash"
+)
+
+// Report is a report that can be had in all forms in which reports come in.
+type Report crash.Fields
+
+// Fields are a copy of the report's fields.
+func (r Report) Fields() crash.Fields { return crash.Fields(maps.Clone(r)) }
+
+// Option changes a report that is being built.
+type Option func(Report)
+
+// Set sets a field.
+func Set(name, value string) Option { return func(r Report) { r[name] = value } }
+
+// Without takes fields away.
+func Without(names ...string) Option {
+	return func(r Report) {
+		for _, name := range names {
+			delete(r, name)
+		}
+	}
+}
+
+// On sets the release and what goes with it: kernel, apport's version, the tag with the release's codename.
+func On(release crash.Release) Option {
+	return func(r Report) {
+		r["DistroRelease"] = string(release)
+		kernel, apport := kernels[release], apports[release]
+		if kernel == "" {
+			kernel, apport = "6.12.48-1-amd64", "2.33.0-1"
+		}
+		r["Uname"] = "Linux " + kernel + " x86_64"
+		r["ApportVersion"] = apport
+		r["Tags"] = release.Codename()
+	}
+}
+
+var (
+	kernels = map[crash.Release]string{
+		"Ubuntu 22.04": "5.15.0-122-generic", "Ubuntu 24.04": "6.8.0-85-generic", "Ubuntu 25.10": "6.17.0-8-generic",
+		"Ubuntu 26.04": "7.0.0-12-generic", "Debian 13": "6.12.48+deb13-amd64",
+	}
+	apports = map[crash.Release]string{
+		"Ubuntu 22.04": "2.20.11-0ubuntu82.7", "Ubuntu 24.04": "2.28.1-0ubuntu3.8", "Ubuntu 25.10": "2.33.1-0ubuntu3",
+		"Ubuntu 26.04": "2.35.0-0ubuntu1", "Debian 13": "2.33.0-1",
+	}
+)
+
+// At sets the Date of the crash.
+func At(t time.Time) Option { return Set("Date", t.Format(time.ANSIC)) }
+
+// Version sets the version of the package that crashed.
+func Version(version string) Option {
+	return func(r Report) {
+		name, _, _ := strings.Cut(r["Package"], " ")
+		r["Package"] = name + " " + version
+	}
+}
+
+// Process sets the process that crashed: another one is another crash, not a repetition.
+func Process(pid int) Option {
+	return func(r Report) { r["ProcStatus"] = procStatus(r["ExecutablePath"], pid) }
+}
+
+// base is what every report has. The crash is on Ubuntu 24.04, on a Monday in May 2026.
+func base(kind, binary, source, version string) Report {
+	r := Report{
+		"ProblemType":         kind,
+		"Package":             binary + " " + version,
+		"SourcePackage":       source,
+		"Architecture":        "amd64",
+		"PackageArchitecture": "amd64",
+		"_HooksRun":           "no",
+	}
+	On("Ubuntu 24.04")(r)
+	At(time.Date(2026, 5, 18, 9, 14, 2, 0, time.UTC))(r)
+	return r
+}
+
+// program adds what a crash of a running program has.
+func (r Report) program(file string, pid int) Report {
+	r["ExecutablePath"] = file
+	r["ExecutableTimestamp"] = "1745000000"
+	r["ProcCmdline"] = file + " --open harbour.csv"
+	r["ProcCwd"] = "/home/ines"
+	r["ProcEnviron"] = "LANG=en_GB.UTF-8\nPATH=(custom, no user)\nSHELL=/bin/bash\nTERM=xterm-256color\nXDG_RUNTIME_DIR=<set>"
+	r["ProcStatus"] = procStatus(file, pid)
+	r["UserGroups"] = "adm cdrom sudo"
+	r["CurrentDesktop"] = "ubuntu:GNOME"
+	return r
+}
+
+func (r Report) apply(options []Option) Report {
+	for _, o := range options {
+		o(r)
+	}
+	return r
+}
+
+// procStatus is /proc/PID/status as apport keeps it.
+func procStatus(file string, pid int) string {
+	return fmt.Sprintf("Name:\t%.15s\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nPPid:\t1\nUid:\t1000\t1000\t1000\t1000\nVmRSS:\t%8d kB\nThreads:\t4",
+		path.Base(file), pid, pid, 3*pid+9000)
+}
