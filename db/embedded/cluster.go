@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -65,20 +67,24 @@ func (h home) run(ctx context.Context, dir, input, program string, args ...strin
 	return nil
 }
 
-// lastWords picks from a program's output what says why it failed.
+// everyday are lines of a server's start that explain nothing.
+var everyday = []string{"starting PostgreSQL", "listening on", "database system is", "database system was", "shutting down"}
+
+// lastWords picks from a program's output what says why it failed: its last lines that carry a level, without the time
+// before it; else simply its last lines.
 func lastWords(out []byte) string {
+	const enough = 5
+	level := regexp.MustCompile(`\b(?:FATAL|PANIC|ERROR|LOG|DETAIL|HINT|error|detail|hint):\s+(.*)$`)
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	var said []string
 	for _, line := range lines {
-		for _, word := range []string{"FATAL:", "PANIC:", "ERROR:", "DETAIL:", "HINT:", "error:", "detail:", "hint:"} {
-			if _, tail, found := strings.Cut(line, word); found {
-				said = append(said, word+tail)
-				break
-			}
+		m := level.FindStringSubmatch(line)
+		if m != nil && !slices.ContainsFunc(everyday, func(s string) bool { return strings.HasPrefix(m[1], s) }) {
+			said = append(said, m[1])
 		}
 	}
 	if len(said) == 0 {
-		said = lines[max(0, len(lines)-3):]
+		said = lines
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(said[max(0, len(said)-enough):], "; ")
 }

@@ -39,9 +39,13 @@ type programs struct {
 
 func (p programs) path(name string) string { return filepath.Join(p.dir, name) }
 
-// findPrograms chooses the server programs: for a cluster that exists those of its own major version, else the newest.
+// findPrograms looks for server programs that can run the server of h.
 func findPrograms(ctx context.Context, h home) (programs, error) {
-	found := installed(ctx, candidates(ctx))
+	return choosePrograms(installed(ctx, candidates(ctx)), h)
+}
+
+// choosePrograms takes for files that exist the programs of their own major version, else the newest.
+func choosePrograms(found []programs, h home) (programs, error) {
 	text, err := os.ReadFile(filepath.Join(h.cluster(), "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {
 		return newest(found)

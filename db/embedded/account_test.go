@@ -1,0 +1,109 @@
+package embedded
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// asRoot skips what only root can do: become somebody else. Everybody else runs the server as themselves, which is what
+// all other tests try then.
+func asRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a server as another user")
+	}
+}
+
+func TestRootRunsServerAsSomebodyElse(t *testing.T) {
+	t.Parallel()
+	asRoot(t)
+	s := start(t, Config{DataDir: dataDir(t), Throwaway: true})
+	out, err := exec.CommandContext(t.Context(), "stat", "-c", "%u", "/proc/"+itoa(postmasterPID(t, s))).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if uid := strings.TrimSpace(string(out)); uid == "0" || uid != itoa(int(s.home.account.uid)) {
+		t.Errorf("got user id %s, want %d", uid, s.home.account.uid)
+	}
+}
+
+func TestOtherUsers(t *testing.T) {
+	t.Parallel()
+	asRoot(t)
+	for _, name := range []string{"nobody", "postgres"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := dataDir(t)
+			if err := os.Chmod(filepath.Dir(dir), 0o777); err != nil { //nolint:gosec // for that user
+				t.Fatal(err)
+			}
+			o := startOther(t, dir, as(t, name))
+			word, url, _ := strings.Cut(o.line(t), " ")
+			if word != "started" {
+				t.Fatalf("got %s %s, want started", word, url)
+			}
+			query(t, url, "create table kept as select 'theirs'::text as word; select word from kept")
+			// Root may use the server of another user, and run it when that user does not.
+			guest := start(t, Config{DataDir: dir})
+			if guest.Started() {
+				t.Error("root: got started, want attached")
+			}
+			stop(t, guest)
+			o.kill(t)
+			s := start(t, Config{DataDir: dir})
+			if got := query(t, s.URL(), "select word from kept"); got != "theirs" {
+				t.Errorf("root afterwards: got %q", got)
+			}
+			stop(t, s)
+			again := startOther(t, dir, as(t, name))
+			if line := again.line(t); !strings.HasPrefix(line, "started") {
+				t.Errorf("the user again: got %q, want started", line)
+			}
+		})
+	}
+}
+
+// TestForeignDataDir tries a data directory that belongs to somebody else.
+func TestForeignDataDir(t *testing.T) {
+	t.Parallel()
+	asRoot(t)
+	dir := dataDir(t)
+	stop(t, start(t, Config{DataDir: dir, Throwaway: true}))
+	line := startOther(t, dir, as(t, "nobody")).line(t)
+	if !strings.Contains(line, "belongs to another user; run this as that user or as root") {
+		t.Errorf("got %q", line)
+	}
+}
+
+func TestDataDirBelowRootsHome(t *testing.T) {
+	t.Parallel()
+	asRoot(t)
+	closed := t.TempDir()
+	if err := os.Chmod(closed, 0o700); err != nil { //nolint:gosec // a folder
+		t.Fatal(err)
+	}
+	dir := filepath.Join(closed, "checkout", "data")
+	s := start(t, Config{DataDir: dir, Throwaway: true})
+	t.Cleanup(func() { _ = os.RemoveAll(s.Dir()) })
+	if !strings.HasPrefix(s.Dir(), sharedRoot+"/data-") {
+		t.Errorf("got files in %s, want a folder in %s", s.Dir(), sharedRoot)
+	}
+	if !strings.Contains(s.Notice(), dir) || !strings.Contains(s.Notice(), s.Dir()) {
+		t.Errorf("got notice %q, want both folders in it", s.Notice())
+	}
+	query(t, s.URL(), "create table kept as select 'found again'::text as word; select word from kept")
+	stop(t, s)
+
+	// The checkout is moved: the database comes along.
+	moved := filepath.Join(closed, "renamed")
+	if err := os.Rename(filepath.Join(closed, "checkout"), moved); err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, Config{DataDir: filepath.Join(moved, "data"), Throwaway: true})
+	if got := query(t, s.URL(), "select word from kept"); got != "found again" {
+		t.Errorf("got %q", got)
+	}
+}
