@@ -115,7 +115,9 @@ func sentToken(r *http.Request) (token string, inHeader bool, err error) {
 	if !isForm(r) {
 		return "", false, nil
 	}
-	err = r.ParseMultipartForm(maxRequestBytes) // in memory; urlencoded forms too
+	if err = r.ParseForm(); err == nil {
+		err = r.ParseMultipartForm(maxRequestBytes) // all in memory
+	}
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		return "", false, errTooLarge
 	}

@@ -1,0 +1,207 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/db/dbtest"
+	"mishap/handlers/handlertest"
+)
+
+func TestSignInAndOut(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ada := site.AddUser(t, crash.RoleAdmin)
+	c := site.Visitor(t)
+
+	page := c.Get("/login?next=/oops/1").Want(http.StatusOK)
+	if got := page.Attr("#sign-in input[name=next]", "value"); got != "/oops/1" {
+		t.Errorf("next: got %q, want /oops/1", got)
+	}
+	if got := c.Cookie("sessionid"); got != "" {
+		t.Errorf("a visitor got the session %q, want none", got)
+	}
+	before := c.Cookie("csrftoken")
+	in := c.Post("/login", url.Values{"username": {strings.ToUpper(ada.Name)}, "password": {handlertest.Password}, "next": {"/admin/tracker?x=1"}})
+	in.WantRedirect(http.StatusSeeOther, "/admin/tracker?x=1")
+	if got := c.Cookie("csrftoken"); got == before || got == "" {
+		t.Errorf("csrftoken after sign-in: got %q, want a new one", got)
+	}
+	for _, want := range []string{"HttpOnly", "SameSite=Lax", "Path=/", "Max-Age="} {
+		if cookie := setCookie(in, "sessionid"); !strings.Contains(cookie, want) {
+			t.Errorf("session cookie: got %q, want %s in it", cookie, want)
+		}
+	}
+	c.Get("/login?next=/x").WantRedirect(http.StatusSeeOther, "/x")
+	c.Get("/no-such-page").Want(http.StatusNotFound).WantText(".account-name", ada.Name)
+
+	u, err := site.Accounts.ByName(t.Context(), ada.Name)
+	if err != nil || u.LastLogin.IsZero() {
+		t.Errorf("last login: got %v, %v, want a time", u.LastLogin, err)
+	}
+
+	session := c.Cookie("sessionid")
+	c.Post("/logout", nil).WantRedirect(http.StatusSeeOther, "/")
+	if got := c.Cookie("sessionid"); got != "" {
+		t.Errorf("session cookie after sign-out: got %q, want none", got)
+	}
+	c.SetCookie("sessionid", session)
+	c.Get("/no-such-page").Want(http.StatusNotFound).WantNone(".account-name")
+}
+
+func TestSignInRenewsTheSession(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	viewer, admin := site.AddUser(t, crash.RoleViewer), site.AddUser(t, crash.RoleAdmin)
+	c := site.Visitor(t)
+	c.SetCookie("sessionid", "made-up-by-somebody-else")
+	c.SignIn(viewer.Name, handlertest.Password).Want(http.StatusSeeOther)
+	first := c.Cookie("sessionid")
+	if first == "made-up-by-somebody-else" {
+		t.Fatal("the session id of the visitor was kept, want a new one")
+	}
+	c.SignIn(admin.Name, handlertest.Password).Want(http.StatusSeeOther)
+	if c.Cookie("sessionid") == first {
+		t.Error("the session id was kept through a second sign-in, want a new one")
+	}
+	old := site.Visitor(t)
+	old.SetCookie("sessionid", first)
+	old.Get("/no-such-page").WantNone(".account-name")
+}
+
+func TestSignInRefused(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ada := site.AddUser(t, crash.RoleViewer)
+	gone, err := site.Accounts.Add(t.Context(), "", "gone", crash.RoleViewer, handlertest.Password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := site.Accounts.Disable(t.Context(), "", gone.Name); err != nil {
+		t.Fatal(err)
+	}
+	messages := map[string]bool{}
+	for _, tt := range []struct{ name, password string }{
+		{ada.Name, "wrong horse"},
+		{ada.Name, ""},
+		{gone.Name, handlertest.Password},
+		{"nobody", handlertest.Password},
+		{"", ""},
+		{"nul\x00 and \xff", handlertest.Password},
+		{`"><script>`, strings.Repeat("x", 5000)},
+	} {
+		a := site.Visitor(t).SignIn(tt.name, tt.password).Want(http.StatusUnprocessableEntity)
+		messages[a.Text("#sign-in-problem")] = true
+		if got := a.Attr("#username", "value"); tt.name == ada.Name && got != tt.name {
+			t.Errorf("typed name: got %q, want %q", got, tt.name)
+		}
+		if setCookie(a, "sessionid") != "" {
+			t.Error("a failed sign-in set a session cookie, want none")
+		}
+		a.WantNone("script:not([src])")
+	}
+	if len(messages) != 1 {
+		t.Errorf("got messages %v, want the same for all", messages)
+	}
+}
+
+func TestSignInSlowsDown(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	site, other := handlertest.New(t, handlertest.Options{Store: store}), handlertest.New(t, handlertest.Options{Store: store})
+	ada := site.AddUser(t, crash.RoleViewer)
+	for range 6 {
+		site.Visitor(t).SignIn(ada.Name, "wrong horse").Want(http.StatusUnprocessableEntity)
+	}
+	a := other.Visitor(t).SignIn(ada.Name, handlertest.Password).Want(http.StatusTooManyRequests)
+	a.WantText("#sign-in-problem", "wait 1 second")
+	if got := a.Header.Get("Retry-After"); got != "1" {
+		t.Errorf("Retry-After: got %q, want 1", got)
+	}
+	if got := a.Attr("#username", "value"); got != ada.Name {
+		t.Errorf("typed name: got %q, want %q", got, ada.Name)
+	}
+}
+
+func TestNextStaysHere(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ada := site.AddUser(t, crash.RoleViewer)
+	for _, next := range []string{
+		"https://evil.example/", "//evil.example/", `/\evil.example/`, "/\t/evil.example/", "javascript:alert(1)", "", "x",
+		"http:evil.example", "/" + strings.Repeat("x", 3000),
+	} {
+		c := site.Visitor(t)
+		c.Post("/login", url.Values{"username": {ada.Name}, "password": {handlertest.Password}, "next": {next}}).
+			WantRedirect(http.StatusSeeOther, "/")
+	}
+}
+
+func TestAccountsTakeEffectAtOnce(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ada := site.AddUser(t, crash.RoleViewer)
+	c, second := site.As(t, crash.RoleViewer), site.As(t, crash.RoleViewer)
+	c.Get("/no-such-page").WantText(".account-name", ada.Name)
+
+	if err := site.Accounts.SetPassword(t.Context(), "", ada.Name, "another password"); err != nil {
+		t.Fatal(err)
+	}
+	c.Get("/no-such-page").WantNone(".account-name")
+	second.Get("/no-such-page").WantNone(".account-name")
+
+	c.SignIn(ada.Name, "another password").Want(http.StatusSeeOther)
+	if err := site.Accounts.Disable(t.Context(), "", ada.Name); err != nil {
+		t.Fatal(err)
+	}
+	c.Get("/no-such-page").WantNone(".account-name")
+	c.SignIn(ada.Name, "another password").Want(http.StatusUnprocessableEntity)
+}
+
+func TestSecureCookiesUnderHTTPS(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{HTTPSBase: "https://crashes.example.org"})
+	ada := site.AddUser(t, crash.RoleViewer)
+	c := site.Visitor(t)
+	https := handlertest.Header{Name: "X-Forwarded-Proto", Value: "https"}
+	a := c.Get("/login", https)
+	if got := setCookie(a, "csrftoken"); !strings.Contains(got, "Secure") {
+		t.Errorf("csrftoken: got %q, want Secure", got)
+	}
+	// The jar keeps Secure cookies from an http address, as browsers do on the loopback only: carry it by hand.
+	token := strings.TrimPrefix(strings.Split(setCookie(a, "csrftoken"), ";")[0], "csrftoken=")
+	c.SetCookie("csrftoken", token)
+	in := c.Post("/login", url.Values{"username": {ada.Name}, "password": {handlertest.Password}},
+		https, handlertest.Header{Name: "Origin", Value: "https://crashes.example.org"})
+	in.Want(http.StatusSeeOther)
+	if got := setCookie(in, "sessionid"); !strings.Contains(got, "Secure") {
+		t.Errorf("sessionid: got %q, want Secure", got)
+	}
+}
+
+// setCookie is the Set-Cookie line of an answer for one cookie.
+func setCookie(a *handlertest.Answer, name string) string {
+	for _, line := range a.Header.Values("Set-Cookie") {
+		if strings.HasPrefix(line, name+"=") {
+			return line
+		}
+	}
+	return ""
+}
+
+func TestSessionThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.As(t, crash.RoleViewer)
+	site.Store.Close()
+	a := c.Get("/login").Want(http.StatusServiceUnavailable)
+	if strings.Contains(a.Body, "pool") || strings.Contains(a.Body, "sql") {
+		t.Errorf("the page tells of the inside: %s", a.Body)
+	}
+	site.Visitor(t).Get("/login").Want(http.StatusOK)
+	site.Visitor(t).Get("/healthz").Want(http.StatusOK)
+	site.Visitor(t).Get("/readyz").Want(http.StatusServiceUnavailable)
+}
