@@ -32,10 +32,15 @@ func Count(n int64) string {
 
 // Counted writes a number with its noun: "1 report", "41,300 reports".
 func Counted(n int64, one, many string) string {
+	return Count(n) + " " + plural(n, one, many)
+}
+
+// plural chooses the noun for a number.
+func plural(n int64, one, many string) string {
 	if n == 1 {
-		return "1 " + one
+		return one
 	}
-	return Count(n) + " " + many
+	return many
 }
 
 // Size writes a number of bytes as people say it: "812 B", "4.2 kB", "1.3 MB".
@@ -95,7 +100,7 @@ func ShortRelease(r crash.Release) string {
 
 // fullRelease adds the codename: "Ubuntu 24.04 (noble)".
 func fullRelease(r crash.Release) string {
-	switch codename := ""; {
+	switch codename := r.Codename(); {
 	case r == "":
 		return "unknown release"
 	case codename == "":
@@ -123,4 +128,9 @@ func cut(s string, max int) string {
 		n++
 	}
 	return s
+}
+
+// packageURL is the list of the problems of one package.
+func packageURL(name string) string {
+	return ListChoice{Period: crash.PeriodYear, Package: name}.URL()
 }

@@ -1,0 +1,139 @@
+package views
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mishap/crash"
+)
+
+// Chart is reports per day, stacked by release.
+type Chart struct {
+	Since, Until time.Time       // UTC days, both included
+	Releases     []crash.Release // newest first: the order of the palette, and of a stack from the ground up
+	Days         []ChartDay      // one for each day of the span
+	Most         int64           // reports of the fullest day
+	Total        int64
+}
+
+// ChartDay is one bar.
+type ChartDay struct {
+	Day    time.Time
+	Counts []int64 // by the releases of the chart
+	Total  int64
+}
+
+// maxSeries is how many releases have a colour of their own; older ones share the last.
+const maxSeries = 8
+
+// NewChart lays the counts out over the days of the span. Counts outside the span are left out.
+func NewChart(counts []crash.DayCount, since, until time.Time) Chart {
+	since, until = midnight(since), midnight(until)
+	c := Chart{Since: since, Until: until}
+	for _, n := range counts {
+		if n.Reports > 0 && !slices.Contains(c.Releases, n.Release) {
+			c.Releases = append(c.Releases, n.Release)
+		}
+	}
+	slices.SortFunc(c.Releases, func(a, b crash.Release) int { return strings.Compare(b.Key(), a.Key()) })
+	for day := since; !day.After(until); day = day.AddDate(0, 0, 1) {
+		c.Days = append(c.Days, ChartDay{Day: day, Counts: make([]int64, len(c.Releases))})
+	}
+	for _, n := range counts {
+		i := int(midnight(n.Day).Sub(since) / (24 * time.Hour))
+		if n.Reports <= 0 || n.Day.Before(since) || i >= len(c.Days) {
+			continue
+		}
+		day := &c.Days[i]
+		day.Counts[slices.Index(c.Releases, n.Release)] += n.Reports
+		day.Total += n.Reports
+		c.Total += n.Reports
+		c.Most = max(c.Most, day.Total)
+	}
+	return c
+}
+
+// ChartSpan chooses how far back a chart looks: the shortest of four weeks, a quarter and a year that shows everything.
+func ChartSpan(firstSeen, now time.Time) (since, until time.Time) {
+	until = midnight(now)
+	for _, days := range []int{28, 91} {
+		if since = until.AddDate(0, 0, 1-days); !firstSeen.Before(since) {
+			return since, until
+		}
+	}
+	return until.AddDate(0, 0, -364), until
+}
+
+func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// The drawing is stretched to its place; one day is 10 units wide, the fullest day 100 high.
+const (
+	dayWidth    = 10
+	chartHeight = 100
+)
+
+func (c Chart) viewBox() string { return fmt.Sprintf("0 0 %d %d", len(c.Days)*dayWidth, chartHeight) }
+
+// chartBar is one rectangle.
+type chartBar struct{ class, x, y, height string }
+
+// bars are the rectangles of day number i, from the ground up.
+func (c Chart) bars(i int) []chartBar {
+	var bars []chartBar
+	top := float64(chartHeight)
+	for release, count := range c.Days[i].Counts {
+		if count == 0 {
+			continue
+		}
+		height := max(float64(chartHeight)*float64(count)/float64(c.Most), 1)
+		top -= height
+		bars = append(bars, chartBar{
+			class: seriesClass(release), x: fmt.Sprint(i*dayWidth + 1), y: fmt.Sprintf("%.2f", max(top, 0)), height: fmt.Sprintf("%.2f", height),
+		})
+	}
+	return bars
+}
+
+// describe is what a bar says on demand: "2 Sep: 14 reports (24.04: 12, 22.04: 2)".
+func (c Chart) describe(day ChartDay, now time.Time) string {
+	var parts []string
+	for i, count := range day.Counts {
+		if count > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %s", releaseName(c.Releases[i]), Count(count)))
+		}
+	}
+	return fmt.Sprintf("%s: %s (%s)", Date(day.Day, now), Counted(day.Total, "report", "reports"), strings.Join(parts, ", "))
+}
+
+// fullest is the day with most reports; the last such day.
+func (c Chart) fullest() ChartDay {
+	var fullest ChartDay
+	for _, day := range c.Days {
+		if day.Total > 0 && day.Total >= fullest.Total {
+			fullest = day
+		}
+	}
+	return fullest
+}
+
+// rows are the days with reports, newest first, for the table twin.
+func (c Chart) rows() []ChartDay {
+	var rows []ChartDay
+	for _, day := range slices.Backward(c.Days) {
+		if day.Total > 0 {
+			rows = append(rows, day)
+		}
+	}
+	return rows
+}
+
+func seriesClass(i int) string { return fmt.Sprintf("series-%d", min(i, maxSeries-1)) }
+
+func releaseName(r crash.Release) string {
+	if r == "" {
+		return "unknown release"
+	}
+	return ShortRelease(r)
+}

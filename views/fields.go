@@ -1,0 +1,106 @@
+package views
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mishap/crash"
+)
+
+// FieldGroup is a heading and the fields of a report below it.
+type FieldGroup struct {
+	Name   string
+	Fields []Field
+}
+
+// Field is one field of a report.
+type Field struct {
+	Name, Meaning, Value string
+	Folded               bool // too long to stand in sight
+}
+
+// The groups, in the order of the page.
+const (
+	groupWhat   = "What crashed"
+	groupWhere  = "Where"
+	groupWhen   = "When"
+	groupTraces = "Traces"
+	groupSystem = "System"
+	groupLogs   = "Logs"
+	groupRest   = "Everything else"
+)
+
+var groups = []string{groupWhat, groupWhere, groupWhen, groupTraces, groupSystem, groupLogs, groupRest}
+
+// describeField finds group and place of a field; unknown names are placed by what they look like.
+func describeField(name string) (e entry, place int) {
+	for i, known := range dictionary {
+		if known.name == name {
+			return known.entry, i
+		}
+	}
+	last := len(dictionary)
+	switch {
+	case strings.HasPrefix(name, "dmi."):
+		return entry{groupWhere, "hardware, as its firmware says"}, last
+	case strings.Contains(name, "Stacktrace"), strings.Contains(name, "Traceback"):
+		return entry{group: groupTraces}, last
+	case strings.Contains(name, "Log"), strings.Contains(name, "Dmesg"), strings.Contains(name, "log"):
+		return entry{group: groupLogs}, last
+	case strings.HasPrefix(name, "Proc"):
+		return entry{group: groupSystem}, last
+	default:
+		return entry{group: groupRest}, last
+	}
+}
+
+// A value is folded when it would push the next one out of sight.
+const (
+	foldLines = 12
+	foldRunes = 800
+)
+
+// FieldGroups sorts the fields of a report under headings; groups without fields are left out. Empty values are kept:
+// that a field is empty may matter.
+func FieldGroups(fields crash.Fields) []FieldGroup {
+	type placed struct {
+		Field
+		place int
+	}
+	byGroup := map[string][]placed{}
+	for name, value := range fields {
+		e, place := describeField(name)
+		byGroup[e.group] = append(byGroup[e.group], placed{Field{
+			Name: name, Meaning: e.meaning, Value: value,
+			Folded: strings.Count(value, "\n") >= foldLines || utf8.RuneCountInString(value) > foldRunes,
+		}, place})
+	}
+	var sorted []FieldGroup
+	for _, name := range groups {
+		list := byGroup[name]
+		if len(list) == 0 {
+			continue
+		}
+		slices.SortFunc(list, func(a, b placed) int {
+			if a.place != b.place {
+				return a.place - b.place
+			}
+			return strings.Compare(a.Name, b.Name)
+		})
+		group := FieldGroup{Name: name}
+		for _, f := range list {
+			group.Fields = append(group.Fields, f.Field)
+		}
+		sorted = append(sorted, group)
+	}
+	return sorted
+}
+
+// oneLine reports whether the value can stand in a line of its own width.
+func (f Field) oneLine() bool {
+	return !strings.Contains(f.Value, "\n") && utf8.RuneCountInString(f.Value) <= 200
+}
+
+// lines is the number of lines of the value.
+func (f Field) lines() int { return strings.Count(strings.TrimSuffix(f.Value, "\n"), "\n") + 1 }
