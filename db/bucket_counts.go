@@ -1,0 +1,79 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+const sqlBucketVersions = `
+	select version, release, reports from bucket_versions where bucket_id = @id
+	order by version_key desc nulls last, version, release`
+
+// BucketVersions returns how often the bucket was seen by version and release: the newest version by dpkg's order
+// first, versions that it cannot order last, the releases of one version in their order. Unknown buckets have none.
+func (s *Store) BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error) {
+	rows, err := s.pool.Query(ctx, sqlBucketVersions, pgx.NamedArgs{"id": id[:]})
+	if err != nil {
+		return nil, fmt.Errorf("versions of bucket %s: %w", id, known(err))
+	}
+	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.VersionCount])
+	if err != nil {
+		return nil, fmt.Errorf("versions of bucket %s: %w", id, known(err))
+	}
+	for from := 0; from < len(counts); {
+		to := from + 1
+		for to < len(counts) && counts[to].Version == counts[from].Version {
+			to++
+		}
+		slices.SortStableFunc(counts[from:to], func(a, b crash.VersionCount) int { return compareReleases(a.Release, b.Release) })
+		from = to
+	}
+	return counts, nil
+}
+
+const sqlBucketDays = `
+	select day, release, sum(reports)::bigint from bucket_days
+	where bucket_id = @id and day between @since and @until
+	group by day, release order by day`
+
+// BucketDays returns how often the bucket was seen on each UTC day from since to until, both included, by release:
+// earliest day first, the releases of a day in their order. Days without a report are left out.
+func (s *Store) BucketDays(ctx context.Context, id crash.BucketID, since, until time.Time) ([]crash.DayCount, error) {
+	rows, err := s.pool.Query(ctx, sqlBucketDays, pgx.NamedArgs{"id": id[:], "since": since, "until": until})
+	if err != nil {
+		return nil, fmt.Errorf("days of bucket %s: %w", id, known(err))
+	}
+	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DayCount])
+	if err != nil {
+		return nil, fmt.Errorf("days of bucket %s: %w", id, known(err))
+	}
+	slices.SortStableFunc(counts, func(a, b crash.DayCount) int {
+		if c := a.Day.Compare(b.Day); c != 0 {
+			return c
+		}
+		return compareReleases(a.Release, b.Release)
+	})
+	return counts, nil
+}
+
+const sqlReleases = `select release from releases`
+
+// Releases returns every release that a counted report came from, in release order.
+func (s *Store) Releases(ctx context.Context) ([]crash.Release, error) {
+	rows, err := s.pool.Query(ctx, sqlReleases)
+	if err != nil {
+		return nil, fmt.Errorf("releases: %w", known(err))
+	}
+	releases, err := pgx.CollectRows(rows, pgx.RowTo[crash.Release])
+	if err != nil {
+		return nil, fmt.Errorf("releases: %w", known(err))
+	}
+	slices.SortFunc(releases, compareReleases)
+	return releases, nil
+}

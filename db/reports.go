@@ -1,0 +1,124 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+// reportColumns make a crash.ReportRow; scanReportAnd reads them.
+const reportColumns = `
+	id, problem_type, title, executable, package, version, source_package, release, architecture, package_architecture,
+	address_signature, proposed, complete, system, occurred, bucket_id, unbucketed`
+
+func scanReport(row pgx.CollectableRow) (r crash.ReportRow, err error) {
+	err = scanReportAnd(row, &r)
+	return r, err
+}
+
+// scanReportAnd reads reportColumns into r and the columns that follow them into more.
+func scanReportAnd(row pgx.CollectableRow, r *crash.ReportRow, more ...any) error {
+	var bucket []byte
+	err := row.Scan(append([]any{
+		(*[16]byte)(&r.ID), &r.ProblemType, &r.Title, &r.Executable, &r.Package, &r.Version, &r.SourcePackage, &r.Release,
+		&r.Architecture, &r.PackageArchitecture, &r.AddressSignature, &r.Proposed, &r.Complete, &r.System,
+		orZero(&r.Occurred), &bucket, &r.Unbucketed,
+	}, more...)...)
+	if bucket != nil && err == nil {
+		r.Bucket = (*crash.BucketID)(bucket)
+	}
+	return err
+}
+
+const sqlReport = `select ` + reportColumns + `, body from reports where received = @received and id = @id`
+
+// Report returns one report with all its fields. It returns NotFound when there is none with this id.
+func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport, error) {
+	r, err := s.oneReport(ctx, sqlReport, reportArgs(id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, errUnknownReport
+	}
+	if err != nil {
+		return r, fmt.Errorf("report %s: %w", id, known(err))
+	}
+	return r, nil
+}
+
+var errUnknownReport = crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
+
+const sqlRepresentativeReport = `
+	select ` + reportColumns + `, body from reports where (received, id) = (
+		select received, id from (
+			select received, id, complete from reports where bucket_id = @bucket order by received desc, id desc limit 20
+		) as newest
+		order by complete desc, received desc, id desc limit 1)`
+
+// RepresentativeReport returns the newest of the bucket's last reports that has something to read in it, a stack or a
+// traceback, else the newest. It returns NotFound when no report of the bucket is stored.
+func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error) {
+	r, err := s.oneReport(ctx, sqlRepresentativeReport, pgx.NamedArgs{"bucket": id[:]})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, errUnknownReport
+	}
+	if err != nil {
+		return r, fmt.Errorf("representative report of bucket %s: %w", id, known(err))
+	}
+	return r, nil
+}
+
+func (s *Store) oneReport(ctx context.Context, sql string, args pgx.NamedArgs) (crash.StoredReport, error) {
+	rows, err := s.pool.Query(ctx, sql, args)
+	if err != nil {
+		return crash.StoredReport{}, err
+	}
+	var body []byte
+	r, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (r crash.StoredReport, err error) {
+		err = scanReportAnd(row, &r.ReportRow, &body)
+		return r, err
+	})
+	if err != nil {
+		return crash.StoredReport{}, err
+	}
+	r.Fields, err = s.bodies.unpack(body)
+	return r, err
+}
+
+const sqlReportSystem = `select system from reports where received = @received and id = @id`
+
+// ReportSystem returns the machine that sent a report. It returns NotFound when there is no report with this id.
+func (s *Store) ReportSystem(ctx context.Context, id crash.OopsID) (crash.SystemID, error) {
+	var system crash.SystemID
+	err := s.pool.QueryRow(ctx, sqlReportSystem, reportArgs(id)).Scan(&system)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", errUnknownReport
+	}
+	if err != nil {
+		return "", fmt.Errorf("system of report %s: %w", id, known(err))
+	}
+	return system, nil
+}
+
+// reportArgs find a report by its id; the time in the id tells in which partition it lies.
+func reportArgs(id crash.OopsID) pgx.NamedArgs {
+	return pgx.NamedArgs{"id": [16]byte(id), "received": id.Received()}
+}
+
+func compareReleases(a, b crash.Release) int {
+	return cmp.Or(cmp.Compare(a.Key(), b.Key()), cmp.Compare(a, b))
+}
+
+// newestFirst are the arguments of a list that continues below the report after; the zero id begins at the newest.
+func newestFirst(after crash.OopsID, limit int) pgx.NamedArgs {
+	args := reportArgs(after)
+	if after.IsZero() {
+		args["received"] = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	}
+	args["limit"] = limit
+	return args
+}

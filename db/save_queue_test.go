@@ -1,0 +1,123 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash"
+	"mishap/db/dbtest"
+)
+
+// hold keeps everybody from storing reports until release is called.
+func hold(t *testing.T, url string) (release func()) {
+	t.Helper()
+	tx, err := connect(t, url).BeginTx(t.Context(), pgx.TxOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "lock table report_keys in access exclusive mode"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Errorf("release: %v", err)
+		}
+	}
+}
+
+// TestSaveReportFullQueue fills the queue while nothing can be stored: what is over the bound is turned away at once,
+// what was accepted is stored although its senders have gone, and closing the store waits for that.
+func TestSaveReportFullQueue(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	release := hold(t, url)
+
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	const bound = 2048 + 2*256 // in the queue, and with the two writers
+	accepted, refused := 0, 0
+	for i := range bound + 100 {
+		_, _, err := s.SaveReport(gone, record(t, today, fmt.Sprint("machine", i), nil))
+		e, _ := errors.AsType[*crash.Error](err)
+		switch {
+		case e == nil || e.Kind != crash.Unavailable:
+			t.Fatalf("report %d: got %v, want unavailable", i, err)
+		case e.Code == "not_waited":
+			accepted++
+		case e.Code == "overload" && e.RetryAfter > 0:
+			refused++
+		default:
+			t.Fatalf("report %d: got %q, retry after %v", i, e.Code, e.RetryAfter)
+		}
+	}
+	if accepted > bound || refused < 100 {
+		t.Errorf("got %d accepted and %d refused, want at most %d accepted", accepted, refused, bound)
+	}
+	release()
+	s.Close()
+
+	s = dbtest.Open(t, url)
+	if b := bucketOf(t, s, record(t, today, "", nil)); int(b.Reports) != accepted || int(b.Systems) != accepted {
+		t.Errorf("got %d reports of %d machines, want the %d accepted ones", b.Reports, b.Systems, accepted)
+	}
+	checkCounts(t, url)
+}
+
+// TestSaveReportSharesTransactions looks at how many transactions a crowd of reports takes.
+func TestSaveReportSharesTransactions(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(s.Collectors()...)
+	release := hold(t, url)
+	const reports = 100
+	var wg, sent sync.WaitGroup
+	sent.Add(reports)
+	for i := range reports {
+		wg.Go(func() {
+			gone, leave := context.WithCancel(t.Context())
+			leave()
+			rec := record(t, today, fmt.Sprint("machine", i), nil)
+			_, _, _ = s.SaveReport(gone, rec) // is in the queue when this returns
+			sent.Done()
+			if _, again, err := s.SaveReport(t.Context(), rec); err != nil || again {
+				t.Errorf("got %v, repetition %v; want the report's own id again", err, again)
+			}
+		})
+	}
+	sent.Wait()
+	release()
+	wg.Wait()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "mishap_save_batch_reports" {
+			h := f.GetMetric()[0].GetHistogram()
+			if h.GetSampleCount() > reports/4 || h.GetSampleSum() != 2*reports {
+				t.Errorf("got %v reports in %d transactions, want %d in far fewer", h.GetSampleSum(), h.GetSampleCount(), 2*reports)
+			}
+			return
+		}
+	}
+	t.Error("no histogram of batches")
+}
+
+func TestSaveReportAfterClose(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	s.Close()
+	s.Close() // closing twice is harmless
+	if _, _, err := s.SaveReport(t.Context(), record(t, today, "a", nil)); !errors.Is(err, crash.Unavailable) {
+		t.Errorf("got %v, want unavailable", err)
+	}
+}

@@ -1,0 +1,257 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/intake"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// record makes the record of a report that arrived at a time from a machine with these fields added to (or taken from,
+// when empty) those of a Python crash.
+func record(t *testing.T, at time.Time, system string, changes crash.Fields) crash.Record {
+	t.Helper()
+	fields := crash.Fields{
+		"ProblemType": "Crash", "ExecutablePath": "/usr/bin/harbor-sync", "Package": "harbor 1.0-1", "SourcePackage": "harbor",
+		"DistroRelease": "Ubuntu 24.04", "Architecture": "amd64", "ProcStatus": "Name:\tharbor-sync", "Date": at.Format(time.ANSIC),
+		"Traceback": "Traceback (most recent call last):\n  File \"/usr/bin/harbor-sync\", line 3, in main\n    load()\nValueError: no\n",
+	}
+	for name, value := range changes {
+		fields[name] = value
+		if value == "" {
+			delete(fields, name)
+		}
+	}
+	rec, err := intake.Examine(crash.Report{ID: crash.NewOopsID(at), System: crash.NewSystemID(system), Fields: fields}, 366)
+	if err != nil {
+		t.Fatalf("examine: %v", err)
+	}
+	return rec
+}
+
+func save(t *testing.T, s *db.Store, rec crash.Record) crash.OopsID {
+	t.Helper()
+	id, _, err := s.SaveReport(t.Context(), rec)
+	if err != nil {
+		t.Fatalf("save report: %v", err)
+	}
+	return id
+}
+
+func TestSaveReportRepetition(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+
+	first := record(t, today, "machine", nil)
+	if id, again, err := s.SaveReport(t.Context(), first); id != first.ID || again || err != nil {
+		t.Errorf("first sending: got %v %v %v, want %v false nil", id, again, err, first.ID)
+	}
+	second := first
+	second.ID = crash.NewOopsID(today.Add(2 * time.Hour))
+	if id, again, err := s.SaveReport(t.Context(), second); id != first.ID || !again || err != nil {
+		t.Errorf("second sending: got %v %v %v, want %v true nil", id, again, err, first.ID)
+	}
+	unkeyed := record(t, today, "machine", crash.Fields{"ProcStatus": ""})
+	save(t, s, unkeyed)
+	unkeyed.ID = crash.NewOopsID(today)
+	if _, again, err := s.SaveReport(t.Context(), unkeyed); again || err != nil {
+		t.Errorf("a crash that cannot be recognised: got repetition %v, error %v, want false nil", again, err)
+	}
+	if b := bucketOf(t, s, first); b.Reports != 3 || b.Systems != 1 {
+		t.Errorf("got %d reports of %d machines, want 3 of 1", b.Reports, b.Systems)
+	}
+	checkCounts(t, url)
+}
+
+func TestSaveReportSimultaneousRepetitions(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	stores := []*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
+	rec := record(t, today, "machine", nil)
+	var (
+		wg  sync.WaitGroup
+		mu  sync.Mutex
+		ids = map[crash.OopsID]int{}
+	)
+	for i := range 50 {
+		wg.Go(func() {
+			again := rec
+			again.ID = crash.NewOopsID(today)
+			id, _, err := stores[i%2].SaveReport(t.Context(), again)
+			if err != nil {
+				t.Errorf("save: %v", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			ids[id]++
+		})
+	}
+	wg.Wait()
+	if len(ids) != 1 {
+		t.Errorf("got %d different ids, want 1", len(ids))
+	}
+	if b := bucketOf(t, stores[0], rec); b.Reports != 1 {
+		t.Errorf("got %d reports, want 1", b.Reports)
+	}
+	checkCounts(t, url)
+}
+
+// TestCountsAfterHostileMixture sends all kinds of reports from two units at once, many of them several times, while
+// every connection to the database is cut again and again; as a machine does, each sender repeats what was not confirmed.
+func TestCountsAfterHostileMixture(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	stores := []*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
+	const senders, each = 12, 80
+
+	ctx, stop := context.WithCancel(t.Context())
+	var cutter, sending sync.WaitGroup
+	cutter.Go(func() { cutConnections(ctx, t, url) })
+	for sender := range senders {
+		sending.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(sender), 7)) //nolint:gosec // repeatable
+			for i := range each {
+				rec := anyRecord(t, r, i)
+				for sends := 1 + r.IntN(3); sends > 0; {
+					rec.ID = crash.NewOopsID(rec.Received().Add(time.Duration(sends) * time.Millisecond))
+					_, _, err := stores[r.IntN(2)].SaveReport(t.Context(), rec)
+					if err == nil {
+						sends--
+					} else if !errors.Is(err, crash.Unavailable) {
+						t.Errorf("save: %v", err)
+						return
+					}
+				}
+			}
+		})
+	}
+	sending.Wait()
+	stop()
+	cutter.Wait()
+
+	checkCounts(t, url)
+	keyed := lines(t, url, `select 'keys', count(*)::text from report_keys union all
+		select 'reports', count(*)::text from reports where occurred is not null and executable = '/usr/bin/harbor-sync'`)
+	if keyed["keys"] != keyed["reports"] {
+		t.Errorf("got %s reports of crashes that can be recognised, want %s: each once", keyed["reports"], keyed["keys"])
+	}
+}
+
+// cutConnections ends one connection of a store on the database at url after the other until ctx ends.
+func cutConnections(ctx context.Context, t *testing.T, url string) {
+	conn := connect(t, url)
+	tick := time.NewTicker(30 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if _, err := conn.Exec(ctx, `select pg_terminate_backend(pid) from pg_stat_activity
+			where datname = current_database() and application_name = 'mishap' order by random() limit 1`); err != nil && ctx.Err() == nil {
+			t.Errorf("cut connections: %v", err)
+			return
+		}
+	}
+}
+
+// anyRecord draws a report of a small world, so that many meet in the same rows.
+func anyRecord(t *testing.T, r *rand.Rand, i int) crash.Record {
+	pick := func(words ...string) string { return words[r.IntN(len(words))] }
+	changes := crash.Fields{
+		"Package":            "harbor " + pick("1.0-1", "1.00-1", "1.0~rc1-1", "2:0.9", "1.10", "not a version", ""),
+		"DistroRelease":      pick("Ubuntu 24.04", "Ubuntu 26.04", "Ubuntu 9.10 derivative", "Debian 13", ""),
+		"Architecture":       pick("amd64", "arm64"),
+		"Tags":               pick("", "noble package-from-proposed"),
+		"DuplicateSignature": pick("", "one", "two", "three", "four\nlines 'quoted' %41"),
+		"Date":               today.AddDate(0, 0, -r.IntN(400)).Add(time.Duration(r.IntN(3600)) * time.Second).Format(time.ANSIC),
+		"ProcStatus":         fmt.Sprintf("Name:\tharbor-sync\nPid:\t%d", i%40),
+	}
+	switch r.IntN(8) {
+	case 0: // cannot be bucketed
+		delete(changes, "DuplicateSignature")
+		changes["Traceback"] = "nothing known"
+	case 1: // cannot be recognised
+		changes["Date"] = ""
+	}
+	system := pick("", "deadbeef01", "ant", "bee", "cat", "dog")
+	return record(t, today.Add(time.Duration(r.IntN(1000))*time.Millisecond), system, changes)
+}
+
+func TestSaveReportBadOneFailsAlone(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	release := hold(t, url)
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			rec := record(t, today, fmt.Sprint("machine", i), nil)
+			if i == 17 {
+				rec.Title = "a text that PostgreSQL refuses: \x00"
+			}
+			_, _, err := s.SaveReport(t.Context(), rec)
+			if bad := i == 17; bad != (err != nil) {
+				t.Errorf("report %d: got error %v, want one only for report 17", i, err)
+			} else if bad && crash.KindOf(err) != 0 {
+				t.Errorf("bad report: got kind %v, want internal", crash.KindOf(err))
+			}
+		})
+	}
+	release()
+	wg.Wait()
+	if b := bucketOf(t, s, record(t, today, "", nil)); b.Reports != 39 {
+		t.Errorf("got %d reports, want 39", b.Reports)
+	}
+	checkCounts(t, url)
+}
+
+func TestSaveReportMakesPartitions(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	save(t, s, record(t, today, "a", nil))
+	want := map[string]string{"reports_2026_11": "", "reports_2026_12": ""}
+	partitions := `select relname, '' from pg_class where relname like 'reports\_20__\___'`
+	if got := lines(t, url, partitions); len(got) != len(want) {
+		t.Errorf("got partitions %v, want %v", got, want)
+	}
+	if _, err := connect(t, url).Exec(t.Context(), "drop table reports_2026_12"); err != nil {
+		t.Fatal(err)
+	}
+	save(t, s, record(t, today.AddDate(0, 1, 0), "b", nil))
+	save(t, s, record(t, today.AddDate(0, 2, 0), "c", nil))
+	if got := lines(t, url, partitions); len(got) != 4 || !strings.Contains(fmt.Sprint(got), "reports_2027_02") {
+		t.Errorf("got partitions %v, want November to February", got)
+	}
+}
+
+func TestSaveReportDatabaseAway(t *testing.T) {
+	t.Parallel()
+	s := dbtest.Broken(t)
+	if _, _, err := s.SaveReport(t.Context(), record(t, today, "a", nil)); !errors.Is(err, crash.Unavailable) {
+		t.Errorf("got %v, want unavailable", err)
+	}
+}
+
+func bucketOf(t *testing.T, s *db.Store, rec crash.Record) crash.Bucket {
+	t.Helper()
+	b, err := s.Bucket(t.Context(), crash.BucketIDOf(rec.Grouping.Signature))
+	if err != nil {
+		t.Fatalf("bucket: %v", err)
+	}
+	return b
+}

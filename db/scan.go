@@ -1,0 +1,36 @@
+package db
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// orZero scans a time that may be null, as the zero time.
+func orZero(t *time.Time) *nullTime { return (*nullTime)(t) }
+
+type nullTime time.Time
+
+// ScanTimestamptz implements [pgtype.TimestamptzScanner].
+func (t *nullTime) ScanTimestamptz(v pgtype.Timestamptz) error {
+	*t = nullTime(v.Time)
+	if !v.Valid {
+		*t = nullTime{}
+	}
+	return nil
+}
+
+// into scans a bytea that must fill dst exactly.
+func into(dst []byte) *fixedBytes { return (*fixedBytes)(&dst) }
+
+type fixedBytes []byte
+
+// ScanBytes implements [pgtype.BytesScanner].
+func (b *fixedBytes) ScanBytes(v []byte) error {
+	if len(v) != len(*b) {
+		return fmt.Errorf("got %d bytes, want %d", len(v), len(*b))
+	}
+	copy(*b, v)
+	return nil
+}
