@@ -4,7 +4,6 @@
 package views
 
 import (
-	"net/url"
 	"time"
 
 	"mishap/crash"
@@ -45,6 +44,3 @@ func (s Shell) documentTitle() string {
 	}
 	return s.Title + " · mishap"
 }
-
-// signInURL is where a visitor signs in and comes back from to this page.
-func (s Shell) signInURL() string { return "/login?next=" + url.QueryEscape(s.Path) }

@@ -383,9 +383,9 @@ func signInLine(s Shell, why string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var19 templ.SafeURL
-		templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(s.signInURL()))
+		templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(signInURL(s.Path)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/words.templ`, Line: 59, Col: 39}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/words.templ`, Line: 59, Col: 43}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 		if templ_7745c5c3_Err != nil {
@@ -410,6 +410,19 @@ func signInLine(s Shell, why string) templ.Component {
 		}
 		return nil
 	})
+}
+
+// inPlace makes a link or a form of the address url put its answer into the page in place of target; a refusal is shown
+// among the messages at the top. Without scripts the browser follows the link.
+func inPlace(url, target string) templ.Attributes {
+	return templ.Attributes{
+		"hx-get":        url,
+		"hx-target":     target,
+		"hx-swap":       "outerHTML",
+		"hx-push-url":   "true",
+		"hx-status:4xx": "target:#flash swap:innerHTML push:false",
+		"hx-status:5xx": "target:#flash swap:innerHTML push:false",
+	}
 }
 
 var _ = templruntime.GeneratedTemplate

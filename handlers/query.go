@@ -1,0 +1,55 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+)
+
+// listSize is how many rows a page of a list has.
+const listSize = 50
+
+// maxQueryText is how many characters of text a filter may have.
+const maxQueryText = 200
+
+// pathText is a part of the path that may hold any text, slashes too. The router hands it out as it was sent when it was
+// sent with escapes that matter, else decoded.
+func pathText(r *http.Request, name string) string {
+	text := chi.URLParam(r, name)
+	if r.URL.RawPath == "" {
+		return text
+	}
+	if decoded, err := url.PathUnescape(text); err == nil {
+		return decoded
+	}
+	return text
+}
+
+// queryText is a short text of the query, without blanks around it. Text that nothing here can be called is Invalid.
+func queryText(q url.Values, name string) (string, error) {
+	text := strings.TrimSpace(q.Get(name))
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > maxQueryText {
+		return "", crash.Errorf(crash.Invalid, "bad_"+name, "The %s in the address is not readable; it has at most %d characters.", name, maxQueryText)
+	}
+	return text, nil
+}
+
+// queryOops is the report that a list goes on below; zero: from the start.
+func queryOops(q url.Values, name string) (crash.OopsID, error) {
+	if q.Get(name) == "" {
+		return crash.OopsID{}, nil
+	}
+	id, err := crash.ParseOopsID(q.Get(name))
+	if err != nil {
+		return id, errBadPlace
+	}
+	return id, nil
+}
+
+// errBadPlace is the answer to a place in a list that no list has.
+var errBadPlace = crash.Errorf(crash.Invalid, "bad_after", "The address asks for a page of the list that does not exist; start again at its first page.")
