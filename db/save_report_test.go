@@ -33,7 +33,8 @@ func record(t *testing.T, at time.Time, system string, changes crash.Fields) cra
 			delete(fields, name)
 		}
 	}
-	rec, err := intake.Examine(crash.Report{ID: crash.NewOopsID(at), System: crash.NewSystemID(system), Fields: fields}, 366)
+	rec, err := intake.New(intake.Config{MaxAgeDays: 366}, nil).Examine(
+		crash.Report{ID: crash.NewOopsID(at), System: crash.NewSystemID(system), Fields: fields})
 	if err != nil {
 		t.Fatalf("examine: %v", err)
 	}

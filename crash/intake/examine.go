@@ -8,9 +8,12 @@ import (
 	"mishap/crash"
 )
 
-// Examine works out what would be stored of a report that arrived when its id says: the record, or an Invalid error
-// whose code is the reason of the refusal and whose message is the sentence that the sender gets. It touches nothing.
-func Examine(report crash.Report, maxAgeDays int) (crash.Record, error) {
+// Examine works out what Accept would store of a report: the record, or an Invalid error whose code is the reason of the
+// refusal and whose message is the sentence that the sender gets. It touches no store.
+func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
+	if report.ID.IsZero() {
+		report.ID = crash.NewOopsID(in.config.Now())
+	}
 	rec := crash.Record{
 		Report:  report,
 		Summary: crash.SummaryOf(report.Fields),
@@ -20,8 +23,8 @@ func Examine(report crash.Report, maxAgeDays int) (crash.Record, error) {
 	if occurred, ok := crash.OccurredAt(report.Fields["Date"]); ok {
 		rec.Occurred = occurred
 	}
-	rec.Day = crash.CountingDay(rec.Occurred, report.Received(), maxAgeDays)
-	if err := refuse(rec); err != nil {
+	rec.Day = crash.CountingDay(rec.Occurred, report.Received(), in.config.MaxAgeDays)
+	if err := refuse(rec, in.config.Releases); err != nil {
 		return crash.Record{}, err
 	}
 	rec.Grouping = crash.SignatureOf(report.Fields)

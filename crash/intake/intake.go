@@ -19,23 +19,26 @@ type Store interface {
 
 // Config is how reports are judged.
 type Config struct {
-	MaxAgeDays int              // how far back a report's own date is believed
-	Now        func() time.Time // the clock; nil: time.Now
+	MaxAgeDays int                 // how far back a report's own date is believed
+	Releases   *crash.ReleaseTable // when releases reach their end of life; nil: as built in
+	Now        func() time.Time    // the clock; nil: time.Now
 }
 
 // Intake accepts reports. It is safe for concurrent use.
 type Intake struct {
-	maxAgeDays int
-	now        func() time.Time
-	store      Store
+	config Config
+	store  Store
 }
 
-// New makes an Intake that stores what it accepts in store.
+// New makes an Intake that stores what it accepts in store; nil will do where reports are only examined.
 func New(c Config, store Store) *Intake {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Intake{maxAgeDays: c.MaxAgeDays, now: c.Now, store: store}
+	if c.Releases == nil {
+		c.Releases = crash.BuiltInReleases()
+	}
+	return &Intake{config: c, store: store}
 }
 
 // Receipt is the answer to an accepted report.
@@ -46,12 +49,9 @@ type Receipt struct {
 }
 
 // Accept judges a report and stores it; when it returns, the report is on disk. A report without an id arrives now and
-// gets one. A refusal is Invalid, with the reason as its code (see [Examine]); errors of the store come through.
+// gets one. A refusal is Invalid, with the reason as its code; errors of the store come through.
 func (in *Intake) Accept(ctx context.Context, report crash.Report) (Receipt, error) {
-	if report.ID.IsZero() {
-		report.ID = crash.NewOopsID(in.now())
-	}
-	rec, err := Examine(report, in.maxAgeDays)
+	rec, err := in.Examine(report)
 	if err != nil {
 		return Receipt{}, err
 	}
