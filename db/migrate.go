@@ -31,12 +31,13 @@ const (
 	sqlRiverAt         = `select coalesce(max(version), 0)::int from river_migration where line = 'main'`
 	versionTable       = "schema_version"
 	lockNotAvailable   = "55P03"
+	minServer          = 15
 	migrateConnections = 2 // one holds the lock and runs our files, the other runs the job queue's
 )
 
 // Migrate brings the schema up to date: first our own files, then the job queue's tables. Several units may call it at
 // once: one works, the others wait and then find nothing to do. It returns Conflict when the database is newer than this
-// program, Unavailable when it cannot be reached or when a table stays locked by others.
+// program, Invalid when its server is too old, Unavailable when it cannot be reached or when a table stays locked by others.
 func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 	return migrateTo(ctx, url, log, migrations.Files)
 }
@@ -63,6 +64,9 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 		return known(fmt.Errorf("migrate: %w", err))
 	}
 	defer conn.Release()
+	if err := checkServer(conn.Conn()); err != nil {
+		return err
+	}
 	if err := lockMigrations(ctx, conn.Conn(), log); err != nil {
 		return known(fmt.Errorf("migrate: %w", err))
 	}
@@ -79,6 +83,17 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 		return crash.Errorf(crash.Unavailable, "schema_busy", "A table is in use and the schema cannot be changed right now; start again in a moment.").Because(err)
 	}
 	return known(err)
+}
+
+// checkServer refuses a PostgreSQL that is older than what mishap is tested with.
+func checkServer(conn *pgx.Conn) error {
+	version := conn.PgConn().ParameterStatus("server_version") // "15.18 (Debian …)", "18beta2"
+	var major int
+	if _, err := fmt.Sscanf(version, "%d", &major); err == nil && major < minServer {
+		return crash.Errorf(crash.Invalid, "old_postgresql",
+			"The database server is PostgreSQL %s; mishap needs version %d or newer.", version, minServer)
+	}
+	return nil
 }
 
 // lockMigrations waits, for as long as ctx allows, until no other unit migrates.

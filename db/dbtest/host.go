@@ -26,7 +26,7 @@ type host struct {
 	url      string
 	admin    *pgxpool.Pool
 	template string
-	private  *os.File // a private server lives until this is closed; nil: TEST_DATABASE_URL
+	private  *Server // nil: TEST_DATABASE_URL
 }
 
 // theHost starts or finds the server on first use, once for the process.
@@ -36,9 +36,10 @@ var theHost = sync.OnceValues(func() (*host, error) {
 	h := &host{url: os.Getenv("TEST_DATABASE_URL")}
 	if h.url == "" {
 		var err error
-		if h.url, h.private, err = startPrivate(ctx); err != nil {
+		if h.private, err = StartServer(ctx); err != nil {
 			return nil, err
 		}
+		h.url = h.private.URL()
 	}
 	c, err := pgxpool.ParseConfig(h.url)
 	if _, urlErr := withDatabase(h.url, "x"); err != nil || urlErr != nil || !strings.HasPrefix(h.url, "postgres") {

@@ -1,0 +1,351 @@
+-- The database schema as the migrations make it, for reading. Made by "make schema"; do not edit.
+-- Left out are what others bring along: tern's table schema_version and the job queue's river_* tables.
+
+CREATE TYPE release_seen AS (
+	key text COLLATE pg_catalog."C",
+	release text COLLATE pg_catalog."C"
+);
+
+CREATE TYPE version_seen AS (
+	key bytea,
+	release_key text COLLATE pg_catalog."C",
+	version text COLLATE pg_catalog."C",
+	release text COLLATE pg_catalog."C"
+);
+
+CREATE TABLE audit_events (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    person text NOT NULL,
+    action text NOT NULL,
+    subject text NOT NULL,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+ALTER TABLE audit_events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME audit_events_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE bucket_bugs (
+    bucket_id bytea NOT NULL,
+    bug_number bigint NOT NULL,
+    how text NOT NULL,
+    person text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT bucket_bugs_how_check CHECK ((how = ANY (ARRAY['filed'::text, 'linked'::text])))
+);
+
+CREATE TABLE bucket_day_totals (
+    day date NOT NULL,
+    release text NOT NULL,
+    bucket_id bytea NOT NULL,
+    reports bigint NOT NULL
+);
+
+CREATE TABLE bucket_days (
+    bucket_id bytea NOT NULL,
+    day date NOT NULL,
+    release text NOT NULL,
+    version text NOT NULL,
+    architecture text NOT NULL,
+    reports bigint NOT NULL
+);
+
+CREATE TABLE bucket_systems (
+    bucket_id bytea NOT NULL,
+    system bytea NOT NULL,
+    CONSTRAINT bucket_systems_system_check CHECK ((length(system) = 16))
+);
+
+CREATE TABLE bucket_versions (
+    bucket_id bytea NOT NULL,
+    release text NOT NULL,
+    version text NOT NULL,
+    version_key bytea,
+    reports bigint NOT NULL
+);
+
+CREATE TABLE buckets (
+    id bytea NOT NULL,
+    signature text NOT NULL,
+    rule text NOT NULL,
+    provisional boolean NOT NULL,
+    problem_type text NOT NULL,
+    title text NOT NULL,
+    executable text NOT NULL,
+    package text NOT NULL COLLATE pg_catalog."C",
+    source_package text NOT NULL COLLATE pg_catalog."C",
+    reports bigint DEFAULT 0 NOT NULL,
+    systems bigint DEFAULT 0 NOT NULL,
+    first_seen timestamp with time zone,
+    last_seen timestamp with time zone,
+    first_version version_seen,
+    last_version version_seen,
+    first_release release_seen,
+    last_release release_seen,
+    CONSTRAINT buckets_id_check CHECK ((length(id) = 20))
+);
+
+CREATE TABLE bugs (
+    number bigint NOT NULL,
+    title text DEFAULT ''::text NOT NULL,
+    url text NOT NULL
+);
+
+CREATE TABLE filing_attempts (
+    id bigint NOT NULL,
+    filing_id bigint NOT NULL,
+    action text NOT NULL,
+    unit bigint NOT NULL,
+    started timestamp with time zone NOT NULL,
+    ended timestamp with time zone,
+    outcome text DEFAULT ''::text NOT NULL,
+    status integer DEFAULT 0 NOT NULL,
+    request_id text DEFAULT ''::text NOT NULL,
+    words text DEFAULT ''::text NOT NULL,
+    CONSTRAINT filing_attempts_action_check CHECK ((action = ANY (ARRAY['create'::text, 'search'::text])))
+);
+
+ALTER TABLE filing_attempts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME filing_attempts_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE filings (
+    id bigint NOT NULL,
+    bucket_id bytea NOT NULL,
+    state text NOT NULL,
+    person text NOT NULL,
+    target text NOT NULL,
+    title text NOT NULL,
+    description text NOT NULL,
+    tags text[] NOT NULL,
+    marker text NOT NULL,
+    bug_number bigint,
+    problem text DEFAULT ''::text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    unit bigint,
+    claimed timestamp with time zone,
+    sent_from timestamp with time zone,
+    created timestamp with time zone NOT NULL,
+    updated timestamp with time zone NOT NULL,
+    not_before timestamp with time zone NOT NULL,
+    CONSTRAINT filings_check CHECK (((state = 'filed'::text) = (bug_number IS NOT NULL))),
+    CONSTRAINT filings_check1 CHECK (((state <> 'filing'::text) OR ((unit IS NOT NULL) AND (claimed IS NOT NULL)))),
+    CONSTRAINT filings_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'filing'::text, 'uncertain'::text, 'filed'::text, 'refused'::text])))
+);
+
+ALTER TABLE filings ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME filings_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE oauth_credentials (
+    tracker_url text NOT NULL,
+    consumer_key text NOT NULL,
+    token text NOT NULL,
+    secret_sealed bytea NOT NULL,
+    context text NOT NULL,
+    person text NOT NULL,
+    connected timestamp with time zone NOT NULL
+);
+
+CREATE TABLE oauth_health (
+    tracker_url text NOT NULL,
+    consumer_key text NOT NULL,
+    token text NOT NULL,
+    account text NOT NULL,
+    last_success timestamp with time zone,
+    last_error text NOT NULL,
+    last_error_at timestamp with time zone,
+    dead boolean NOT NULL
+);
+
+CREATE TABLE releases (
+    release text NOT NULL
+);
+
+CREATE TABLE report_days (
+    day date NOT NULL,
+    release text NOT NULL,
+    package text NOT NULL,
+    version text NOT NULL,
+    architecture text NOT NULL,
+    problem_type text NOT NULL,
+    proposed boolean NOT NULL,
+    reports bigint NOT NULL
+);
+
+CREATE TABLE report_keys (
+    key bytea NOT NULL,
+    report_id uuid NOT NULL,
+    CONSTRAINT report_keys_key_check CHECK ((length(key) = 16))
+);
+
+CREATE TABLE reports (
+    id uuid NOT NULL,
+    received timestamp with time zone NOT NULL,
+    occurred timestamp with time zone,
+    day date NOT NULL,
+    counted boolean NOT NULL,
+    system text NOT NULL,
+    bucket_id bytea,
+    unbucketed text DEFAULT ''::text NOT NULL,
+    rule text NOT NULL,
+    problem_type text NOT NULL,
+    title text NOT NULL,
+    executable text NOT NULL,
+    package text NOT NULL,
+    version text NOT NULL,
+    source_package text NOT NULL,
+    release text NOT NULL,
+    architecture text NOT NULL,
+    package_architecture text NOT NULL,
+    address_signature text NOT NULL,
+    proposed boolean NOT NULL,
+    complete boolean NOT NULL,
+    body bytea NOT NULL
+)
+PARTITION BY RANGE (received);
+ALTER TABLE ONLY reports ALTER COLUMN body SET STORAGE EXTERNAL;
+
+CREATE TABLE sessions (
+    token text NOT NULL,
+    data bytea NOT NULL,
+    expiry timestamp with time zone NOT NULL,
+    user_id bigint
+);
+
+CREATE TABLE sign_in_failures (
+    key text NOT NULL,
+    failures integer NOT NULL,
+    last timestamp with time zone NOT NULL
+);
+
+CREATE TABLE users (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    role text NOT NULL,
+    password_hash text NOT NULL,
+    disabled boolean DEFAULT false NOT NULL,
+    created timestamp with time zone NOT NULL,
+    last_login timestamp with time zone,
+    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'triager'::text, 'admin'::text])))
+);
+
+ALTER TABLE users ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME users_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE ONLY audit_events
+    ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY bucket_bugs
+    ADD CONSTRAINT bucket_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
+
+ALTER TABLE ONLY bucket_day_totals
+    ADD CONSTRAINT bucket_day_totals_pkey PRIMARY KEY (day, release, bucket_id);
+
+ALTER TABLE ONLY bucket_days
+    ADD CONSTRAINT bucket_days_pkey PRIMARY KEY (bucket_id, day, release, version, architecture);
+
+ALTER TABLE ONLY bucket_systems
+    ADD CONSTRAINT bucket_systems_pkey PRIMARY KEY (bucket_id, system);
+
+ALTER TABLE ONLY bucket_versions
+    ADD CONSTRAINT bucket_versions_pkey PRIMARY KEY (bucket_id, release, version);
+
+ALTER TABLE ONLY buckets
+    ADD CONSTRAINT buckets_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY bugs
+    ADD CONSTRAINT bugs_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY filing_attempts
+    ADD CONSTRAINT filing_attempts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY filings
+    ADD CONSTRAINT filings_bucket_id_key UNIQUE (bucket_id);
+
+ALTER TABLE ONLY filings
+    ADD CONSTRAINT filings_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY oauth_credentials
+    ADD CONSTRAINT oauth_credentials_pkey PRIMARY KEY (tracker_url, consumer_key);
+
+ALTER TABLE ONLY oauth_health
+    ADD CONSTRAINT oauth_health_pkey PRIMARY KEY (tracker_url, consumer_key, token);
+
+ALTER TABLE ONLY releases
+    ADD CONSTRAINT releases_pkey PRIMARY KEY (release);
+
+ALTER TABLE ONLY report_days
+    ADD CONSTRAINT report_days_pkey PRIMARY KEY (day, release, package, version, architecture, problem_type, proposed);
+
+ALTER TABLE ONLY report_keys
+    ADD CONSTRAINT report_keys_pkey PRIMARY KEY (key);
+
+ALTER TABLE ONLY reports
+    ADD CONSTRAINT reports_pkey PRIMARY KEY (received, id);
+
+ALTER TABLE ONLY sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (token);
+
+ALTER TABLE ONLY sign_in_failures
+    ADD CONSTRAINT sign_in_failures_pkey PRIMARY KEY (key);
+
+ALTER TABLE ONLY users
+    ADD CONSTRAINT users_pkey PRIMARY KEY (id);
+
+CREATE INDEX audit_events_subject ON audit_events USING btree (subject, at DESC);
+
+CREATE INDEX bucket_bugs_number ON bucket_bugs USING btree (bug_number);
+
+CREATE INDEX buckets_package ON buckets USING btree (package);
+
+CREATE INDEX buckets_source_package ON buckets USING btree (source_package);
+
+CREATE INDEX filing_attempts_filing ON filing_attempts USING btree (filing_id, id);
+
+CREATE INDEX filings_open ON filings USING btree (not_before) WHERE (state = ANY (ARRAY['queued'::text, 'filing'::text, 'uncertain'::text]));
+
+CREATE INDEX reports_bucket ON ONLY reports USING btree (bucket_id, received DESC, id DESC) WHERE (bucket_id IS NOT NULL);
+
+CREATE INDEX reports_system ON ONLY reports USING btree (system, received DESC, id DESC);
+
+CREATE INDEX sessions_expiry ON sessions USING btree (expiry);
+
+CREATE INDEX sessions_user ON sessions USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+CREATE UNIQUE INDEX users_name ON users USING btree (lower(name));
+
+ALTER TABLE ONLY bucket_bugs
+    ADD CONSTRAINT bucket_bugs_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
+
+ALTER TABLE ONLY filing_attempts
+    ADD CONSTRAINT filing_attempts_filing_id_fkey FOREIGN KEY (filing_id) REFERENCES filings(id);
+
+ALTER TABLE ONLY filings
+    ADD CONSTRAINT filings_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
+
+ALTER TABLE ONLY sessions
+    ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
