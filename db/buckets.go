@@ -21,7 +21,8 @@ const (
 		coalesce((b.first_release).release, ''), coalesce((b.last_release).release, ''),
 		coalesce(g.number, 0), coalesce(g.title, ''), coalesce(g.url, ''), coalesce(g.how, ''), coalesce(g.person, ''), g.at,
 		coalesce(f.id, 0), coalesce(f.state, ''), coalesce(f.bug_number, 0), coalesce(f.person, ''), coalesce(f.target, ''),
-		coalesce(f.title, ''), coalesce(f.marker, ''), coalesce(f.reason, ''), coalesce(f.attempts, 0),
+		coalesce(f.title, ''), coalesce(f.marker, ''), coalesce(f.problem, ''),
+		coalesce(f.reason, ''), coalesce(f.attempts, 0),
 		f.created, f.updated, f.not_before`
 	bucketJoins = `
 		left join lateral (
@@ -64,7 +65,7 @@ func scanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
 		&b.FirstVersion, &b.FirstVersionRel, &b.LastVersion, &b.LastVerRel, &b.FirstRelease, &b.LastRelease,
 		&b.Bug.Number, &b.Bug.Title, &b.Bug.URL, &b.Bug.How, &b.Bug.By, orZero(&b.Bug.At),
 		&b.Filing.ID, &b.Filing.State, &b.Filing.Bug, &b.Filing.Person, &b.Filing.Target,
-		&b.Filing.Title, &b.Filing.Marker, &b.Filing.Reason, &b.Filing.Attempts,
+		&b.Filing.Title, &b.Filing.Marker, &b.Filing.Problem, &b.Filing.Reason, &b.Filing.Attempts,
 		orZero(&b.Filing.Created), orZero(&b.Filing.Updated), orZero(&b.Filing.NotBefore),
 	}, more...)...)
 	if b.Filing.ID != 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/puddle/v2"
+	"github.com/riverqueue/river"
 
 	"mishap/crash"
 )
@@ -38,6 +39,10 @@ type Store struct {
 	now    func() time.Time
 	bodies *bodyCodec
 	saver  *saver
+
+	unit     *unit                 // shows other units that this one lives
+	password string                // with which the database is reached: seals the tracker's secret
+	inserter *river.Client[pgx.Tx] // puts jobs into the queue
 }
 
 // Session settings; what the URL itself sets wins. No statement of a web request may run for ever, and dates in SQL are
@@ -80,6 +85,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
+	s.unit, s.password = newUnit(pool.Config().ConnConfig), pc.ConnConfig.Password
+	if s.inserter, err = newInserter(pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
 	if err := s.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -91,6 +101,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // Close finishes what was accepted, then closes the connections. Calls that are still under way get Unavailable.
 func (s *Store) Close() {
 	s.saver.close()
+	s.unit.close()
 	s.pool.Close()
 }
 

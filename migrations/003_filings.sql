@@ -18,7 +18,8 @@ create table bucket_bugs (
 );
 create index bucket_bugs_number on bucket_bugs (bug_number);
 
--- One intent per bucket: stored before the tracker is called. docs/filing.md draws the states.
+-- One intent per bucket: stored before the tracker is called. docs/filing.md draws the states. All times are this
+-- database's, one clock for all units.
 create table filings (
     id          bigint generated always as identity primary key,
     bucket_id   bytea       not null unique,
@@ -30,14 +31,17 @@ create table filings (
     tags        text[]      not null,
     marker      text        not null,
     bug_number  bigint references bugs (number),
-    reason      text        not null default '',
-    attempts    integer     not null default 0,
-    unit        bigint,                          -- the unit whose worker has claimed it
+    problem     text        not null default '', -- stable word for what went wrong last; empty: nothing
+    reason      text        not null default '', -- the same as a sentence
+    attempts    integer     not null default 0,  -- how often it was sent, or may have been
+    unit        bigint,                          -- the unit that sends it (filing) or searches for it (uncertain) now
+    claimed     timestamptz,                     -- since when
     sent_from   timestamptz,                     -- no request for this filing left before: where a search starts
     created     timestamptz not null,
     updated     timestamptz not null,
-    not_before  timestamptz not null,
-    check ((state = 'filed') = (bug_number is not null))
+    not_before  timestamptz not null,            -- when the next step is due
+    check ((state = 'filed') = (bug_number is not null)),
+    check (state <> 'filing' or (unit is not null and claimed is not null))
 );
 create index filings_open on filings (not_before) where state in ('queued', 'filing', 'uncertain');
 
@@ -47,27 +51,36 @@ create table filing_attempts (
     filing_id  bigint      not null references filings (id),
     action     text        not null check (action in ('create', 'search')),
     unit       bigint      not null,
-    request_id text        not null default '',
     started    timestamptz not null,
-    ended      timestamptz,
+    ended      timestamptz,                      -- null: under way, or the unit died before it knew
     outcome    text        not null default '',
     status     integer     not null default 0,   -- HTTP status of the answer; 0: none
+    request_id text        not null default '',  -- the tracker's own id of a failure
     words      text        not null default ''   -- the tracker's words or the network's, cut
 );
 create index filing_attempts_filing on filing_attempts (filing_id, id);
 
 -- The access token, so that a unit without one in its configuration works once any unit has been authorised.
 create table oauth_credentials (
-    tracker_url      text        not null,
-    consumer_key     text        not null,
-    token            text        not null,
-    secret_sealed    bytea       not null,        -- AES-GCM with the key in data_dir or the configuration
-    context          text        not null default '',
-    account          text        not null default '',  -- the tracker's name of the account
-    person           text        not null,        -- who connected
-    connected        timestamptz not null,
-    last_success     timestamptz,
-    last_error       text        not null default '',
-    last_error_at    timestamptz,
+    tracker_url   text        not null,
+    consumer_key  text        not null,
+    token         text        not null,          -- its public half
+    secret_sealed bytea       not null,          -- see db/seal.go; empty: forgotten on purpose
+    context       text        not null,
+    person        text        not null,          -- who connected; empty: it came from a unit's configuration
+    connected     timestamptz not null,
     primary key (tracker_url, consumer_key)
+);
+
+-- How access tokens have fared with the tracker, those in configuration files included.
+create table oauth_health (
+    tracker_url   text        not null,
+    consumer_key  text        not null,
+    token         text        not null,
+    account       text        not null,          -- the tracker's name of the account; empty: not asked yet
+    last_success  timestamptz,
+    last_error    text        not null,
+    last_error_at timestamptz,
+    dead          boolean     not null,          -- the tracker has said that it is no longer good
+    primary key (tracker_url, consumer_key, token)
 );

@@ -1,0 +1,50 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+const (
+	sqlInsertBug  = `insert into bugs (number, title, url) values (@number, @title, @url) on conflict (number) do nothing`
+	sqlInsertLink = `
+		insert into bucket_bugs (bucket_id, bug_number, how, person, at) values (@bucket, @number, @how, @person, now())
+		on conflict (bucket_id, bug_number) do nothing`
+)
+
+// linkBug gives a bucket a bug. One that it has already stays as it is.
+func (s *Store) linkBug(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, bug crash.Bug) error {
+	args := pgx.NamedArgs{
+		"number": bug.Number, "title": bug.Title, "url": bug.URL,
+		"bucket": bucket[:], "how": string(bug.How), "person": bug.By,
+	}
+	if _, err := tx.Exec(ctx, sqlInsertBug, args); err != nil {
+		return fmt.Errorf("bug %d: %w", bug.Number, err)
+	}
+	if _, err := tx.Exec(ctx, sqlInsertLink, args); err != nil {
+		return fmt.Errorf("link bug %d to %s: %w", bug.Number, bucket, err)
+	}
+	return nil
+}
+
+const sqlBucketOfBug = `
+	select bucket_id from bucket_bugs where bug_number = @number order by how, at desc, bucket_id limit 1`
+
+// BucketOfBug returns the bucket of a bug: that which it was filed for, else the one that it was linked to last. It returns
+// NotFound when no bucket has the bug.
+func (s *Store) BucketOfBug(ctx context.Context, number int64) (crash.BucketID, error) {
+	var id crash.BucketID
+	err := s.pool.QueryRow(ctx, sqlBucketOfBug, pgx.NamedArgs{"number": number}).Scan(into(id[:]))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return id, crash.Errorf(crash.NotFound, "unknown_bug", "No problem here has the bug %d.", number)
+	}
+	if err != nil {
+		return id, fmt.Errorf("bucket of bug %d: %w", number, known(err))
+	}
+	return id, nil
+}

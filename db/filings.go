@@ -1,0 +1,151 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+// filingColumns make a crash.Filing; scanFiling reads them.
+const filingColumns = `id, bucket_id, state, person, target, title, description, tags, marker, coalesce(bug_number, 0),
+	problem, reason, attempts, created, updated, not_before`
+
+func scanFiling(row pgx.Row, f *crash.Filing, more ...any) error {
+	return row.Scan(append([]any{
+		&f.ID, into(f.Bucket[:]), &f.State, &f.Person, &f.Target, &f.Title, &f.Description, &f.Tags, &f.Marker, &f.Bug,
+		&f.Problem, &f.Reason, &f.Attempts, &f.Created, &f.Updated, &f.NotBefore,
+	}, more...)...)
+}
+
+const sqlFiling = `select ` + filingColumns + ` from filings where id = @id`
+
+// Filing returns one filing, or NotFound.
+func (s *Store) Filing(ctx context.Context, id int64) (crash.Filing, error) {
+	var f crash.Filing
+	err := scanFiling(s.pool.QueryRow(ctx, sqlFiling, pgx.NamedArgs{"id": id}), &f)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return f, errUnknownFiling
+	}
+	if err != nil {
+		return f, fmt.Errorf("filing %d: %w", id, known(err))
+	}
+	return f, nil
+}
+
+var errUnknownFiling = crash.Errorf(crash.NotFound, "unknown_filing", "There is no such filing.")
+
+// jobHead is the start that the unit of the person who asks has over the workers of the queue: it goes to work at once.
+const jobHead = 5 * time.Second
+
+const (
+	sqlInsertFiling = `
+		insert into filings (bucket_id, state, person, target, title, description, tags, marker, created, updated, not_before)
+		values (@bucket, 'queued', @person, @target, @title, @description, @tags, @marker, now(), now(), now())
+		on conflict (bucket_id) do nothing
+		returning ` + filingColumns
+	sqlFilingOfBucket = `select ` + filingColumns + ` from filings where bucket_id = @bucket for update`
+	sqlRenewFiling    = `
+		update filings set
+			state = 'queued', person = @person, target = @target, title = @title, description = @description, tags = @tags,
+			marker = @marker, problem = '', reason = '', created = now(), updated = now(), not_before = now()
+		where id = @id
+		returning ` + filingColumns
+)
+
+// AskFiling stores what a person wants filed, together with the job that works on it. A bucket has one filing: when there
+// is one already it comes back instead, and stored is false. But a filing that was refused, or that waits to be tried
+// again, is renewed with this intent (stored is true) if nothing has happened to it since the caller saw it, so that many
+// people who press at once do not have it tried once each.
+func (s *Store) AskFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error) {
+	args := pgx.NamedArgs{
+		"bucket": in.Bucket[:], "person": in.Person, "target": in.Target, "title": in.Title, "description": in.Description,
+		"tags": tagList(in.Tags), "marker": in.Marker,
+	}
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		stored = true
+		err := scanFiling(tx.QueryRow(ctx, sqlInsertFiling, args), &f)
+		if errors.Is(err, pgx.ErrNoRows) {
+			if err := scanFiling(tx.QueryRow(ctx, sqlFilingOfBucket, args), &f); err != nil {
+				return err
+			}
+			waits := f.State == crash.FilingQueued && f.Problem != ""
+			if stored = f.ID == seen.ID && f.Updated.Equal(seen.Updated) && (f.State == crash.FilingRefused || waits); !stored {
+				return nil
+			}
+			args["id"] = f.ID
+			err = scanFiling(tx.QueryRow(ctx, sqlRenewFiling, args), &f)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.addFilingJob(ctx, tx, f.ID, jobHead); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, AuditEvent{
+			Person: in.Person, Action: "bug.create", Subject: in.Bucket.String(),
+			Detail: map[string]any{"filing": f.ID, "target": in.Target},
+		})
+	})
+	if err != nil {
+		return f, false, fmt.Errorf("ask for the filing of %s: %w", in.Bucket, err)
+	}
+	return f, stored, nil
+}
+
+func tagList(tags []string) []string {
+	if tags == nil {
+		return []string{}
+	}
+	return tags
+}
+
+const sqlDeferFiling = `
+	update filings set problem = @problem, reason = @reason, updated = now(), not_before = now() + @delay::interval
+	where id = @id and state in ('queued', 'uncertain') and unit is null and not_before <= now()`
+
+// DeferFiling puts off a filing that is due, with the reason, unless somebody else has taken it up.
+func (s *Store) DeferFiling(ctx context.Context, r crash.FilingResult) error {
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlDeferFiling, pgx.NamedArgs{
+			"id": r.Claim.ID, "problem": r.Problem, "reason": r.Reason, "delay": r.Delay,
+		})
+		if err != nil {
+			return fmt.Errorf("defer filing %d: %w", r.Claim.ID, err)
+		}
+		if tag.RowsAffected() == 0 {
+			return nil
+		}
+		return s.addFilingJob(ctx, tx, r.Claim.ID, r.Delay)
+	})
+}
+
+const sqlFilingTotals = `
+	select state, count(*), min(created) filter (where state in ('queued', 'filing', 'uncertain')) from filings group by state`
+
+// FilingTotals counts filings by state, and says when the oldest open one was asked for.
+func (s *Store) FilingTotals(ctx context.Context) (crash.FilingTotals, error) {
+	totals := crash.FilingTotals{States: map[crash.FilingState]int64{}}
+	rows, err := s.pool.Query(ctx, sqlFilingTotals)
+	if err != nil {
+		return totals, fmt.Errorf("count filings: %w", known(err))
+	}
+	var state crash.FilingState
+	var count int64
+	var oldest time.Time
+	_, err = pgx.ForEachRow(rows, []any{&state, &count, orZero(&oldest)}, func() error {
+		totals.States[state] = count
+		if !oldest.IsZero() && (totals.Oldest.IsZero() || oldest.Before(totals.Oldest)) {
+			totals.Oldest = oldest
+		}
+		return nil
+	})
+	if err != nil {
+		return totals, fmt.Errorf("count filings: %w", known(err))
+	}
+	return totals, nil
+}

@@ -1,0 +1,107 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+const (
+	sqlFinishAttempt = `
+		update filing_attempts set ended = now(), outcome = @outcome, status = @status, request_id = @request, words = @words
+		where id = @entry`
+	sqlFiledFiling = `
+		update filings set state = 'filed', bug_number = @bug, unit = null, problem = '', reason = '', updated = now()
+		where id = @id
+		returning ` + filingColumns
+	sqlMoveFiling = `
+		update filings set state = @state, unit = null, problem = @problem, reason = @reason, updated = now(),
+			not_before = case when @unsettled then least(now(), claimed + @sending::interval) + @settle::interval
+				else now() + @delay::interval end
+		where id = @id
+		returning ` + filingColumns + `, not_before - now()`
+)
+
+// FinishFiling records what came of a claimed step and returns the filing as it then stands. That a bug was filed always
+// counts, however late it is known. Any other outcome counts only while the filing still waits for this very one. When the
+// filing is filed already, the one that comes back may have another number: then the tracker has two bugs.
+func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error) {
+	var f crash.Filing
+	err := s.inTx(ctx, func(tx pgx.Tx) error {
+		var taken, due bool
+		var sentFrom time.Time
+		row := tx.QueryRow(ctx, sqlLockFiling, pgx.NamedArgs{"id": r.Claim.ID})
+		if err := scanFiling(row, &f, &taken, &due, orZero(&sentFrom)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, sqlFinishAttempt, pgx.NamedArgs{
+			"entry": r.Claim.Entry, "outcome": r.Answer.Outcome, "status": r.Answer.Status,
+			"request": r.Answer.RequestID, "words": r.Answer.Words,
+		})
+		switch {
+		case err != nil:
+			return err
+		case r.State == crash.FilingFiled:
+			return s.filed(ctx, tx, &f, r.Bug)
+		case awaits(f, r):
+			return s.move(ctx, tx, &f, r, terms)
+		}
+		return nil
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return f, errUnknownFiling
+	}
+	if err != nil {
+		return f, fmt.Errorf("finish filing %d: %w", r.Claim.ID, err)
+	}
+	return f, nil
+}
+
+// awaits reports whether the filing is still where this outcome leads on from.
+func awaits(f crash.Filing, r crash.FilingResult) bool {
+	if f.Attempts != r.Claim.Attempts {
+		return false
+	}
+	switch r.Claim.Step {
+	case crash.StepCreate: // another unit may have given this one up, and learns now that it should not have
+		return f.State == crash.FilingSending || f.State == crash.FilingUncertain && r.State != crash.FilingUncertain
+	case crash.StepSearch:
+		return f.State == crash.FilingUncertain
+	case crash.StepNone:
+	}
+	return false
+}
+
+// filed links the bug to the bucket, once.
+func (s *Store) filed(ctx context.Context, tx pgx.Tx, f *crash.Filing, bug crash.Bug) error {
+	if f.State == crash.FilingFiled {
+		return nil
+	}
+	if err := s.linkBug(ctx, tx, f.Bucket, bug); err != nil {
+		return err
+	}
+	if err := scanFiling(tx.QueryRow(ctx, sqlFiledFiling, pgx.NamedArgs{"id": f.ID, "bug": bug.Number}), f); err != nil {
+		return err
+	}
+	return s.audit(ctx, tx, AuditEvent{
+		Action: "bug.filed", Subject: f.Bucket.String(), Detail: map[string]any{"filing": f.ID, "bug": bug.Number},
+	})
+}
+
+func (s *Store) move(ctx context.Context, tx pgx.Tx, f *crash.Filing, r crash.FilingResult, terms crash.FilingTerms) error {
+	var wait time.Duration
+	err := scanFiling(tx.QueryRow(ctx, sqlMoveFiling, pgx.NamedArgs{
+		"id": f.ID, "state": string(r.State), "problem": r.Problem, "reason": r.Reason,
+		"unsettled": r.State == crash.FilingUncertain && r.Claim.Step == crash.StepCreate,
+		"sending":   terms.Sending, "settle": terms.Settle, "delay": r.Delay,
+	}), f, &wait)
+	if err != nil || r.State == crash.FilingRefused {
+		return err
+	}
+	return s.addFilingJob(ctx, tx, f.ID, max(wait, 0))
+}

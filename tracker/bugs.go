@@ -1,0 +1,40 @@
+package tracker
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// TrackerBug is a bug as the tracker gives it back.
+type TrackerBug struct {
+	Number      int64    `json:"id"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Tags        []string `json:"tags"`
+	Private     bool     `json:"private"`
+	DuplicateOf string   `json:"duplicate_of_link"` // link of the bug that it repeats; empty: of none
+}
+
+// ReadBug reads one bug. A bug that is missing and one that our account may not see both give a *CallError with status 404.
+// Texts come as they are: clean or escape them before they are shown.
+func (c *Client) ReadBug(ctx context.Context, number int64) (TrackerBug, error) {
+	var bug TrackerBug
+	err := c.get(ctx, "bug", c.cfg.link("/bugs/"+itoa(number)), &bug)
+	return bug, err
+}
+
+// Subscribe subscribes an account, by its name on the tracker, to a bug. Doing it twice is no error.
+func (c *Client) Subscribe(ctx context.Context, number int64, account string) error {
+	const operation = "subscribe"
+	form := url.Values{"ws.op": {"subscribe"}, "person": {encodeJSON(c.cfg.link("/~" + url.PathEscape(account)))}}
+	a, err := c.post(ctx, operation, c.cfg.link("/bugs/"+itoa(number)), form, maxSending)
+	if err != nil {
+		return err
+	}
+	if a.status != http.StatusOK {
+		return c.record(ctx, failure(operation, a, c.creds.secrets()...))
+	}
+	c.done(ctx, operation)
+	return nil
+}

@@ -1,0 +1,173 @@
+package tracker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"mishap/crash"
+)
+
+// Client makes single calls to the tracker. It is safe for concurrent use. Nothing is ever repeated by itself.
+type Client struct {
+	cfg     Config
+	creds   *Credentials
+	reading *http.Client // connections are kept
+	writing *http.Client // a fresh connection for each, so that none is found closed halfway through a request
+	metrics *metrics
+}
+
+// NewClient returns a client that acts with the access token that creds gives at each call.
+func NewClient(cfg Config, creds *Credentials) *Client {
+	cfg = cfg.withDefaults()
+	return &Client{
+		cfg: cfg, creds: creds,
+		reading: newHTTPClient(true), writing: newHTTPClient(false),
+		metrics: newMetrics(cfg.Registerer),
+	}
+}
+
+// Credentials returns what the client signs with.
+func (c *Client) Credentials() *Credentials { return c.creds }
+
+// get reads one address of the API, which must be on its origin, into v.
+func (c *Client) get(ctx context.Context, operation, address string, v any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+	a, err := c.signed(c.reading, operation, req, maxSending)
+	if err != nil {
+		return err
+	}
+	if a.status != http.StatusOK || a.broken != nil {
+		return c.record(ctx, failure(operation, a, c.creds.secrets()...))
+	}
+	if err := json.Unmarshal(a.body, v); err != nil {
+		return c.record(ctx, malformed(operation, a, "the answer is not the JSON that was expected"))
+	}
+	c.done(ctx, operation)
+	return nil
+}
+
+// post sends one operation, with values that are already encoded as the API wants them.
+func (c *Client) post(ctx context.Context, operation, address string, form url.Values, sendBy time.Duration) (answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		return answer{}, fmt.Errorf("%s: %w", operation, err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return c.signed(c.writing, operation, req, sendBy)
+}
+
+// signed sends a request with the current access token. Its errors have been recorded; what it returns without an error
+// the caller judges, and records.
+func (c *Client) signed(hc *http.Client, operation string, req *http.Request, sendBy time.Duration) (answer, error) {
+	token, err := c.creds.Current(req.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	if !c.cfg.sameOrigin(req.URL) {
+		return answer{}, &CallError{Operation: operation, Outcome: OutcomeNotSent, Words: "the tracker named an address that is not its own"}
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Authorization", authorization(c.realm(), c.cfg.ConsumerKey, token, c.cfg.Now()))
+	started := c.cfg.Now()
+	a, err := c.exchange(hc, operation, req, sendBy)
+	c.metrics.took(operation, c.cfg.Now().Sub(started))
+	if err != nil {
+		return a, c.record(req.Context(), callError(operation, err))
+	}
+	return a, nil
+}
+
+func (c *Client) realm() string {
+	u, err := url.Parse(c.cfg.APIURL)
+	if err != nil {
+		return c.cfg.APIURL
+	}
+	return u.Scheme + "://" + u.Host + "/"
+}
+
+// record notes a failed call in the metrics and, as far as it says something about the credentials, there.
+func (c *Client) record(ctx context.Context, e *CallError) *CallError {
+	c.metrics.called(e.Operation, e.Outcome)
+	c.creds.failed(ctx, e)
+	return e
+}
+
+// done notes a call that came to what was wanted.
+func (c *Client) done(ctx context.Context, operation string) {
+	c.metrics.called(operation, OutcomeDone)
+	c.creds.worked(ctx)
+}
+
+func malformed(operation string, a answer, words string) *CallError {
+	return &CallError{Operation: operation, Outcome: OutcomeUnknown, Status: a.status, Words: words, Err: a.broken}
+}
+
+// Me asks the tracker which account the access token acts for, and returns its name. The errors are a *CallError, or
+// Unavailable with the code tracker_credentials when there is no token.
+func (c *Client) Me(ctx context.Context) (string, error) {
+	const operation = "me"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.cfg.link("/people/+me"), nil)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", operation, err)
+	}
+	a, err := c.signed(c.reading, operation, req, maxSending)
+	if err != nil {
+		return "", err
+	}
+	if a.status != http.StatusSeeOther {
+		return "", c.record(ctx, failure(operation, a, c.creds.secrets()...))
+	}
+	location, err := req.URL.Parse(a.header.Get("Location"))
+	if err != nil || !c.cfg.sameOrigin(location) {
+		return "", c.record(ctx, malformed(operation, a, "the answer leads away from the tracker"))
+	}
+	name, ok := strings.CutPrefix(path.Base(location.Path), "~")
+	if !ok || clean(name, 100) != name || name == "" {
+		return "", c.record(ctx, malformed(operation, a, "the answer names no account"))
+	}
+	c.metrics.called(operation, OutcomeDone)
+	c.creds.is(ctx, name)
+	return name, nil
+}
+
+// Check tries the access token and returns the name of its account. Unlike Me it returns sentences for people: Unavailable
+// with the code tracker_credentials when there is no token or it is no longer good, tracker_unreachable and the like, or
+// Refused.
+func (c *Client) Check(ctx context.Context) (string, error) {
+	name, err := c.Me(ctx)
+	if e, ok := errors.AsType[*CallError](err); ok {
+		return "", sentence(e)
+	}
+	return name, err
+}
+
+// sentence turns a failed call into the error that a person sees.
+func sentence(e *CallError) *crash.Error {
+	var out *crash.Error
+	switch e.Outcome {
+	case OutcomeCredentials:
+		out = errCredentials("The tracker no longer accepts mishap's access token (" + e.Words + ").")
+	case OutcomeNotSent:
+		out = crash.Errorf(crash.Unavailable, "tracker_unreachable", "The tracker cannot be reached (%s).", e.Words)
+		out.RetryAfter = defaultRetryAfter
+	case OutcomeRefused:
+		out = crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: %s", e.Words)
+	case OutcomeBusy:
+		out = crash.Errorf(crash.Unavailable, "tracker_busy", "The tracker asks to be called later (%s).", e.Words)
+		out.RetryAfter = max(e.RetryAfter, defaultRetryAfter)
+	default:
+		out = crash.Errorf(crash.Unavailable, "tracker_failed", "The tracker gave no usable answer (%s).", e.Words)
+		out.RetryAfter = defaultRetryAfter
+	}
+	return out.Because(e)
+}

@@ -1,0 +1,270 @@
+package tracker
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"mishap/crash"
+)
+
+// Filer takes buckets to the tracker: at most one bug for each, and none that was filed is lost. Any number of Filers, in
+// any number of units, may work on one database.
+//
+// docs/filing.md draws the states. In short: an intent is stored before the tracker is called; a unit claims it, calls with
+// no transaction open, and records the outcome; an outcome that is not known is settled by searching the tracker, not
+// before it can no longer be working on the request.
+type Filer struct {
+	cfg    Config
+	store  Store
+	client *Client
+	log    *slog.Logger
+	slots  chan struct{} // one is taken during each step, so that a unit makes few calls at the same time
+
+	ctx     context.Context // ends when calls under way must be given up
+	giveUp  context.CancelFunc
+	closing chan struct{} // closed when nothing more is to be taken up
+
+	mu      sync.Mutex
+	flights map[int64]chan struct{} // filings that this unit works on; closed when it has done a step
+	closed  bool
+	running sync.WaitGroup
+
+	probes prober
+}
+
+// maxCalls is how many calls to the tracker one unit makes at the same time.
+const maxCalls = 4
+
+// NewFiler returns a Filer. Run keeps it going, Close ends it.
+func NewFiler(cfg Config, store Store, client *Client) *Filer {
+	cfg = cfg.withDefaults()
+	f := &Filer{
+		cfg: cfg, store: store, client: client, log: cfg.Log,
+		slots:   make(chan struct{}, maxCalls),
+		closing: make(chan struct{}),
+		flights: map[int64]chan struct{}{},
+	}
+	f.ctx, f.giveUp = context.WithCancel(context.Background()) //nolint:forbidigo // outlives the request that starts a filing; Close ends it
+	if cfg.Registerer != nil {
+		registered[*filingMetrics](cfg.Registerer, newFilingMetrics(store, cfg.Now))
+	}
+	return f
+}
+
+// Options say how a bug is filed.
+type Options struct {
+	Source       string        // source package; empty: the bucket's
+	Distribution bool          // file on the distribution when no source package is known
+	Person       string        // name of the account that asked
+	Wait         time.Duration // how long to wait for the outcome
+}
+
+// Result is where a filing stands when CreateBug returns.
+type Result struct {
+	crash.Filing
+	URL string // page of the bug, when State is FilingFiled
+	New bool   // this call stored the intent, or renewed it; false: somebody had asked before, or the bug was linked by hand
+}
+
+// CreateBug has one bug filed for the bucket with this signature, and waits up to opts.Wait for the outcome. However often
+// and wherever it is called, one bug is filed. The state is FilingFiled, or one of the open ones when the outcome is not
+// known yet; asking again later tells. When ctx ends early the filing goes on.
+//
+// It returns NotFound when there is no such bucket, Unprocessable when it cannot be filed, Refused with the tracker's words,
+// and Unavailable, with RetryAfter, when the tracker cannot be reached or does not accept our credentials
+// (tracker_credentials); then the intent is kept, and filed as soon as that is possible.
+func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (Result, error) {
+	bucket, err := f.store.Bucket(ctx, crash.BucketIDOf(signature))
+	if err != nil {
+		return Result{}, err
+	}
+	if bucket.Bug.Number != 0 {
+		filing := bucket.Filing
+		filing.Bucket, filing.State, filing.Bug = bucket.ID, crash.FilingFiled, bucket.Bug.Number
+		return Result{Filing: filing, URL: f.cfg.bugURL(bucket.Bug.Number)}, nil
+	}
+	filing, isNew := bucket.Filing, false
+	if needsIntent(filing) {
+		intent, err := f.compose(ctx, bucket, opts)
+		if err != nil {
+			return Result{}, err
+		}
+		if filing, isNew, err = f.store.AskFiling(ctx, intent, bucket.Filing); err != nil {
+			return Result{}, err
+		}
+	}
+	if filing, err = f.await(ctx, filing, opts.Wait); err != nil {
+		return Result{}, err
+	}
+	if filing.State == crash.FilingFiled {
+		return Result{Filing: filing, URL: f.cfg.bugURL(filing.Bug), New: isNew}, nil
+	}
+	return Result{Filing: filing, New: isNew}, outcomeError(filing)
+}
+
+// needsIntent reports whether a click starts something: there is no filing, or a person may have it tried again.
+func needsIntent(filing crash.Filing) bool {
+	return filing.ID == 0 || filing.State == crash.FilingRefused || filing.State == crash.FilingQueued && filing.Problem != ""
+}
+
+// outcomeError is what a person is told about a filing that did not lead to a bug. It is nil while it is being filed.
+func outcomeError(filing crash.Filing) error {
+	switch {
+	case filing.State == crash.FilingRefused:
+		return crash.Errorf(crash.Refused, "tracker_refused", "%s", filing.Reason)
+	case filing.State == crash.FilingQueued && filing.Problem != "":
+		e := crash.Errorf(crash.Unavailable, filing.Problem, "%s", filing.Reason)
+		e.RetryAfter = defaultRetryAfter
+		return e
+	}
+	return nil
+}
+
+// settled reports whether waiting longer would tell the person more.
+func settled(filing crash.Filing) bool {
+	return filing.State == crash.FilingFiled || outcomeError(filing) != nil
+}
+
+const (
+	firstLook = 25 * time.Millisecond  // how soon another unit's work on a filing is looked at again
+	lastLook  = 400 * time.Millisecond // the longest pause between looks
+)
+
+// await starts the work on a filing and waits for its outcome, whichever unit brings it.
+func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Duration) (crash.Filing, error) {
+	if settled(filing) {
+		return filing, nil
+	}
+	done := f.start(filing.ID)
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return filing, nil
+		}
+		now, err := f.store.Filing(ctx, filing.ID)
+		if ctx.Err() != nil {
+			return filing, nil //nolint:nilerr // not knowing yet is an answer
+		}
+		if err != nil {
+			return filing, err
+		}
+		if filing = now; settled(filing) || filing.State == crash.FilingUncertain && f.cfg.Now().Add(wait).Before(filing.NotBefore) {
+			return filing, nil
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return filing, nil
+		}
+		if filing.State != crash.FilingSending {
+			done = f.start(filing.ID)
+		}
+	}
+}
+
+// start does the next step of a filing in the background and returns a channel that is closed when it is done. Callers
+// that come while a step is under way share it.
+func (f *Filer) start(id int64) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if done, ok := f.flights[id]; ok {
+		return done
+	}
+	done := make(chan struct{})
+	if f.closed {
+		close(done)
+		return done
+	}
+	f.flights[id] = done
+	f.running.Go(func() {
+		defer func() {
+			f.mu.Lock()
+			delete(f.flights, id)
+			f.mu.Unlock()
+			close(done)
+		}()
+		select {
+		case f.slots <- struct{}{}:
+			defer func() { <-f.slots }()
+		case <-f.closing:
+			return
+		}
+		if err := f.step(f.ctx, id); err != nil {
+			f.log.ErrorContext(f.ctx, "a step of a filing failed", "filing", id, "error", err)
+		}
+	})
+	return done
+}
+
+// Work does the next step of a filing, if one is due. It returns when the step is done or ctx ends; then the step goes on
+// and its outcome is recorded all the same.
+func (f *Filer) Work(ctx context.Context, filingID int64) error {
+	select {
+	case <-f.start(filingID):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// sweepEvery is how often Run looks for filings that are due. The query reads a small index.
+const sweepEvery = time.Second
+
+// Run works on filings that nobody waits for: those whose time has come, whose job was lost, whose unit has died. It
+// returns when ctx ends.
+func (f *Filer) Run(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if err := f.Sweep(ctx); err != nil && ctx.Err() == nil {
+			f.log.WarnContext(ctx, "cannot look for due filings", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// maxSweep is how many filings one sweep takes up.
+const maxSweep = 50
+
+// Sweep starts the work on filings that are due, oldest first, and does not wait for it.
+func (f *Filer) Sweep(ctx context.Context) error {
+	ids, err := f.store.DueFilings(ctx, f.terms(), maxSweep)
+	for _, id := range ids {
+		f.start(id)
+	}
+	return err
+}
+
+// Close takes up nothing more, lets the steps under way finish until ctx ends, then gives up their calls: their outcome is
+// not known then, and is settled later like any other.
+func (f *Filer) Close(ctx context.Context) {
+	f.mu.Lock()
+	if !f.closed {
+		f.closed = true
+		close(f.closing)
+	}
+	f.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		f.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		f.giveUp()
+		<-done
+	}
+	f.giveUp()
+}

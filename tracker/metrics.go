@@ -1,0 +1,93 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash"
+)
+
+// metrics counts calls to the tracker.
+type metrics struct {
+	calls   *prometheus.CounterVec
+	seconds *prometheus.HistogramVec
+}
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	m := &metrics{
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mishap_tracker_calls_total", Help: "Calls to the external tracker by operation and outcome.",
+		}, []string{"operation", "outcome"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "mishap_tracker_call_seconds", Help: "How long the external tracker took to answer, or we to give up.",
+			Buckets: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 75},
+		}, []string{"operation"}),
+	}
+	if r != nil {
+		m.calls = registered(r, m.calls)
+		m.seconds = registered(r, m.seconds)
+	}
+	return m
+}
+
+// registered returns c, or the same collector that is there already: several clients of one process count together.
+func registered[C prometheus.Collector](r prometheus.Registerer, c C) C {
+	err := r.Register(c)
+	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
+		if same, ok := there.ExistingCollector.(C); ok {
+			return same
+		}
+	}
+	return c
+}
+
+func (m *metrics) called(operation string, o Outcome) {
+	m.calls.WithLabelValues(operation, string(o)).Inc()
+}
+
+func (m *metrics) took(operation string, d time.Duration) {
+	m.seconds.WithLabelValues(operation).Observe(d.Seconds())
+}
+
+// filingMetrics are read from the database when they are asked for, so that every unit tells the same.
+type filingMetrics struct {
+	store  Store
+	now    func() time.Time
+	states *prometheus.Desc
+	oldest *prometheus.Desc
+}
+
+func newFilingMetrics(store Store, now func() time.Time) *filingMetrics {
+	return &filingMetrics{
+		store: store, now: now,
+		states: prometheus.NewDesc("mishap_filings", "Filings by state.", []string{"state"}, nil),
+		oldest: prometheus.NewDesc("mishap_filings_oldest_open_seconds", "Age of the oldest filing that is not done yet; 0: none is open.", nil, nil),
+	}
+}
+
+// Describe is for the registry.
+func (m *filingMetrics) Describe(ch chan<- *prometheus.Desc) {
+	ch <- m.states
+	ch <- m.oldest
+}
+
+// Collect is for the registry. Without a database there are no values, which is what a monitor should see.
+func (m *filingMetrics) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) //nolint:forbidigo // the registry's interface has no context
+	defer cancel()
+	totals, err := m.store.FilingTotals(ctx)
+	if err != nil {
+		return
+	}
+	for _, state := range []crash.FilingState{crash.FilingQueued, crash.FilingSending, crash.FilingUncertain, crash.FilingFiled, crash.FilingRefused} {
+		ch <- prometheus.MustNewConstMetric(m.states, prometheus.GaugeValue, float64(totals.States[state]), string(state))
+	}
+	age := 0.0
+	if !totals.Oldest.IsZero() {
+		age = max(0, m.now().Sub(totals.Oldest).Seconds())
+	}
+	ch <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age)
+}

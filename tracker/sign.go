@@ -1,0 +1,44 @@
+package tracker
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+)
+
+// authorization is the header that signs an API request. Each value is percent-encoded once, everything but unreserved
+// characters: here "+" would be a plus, not a blank. The signature is "&" and the secret, since consumers have no secret.
+func authorization(realm, consumer string, token crash.AccessToken, now time.Time) string {
+	nonce := make([]byte, 16)
+	_, _ = rand.Read(nonce) // never fails
+	return `OAuth realm="` + realm + `"` +
+		`, oauth_consumer_key="` + escape(consumer) + `"` +
+		`, oauth_token="` + escape(token.Token) + `"` +
+		`, oauth_signature_method="PLAINTEXT"` +
+		`, oauth_signature="` + escape("&"+string(token.Secret)) + `"` +
+		`, oauth_timestamp="` + itoa(now.Unix()) + `"` +
+		`, oauth_nonce="` + hex.EncodeToString(nonce) + `"` +
+		`, oauth_version="1.0"`
+}
+
+const upperHex = "0123456789ABCDEF"
+
+// escape percent-encodes all bytes but the unreserved ones of RFC 3986.
+func escape(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+			b.WriteByte(c)
+			continue
+		}
+		b.Write([]byte{'%', upperHex[c>>4], upperHex[c&15]})
+	}
+	return b.String()
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,63 @@
+package tracker
+
+import (
+	"context"
+
+	"mishap/crash"
+)
+
+// Store is what the tracker package needs remembered. All methods may return Unavailable.
+type Store interface {
+	Problems
+	Ledger
+}
+
+// Problems reads what a bug is written from.
+type Problems interface {
+	// Bucket returns NotFound for an id that no bucket has. Bug and Filing are filled in.
+	Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error)
+	// BucketVersions returns the versions × releases table, newest version first.
+	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
+	// RepresentativeReport returns the report that says most about the bucket, NotFound when it has none any more.
+	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
+}
+
+// Ledger keeps filings. Its times are the database's, one clock for all units.
+type Ledger interface {
+	// AskFiling stores the intent, with the job that works on it, in one transaction. A bucket has one filing: when there
+	// is one already it comes back instead, and stored is false; but one that was refused, or waits to be tried again, is
+	// renewed with this intent (stored is true) if it is still as the caller has seen it.
+	AskFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error)
+	// Filing returns NotFound for an unknown id.
+	Filing(ctx context.Context, id int64) (crash.Filing, error)
+	// ClaimFiling takes the next step of a filing for this unit. Step is StepNone when there is nothing to do now, or
+	// another unit is at it.
+	ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error)
+	// FinishFiling records what came of a claimed step and returns the filing as it then stands. That a bug was filed
+	// always counts; anything else only while the filing still waits for this very outcome.
+	FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error)
+	// DeferFiling puts off a filing that is due, with the reason, unless somebody else has taken it up.
+	DeferFiling(ctx context.Context, r crash.FilingResult) error
+	// DueFilings lists filings that a step is due for, oldest first. Those whose unit has died while it was sending, or has
+	// kept them for longer than terms allow, become uncertain first.
+	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)
+	// FilingTotals counts filings for the monitor.
+	FilingTotals(ctx context.Context) (crash.FilingTotals, error)
+}
+
+// CredentialStore remembers access tokens for all units.
+type CredentialStore interface {
+	// SavedToken returns the remembered token, zero when there is none or it cannot be unsealed.
+	SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error)
+	// SaveToken remembers a token and makes filings that wait for one due at once.
+	SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error
+	// KeepConfiguredToken remembers the token of a unit's configuration, for units that have none. One that a person
+	// connected stays, and one that was forgotten stays forgotten.
+	KeepConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error
+	// ForgetToken forgets the remembered token.
+	ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error
+	// TokenHealth returns how a token has fared, zero when nothing is known.
+	TokenHealth(ctx context.Context, key crash.TrackerKey, token string) (crash.TokenHealth, error)
+	// SaveTokenHealth records how a token has fared.
+	SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth) error
+}

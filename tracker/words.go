@@ -1,0 +1,70 @@
+package tracker
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mishap/crash"
+)
+
+// maxWords is how many characters of the tracker's words are kept: refusals repeat the whole text that was refused.
+const maxWords = 400
+
+// clean makes one calm line of outside text: valid UTF-8, no control or direction-changing characters, blanks folded,
+// lines joined by "; ", cut visibly.
+func clean(s string, limit int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	var lines []string
+	for line := range strings.SplitSeq(strings.ReplaceAll(s, "\r", "\n"), "\n") {
+		if line = strings.Join(strings.Fields(strings.Map(printable, line)), " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return cut(strings.Join(lines, "; "), limit)
+}
+
+// printable keeps what can be seen, makes blanks of blanks and drops the rest.
+func printable(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs):
+		return -1
+	}
+	return r
+}
+
+// cut shortens s to at most limit characters, the last of which is then "…".
+func cut(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return strings.TrimRight(string([]rune(s)[:limit-1]), " ") + "…"
+}
+
+var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.{0,200}?)</title>`)
+
+// wordsOf gives the tracker's words in an answer, without any of the secrets. Of a page only the title is taken.
+func wordsOf(contentType string, body []byte, secrets ...crash.Secret) string {
+	s := string(body)
+	if strings.Contains(contentType, "html") || strings.HasPrefix(strings.TrimSpace(s), "<") {
+		s = ""
+		if m := htmlTitle.FindSubmatch(body); m != nil {
+			s = string(m[1])
+		}
+	}
+	return clean(scrub(s, secrets...), maxWords)
+}
+
+// scrub replaces our secrets, which a strange answer may repeat.
+func scrub(s string, secrets ...crash.Secret) string {
+	for _, secret := range secrets {
+		if secret != "" {
+			s = strings.ReplaceAll(s, string(secret), secret.String())
+			s = strings.ReplaceAll(s, escape(string(secret)), secret.String())
+		}
+	}
+	return s
+}

@@ -1,0 +1,218 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"mishap/crash"
+)
+
+const (
+	parkFor    = time.Minute      // how long a filing rests that waits for credentials; connecting wakes it at once
+	maxBackoff = 10 * time.Minute // the longest pause before a filing is tried again
+	maxSearch  = 10 * time.Minute // the longest that one search may take, all its calls together
+)
+
+// terms are the times by which a filing is judged.
+func (f *Filer) terms() crash.FilingTerms {
+	return crash.FilingTerms{Sending: maxSending, Answer: f.cfg.Timeout, Settle: f.cfg.Settle}
+}
+
+// step claims the next step of a filing, does it, and records what came of it.
+func (f *Filer) step(ctx context.Context, id int64) error {
+	if err := f.ready(ctx); err != nil {
+		return f.park(ctx, id, err)
+	}
+	started := time.Now() // of the sending, on this machine's steady clock
+	claim, err := f.store.ClaimFiling(ctx, id)
+	if err != nil {
+		return err
+	}
+	var result crash.FilingResult
+	switch claim.Step {
+	case crash.StepCreate:
+		number, err := f.client.createBug(ctx, claim.Intent, maxSending-time.Since(started))
+		result = f.created(claim, number, err)
+	case crash.StepSearch:
+		ctx, cancel := context.WithTimeout(ctx, maxSearch)
+		defer cancel()
+		number, err := f.client.FindBug(ctx, claim.Intent, claim.SentFrom)
+		result = f.searched(claim, number, err)
+	case crash.StepNone:
+		return nil
+	}
+	return f.finish(ctx, result)
+}
+
+// prober remembers when the credentials were last found dead, so that a long queue does not ask again for each filing.
+type prober struct {
+	mu    sync.Mutex
+	last  time.Time
+	found error
+}
+
+// ready reports whether there are credentials to call with: nil, or the *crash.Error to show. Those that the tracker has
+// declared dead are tried with a harmless call first.
+func (f *Filer) ready(ctx context.Context) error {
+	if _, err := f.client.creds.Current(ctx); err != nil {
+		return err
+	}
+	if !f.client.creds.dead(ctx) {
+		return nil
+	}
+	f.probes.mu.Lock()
+	defer f.probes.mu.Unlock()
+	if f.probes.found != nil && f.cfg.Now().Sub(f.probes.last) < parkFor/2 && f.client.creds.dead(ctx) {
+		return f.probes.found
+	}
+	_, f.probes.found = f.client.Check(ctx)
+	f.probes.last = f.cfg.Now()
+	return f.probes.found
+}
+
+// park puts off a due filing for a reason that has nothing to do with it.
+func (f *Filer) park(ctx context.Context, id int64, why error) error {
+	e, ok := errors.AsType[*crash.Error](why)
+	if !ok || e.Code == "" {
+		return why
+	}
+	return f.store.DeferFiling(ctx, crash.FilingResult{
+		Claim:   crash.FilingClaim{Filing: crash.Filing{ID: id}},
+		Delay:   jitter(parkFor),
+		Problem: e.Code, Reason: e.Message,
+	})
+}
+
+// created says what follows from the outcome of sending a bug.
+func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.FilingResult {
+	result := crash.FilingResult{Claim: claim, State: crash.FilingFiled, Bug: f.bug(claim, number)}
+	if err == nil {
+		result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeDone), Status: 201}
+		return result
+	}
+	result.Bug = crash.Bug{}
+	e, ok := errors.AsType[*CallError](err)
+	if !ok { // not even a call: the token went away, or the database did
+		result.State, result.Delay = crash.FilingQueued, f.backoff(claim)
+		result.Problem, result.Reason = problemOf(err)
+		result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeNotSent), Words: result.Reason}
+		return result
+	}
+	result.Answer = ledgerAnswer(e)
+	result.Problem, result.Reason = problemOf(sentence(e))
+	switch e.Outcome {
+	case OutcomeRefused:
+		result.State = crash.FilingRefused
+	case OutcomeNotSent:
+		result.State, result.Delay = crash.FilingQueued, f.backoff(claim)
+	case OutcomeBusy:
+		result.State, result.Delay = crash.FilingQueued, max(e.RetryAfter, f.backoff(claim))
+	case OutcomeCredentials:
+		result.State, result.Delay = crash.FilingQueued, jitter(parkFor)
+	default:
+		result.State = crash.FilingUncertain
+		result.Reason = "It is not known whether the tracker filed the bug (" + e.Words + "). It is searched for before anything is sent again."
+	}
+	return result
+}
+
+// searched says what follows from the outcome of a search.
+func (f *Filer) searched(claim crash.FilingClaim, number int64, err error) crash.FilingResult {
+	result := crash.FilingResult{Claim: claim}
+	switch {
+	case err != nil:
+		result.State, result.Delay = crash.FilingUncertain, f.backoff(claim)
+		result.Problem, result.Reason = problemOf(err)
+		if e, ok := errors.AsType[*CallError](err); ok {
+			result.Answer = ledgerAnswer(e)
+			result.Problem, result.Reason = problemOf(sentence(e))
+		}
+		if result.Answer.Outcome == "" {
+			result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeUnknown), Words: result.Reason}
+		}
+	case number != 0:
+		result.State, result.Bug = crash.FilingFiled, f.bug(claim, number)
+		result.Answer = crash.TrackerAnswer{Outcome: "found", Status: 200}
+	default:
+		result.State = crash.FilingQueued
+		if claim.Attempts > 1 {
+			result.Delay = f.backoff(claim)
+		}
+		result.Answer = crash.TrackerAnswer{Outcome: "not there", Status: 200}
+	}
+	return result
+}
+
+func (f *Filer) bug(claim crash.FilingClaim, number int64) crash.Bug {
+	return crash.Bug{Number: number, Title: claim.Title, URL: f.cfg.bugURL(number), How: crash.Filed, By: claim.Person}
+}
+
+func ledgerAnswer(e *CallError) crash.TrackerAnswer {
+	return crash.TrackerAnswer{Outcome: string(e.Outcome), Status: e.Status, RequestID: e.RequestID, Words: e.Words}
+}
+
+// problemOf gives the stable word and the sentence that a filing keeps of an error.
+func problemOf(err error) (code, reason string) {
+	if e, ok := errors.AsType[*crash.Error](err); ok && e.Code != "" {
+		return e.Code, e.Message
+	}
+	return "internal", "Something went wrong here; it is tried again."
+}
+
+// finish records an outcome, and keeps at it for a while: the number of a bug is worth more than a quick answer. When it
+// cannot be recorded at all, the filing becomes uncertain after a while and the bug is found by search.
+func (f *Filer) finish(ctx context.Context, result crash.FilingResult) error {
+	ctx = context.WithoutCancel(ctx)
+	var err error
+	for pause := 50 * time.Millisecond; pause < 30*time.Second; pause *= 2 {
+		var filing crash.Filing
+		if filing, err = f.record(ctx, result); err == nil {
+			f.tell(ctx, filing, result)
+			return nil
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-f.ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+	return err
+}
+
+func (f *Filer) record(ctx context.Context, result crash.FilingResult) (crash.Filing, error) {
+	ctx, cancel := context.WithTimeout(ctx, saveWithin)
+	defer cancel()
+	return f.store.FinishFiling(ctx, result, f.terms())
+}
+
+// tell logs what came of a step; the words are the tracker's, cleaned, and nothing of the report is among them.
+func (f *Filer) tell(ctx context.Context, filing crash.Filing, result crash.FilingResult) {
+	log := f.log.With("filing", filing.ID, "bucket", filing.Bucket.String(), "state", string(filing.State),
+		"step", string(result.Claim.Step), "outcome", result.Answer.Outcome)
+	switch {
+	case result.State == crash.FilingFiled && filing.Bug != result.Bug.Number:
+		log.ErrorContext(ctx, "a second bug was filed for a bucket", "bug", filing.Bug, "second", result.Bug.Number)
+	case result.State == crash.FilingFiled:
+		log.InfoContext(ctx, "bug filed", "bug", filing.Bug)
+	case result.Problem != "":
+		log.WarnContext(ctx, "bug not filed yet", "status", result.Answer.Status, "words", result.Answer.Words, "request", result.Answer.RequestID)
+	default:
+		log.InfoContext(ctx, "the tracker does not have the bug; it is sent again")
+	}
+}
+
+// backoff is how long to wait before trying again: half as long as the filing is old, so the pauses grow, within bounds and
+// spread so that a queue does not come back all at once.
+func (f *Filer) backoff(claim crash.FilingClaim) time.Duration {
+	age := claim.Updated.Sub(claim.Created)
+	return jitter(min(max(age/2, f.cfg.Backoff), maxBackoff))
+}
+
+func jitter(d time.Duration) time.Duration {
+	return d*3/4 + rand.N(d/2+1) //nolint:gosec // spreading, not secrecy
+}
