@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"mishap/crash"
 	"mishap/views"
 )
@@ -69,7 +71,7 @@ func (s *Server) serveError(w http.ResponseWriter, r *http.Request, err error) {
 	a.headers(w)
 	switch shapeOf(r) {
 	case shapePart:
-		err = s.page(w, r, a.status, views.Flashes([]views.Flash{{Kind: views.FlashError, Text: a.Message}}))
+		err = s.page(w, r, a.status, a.part(r))
 	case shapeJSON:
 		err = writeJSON(w, a.status, apiError{Error: a.Message, Code: a.Code})
 	case shapePage:
@@ -80,6 +82,14 @@ func (s *Server) serveError(w http.ResponseWriter, r *http.Request, err error) {
 	if err != nil {
 		s.log.ErrorContext(r.Context(), "error page failed", "request_id", requestID(r), "error", err)
 	}
+}
+
+// part is the error as a part of a page: the forms of views put it into the line of messages, Create into its own place.
+func (a answer) part(r *http.Request) templ.Component {
+	if strings.TrimSuffix(r.URL.Path, "/") == pathCreateBug {
+		return views.BugTrouble(a.Message, comeBackTo(r), a.Kind == crash.Unauthenticated && currentUser(r).ID == 0)
+	}
+	return views.Flashes([]views.Flash{{Kind: views.FlashError, Text: a.Message}})
 }
 
 // logError notes once what the visitor is not told.

@@ -41,12 +41,15 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get(pathSignIn, s.do(s.showSignIn))
 		public.Post(pathSignIn, s.do(s.signIn))
 		public.Post("/logout", s.do(s.signOut))
+		public.Get("/problem/{id}/bug", s.do(s.showBug))
 	})
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.need(crash.RoleViewer))
 	})
 	site.Group(func(triager chi.Router) {
 		triager.Use(s.need(crash.RoleTriager))
+		triager.Post(pathCreateBug, s.do(s.createBug))
+		triager.Post(pathCreateBug+"/", s.do(s.createBug))
 	})
 	site.Group(func(admin chi.Router) {
 		admin.Use(s.need(crash.RoleAdmin))

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/db"
+	"mishap/tracker"
 )
 
 // Config is what the web side needs to know of the configuration.
@@ -34,6 +35,8 @@ type Config struct {
 type Deps struct {
 	Store      *db.Store
 	Accounts   *db.Accounts
+	Filer      *tracker.Filer
+	Tracker    *tracker.Client
 	Config     Config
 	Log        *slog.Logger
 	Now        func() time.Time
@@ -44,6 +47,8 @@ type Deps struct {
 type Server struct {
 	store    *db.Store
 	accounts *db.Accounts
+	filer    *tracker.Filer
+	tracker  *tracker.Client
 	config   Config
 	log      *slog.Logger
 	now      func() time.Time
@@ -58,8 +63,8 @@ type Server struct {
 func New(d Deps) (*Server, error) {
 	base, err := parseBase(d.Config.BaseURL)
 	for name, missing := range map[string]bool{
-		"Store": d.Store == nil, "Accounts": d.Accounts == nil, "Log": d.Log == nil, "Now": d.Now == nil,
-		"Registerer": d.Registerer == nil,
+		"Store": d.Store == nil, "Accounts": d.Accounts == nil, "Filer": d.Filer == nil, "Tracker": d.Tracker == nil,
+		"Log": d.Log == nil, "Now": d.Now == nil, "Registerer": d.Registerer == nil,
 	} {
 		if missing {
 			err = errors.Join(err, fmt.Errorf("handlers: %s is missing", name))
@@ -69,8 +74,8 @@ func New(d Deps) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		store: d.Store, accounts: d.Accounts, config: d.Config, log: d.Log, now: d.Now,
-		base: base,
+		store: d.Store, accounts: d.Accounts, filer: d.Filer, tracker: d.Tracker,
+		config: d.Config, log: d.Log, now: d.Now, base: base,
 	}
 	if s.config.CreateWait == 0 {
 		s.config.CreateWait = 4 * time.Second

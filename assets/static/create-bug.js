@@ -1,0 +1,70 @@
+// Create: the form of a bucket becomes a JSON request that replaces itself in place. Without this file, or without scripts,
+// the same form is sent as it stands and the browser follows the answer.
+(() => {
+  "use strict";
+
+  // csrfToken is the cookie as it is now: the page may be older than the last sign-in in another tab.
+  function csrfToken() {
+    const found = document.cookie.match(/(?:^|;\s*)csrftoken=([^;]*)/);
+    return found ? found[1] : "";
+  }
+
+  // createBug turns the request that htmx is about to send for a Create form into the one of the API, and says on the
+  // button that it is under way.
+  function createBug(form, request) {
+    const button = form.querySelector("button");
+    button.dataset.label = button.textContent;
+    button.textContent = "Creating";
+    form.querySelector(".bug-problem").textContent = "";
+    request.headers["Content-Type"] = "application/json";
+    request.headers["X-CSRFToken"] = csrfToken() || request.headers["X-CSRFToken"];
+    request.body = JSON.stringify({ signature: form.elements.signature.value });
+  }
+
+  function isCreate(element) {
+    return element instanceof HTMLFormElement && element.classList.contains("create-bug");
+  }
+
+  htmx.registerExtension("create-bug", {
+    // The button loses the focus when htmx disables it, so who had it is noted before that.
+    htmx_config_request(element, { ctx }) {
+      if (isCreate(element) && element.contains(document.activeElement)) {
+        ctx.createBugCell = element.closest(".bug");
+      }
+    },
+
+    // The body is replaced here: what is put into it earlier would be form-encoded once more.
+    htmx_before_request(element, { ctx }) {
+      if (isCreate(element)) {
+        createBug(element, ctx.request);
+      }
+    },
+
+    // The keyboard stays where it was: on what replaced the button.
+    htmx_after_swap(element, { ctx }) {
+      const cell = ctx.createBugCell;
+      if (!cell || !cell.isConnected) {
+        return;
+      }
+      let next = cell.querySelector("a, button");
+      if (!next) {
+        cell.tabIndex = -1;
+        next = cell;
+      }
+      next.focus();
+    },
+
+    // No answer at all: the form is still there, and may be pressed again.
+    htmx_error(element) {
+      if (!isCreate(element)) {
+        return;
+      }
+      const button = element.querySelector("button");
+      button.textContent = button.dataset.label || button.textContent;
+      element.querySelector(".bug-problem").textContent =
+        "The server did not answer. Press again: no bug is created twice.";
+    },
+  });
+
+  window.createBug = createBug;
+})();
