@@ -3,10 +3,27 @@ package handlers
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+
+	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
 )
+
+// redirectBug leads from a bug's number to the bucket that has it.
+func (s *Server) redirectBug(w http.ResponseWriter, r *http.Request) error {
+	text := chi.URLParam(r, "number")
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || number <= 0 {
+		return crash.Errorf(crash.NotFound, "unknown_bug", "There is no bug with such a number.")
+	}
+	id, err := s.store.BucketOfBug(r.Context(), number)
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, id.Path())
+}
 
 // redirectBucket leads from a signature in the query (id) to the page of its bucket.
 func (s *Server) redirectBucket(w http.ResponseWriter, r *http.Request) error {

@@ -27,6 +27,7 @@ import (
 type Config struct {
 	BaseURL        string        // own base address, "https://crashes.example.org"
 	AllowBugFiling bool          // false: Create is shown nowhere and refused
+	IngestURL      string        // where machines post reports, as pages tell it: "http://localhost:8081"
 	CreateWait     time.Duration // how long an answer to Create waits for the tracker; 0: 4 s
 	AssetsDir      string        // development: serve assets from this folder instead of the embedded ones
 }

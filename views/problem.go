@@ -1,0 +1,63 @@
+package views
+
+import (
+	"strings"
+
+	"mishap/crash"
+)
+
+// ProblemPage is one bucket.
+type ProblemPage struct {
+	Shell    Shell
+	Bucket   crash.Bucket
+	Bug      BugPart
+	Address  string // permanent address, with the host
+	Chart    Chart
+	Versions VersionTable
+	Stack    *Stack      // nil for visitors, and when no report is stored
+	Reports  *ReportList // nil for visitors
+}
+
+// heading is the title of the newest report, else the short signature.
+func (p ProblemPage) heading() string {
+	if p.Bucket.Title != "" {
+		return p.Bucket.Title
+	}
+	return ReadSignature(p.Bucket).String()
+}
+
+// DocumentTitle tells one problem from others in tabs and bookmarks: "tidewatch crashed with SIGSEGV in main()".
+func DocumentTitle(b crash.Bucket) string { return cut(ProblemPage{Bucket: b}.heading(), 120) }
+
+// shortSignature is as much of a signature as stands in sight; the rest is folded.
+const shortSignature = 400
+
+// folds reports whether the signature is too long to stand in sight.
+func (p ProblemPage) folds() bool {
+	return len([]rune(p.Bucket.Signature)) > shortSignature || strings.Count(p.Bucket.Signature, "\n") > 6
+}
+
+// grouping says in words why reports are in this bucket.
+func (p ProblemPage) grouping() string {
+	switch p.Bucket.Rule {
+	case crash.RuleDuplicateSignature:
+		return "The reports themselves brought this signature (DuplicateSignature)."
+	case crash.RuleKernelCrash:
+		return "Kernel crashes with the same functions on the stack."
+	case crash.RuleAssertion:
+		return "The same executable and the same failed assertion; memory addresses in the message do not count."
+	case crash.RuleStacktrace:
+		return "The same executable, the same signal and the same functions on top of the stack."
+	case crash.RuleTraceback:
+		return "The same executable, the same exception and the same functions in the Python traceback."
+	case crash.RuleSuspendResume:
+		return "The same failure to sleep or wake up, on the same model with the same firmware."
+	case crash.RuleOops:
+		return "The same kernel fault in the same functions."
+	case crash.RuleAddress:
+		return "The same executable, the same signal and the same places in the binaries. The frames have no function names yet; " +
+			"once they are symbolised, the reports move to the problem with names."
+	default:
+		return "The rule is not known."
+	}
+}
