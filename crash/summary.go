@@ -8,8 +8,8 @@ import (
 // Longest texts of a [Summary], in code points. They are indexed and shown in lists; what real machines send is far
 // shorter.
 const (
-	maxWord       = 64   // problem type, release, architectures
-	maxName       = 128  // packages and versions
+	maxWord       = 64  // problem type, release, architectures
+	maxName       = 128 // packages and versions
 	maxTitle      = 1000
 	maxExecutable = 4096 // PATH_MAX
 	maxWords      = 8192 // so much of a list of words is read

@@ -1,0 +1,120 @@
+// Package packed unpacks the compressed values of crash reports as apport writes them: base64, each line padded by
+// itself, around gzip, zstd or bare zlib. It works in bounded memory and knows nothing of reports.
+package packed
+
+import (
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// ErrFormat says that what the base64 holds is no compressed value of a known form.
+var ErrFormat = errors.New("neither gzip, zstd nor zlib")
+
+// ErrLimit says that the unpacked value is larger than the caller allows.
+var ErrLimit = errors.New("larger than allowed")
+
+// A zstd stream may refer back by as much as may be unpacked, within these bounds: it must be held in memory.
+const (
+	minWindow = 8 << 20
+	maxWindow = 128 << 20
+)
+
+// Copy unpacks text and writes at most limit bytes to w. It returns how many it wrote. A value that goes on beyond the
+// limit gives ErrLimit; anything else is an error of the form: ErrFormat, broken base64, a broken or truncated stream.
+func Copy(w io.Writer, text io.Reader, limit int64) (int64, error) {
+	unpacked, err := newReader(text, limit)
+	if err != nil {
+		return 0, err
+	}
+	defer unpacked.Close()
+	n, err := io.Copy(w, io.LimitReader(unpacked, limit))
+	if err != nil || n < limit {
+		return n, err
+	}
+	switch _, err := io.ReadFull(unpacked, make([]byte, 1)); {
+	case err == nil:
+		return n, ErrLimit
+	case errors.Is(err, io.EOF):
+		return n, nil
+	default:
+		return n, err
+	}
+}
+
+// newReader looks at the first bytes to choose how to unpack. What follows the end of a gzip or zlib stream is not
+// looked at.
+func newReader(text io.Reader, limit int64) (io.ReadCloser, error) {
+	in := newLineDecoder(text)
+	start, err := in.Peek(4)
+	if len(start) < 2 {
+		if err == nil || errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	switch form := formOf(start); form {
+	case formGzip:
+		r, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("gzip: %w", err)
+		}
+		r.Multistream(false)
+		return r, nil
+	case formZstd:
+		window := uint64(max(minWindow, min(limit, maxWindow)))
+		r, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
+		if err != nil {
+			return nil, fmt.Errorf("zstd: %w", err)
+		}
+		return r.IOReadCloser(), nil
+	case formZlib:
+		r, err := zlib.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("zlib: %w", err)
+		}
+		return r, nil
+	default:
+		return nil, ErrFormat
+	}
+}
+
+type form int
+
+const (
+	formNone form = iota
+	formGzip
+	formZstd
+	formZlib
+)
+
+func formOf(start []byte) form {
+	switch s := string(start); {
+	case strings.HasPrefix(s, "\x1f\x8b\x08"):
+		return formGzip
+	case strings.HasPrefix(s, "\x28\xb5\x2f\xfd"):
+		return formZstd
+	case len(s) >= 2 && s[0]&0x0f == 8 && s[0]>>4 <= 7 && (int(s[0])<<8|int(s[1]))%31 == 0:
+		return formZlib
+	default:
+		return formNone
+	}
+}
+
+// Looks reports whether text may be a packed value that lost the mark which says so: its first line is base64 of
+// something that begins as compressed values do.
+func Looks(text string) bool {
+	line, _, _ := strings.Cut(text, "\n")
+	if len(line) < 4 || len(line)%4 != 0 {
+		return false
+	}
+	start := make([]byte, 6)
+	n, err := base64.StdEncoding.Decode(start, []byte(line[:min(8, len(line))]))
+	return err == nil && formOf(start[:n]) != formNone
+}

@@ -1,0 +1,147 @@
+package whoopsie
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Kinds of BSON elements (bsonspec.org), as far as they are told apart here.
+const (
+	kindDouble       = 0x01
+	kindText         = 0x02
+	kindDocument     = 0x03
+	kindArray        = 0x04
+	kindBinary       = 0x05
+	kindUndefined    = 0x06
+	kindObjectID     = 0x07
+	kindBool         = 0x08
+	kindTime         = 0x09
+	kindNull         = 0x0a
+	kindRegexp       = 0x0b
+	kindDBPointer    = 0x0c
+	kindCode         = 0x0d
+	kindSymbol       = 0x0e
+	kindCodeAndScope = 0x0f
+	kindInt32        = 0x10
+	kindTimestamp    = 0x11
+	kindInt64        = 0x12
+	kindDecimal      = 0x13
+	kindMinKey       = 0xff
+	kindMaxKey       = 0x7f
+)
+
+var errShort = errors.New("an element goes beyond the end of the document")
+
+// element is one field of a document; value is without length and terminator.
+type element struct {
+	kind  byte
+	name  string
+	value []byte
+}
+
+// document checks the frame of a document, its length and its end, and returns the elements.
+func document(body []byte) ([]byte, error) {
+	switch {
+	case len(body) < 5:
+		return nil, errors.New("shorter than an empty document")
+	case int64(int32(binary.LittleEndian.Uint32(body))) != int64(len(body)): //nolint:gosec // lengths are signed
+		return nil, fmt.Errorf("the document says it has another length than %d bytes", len(body))
+	case body[len(body)-1] != 0:
+		return nil, errors.New("the document does not end in 0")
+	}
+	return body[4 : len(body)-1], nil
+}
+
+// next cuts the first element off.
+func next(in []byte) (e element, rest []byte, err error) {
+	e.kind, in = in[0], in[1:]
+	name, in, found := bytes.Cut(in, []byte{0})
+	if !found {
+		return e, nil, errors.New("the name of an element does not end")
+	}
+	e.name = string(name)
+	skip, size, err := extent(e.kind, in)
+	if err != nil {
+		return e, nil, err
+	}
+	if size < 0 || size > len(in)-skip {
+		return e, nil, errShort
+	}
+	e.value, rest = in[skip:skip+size], in[skip+size:]
+	switch e.kind {
+	case kindText, kindCode, kindSymbol:
+		if size == 0 || e.value[size-1] != 0 {
+			return e, nil, errors.New("a text does not end in 0")
+		}
+		e.value = e.value[:size-1]
+	}
+	return e, rest, nil
+}
+
+// extent says where the value of an element lies at the beginning of in: after skip bytes, size bytes long.
+func extent(kind byte, in []byte) (skip, size int, err error) {
+	switch kind {
+	case kindUndefined, kindNull, kindMinKey, kindMaxKey:
+		return 0, 0, nil
+	case kindBool:
+		return 0, 1, nil
+	case kindInt32:
+		return 0, 4, nil
+	case kindDouble, kindTime, kindTimestamp, kindInt64:
+		return 0, 8, nil
+	case kindObjectID:
+		return 0, 12, nil
+	case kindDecimal:
+		return 0, 16, nil
+	case kindRegexp:
+		pattern := bytes.IndexByte(in, 0)
+		options := bytes.IndexByte(in[pattern+1:], 0)
+		if pattern < 0 || options < 0 {
+			return 0, 0, errShort
+		}
+		return 0, pattern + 1 + options + 1, nil
+	}
+	if len(in) < 4 {
+		return 0, 0, errShort
+	}
+	length := int(int32(binary.LittleEndian.Uint32(in))) //nolint:gosec // lengths are signed
+	switch kind {
+	case kindText, kindCode, kindSymbol:
+		return 4, length, nil
+	case kindBinary:
+		return 5, length, nil
+	case kindDBPointer:
+		return 4, length + 12, nil
+	case kindDocument, kindArray, kindCodeAndScope: // the length counts itself
+		if length < 5 {
+			return 0, 0, errShort
+		}
+		return 0, length, nil
+	default:
+		return 0, 0, fmt.Errorf("an element is of the unknown kind 0x%02x", kind)
+	}
+}
+
+// text is the value as a field has it; false: it has no form as text.
+func (e element) text() (string, bool) {
+	switch e.kind {
+	case kindText, kindSymbol, kindCode:
+		return string(e.value), true
+	case kindDouble:
+		return strconv.FormatFloat(math.Float64frombits(binary.LittleEndian.Uint64(e.value)), 'g', -1, 64), true
+	case kindBool:
+		return strconv.FormatBool(e.value[0] != 0), true
+	case kindTime:
+		return timeText(int64(binary.LittleEndian.Uint64(e.value))), true //nolint:gosec // signed on the wire
+	case kindInt32:
+		return strconv.Itoa(int(int32(binary.LittleEndian.Uint32(e.value)))), true //nolint:gosec // signed on the wire
+	case kindInt64:
+		return strconv.FormatInt(int64(binary.LittleEndian.Uint64(e.value)), 10), true //nolint:gosec // signed on the wire
+	default:
+		return "", false
+	}
+}

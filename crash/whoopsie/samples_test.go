@@ -1,0 +1,211 @@
+package whoopsie_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"mishap/crash"
+	"mishap/crash/whoopsie"
+)
+
+// sample is what is known of one report: which fields whoopsie 0.1.33 sends of it, and what apport says of the whole.
+type sample struct {
+	File               string   `json:"file"`
+	Old                string   `json:"bson_whoopsie_0_1_33"`
+	OldFields          []string `json:"fields_0_1_33"`
+	Modern             string   `json:"bson_modern_approx"`
+	Core               string   `json:"core_body"`
+	Signature          string   `json:"crash_signature"`
+	Addresses          string   `json:"crash_signature_addresses"`
+	Title              string   `json:"standard_title"`
+	ProblemType        string   `json:"ProblemType"`
+	DistroRelease      string   `json:"DistroRelease"`
+	Architecture       string   `json:"Architecture"`
+	Package            string   `json:"Package"`
+	SourcePackage      string   `json:"SourcePackage"`
+	DuplicateSignature string   `json:"DuplicateSignature"`
+}
+
+func samples(t *testing.T) []sample {
+	t.Helper()
+	var all []sample
+	data := read(t, "manifest.json")
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", filepath.Base(path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// old0133 is what whoopsie 0.1.33 loses: it does not send OopsText, Failure, ErrorMessage and the exception's qualifier.
+var old0133 = map[string]struct{ signature, title string }{
+	"linux-image-5.15.0-97-generic.77aa01.v0133.bson":  {"", ""},
+	"linux-image-6.8.0-41-generic.3f1b77aa.v0133.bson": {"", ""},
+	"susres.2026-02-03_06:07:08.123456.v0133.bson":     {"", ""},
+	"brigwifi-dkms.0.v0133.bson":                       {"", "package brigwifi-dkms 2.0-1ubuntu3 failed to install/upgrade"},
+	"_usr_bin_żeglarz.1000.v0133.bson":                 {"/usr/bin/żeglarz:OSError:główna:zapisz", "żeglarz crashed with OSError in zapisz(): [Errno 28] Brak miejsca na urządzeniu"},
+}
+
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	tried := map[string]bool{}
+	for _, s := range samples(t) {
+		for _, path := range []string{s.Old, s.Modern} {
+			if path == "" {
+				continue // the malformed one never left its machine
+			}
+			name := filepath.Base(path)
+			tried[name] = true
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				fields, err := whoopsie.Decode(read(t, path))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if path == s.Old {
+					if diff := cmp.Diff(s.OldFields, slices.Sorted(maps.Keys(fields))); diff != "" {
+						t.Errorf("fields (-want +got):\n%s", diff)
+					}
+				}
+				checkSample(t, s, name, fields)
+			})
+		}
+	}
+	for _, file := range glob(t, "*.bson") {
+		if !tried[filepath.Base(file)] {
+			t.Errorf("%s is not in the manifest", file)
+		}
+	}
+	if len(tried) != 26 {
+		t.Errorf("got %d documents, want 26", len(tried))
+	}
+}
+
+func checkSample(t *testing.T, s sample, name string, fields crash.Fields) {
+	t.Helper()
+	want := struct{ signature, title string }{s.Signature, s.Title}
+	if less, ok := old0133[name]; ok {
+		want = less
+	}
+	if got := crash.CrashSignature(fields); got != want.signature {
+		t.Errorf("crash signature: got %q, want %q", got, want.signature)
+	}
+	g := crash.SignatureOf(fields)
+	expected := s.DuplicateSignature
+	if expected == "" {
+		expected = want.signature
+	}
+	if expected == "" {
+		expected = s.Addresses
+	}
+	if g.Signature != expected || g.Provisional != (s.Addresses != "" && s.Signature == "") {
+		t.Errorf("grouping: got %+v, want the signature %q", g, expected)
+	}
+	sum := crash.SummaryOf(fields)
+	pkg := strings.Fields(s.Package)
+	got := []string{sum.ProblemType, string(sum.Release), sum.Architecture, sum.Package, sum.Version, sum.SourcePackage, sum.Title, sum.AddressSignature}
+	if diff := cmp.Diff([]string{s.ProblemType, s.DistroRelease, s.Architecture, pkg[0], pkg[1], s.SourcePackage, want.title, s.Addresses}, got); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
+
+// TestAgainstReference compares with the decoder of MongoDB's driver, which is safe for these documents.
+func TestAgainstReference(t *testing.T) {
+	t.Parallel()
+	for _, file := range glob(t, "*.bson") {
+		body := read(t, file)
+		var want map[string]string
+		if err := bson.Unmarshal(body, &want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := whoopsie.Decode(body)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if strings.Contains(file, "linux-image-7.0.0") && strings.HasPrefix(want["VmCoreDmesg"], "H4sI") {
+			want["VmCoreDmesg"] = got["VmCoreDmesg"] // unpacked here
+		}
+		if diff := cmp.Diff(crash.Fields(want), got); diff != "" {
+			t.Errorf("%s (-reference +got):\n%s", file, diff)
+		}
+	}
+}
+
+// The sha256 of what Python unpacks of these bodies, line by line, begins so.
+var cores = map[string]string{
+	"_usr_bin_lumen-shell.1000.core.txt": "ee6c5e3367feb1ba", "_usr_bin_quillpad.1000.core.txt": "be0ecf81ca1de79c",
+	"_usr_bin_tidewatch.1000.core.txt": "83cb8bb8733262b3", "_usr_bin_tidewatch.1001.core.txt": "62e4c91f243cc116",
+}
+
+func TestCores(t *testing.T) {
+	t.Parallel()
+	if files := glob(t, "*.core.txt"); len(files) != len(cores) {
+		t.Fatalf("got %d cores, want %d", len(files), len(cores))
+	}
+	for file, want := range cores {
+		text := read(t, file)
+		var core bytes.Buffer
+		n, err := whoopsie.DecodeCore(&core, bytes.NewReader(text), 1<<20)
+		sum := sha256.Sum256(core.Bytes())
+		if got := hex.EncodeToString(sum[:8]); err != nil || n != int64(core.Len()) || got != want {
+			t.Errorf("%s: got %d bytes, sha256 %s…, %v; want sha256 %s…", file, n, got, err, want)
+		}
+		_, err = whoopsie.DecodeCore(io.Discard, bytes.NewReader(text), n-1)
+		if !errors.Is(err, crash.TooLarge) {
+			t.Errorf("%s with a limit one byte too low: got %v, want kind %v", file, err, crash.TooLarge)
+		}
+		_, err = whoopsie.DecodeCore(io.Discard, bytes.NewReader(text[:len(text)-20]), 1<<20)
+		if !errors.Is(err, crash.Invalid) {
+			t.Errorf("%s cut: got %v, want kind %v", file, err, crash.Invalid)
+		}
+	}
+}
+
+// What goes wrong around the core is no fault of the core.
+func TestCoreOfBrokenStreams(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	text := read(t, "_usr_bin_quillpad.1000.core.txt")
+	in := io.MultiReader(bytes.NewReader(text[:100]), iotest.ErrReader(broken))
+	if _, err := whoopsie.DecodeCore(io.Discard, in, 1<<20); !errors.Is(err, broken) || crash.KindOf(err) != 0 {
+		t.Errorf("reading: got %v, want %v", err, broken)
+	}
+	if _, err := whoopsie.DecodeCore(brokenWriter{broken}, bytes.NewReader(text), 1<<20); !errors.Is(err, broken) || crash.KindOf(err) != 0 {
+		t.Errorf("writing: got %v, want %v", err, broken)
+	}
+}
+
+type brokenWriter struct{ err error }
+
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
+
+func glob(t testing.TB, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
