@@ -1,0 +1,193 @@
+package views_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+	"golang.org/x/net/html"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// hostile is text that breaks out of every place it is put into unescaped.
+const hostile = `"'><script>alert(1)</script><b onmouseover=alert(1) style="x">&amp; % %zz
+	http://evil.example/ ${x} 漢字 \u0000 </title></textarea><!--`
+
+// components are all components with the data of one kind.
+func components(text string, n int) map[string]templ.Component {
+	signature := "/usr/bin/" + text + ":11:" + strings.Repeat(text+":", n)
+	shell := views.Shell{
+		Title: text, User: crash.User{ID: 1, Name: text, Role: crash.RoleAdmin}, CSRFToken: text, Path: "/x?y=" + text,
+		Flash: []views.Flash{{Kind: views.FlashError, Text: text}}, FilingOn: true, Now: now,
+	}
+	visitor := shell
+	visitor.User = crash.User{}
+	bucket := crash.Bucket{
+		ID: crash.BucketIDOf(signature), Signature: signature, Rule: crash.RuleAddress, Provisional: true, ProblemType: text,
+		Title: text, Executable: text, Package: text, SourcePackage: text + "-src", Reports: 41300, Systems: 1,
+		FirstSeen: now.AddDate(0, -2, 0), LastSeen: now, FirstVersion: text, LastVersion: text,
+		FirstVersionRel: crash.Release(text), LastVerRel: "Ubuntu 24.04",
+	}
+	bug := views.BugPart{Bucket: bucket.ID, Signature: signature, State: views.BugRefused, Reason: text, MayFile: true, CSRFToken: text, Next: text}
+	summary := crash.Summary{
+		ProblemType: text, Title: text, Executable: text, Package: text, Version: text, Release: crash.Release(text),
+		Architecture: text, Proposed: true,
+	}
+	list := views.ListPage{
+		Shell: shell, Choice: views.ListChoice{Period: crash.PeriodWeek, Release: crash.Release(text), Package: text},
+		Releases: []crash.Release{crash.Release(text), "Ubuntu 24.04"}, First: 51, Size: 50, Next: "/?after=" + text, IngestURL: text,
+	}
+	reports := views.ReportList{ID: "reports", Now: now, Next: "/?after=" + text, First: "/", Empty: text}
+	var days []crash.DayCount
+	var versions []crash.VersionCount
+	fields := crash.Fields{}
+	for i := range n {
+		row := bucket
+		row.ID[0] = byte(i)
+		rowBug := bug
+		rowBug.Bucket = row.ID
+		list.Rows = append(list.Rows, views.ListRow{Problem: crash.Problem{Bucket: row, Count: int64(n - i)}, Bug: rowBug})
+		reports.Rows = append(reports.Rows, crash.ReportRow{
+			ID: crash.NewOopsID(now), Summary: summary, System: crash.SystemID(text), Occurred: now, Bucket: &bucket.ID,
+		}, crash.ReportRow{ID: crash.NewOopsID(now), Unbucketed: text})
+		release := crash.Release(fmt.Sprint(text, i%9))
+		days = append(days, crash.DayCount{Day: now.AddDate(0, 0, -i), Release: release, Reports: int64(i + 1)})
+		versions = append(versions, crash.VersionCount{Version: fmt.Sprint(text, i), Release: release, Reports: int64(i + 1)})
+		fields[fmt.Sprint("Key", i, text)] = strings.Repeat(text+"\n", i*5)
+		fields["Stacktrace"], fields["Traceback"] = text, text
+	}
+	machine := reports
+	machine.WithBucket = true
+	since, until := views.ChartSpan(bucket.FirstSeen, now)
+	report := crash.StoredReport{
+		ReportRow: crash.ReportRow{ID: crash.NewOopsID(now), Summary: summary, System: crash.SystemID(text), Occurred: now, Unbucketed: text},
+		Fields:    fields,
+	}
+	problem := views.ProblemPage{
+		Shell: shell, Bucket: bucket, Bug: bug, Address: "https://crashes.example.org" + bucket.ID.Path(),
+		Chart: views.NewChart(days, since, until), Versions: views.NewVersionTable(versions), Stack: views.NewStack(report), Reports: &reports,
+	}
+	forVisitors := problem
+	forVisitors.Shell, forVisitors.Stack, forVisitors.Reports = visitor, nil, nil
+	bucketed := views.ReportPage{Shell: shell, Report: report, Newer: crash.NewOopsID(now), Older: crash.NewOopsID(now)}
+	bucketed.Report.Bucket = &bucket.ID
+	visited := list
+	visited.Shell, visited.First, visited.Choice = visitor, 1, views.ListChoice{Period: crash.PeriodDay}
+	return map[string]templ.Component{
+		"list":              views.List(list),
+		"list for visitors": views.List(visited),
+		"problem":           views.Problem(problem),
+		"problem, visitors": views.Problem(forVisitors),
+		"report":            views.Report(views.ReportPage{Shell: shell, Report: report}),
+		"report in bucket":  views.Report(bucketed),
+		"machine":           views.System(views.SystemPage{Shell: shell, System: crash.SystemID(text), Reports: machine}),
+		"error":             views.ErrorPage(visitor, views.ErrorView{Status: 404, Message: text, RequestID: text, SignIn: true}),
+		"sign in":           views.SignInPage(visitor, views.SignInForm{Name: text, Problem: text, Next: text}),
+		"bug trouble":       views.BugTrouble(text, text, true),
+	}
+}
+
+func TestEveryComponentIsWellFormed(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string]map[string]templ.Component{
+		"empty":   components("", 0),
+		"typical": components("tidewatch", 3),
+		"many":    components("tidewatch", 40),
+		"hostile": components(hostile, 10),
+		"long":    components(strings.Repeat("żółw ", 4000), 2),
+	} {
+		for what, c := range data {
+			t.Run(name+" "+what, func(t *testing.T) {
+				t.Parallel()
+				checkHTML(t, render(t, c))
+			})
+		}
+	}
+}
+
+func TestNothingHostileGetsThrough(t *testing.T) {
+	t.Parallel()
+	for what, c := range components(hostile, 10) {
+		text := render(t, c)
+		for _, bad := range []string{"<script>alert", "<b onmouseover"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s: got %q unescaped", what, bad)
+			}
+		}
+	}
+}
+
+func render(t *testing.T, c templ.Component) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := c.Render(t.Context(), &b); err != nil {
+		t.Fatalf("render: %v", err)
+	}
+	return b.String()
+}
+
+var void = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+
+// checkHTML fails the test when tags do not nest, an id is given twice, a label points nowhere, or an attribute holds what
+// the content security policy forbids.
+func checkHTML(t *testing.T, text string) {
+	t.Helper()
+	var open []string
+	ids := map[string]int{}
+	var references []string
+	z := html.NewTokenizer(strings.NewReader(text))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			if z.Err() != io.EOF {
+				t.Fatalf("tokenise: %v", z.Err())
+			}
+			if len(open) > 0 {
+				t.Errorf("got %q left open, want everything closed", open)
+			}
+			for id, n := range ids {
+				if n > 1 {
+					t.Errorf("got id %q %d times, want once", id, n)
+				}
+			}
+			for _, id := range references {
+				if ids[id] == 0 {
+					t.Errorf("got a reference to id %q, want one that is there", id)
+				}
+			}
+			return
+		case html.StartTagToken:
+			token := z.Token()
+			if !slices.Contains(void, token.Data) {
+				open = append(open, token.Data)
+			}
+			for _, a := range token.Attr {
+				switch {
+				case a.Key == "id":
+					ids[a.Val]++
+				case a.Key == "for", a.Key == "aria-labelledby", a.Key == "aria-describedby":
+					references = append(references, strings.Fields(a.Val)...)
+				case a.Key == "style", strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "hx-on"):
+					t.Errorf("got attribute %s=%q on <%s>, want none such", a.Key, a.Val, token.Data)
+				case strings.HasPrefix(strings.TrimSpace(strings.ToLower(a.Val)), "javascript:"):
+					t.Errorf("got a script address in %s of <%s>", a.Key, token.Data)
+				}
+			}
+		case html.EndTagToken:
+			name := z.Token().Data
+			if len(open) == 0 || open[len(open)-1] != name {
+				t.Fatalf("got </%s> inside %q, want it to close the last", name, open)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+}
