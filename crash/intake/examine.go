@@ -44,21 +44,14 @@ func complete(f crash.Fields) bool {
 // belongs to the crash stands at its end.
 const journalLines = 50
 
-// trim returns the fields as they are stored: without images of memory, which are private through and through and
-// have their own way in, and with the end of the journal only. It leaves f alone.
+// trim returns the fields as they are stored: with no more than the end of the journal. It leaves f alone.
 func trim(f crash.Fields) crash.Fields {
 	journal := lastLines(f["JournalErrors"], journalLines)
-	_, core := f["CoreDump"]
-	_, kernelCore := f["VmCore"]
-	if !core && !kernelCore && len(journal) == len(f["JournalErrors"]) {
+	if len(journal) == len(f["JournalErrors"]) {
 		return f
 	}
 	f = maps.Clone(f)
-	delete(f, "CoreDump")
-	delete(f, "VmCore")
-	if journal != "" {
-		f["JournalErrors"] = journal
-	}
+	f["JournalErrors"] = journal
 	return f
 }
 

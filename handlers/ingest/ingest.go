@@ -1,0 +1,140 @@
+// Package ingest is the listener that machines talk to: whoopsie's protocol, two kinds of POST and nothing else. There
+// is no page here, no cookie and no session.
+//
+// What an answer makes a machine do is the measure of each status. whoopsie takes 200 for "done" and 400 for "never
+// again"; after anything else it sends the whole report again, every two hours and for ever. Hence a report that will
+// never be welcome gets 400, a repetition 200, and whatever passes by itself (the database is away, too many reports,
+// also too many from one sender) 503 with Retry-After.
+package ingest
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
+
+	"mishap/crash/intake"
+	"mishap/db"
+)
+
+// Deps is what the listener works with.
+type Deps struct {
+	Intake         *intake.Intake
+	Store          *db.Store
+	DataDir        string                // cores go to its folder "cores"
+	MaxBytes       int64                 // largest report
+	MaxCoreBytes   int64                 // largest core, as sent; 0: 16 times MaxBytes
+	RatePerSystem  int                   // requests per minute of one machine; 0: any number
+	RatePerAddress int                   // the same of one network address
+	Log            *slog.Logger          // nil: none
+	Now            func() time.Time      // nil: time.Now
+	Registerer     prometheus.Registerer // nil: no metrics are shown
+}
+
+// coreFactor is how much larger than a report a core may be when nothing else is said: reports are some 20 kB, cores of
+// desktop programs some 10 MB.
+const coreFactor = 16
+
+type handler struct {
+	Deps
+	cores     string // folder
+	memory    *semaphore.Weighted
+	metrics   *metrics
+	bySystem  *limit
+	byAddress *limit
+}
+
+// New makes the handler for the ingest listener, and the folder for cores. It fails when the folder cannot be made or
+// the metrics cannot be registered.
+func New(d Deps) (http.Handler, error) {
+	if d.MaxCoreBytes == 0 {
+		d.MaxCoreBytes = coreFactor * d.MaxBytes
+	}
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	h := &handler{
+		Deps:      d,
+		cores:     filepath.Join(d.DataDir, "cores"),
+		memory:    semaphore.NewWeighted(max(largeBodies, 2*d.MaxBytes)),
+		bySystem:  newLimit(d.RatePerSystem),
+		byAddress: newLimit(d.RatePerAddress),
+	}
+	if err := os.MkdirAll(h.cores, 0o700); err != nil {
+		return nil, fmt.Errorf("make folder for cores: %w", err)
+	}
+	h.removeRests()
+	var err error
+	if h.metrics, err = newMetrics(d.Registerer, d.Store.Collectors()); err != nil {
+		return nil, fmt.Errorf("register metrics of ingest: %w", err)
+	}
+	// Where the peer is a proxy on this machine, the address is the one that it names.
+	return middleware.ClientIPFromXFF("127.0.0.0/8", "::1/128")(h), nil
+}
+
+// NewServer makes a server for the handler whose time-outs suit it. It sets none for reading a whole request: the
+// handler asks a certain pace of each body instead, so that a large report over a thin line comes through.
+func NewServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+	}
+}
+
+// ServeHTTP tells reports, cores and everything else apart.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer h.recover(w, r)
+	to := parsePath(r.URL.EscapedPath())
+	switch {
+	case r.Method != http.MethodPost || to.kind == unknown:
+		answer(w, http.StatusNotFound, "Not found.")
+	case to.kind == core:
+		h.observe(w, r, h.metrics.cores, "core", to, h.submitCore)
+	default:
+		h.observe(w, r, h.metrics.reports, "report", to, h.submitReport)
+	}
+}
+
+// observe runs submit, answers with what comes of it, and counts it.
+func (h *handler) observe(w http.ResponseWriter, r *http.Request, counter *prometheus.CounterVec, kind string, to path,
+	submit func(http.ResponseWriter, *http.Request, path) (result, error),
+) {
+	began := time.Now()
+	var res result
+	err := h.admit(w, r, to)
+	if err == nil {
+		res, err = submit(w, r, to)
+	}
+	if err != nil {
+		res = h.refuse(w, r, err)
+	} else {
+		answer(w, http.StatusOK, res.text)
+	}
+	counter.WithLabelValues(res.outcome, res.reason).Inc()
+	h.metrics.seconds.WithLabelValues(kind).Observe(time.Since(began).Seconds())
+}
+
+// recover turns a panic into 500. What the panic says may quote the report, so only its type and place are logged.
+func (h *handler) recover(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler { //nolint:errorlint // compared as net/http does
+		panic(p)
+	}
+	h.Log.ErrorContext(r.Context(), "panic while taking a report", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+	answer(w, http.StatusInternalServerError, "Internal error.")
+}

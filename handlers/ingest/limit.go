@@ -1,0 +1,58 @@
+package ingest
+
+import (
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/go-chi/httprate"
+
+	"mishap/crash"
+)
+
+// limit bounds requests per minute by some key; nil bounds nothing.
+type limit struct{ *httprate.RateLimiter }
+
+func newLimit(perMinute int) *limit {
+	if perMinute <= 0 {
+		return nil
+	}
+	none := httprate.WithResponseHeaders(httprate.ResponseHeaders{})
+	return &limit{httprate.NewRateLimiter(perMinute, time.Minute, none)}
+}
+
+func (l *limit) exceeded(w http.ResponseWriter, r *http.Request, key string) bool {
+	return l != nil && l.OnLimit(w, r, key)
+}
+
+var (
+	errSystemRate = &crash.Error{Kind: crash.TooMany, Code: "rate_per_system", RetryAfter: time.Minute,
+		Message: "This machine sends too many reports; please send this one again later."}
+	errAddressRate = &crash.Error{Kind: crash.TooMany, Code: "rate_per_address", RetryAfter: time.Minute,
+		Message: "Too many reports come from this network address; please send this one again later."}
+)
+
+// admit looks at the rates before anything of the body is read. Machines without a name are not told apart, so they are
+// only limited by address.
+func (h *handler) admit(w http.ResponseWriter, r *http.Request, to path) error {
+	if h.byAddress.exceeded(w, r, httprate.CanonicalizeIP(address(r))) {
+		return errAddressRate
+	}
+	if to.system != "" && h.bySystem.exceeded(w, r, string(crash.NewSystemID(to.system))) {
+		return errSystemRate
+	}
+	return nil
+}
+
+// address is the client's network address: as a proxy on this machine gives it, else that of the peer.
+func address(r *http.Request) string {
+	if ip := middleware.GetClientIP(r.Context()); ip != "" {
+		return ip
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
