@@ -41,10 +41,17 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get(pathSignIn, s.do(s.showSignIn))
 		public.Post(pathSignIn, s.do(s.signIn))
 		public.Post("/logout", s.do(s.signOut))
+		public.Get("/", s.do(s.listProblems))
+		public.Get("/problem/{id}", s.do(s.showProblem))
 		public.Get("/problem/{id}/bug", s.do(s.showBug))
+		public.Get("/bucket", s.do(s.redirectBucket))
+		public.Get("/bucket/", s.do(s.redirectBucket))
 	})
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.need(crash.RoleViewer))
+		viewer.Get("/oops/{id}", s.do(s.showReport))
+		viewer.Get("/user/", s.do(s.showSystem))
+		viewer.Get("/user/{system}", s.do(s.showSystem))
 	})
 	site.Group(func(triager chi.Router) {
 		triager.Use(s.need(crash.RoleTriager))
@@ -53,6 +60,13 @@ func (s *Server) routes() (http.Handler, error) {
 	})
 	site.Group(func(admin chi.Router) {
 		admin.Use(s.need(crash.RoleAdmin))
+		admin.Get("/admin", s.do(s.showAdmin))
+		admin.Get(pathTracker, s.do(s.showTracker))
+		admin.Post(pathTracker+"/request-token", s.do(s.beginConnecting))
+		admin.Post(pathTracker+"/access-token", s.do(s.finishConnecting))
+		admin.Post(pathTracker+"/check", s.do(s.tryConnection))
+		admin.Post(pathTracker+"/show-token", s.do(s.showToken))
+		admin.Post(pathTracker+"/forget", s.do(s.forgetToken))
 	})
 	return root, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/alexedwards/scs/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"mishap/crash"
 	"mishap/db"
 	"mishap/tracker"
 )
@@ -30,18 +31,26 @@ type Config struct {
 	IngestURL      string        // where machines post reports, as pages tell it: "http://localhost:8081"
 	CreateWait     time.Duration // how long an answer to Create waits for the tracker; 0: 4 s
 	AssetsDir      string        // development: serve assets from this folder instead of the embedded ones
+
+	TrackerName           string // of the tracker, for people: "launchpad.net"
+	ConfigFile            string // where WriteTokens writes
+	TokensFromEnvironment bool   // the environment gives the access token and wins over the file
 }
 
 // Deps are the things that a Server works with. All are required.
 type Deps struct {
-	Store      *db.Store
-	Accounts   *db.Accounts
-	Filer      *tracker.Filer
-	Tracker    *tracker.Client
-	Config     Config
-	Log        *slog.Logger
-	Now        func() time.Time
-	Registerer prometheus.Registerer
+	Store       *db.Store
+	Accounts    *db.Accounts
+	Filer       *tracker.Filer
+	Tracker     *tracker.Client
+	Credentials *tracker.Credentials
+	Config      Config
+	Log         *slog.Logger
+	Now         func() time.Time
+	Registerer  prometheus.Registerer
+
+	// WriteTokens writes a new access token into the configuration file. Its *crash.Error says why that did not work.
+	WriteTokens func(context.Context, crash.AccessToken) error
 }
 
 // Server answers browsers and scripts. It holds nothing that another unit on the same database would need to know.
@@ -50,6 +59,8 @@ type Server struct {
 	accounts *db.Accounts
 	filer    *tracker.Filer
 	tracker  *tracker.Client
+	creds    *tracker.Credentials
+	write    func(context.Context, crash.AccessToken) error
 	config   Config
 	log      *slog.Logger
 	now      func() time.Time
@@ -65,7 +76,7 @@ func New(d Deps) (*Server, error) {
 	base, err := parseBase(d.Config.BaseURL)
 	for name, missing := range map[string]bool{
 		"Store": d.Store == nil, "Accounts": d.Accounts == nil, "Filer": d.Filer == nil, "Tracker": d.Tracker == nil,
-		"Log": d.Log == nil, "Now": d.Now == nil, "Registerer": d.Registerer == nil,
+		"Credentials": d.Credentials == nil, "WriteTokens": d.WriteTokens == nil, "Log": d.Log == nil, "Now": d.Now == nil, "Registerer": d.Registerer == nil,
 	} {
 		if missing {
 			err = errors.Join(err, fmt.Errorf("handlers: %s is missing", name))
@@ -75,7 +86,7 @@ func New(d Deps) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		store: d.Store, accounts: d.Accounts, filer: d.Filer, tracker: d.Tracker,
+		store: d.Store, accounts: d.Accounts, filer: d.Filer, tracker: d.Tracker, creds: d.Credentials, write: d.WriteTokens,
 		config: d.Config, log: d.Log, now: d.Now, base: base,
 	}
 	if s.config.CreateWait == 0 {

@@ -14,6 +14,7 @@ import (
 
 const (
 	cookieSession   = "sessionid"
+	saveTime        = 10 * time.Second
 	sessionLifetime = 14 * 24 * time.Hour // from sign-in on; it does not grow with use
 )
 
@@ -56,7 +57,10 @@ func (s *Server) withSession(next http.Handler) http.Handler {
 	})
 }
 
+// saveSession also works when the visitor has left: what happened is not undone by that.
 func (s *Server) saveSession(ctx context.Context, w http.ResponseWriter) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
 	switch s.sessions.Status(ctx) {
 	case scs.Modified:
 		token, expiry, err := s.sessions.Commit(ctx)

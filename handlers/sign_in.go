@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -40,7 +41,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.sessions.RenewToken(r.Context()); err != nil {
+	// What another account left in the session of this browser goes, and so does its token.
+	if err := errors.Join(s.sessions.Clear(r.Context()), s.sessions.RenewToken(r.Context())); err != nil {
 		return err
 	}
 	s.sessions.Put(r.Context(), db.SessionUser, strconv.FormatInt(u.ID, 10))
