@@ -1,0 +1,66 @@
+# Everything a developer does, by name; "make" alone lists it.
+
+GO       ?= go
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
+FUZZTIME ?= 30s
+templ    := $(GO) tool -modfile=tools.mod templ
+# The version goes in by the linker, so the Go tool need not ask git, which it may not do in everybody's checkout.
+goflags  := -trimpath -buildvcs=false
+# Runs a command beside a throw-away PostgreSQL that all its tests share.
+with-postgres := bin/devtool postgres --
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test dev generate fmt verify lint fuzz bench schema clean
+
+help: ## lists these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## builds and starts everything with sample reports, and prints the address
+	@.ci/need postgresql
+	@bin/devtool demo
+
+build: ## makes bin/mishap, one static program, and bin/devtool
+	CGO_ENABLED=0 $(GO) build $(goflags) -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
+
+test: ## runs every test, with the race detector, a real database and a headless browser
+	@.ci/need postgresql chromium compiler
+	@$(MAKE) --no-print-directory build
+	$(with-postgres) $(GO) test -race -shuffle=on ./...
+
+dev: build ## as run, and restarts and reloads the browser when a file changes
+	@.ci/need postgresql
+	$(templ) generate --watch --proxy=http://localhost:8080 --cmd="$(MAKE) --no-print-directory run"
+
+generate: ## makes *_templ.go from *.templ
+	$(templ) generate
+
+fmt: ## formats Go and templ files
+	$(templ) fmt .
+	gofmt -w $$(git ls-files '*.go')
+
+verify: ## checks that generated files, formatting, go.mod and docs/schema.sql are current
+	@.ci/need postgresql
+	@.ci/verify '$(templ)'
+	$(GO) test -run '^TestSchemaIsCurrent$$' ./db
+
+lint: ## runs go vet and golangci-lint
+	$(GO) vet ./...
+	$(GO) tool -modfile=tools.mod golangci-lint run
+
+fuzz: ## runs each fuzz target for FUZZTIME, 30s
+	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ { n[++i] = $$1 } /^ok/ { for (; i > 0; i--) print $$2, n[i] }' | \
+	while read -r package target; do \
+		echo "$$package $$target"; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
+	done
+
+bench: build ## measures: reports per second, times of pages, beside the bare minimum on the same machine
+	@.ci/need postgresql
+	@bin/devtool bench
+
+schema: ## writes docs/schema.sql from the migrations
+	@.ci/need postgresql
+	$(GO) test -run '^TestSchemaIsCurrent$$' -count=1 ./db -update
+
+clean: ## removes what was built; the data stay
+	rm -rf bin
