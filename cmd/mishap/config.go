@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ func defaultConfig() Config {
 		IngestListen:        "127.0.0.1:8081",
 		OpsListen:           "127.0.0.1:8082",
 		IngestMaxBytes:      16 << 20,
-		IngestRatePerSystem: 600,
+		IngestRatePerSystem: 6000,
 		IngestMaxAgeDays:    366,
 		BaseURL:             "http://localhost:8080",
 		DataDir:             "data",
@@ -129,6 +130,24 @@ func (c *Config) checkTogether() mistakes {
 // fromEnvironment reports whether the value of the key came from the environment.
 func (c *Config) fromEnvironment(key string) bool {
 	return strings.HasPrefix(c.given[key].where, envPrefix)
+}
+
+// secretsInFile reports whether a secret came from the file.
+func (c *Config) secretsInFile() bool {
+	for _, k := range c.keys() {
+		if k.secret && k.show() != "" && !c.fromEnvironment(k.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// trackerName is the tracker's name for people: "launchpad.net".
+func (c *Config) trackerName() string {
+	if u, err := url.Parse(c.TrackerURL); err == nil {
+		return u.Host
+	}
+	return c.TrackerURL
 }
 
 // LogValue shows every value that differs from the defaults; secrets stay hidden.

@@ -30,25 +30,31 @@ func quoteTOML(s string) string {
 
 // writeTokens writes the access token and its secret into the configuration file, which is made when it is missing.
 // Everything else in it stays as it is, byte for byte. The file changes at once or not at all, belongs to whom it
-// belonged, and only its owner can read it afterwards (mode 0600). A symbolic link stays one.
+// belonged, and only its owner can read it afterwards (mode 0600). A symbolic link stays one. The error is Unavailable,
+// and says why.
 func writeTokens(file string, token, secret crash.Secret) error {
 	file = behindLinks(file)
 	doc, err := os.ReadFile(file) //nolint:gosec // the person's own configuration file
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s cannot be read: %s", file, cause(err))
+		return errUnwritable("%s cannot be read: %s", file, cause(err))
 	}
 	for _, v := range []struct {
 		key   string
 		value crash.Secret
 	}{{"tracker_oauth_token", token}, {"tracker_oauth_secret", secret}} {
 		if doc, err = setText(doc, v.key, string(v.value)); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+			return errUnwritable("%s: %s", file, err)
 		}
 	}
 	if err := replaceFile(file, doc); err != nil {
-		return fmt.Errorf("%s cannot be written: %s", file, cause(err))
+		return errUnwritable("%s cannot be written: %s", file, cause(err))
 	}
 	return nil
+}
+
+// errUnwritable says why the tokens are not in the file.
+func errUnwritable(format string, args ...any) error {
+	return crash.Errorf(crash.Unavailable, "config_unwritable", format, args...)
 }
 
 // setText gives a top-level key of a TOML document a new text: in place where the key stands, else on a line of its own

@@ -52,13 +52,17 @@ func (d *database) close(ctx context.Context) error {
 	return d.server.Stop(ctx)
 }
 
-// withStore runs one command on the database of the configuration, brought up to date.
-func (p *program) withStore(cmd *cobra.Command, level slog.Level, do func(context.Context, Config, *db.Store) error) (err error) {
+// withStore runs one command on the database of the configuration that the command line names.
+func (p *program) withStore(cmd *cobra.Command, level slog.Level, do func(context.Context, Config, *db.Store) error) error {
 	c, err := p.config(cmd)
 	if err != nil {
 		return err
 	}
-	ctx, log := cmd.Context(), newLog(p.err, level)
+	return useStore(cmd.Context(), c, newLog(p.err, level), func(store *db.Store) error { return do(cmd.Context(), c, store) })
+}
+
+// useStore opens the database for a while, brought up to date.
+func useStore(ctx context.Context, c Config, log *slog.Logger, do func(*db.Store) error) (err error) {
 	database, err := openDatabase(ctx, c, false, log)
 	if err != nil {
 		return err
@@ -72,5 +76,5 @@ func (p *program) withStore(cmd *cobra.Command, level slog.Level, do func(contex
 		return err
 	}
 	defer store.Close()
-	return do(ctx, c, store)
+	return do(store)
 }

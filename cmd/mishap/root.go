@@ -46,7 +46,11 @@ func (p *program) run(ctx context.Context, args []string) int {
 		_, _ = fmt.Fprintf(p.err, "mishap: %s\n\"%s --help\" tells more.\n", wrong, wrong.command)
 		return exitUsage
 	}
-	if !errors.Is(err, errSaid) {
+	switch {
+	case errors.Is(err, errSaid):
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		_, _ = fmt.Fprintln(p.err, "mishap: interrupted")
+	default:
 		_, _ = fmt.Fprintf(p.err, "mishap: %s\n", explain(err))
 	}
 	return exitFailed
@@ -82,7 +86,7 @@ copying local_config.default.toml, and from the environment (MISHAP_LISTEN and s
 		RunE:          needsCommand,
 	}
 	root.PersistentFlags().String("config", defaultConfigFile, "the configuration `file`")
-	root.AddCommand(p.migrateCommand(), p.userCommand(), p.versionCommand())
+	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.userCommand(), p.setupOAuthTokenCommand(), p.versionCommand())
 	checkUsage(root)
 	return root
 }

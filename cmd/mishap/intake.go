@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+
+	"mishap/crash"
+	"mishap/crash/intake"
+)
+
+// Where distribution packages keep what is known of releases (package distro-info-data).
+const (
+	ubuntuReleases = "/usr/share/distro-info/ubuntu.csv"
+	debianReleases = "/usr/share/distro-info/debian.csv"
+)
+
+// intake is the part of the configuration by which reports are judged.
+func (c *Config) intake() intake.Config {
+	return intake.Config{MaxAgeDays: c.IngestMaxAgeDays, Releases: knownReleases(ubuntuReleases, debianReleases)}
+}
+
+// knownReleases is what this machine's files know of releases, when they know more than this program.
+func knownReleases(ubuntu, debian string) *crash.ReleaseTable {
+	u, err := os.Open(ubuntu) //nolint:gosec // a file of the distribution
+	if err != nil {
+		return crash.BuiltInReleases()
+	}
+	defer u.Close()           //nolint:errcheck // only read
+	d, err := os.Open(debian) //nolint:gosec // a file of the distribution
+	if err != nil {
+		return crash.BuiltInReleases()
+	}
+	defer d.Close() //nolint:errcheck // only read
+	read, err := crash.ReadReleases(u, d)
+	if err != nil {
+		return crash.BuiltInReleases()
+	}
+	return crash.Newest(read, crash.BuiltInReleases())
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// listenOn opens the address of a key. Its errors name the key and say what to do.
+func listenOn(ctx context.Context, key, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	variable := envPrefix + strings.ToUpper(key)
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s: %s is in use by another program; stop that one, or set %s (or %s) to another address",
+			key, address, key, variable)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("%s: %s may not be used by this account; set %s (or %s) to a port above 1023",
+			key, address, key, variable)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("%s: %s is not an address of this machine; set %s (or %s) to one that is",
+			key, address, key, variable)
+	}
+	return nil, fmt.Errorf("%s: cannot listen on %s: %w", key, address, err)
+}
+
+// webServer serves pages: ordinary browsers, small requests, answers within a minute.
+func webServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      60 * time.Second,
+		IdleTimeout:       120 * time.Second,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+// opsServer serves metrics and profiles; a profile may take minutes.
+func opsServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       120 * time.Second,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+// isLoopback reports whether a host, without its port, is this machine.
+func isLoopback(host string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
