@@ -44,6 +44,7 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get("/", s.do(s.listProblems))
 		public.Get("/problem/{id}", s.do(s.showProblem))
 		public.Get("/problem/{id}/bug", s.do(s.showBug))
+		public.Get("/bug/{number}", s.do(s.redirectBug))
 		public.Get("/bucket", s.do(s.redirectBucket))
 		public.Get("/bucket/", s.do(s.redirectBucket))
 	})
