@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"mishap/crash"
+	"mishap/crash/apport"
 	"mishap/crash/intake"
 )
 
@@ -35,4 +36,15 @@ func knownReleases(ubuntu, debian string) *crash.ReleaseTable {
 		return crash.BuiltInReleases()
 	}
 	return crash.Newest(read, crash.BuiltInReleases())
+}
+
+// readCrashFile reads the fields of an apport report file. Dumps of memory in it are passed over.
+func readCrashFile(file string) (crash.Fields, error) {
+	f, err := os.Open(file) //nolint:gosec // the person names the file
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	fields, _, err := apport.Read(f, apport.Limits{})
+	return fields, err
 }

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/db/dbtest"
+)
+
+// sample is one line of testdata/crashes/manifest.json: what apport itself makes of a sample report.
+type sample struct {
+	File               string
+	Signature          *string `json:"crash_signature"`
+	DuplicateSignature *string
+	AddressSignature   *string `json:"crash_signature_addresses"`
+	Title              *string `json:"standard_title"`
+	ProblemType        *string
+	DistroRelease      *string
+	Architecture       *string
+	Package            string
+	SourcePackage      *string
+	LoadError          string `json:"apport_load_error"`
+}
+
+func samples(t *testing.T) []sample {
+	t.Helper()
+	doc, err := os.ReadFile("testdata/crashes/manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []sample
+	if err := json.Unmarshal(doc, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// want is what inspect must say of a sample: its own signature first, then apport's, then the provisional one.
+func (s sample) want() map[string]any {
+	file := "testdata/crashes/" + s.File
+	if s.LoadError != "" {
+		return map[string]any{"file": file}
+	}
+	text := func(p *string) any {
+		if p == nil {
+			return nil
+		}
+		return *p
+	}
+	signature := text(s.AddressSignature)
+	if s.Signature != nil {
+		signature = *s.Signature
+	}
+	if s.DuplicateSignature != nil {
+		signature = *s.DuplicateSignature
+	}
+	words := strings.Fields(s.Package)
+	return map[string]any{
+		"file": file, "problem_type": text(s.ProblemType), "signature": signature,
+		"address_signature": text(s.AddressSignature), "title": text(s.Title), "package": words[0], "version": words[1],
+		"source_package": text(s.SourcePackage), "release": text(s.DistroRelease), "architecture": text(s.Architecture),
+	}
+}
+
+func TestInspectSamples(t *testing.T) {
+	t.Parallel()
+	for _, s := range samples(t) {
+		t.Run(s.File, func(t *testing.T) {
+			t.Parallel()
+			status, stdout, stderr := runIn(t.Context(), nil, []string{"MISHAP_DATABASE_URL=postgres://nowhere.invalid/x"},
+				"inspect", "--json", "testdata/crashes/"+s.File, noConfig(t))
+			var got map[string]any
+			if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+				t.Fatalf("got %q, which is not one JSON object: %v", stdout, err)
+			}
+			want, wantStatus := s.want(), exitOK
+			if s.LoadError != "" {
+				if got["refused"] == "" || got["refused"] == nil {
+					t.Errorf("refused: got %v, want a reason", got["refused"])
+				}
+				delete(got, "refused")
+				wantStatus = exitFailed
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("inspect (-want +got):\n%s", diff)
+			}
+			if status != wantStatus || stderr != "" {
+				t.Errorf("got status %d and %q, want %d and nothing", status, stderr, wantStatus)
+			}
+		})
+	}
+}
+
+func TestInspectForPeople(t *testing.T) {
+	t.Parallel()
+	status, stdout, _ := runIn(t.Context(), nil, nil, "inspect", noConfig(t),
+		"testdata/crashes/_usr_bin_tidewatch.1000.crash", "testdata/crashes/brigwifi-dkms.0.crash", "testdata/none.crash")
+	if status != exitFailed {
+		t.Errorf("status: got %d, want %d for a file that is not there", status, exitFailed)
+	}
+	for _, want := range []string{
+		"testdata/crashes/_usr_bin_tidewatch.1000.crash\n  problem type       Crash\n",
+		"  problem            /problem/aa9a862bb2b97f1c90aff26e60c184c881e9e309\n",
+		`package:brigwifi-dkms:2.0-1ubuntu3\nSetting up brigwifi-dkms`,
+		"testdata/none.crash\n  refused  no such file or directory\n",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("inspect: got %q, want %q in it", stdout, want)
+		}
+	}
+}
+
+func TestInspectSeveralAsJSON(t *testing.T) {
+	t.Parallel()
+	hostile := filepath.Join(t.TempDir(), "a\x1b]0;x\n.crash")
+	if err := os.WriteFile(hostile, []byte("ProblemType: Crash\nPackage: a 1\nExecutablePath: /a\x1b[2J<b>\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, _ := runIn(t.Context(), nil, nil, "inspect", "--json", noConfig(t), hostile, t.TempDir())
+	lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
+	if len(lines) != 2 || status != exitFailed {
+		t.Fatalf("got status %d and %q, want 1 and two lines", status, stdout)
+	}
+	for i, want := range []string{"title", "refused"} {
+		var got map[string]any
+		if err := json.Unmarshal([]byte(lines[i]), &got); err != nil {
+			t.Errorf("line %d: %v", i+1, err)
+		}
+		if _, ok := got[want]; !ok {
+			t.Errorf("line %d: got %v, want a member %s", i+1, got, want)
+		}
+	}
+	_, text, _ := runIn(t.Context(), nil, nil, "inspect", noConfig(t), hostile)
+	if strings.Contains(text+stdout, "\x1b") {
+		t.Errorf("got an escape character of the report on the terminal: %q", text)
+	}
+}
+
+func TestImportSamples(t *testing.T) {
+	t.Parallel()
+	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t)}
+	args := []string{"import", noConfig(t), "testdata/none.crash"}
+	for _, s := range samples(t) {
+		args = append(args, "testdata/crashes/"+s.File)
+	}
+	status, stdout, stderr := runIn(t.Context(), nil, environ, args...)
+	if want := "13 stored, 0 known already, 2 not taken.\n"; status != exitFailed || stdout != want {
+		t.Errorf("import: got status %d and %q, want 1 and %q", status, stdout, want)
+	}
+	for _, want := range []string{
+		"testdata/none.crash: no such file or directory\n",
+		"testdata/crashes/_usr_bin_broken.1000.crash: Line 3 has no colon",
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("import: got %q, want %q in it", stderr, want)
+		}
+	}
+	// What can be recognised is counted once: every report with ExecutablePath, Date and ProcStatus.
+	recognised := 0
+	for _, s := range samples(t) {
+		doc, err := os.ReadFile("testdata/crashes/" + s.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(doc, []byte("\nExecutablePath:")) && bytes.Contains(doc, []byte("\nProcStatus:")) && s.LoadError == "" {
+			recognised++
+		}
+	}
+	_, stdout, _ = runIn(t.Context(), nil, environ, args...)
+	if want := " stored, " + strconv.Itoa(recognised) + " known already, 2 not taken.\n"; !strings.HasSuffix(stdout, want) {
+		t.Errorf("import again: got %q, want %q at its end", stdout, want)
+	}
+}

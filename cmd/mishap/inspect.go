@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mishap/crash"
+	"mishap/crash/intake"
+)
+
+func (p *program) inspectCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "inspect FILE.crash...",
+		Short: "Says what would be stored of crash report files",
+		Long: `Reads apport report files and says what mishap would make of them: which problem they belong to,
+and the package, version and release it would count them under. It touches no database.
+
+With --json it prints one JSON object per file, each on a line of its own, with the members file,
+problem_type, signature, address_signature, title, package, version, source_package, release and
+architecture; null means that the report does not say. A file that cannot be read, or that would
+be turned away, has the members file and refused instead; refused is the reason. The exit status
+is then 1.`,
+		Example: `  mishap inspect /var/crash/_usr_bin_foo.1000.crash
+  mishap inspect --json /var/crash/*.crash | jq -r 'select(.refused == null).signature'`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.config(cmd)
+			if err != nil {
+				return err
+			}
+			return p.inspect(c, args, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per file")
+	return cmd
+}
+
+// inspection is what is said of one file with --json. Null: the report does not say.
+type inspection struct {
+	File             string  `json:"file"`
+	ProblemType      *string `json:"problem_type"`
+	Signature        *string `json:"signature"`
+	AddressSignature *string `json:"address_signature"`
+	Title            *string `json:"title"`
+	Package          *string `json:"package"`
+	Version          *string `json:"version"`
+	SourcePackage    *string `json:"source_package"`
+	Release          *string `json:"release"`
+	Architecture     *string `json:"architecture"`
+}
+
+// refusedFile is what is said with --json of a file that would not be stored.
+type refusedFile struct {
+	File    string `json:"file"`
+	Refused string `json:"refused"`
+}
+
+func (p *program) inspect(c Config, files []string, asJSON bool) error {
+	out := json.NewEncoder(p.out)
+	out.SetEscapeHTML(false)
+	judge := intake.New(c.intake(), nil)
+	var refused bool
+	for i, file := range files {
+		var rec crash.Record
+		fields, err := readCrashFile(file)
+		if err == nil {
+			rec, err = judge.Examine(crash.Report{Fields: fields})
+		}
+		refused = refused || err != nil
+		switch {
+		case asJSON && err != nil:
+			err = out.Encode(refusedFile{file, reason(err)})
+		case asJSON:
+			err = out.Encode(newInspection(file, rec))
+		default:
+			if i > 0 {
+				p.say("")
+			}
+			err = p.describe(file, rec, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if refused {
+		return errSaid
+	}
+	return nil
+}
+
+func newInspection(file string, rec crash.Record) inspection {
+	said := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	return inspection{
+		File: file, ProblemType: said(rec.ProblemType), Signature: said(rec.Grouping.Signature),
+		AddressSignature: said(rec.AddressSignature), Title: said(rec.Title), Package: said(rec.Package),
+		Version: said(rec.Version), SourcePackage: said(rec.SourcePackage), Release: said(string(rec.Release)),
+		Architecture: said(rec.Architecture),
+	}
+}
+
+// describe says for a person what would be stored of a file, or why it would not (refusal).
+func (p *program) describe(file string, rec crash.Record, refusal error) error {
+	p.say("%s", onOneLine(file))
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	line := func(label, value string) {
+		if value != "" {
+			_, _ = fmt.Fprintf(w, "  %s\t%s\n", label, onOneLine(value)) // errors come out of Flush
+		}
+	}
+	if refusal != nil {
+		line("refused", reason(refusal))
+		return w.Flush()
+	}
+	line("problem type", rec.ProblemType)
+	line("title", rec.Title)
+	line("package", rec.Package)
+	line("version", rec.Version)
+	line("source package", rec.SourcePackage)
+	line("release", string(rec.Release))
+	line("architecture", rec.Architecture)
+	line("signature", rec.Grouping.Signature)
+	line("not grouped", rec.Grouping.Reason)
+	line("address signature", rec.AddressSignature)
+	if rec.Grouping.Signature != "" {
+		line("grouped by", groupedBy(rec.Grouping))
+		line("problem", crash.BucketIDOf(rec.Grouping.Signature).Path())
+	}
+	line("counts on", rec.Day.Format(time.DateOnly))
+	return w.Flush()
+}
+
+// reason is why a file is not stored, in one sentence.
+func reason(err error) string {
+	if known, ok := errors.AsType[*crash.Error](err); ok {
+		return known.Message
+	}
+	return cause(err)
+}
+
+// onOneLine shows text from outside at a terminal: control characters, line breaks among them, become visible escapes.
+func onOneLine(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}
+
+func groupedBy(g crash.Grouping) string {
+	if g.Provisional {
+		return string(g.Rule) + ", until it is symbolised"
+	}
+	return string(g.Rule)
+}
