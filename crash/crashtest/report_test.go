@@ -1,12 +1,17 @@
 package crashtest_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"mishap/crash"
+	"mishap/crash/apport"
 	"mishap/crash/crashtest"
+	"mishap/crash/whoopsie"
 )
 
 func TestReportsAreWhatTheySay(t *testing.T) {
@@ -82,5 +87,28 @@ func TestOptions(t *testing.T) {
 	}
 	if crash.DuplicateKey("m", crashtest.Native().Fields()) == ([16]byte{}) {
 		t.Error("the report cannot be recognised when it is sent again")
+	}
+}
+
+func TestForms(t *testing.T) {
+	t.Parallel()
+	r := crashtest.Native(crashtest.Set("bad key", "x"), crashtest.Set("Title", "not sent"))
+	fields, _, err := apport.Read(bytes.NewReader(r.Crash()), apport.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := r.Fields()
+	delete(want, "bad key")
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Errorf("the file (-want +got):\n%s", diff)
+	}
+	fields, err = whoopsie.Decode(r.BSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want["bad key"] = "x"
+	delete(want, "Title")
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Errorf("the document (-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,98 @@
+package apport
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"mishap/crash/packed"
+)
+
+// packedField reads a value that is compressed in base64. A dump of memory is unpacked only to see that it is whole.
+func (f *file) packedField(key string, at int) error {
+	next, err := f.in.Peek(1)
+	if errors.Is(err, io.EOF) || err == nil && next[0] != ' ' {
+		return f.keep(key, "", at)
+	}
+	if err != nil {
+		return err
+	}
+	value := &limited{max: f.lim.Text - f.text, discard: isDump(key)}
+	text := &chunks{f: f}
+	n, err := packed.Copy(value, text, f.lim.Unpacked)
+	if text.err != nil && !errors.Is(text.err, io.EOF) {
+		return text.err
+	}
+	switch {
+	case errors.Is(err, packed.ErrLimit):
+		f.binary[key] = Binary{Name: key, Size: n, More: true}
+	case err != nil:
+		f.line = at
+		return f.malformed("begins the compressed value of %s, which is damaged or cut short (%v)", key, err)
+	case value.discard || value.over:
+		f.binary[key] = Binary{Name: key, Size: n}
+	default:
+		if err := f.keep(key, value.b.String(), at); err != nil {
+			return err
+		}
+	}
+	_, err = io.Copy(io.Discard, text)
+	return err
+}
+
+// chunks reads the lines that continue a value, each with its line end and without the blank before it.
+type chunks struct {
+	f      *file
+	inLine bool
+	err    error
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	if c.err != nil || len(p) == 0 {
+		return 0, c.err
+	}
+	if !c.inLine {
+		next, err := c.f.in.Peek(1)
+		if err == nil && next[0] != ' ' {
+			err = io.EOF
+		}
+		if err != nil {
+			c.err = err
+			return 0, err
+		}
+		_, _ = c.f.in.Discard(1)
+		c.f.line++
+		c.inLine = true
+	}
+	if _, err := c.f.in.Peek(1); err != nil {
+		c.err = err
+		return 0, err
+	}
+	part, _ := c.f.in.Peek(min(len(p), c.f.in.Buffered()))
+	if end := bytes.IndexByte(part, '\n'); end >= 0 {
+		part, c.inLine = part[:end+1], false
+	}
+	n := copy(p, part)
+	_, _ = c.f.in.Discard(n)
+	return n, nil
+}
+
+// limited keeps what is written to it up to a size, and drops everything once there is more.
+type limited struct {
+	b       strings.Builder
+	max     int64
+	discard bool
+	over    bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if !l.discard && !l.over && int64(l.b.Len()+len(p)) > l.max {
+		l.over = true
+		l.b.Reset()
+	}
+	if !l.discard && !l.over {
+		l.b.Write(p)
+	}
+	return len(p), nil
+}
