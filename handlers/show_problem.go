@@ -38,7 +38,7 @@ func (s *Server) showProblem(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	page.Shell = s.shell(r, views.DocumentTitle(page.Bucket))
+	page.Shell = s.shell(r, views.DocumentTitle(page.Bucket, signedIn))
 	return s.page(w, r, http.StatusOK, views.Problem(*page))
 }
 

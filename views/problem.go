@@ -18,16 +18,19 @@ type ProblemPage struct {
 	Reports  *ReportList // nil for visitors
 }
 
-// heading is the title of the newest report, else the short signature.
-func (p ProblemPage) heading() string {
-	if p.Bucket.Title != "" {
-		return p.Bucket.Title
+func (p ProblemPage) heading() string { return heading(p.Bucket, p.Shell.SignedIn()) }
+
+// heading is the title of the newest report. Visitors see it only where it says no more than the signature: the title of
+// a traceback ends with the message of the exception, which may hold anything.
+func heading(b crash.Bucket, signedIn bool) string {
+	if b.Title != "" && (signedIn || b.Rule == crash.RuleStacktrace) {
+		return b.Title
 	}
-	return ReadSignature(p.Bucket).String()
+	return ReadSignature(b).String()
 }
 
 // DocumentTitle tells one problem from others in tabs and bookmarks: "tidewatch crashed with SIGSEGV in main()".
-func DocumentTitle(b crash.Bucket) string { return cut(ProblemPage{Bucket: b}.heading(), 120) }
+func DocumentTitle(b crash.Bucket, signedIn bool) string { return cut(heading(b, signedIn), 120) }
 
 // shortSignature is as much of a signature as stands in sight; the rest is folded.
 const shortSignature = 400

@@ -108,7 +108,7 @@ func Problem(p ProblemPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if p.Bucket.Title != "" {
+			if p.heading() == p.Bucket.Title {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"signature\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -1,0 +1,212 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+)
+
+func TestListProblems(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(3, crashtest.Native)
+	p.several(2, crashtest.Native, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.10-1"))
+	p.several(4, crashtest.Unsymbolised)
+	p.several(1, crashtest.Python)
+	for _, role := range handlertest.Roles {
+		a := p.As(t, role).Get("/").Want(http.StatusOK)
+		a.WantText(".totals", "3 problems · 10 reports")
+		if got, want := column(a, ".reports"), []string{"5", "4", "1"}; !slices.Equal(got, want) {
+			t.Errorf("reports by row: got %q, want %q", got, want)
+		}
+		if got, want := column(a, ".package"), []string{"tidewatch", "lumen-shell", "harbor-sync"}; !slices.Equal(got, want) {
+			t.Errorf("packages by row: got %q, want %q", got, want)
+		}
+		row := "tbody tr:nth-child(1) "
+		a.WantText(row+".rank", "1").WantText(row+".machines", "5")
+		a.WantText(row+".first", "1.4.9-2 24.04").WantText(row+".last", "1.4.10-1 22.04")
+		a.WantText(row+".problem", "tidewatch SIGSEGV tide_parse_row → tide_load")
+		if got, want := a.Attr(row+".problem a", "href"), bucketOf(t, crashtest.Native()).Path(); got != want {
+			t.Errorf("link of the first problem: got %q, want %q", got, want)
+		}
+		if got := a.Attr(row+".problem a", "title"); !strings.HasPrefix(got, "/usr/bin/tidewatch:11:tide_parse_row:") {
+			t.Errorf("hover text: got %q, want the signature", got)
+		}
+		a.WantNone(row + ".problem .state")
+		a.WantText("tbody tr:nth-child(2) .problem .state", "not symbolised")
+		if may := role.Allows(crash.RoleTriager); may != (a.HTML().Find(row+".bug form").Length() == 1) {
+			t.Errorf("as %s: got Create %t, want %t", handlertest.RoleName(role), !may, may)
+		}
+		if role == crash.RoleNone {
+			wantNothingPrivate(t, a)
+		}
+	}
+}
+
+func TestListProblemsEmpty(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	a := p.Visitor(t).Get("/").Want(http.StatusOK)
+	a.WantText(".empty", "No reports in the past week.").WantText(".empty", "mishap import").WantNone("table")
+	p.several(1, crashtest.Native)
+	a = p.Visitor(t).Get("/?period=day").Want(http.StatusOK)
+	a.WantText(".empty", "No reports in the past day.")
+	if got, want := a.Attr(".empty a", "href"), "/?period=year"; got != want {
+		t.Errorf("way out: got %q, want %q", got, want)
+	}
+	a = p.Visitor(t).Get("/?package=no-such%20%3Cb%3E").Want(http.StatusOK)
+	a.WantText(".empty", "No counted reports of the package no-such <b> in the past week.")
+}
+
+func TestListProblemsFilters(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(3, crashtest.Native)
+	p.several(2, crashtest.Native, crashtest.On("Ubuntu 22.04"))
+	p.several(1, crashtest.Python)
+	p.several(1, crashtest.Python, crashtest.At(today.AddDate(0, 0, -20)))
+	p.several(1, crashtest.Python, crashtest.At(today.AddDate(0, 0, -200)))
+	p.several(1, crashtest.Python, crashtest.At(today))
+	tests := []struct {
+		query string
+		want  []string // reports by row
+	}{
+		{"", []string{"5", "2"}},
+		{"period=&release=&package=", []string{"5", "2"}}, // as the form is sent without scripts
+		{"period=day", []string{"1"}},
+		{"period=week", []string{"5", "2"}},
+		{"period=month", []string{"5", "3"}},
+		{"period=year", []string{"5", "4"}},
+		{"release=Ubuntu+22.04", []string{"2"}},
+		{"release=Ubuntu+24.04", []string{"3", "2"}},
+		{"package=tidewatch", []string{"5"}},
+		{"package=+tidewatch+", []string{"5"}},
+		{"package=harbor", []string{"2"}}, // a source package
+		{"package=tidewatch&release=Ubuntu+22.04&period=month", []string{"2"}},
+	}
+	c := p.Visitor(t)
+	for _, test := range tests {
+		a := c.Get("/?" + test.query).Want(http.StatusOK)
+		if diff := cmp.Diff(test.want, column(a, ".reports")); diff != "" {
+			t.Errorf("%s: reports by row (-want +got):\n%s", test.query, diff)
+		}
+	}
+	a := c.Get("/?release=Ubuntu+22.04&package=tidewatch&period=month").Want(http.StatusOK)
+	for selector, want := range map[string]string{
+		"#release option[selected]": "Ubuntu 22.04", "#period option[selected]": "month", "#package": "tidewatch",
+	} {
+		if got := a.Attr(selector, "value"); got != want {
+			t.Errorf("%s: got %q, want %q", selector, got, want)
+		}
+	}
+}
+
+func TestListProblemsRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	c := newPages(t).Visitor(t)
+	for query, want := range map[string]string{
+		"period=fortnight":              `"fortnight" is not a period; the periods are day, week, month and year.`,
+		"release=Ubuntu+99.99":          `No counted report came from the release "Ubuntu 99.99".`,
+		"package=a%00b":                 "The package in the address is not readable",
+		"package=%ff":                   "The package in the address is not readable",
+		"release=" + longText:           "The release in the address is not readable",
+		"after=x":                       "a page of the list that does not exist",
+		"after=0.5." + sha1Text:         "a page of the list that does not exist",
+		"after=50.-1." + sha1Text:       "a page of the list that does not exist",
+		"after=50.1.abcd":               "a page of the list that does not exist",
+		"period=%3Cscript%3E&package=x": `"<script>" is not a period`,
+	} {
+		a := c.Get("/?" + query).Want(http.StatusBadRequest)
+		a.WantText("[role=alert]", want)
+		wantNoMarkup(t, a)
+	}
+	a := c.Part("/?period=fortnight").Want(http.StatusBadRequest)
+	a.WantText(".flash", "is not a period").WantNone("html > body > header, main")
+}
+
+const sha1Text = "0123456789abcdef0123456789abcdef01234567"
+
+var longText = strings.Repeat("x", 201)
+
+func TestListProblemsPages(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	for i := range 60 {
+		p.several(1+i%3, crashtest.Recoverable, crashtest.Set("DuplicateSignature", fmt.Sprintf("/usr/bin/x:kind-%d", i)))
+	}
+	c := p.Visitor(t)
+	first := c.Get("/?period=month").Want(http.StatusOK)
+	first.WantText(".totals", "60 problems · 119 reports").WantText(".paging a", "next 50")
+	second := c.Get(first.Attr(".paging a", "href")).Want(http.StatusOK)
+	second.WantText("tbody tr:first-child .rank", "51").WantText(".totals", "60 problems · 119 reports")
+	if got, want := second.Attr(".paging a", "href"), "/?period=month"; got != want {
+		t.Errorf("way back: got %q, want %q", got, want)
+	}
+	links := append(links(first), links(second)...)
+	slices.Sort(links)
+	if got := len(slices.Compact(links)); got != 60 {
+		t.Errorf("problems on both pages: got %d different ones, want 60", got)
+	}
+	counts := append(column(first, ".reports"), column(second, ".reports")...)
+	if !slices.IsSortedFunc(counts, func(a, b string) int { return strings.Compare(b, a) }) {
+		t.Errorf("reports by row: got %q, want the most first", counts)
+	}
+}
+
+func TestListProblemsPart(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(2, crashtest.Native)
+	a := p.Visitor(t).Part("/?release=&package=&period=month").Want(http.StatusOK)
+	a.WantNone("form, header").WantText("#problems .totals", "1 problem · 2 reports")
+	if strings.Contains(a.Body, "<html") {
+		t.Errorf("got a whole page, want a part")
+	}
+	if got, want := a.Header.Get("HX-Push-Url"), "/?period=month"; got != want {
+		t.Errorf("HX-Push-Url: got %q, want %q", got, want)
+	}
+	if got := strings.Join(a.Header.Values("Vary"), ", "); !strings.Contains(got, "HX-Request-Type") {
+		t.Errorf("Vary: got %q, want HX-Request-Type in it", got)
+	}
+}
+
+func TestListProblemsHostile(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(3, crashtest.Markup)
+	p.several(2, crashtest.Long)
+	p.several(1, crashtest.Unicode)
+	p.several(1, crashtest.Package)
+	a := p.As(t, crash.RoleTriager).Get("/").Want(http.StatusOK)
+	wantNoMarkup(t, a)
+	a.WantText("tbody tr:nth-child(1) .problem", `reefd <script>alert("1")</script>`)
+	if n := len(a.Body); n > 100_000 {
+		t.Errorf("page with a long signature: got %d bytes, want it cut", n)
+	}
+}
+
+func column(a *handlertest.Answer, class string) []string {
+	return a.HTML().Find("tbody td" + class).Map(func(_ int, s *goquery.Selection) string { return strings.TrimSpace(s.Text()) })
+}
+
+func links(a *handlertest.Answer) []string {
+	return a.HTML().Find("tbody td.problem a").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("href", "") })
+}
+
+func TestListProblemsUnavailable(t *testing.T) {
+	t.Parallel()
+	a := brokenSite(t).Get("/").Want(http.StatusServiceUnavailable)
+	a.WantText("main", "Not available").WantNone("table")
+	if strings.Contains(a.Body, "pool") || strings.Contains(a.Body, "sql") {
+		t.Errorf("got the cause in the page, want a sentence")
+	}
+}

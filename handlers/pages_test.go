@@ -1,0 +1,95 @@
+package handlers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/db/dbtest"
+	"mishap/handlers/handlertest"
+)
+
+// today is when the pages of these tests are looked at: two days after the crashes of package crashtest.
+var today = time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
+
+// pages is a site with the way in for reports.
+type pages struct {
+	*handlertest.Site
+	intake *intake.Intake
+	t      *testing.T
+	pid    int
+}
+
+func newPages(t *testing.T) *pages {
+	t.Helper()
+	now := func() time.Time { return today }
+	site := handlertest.New(t, handlertest.Options{Now: now})
+	return &pages{Site: site, intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, site.Store), t: t}
+}
+
+// accept takes a report in, as if its machine had posted it.
+func (p *pages) accept(system crash.SystemID, report crashtest.Report) crash.OopsID {
+	p.t.Helper()
+	receipt, err := p.intake.Accept(p.t.Context(), crash.Report{System: system, Fields: report.Fields()})
+	if err != nil {
+		p.t.Fatalf("accept: %v", err)
+	}
+	if receipt.Duplicate {
+		p.t.Fatalf("accept: got a repetition, want a new report")
+	}
+	return receipt.ID
+}
+
+// bucketOf is the id of the bucket that the report belongs to.
+func bucketOf(t *testing.T, report crashtest.Report) crash.BucketID {
+	t.Helper()
+	grouping := crash.SignatureOf(report.Fields())
+	if grouping.Signature == "" {
+		t.Fatalf("signature: got none (%s)", grouping.Reason)
+	}
+	return crash.BucketIDOf(grouping.Signature)
+}
+
+// several takes n reports of distinct crashes in, each from a machine of its own.
+func (p *pages) several(n int, build func(...crashtest.Option) crashtest.Report, options ...crashtest.Option) {
+	p.t.Helper()
+	for range n {
+		p.pid++
+		p.accept(crash.SystemID(fmt.Sprintf("machine-%d", p.pid)), build(append(options, crashtest.Process(p.pid))...))
+	}
+}
+
+// wantNoMarkup fails the test when a script or an event handler has got into a page.
+func wantNoMarkup(t *testing.T, a *handlertest.Answer) {
+	t.Helper()
+	a.WantNone("script:not([src]), main img, [onerror], [onmouseover], [style]")
+	if strings.Contains(a.Body, "<script>") {
+		t.Errorf("got <script> in the page, want it escaped")
+	}
+}
+
+// private are words that stand in stacks, tracebacks and reports only, never in what is counted.
+var private = []string{
+	"harbour.csv", "/home/ines", "parse.c", "0x0000", "XDG_RUNTIME_DIR", "host-77", "io.py", "machine-1", "Traceback (most",
+}
+
+// wantNothingPrivate fails the test when a page says more than visitors may know.
+func wantNothingPrivate(t *testing.T, a *handlertest.Answer) {
+	t.Helper()
+	for _, word := range private {
+		if strings.Contains(a.Body, word) {
+			t.Errorf("got %q in a page for visitors, want nothing of a report", word)
+		}
+	}
+	a.WantNone("a[href^='/oops/'], a[href^='/user/']")
+}
+
+// brokenSite is a visitor of a site whose database is away.
+func brokenSite(t *testing.T) *handlertest.Client {
+	t.Helper()
+	return handlertest.New(t, handlertest.Options{Store: dbtest.Broken(t)}).Visitor(t)
+}

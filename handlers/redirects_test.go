@@ -1,0 +1,46 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+)
+
+func TestRedirectBucket(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	c := p.Visitor(t)
+	for name, report := range map[string]crashtest.Report{
+		"plain": crashtest.Native(), "markup": crashtest.Markup(), "newlines": crashtest.Package(), "Unicode": crashtest.Unicode(),
+		"escapes": crashtest.Recoverable(crashtest.Set("DuplicateSignature", "a;b&c=d+e %41 %zz\n")),
+	} {
+		p.accept("m", report)
+		signature := crash.SignatureOf(report.Fields()).Signature
+		want := crash.BucketIDOf(signature).Path()
+		for _, path := range []string{"/bucket/", "/bucket"} {
+			if a := c.Get(path + "?id=" + url.QueryEscape(signature)); a.Header.Get("Location") != want {
+				t.Errorf("%s%s: got %d to %q, want %q", path, name, a.Status, a.Header.Get("Location"), want)
+			}
+		}
+	}
+	c.Get("/bucket/?x=1&id=/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start").
+		WantRedirect(http.StatusSeeOther, bucketOf(t, crashtest.Native()).Path())
+	for _, query := range []string{"", "?", "?id=", "?x=1"} {
+		c.Get("/bucket/"+query).WantRedirect(http.StatusSeeOther, "/")
+	}
+	for _, query := range []string{"?id=unknown", "?id=%ff%00", "?id=%zz"} {
+		c.Get("/bucket/"+query).Want(http.StatusNotFound).WantText("[role=alert]", "There is no such problem here.")
+	}
+}
+
+func TestRedirectBugUnknown(t *testing.T) {
+	t.Parallel()
+	c := newPages(t).Visitor(t)
+	c.Get("/bug/2101233").Want(http.StatusNotFound).WantText("[role=alert]", "No problem here has the bug 2101233.")
+	for _, path := range []string{"/bug/x", "/bug/0", "/bug/-1", "/bug/99999999999999999999"} {
+		c.Get(path).Want(http.StatusNotFound).WantText("[role=alert]", "There is no bug with such a number.")
+	}
+}

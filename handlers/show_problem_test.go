@@ -1,0 +1,155 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+)
+
+func TestShowProblem(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(3, crashtest.Native)
+	p.several(2, crashtest.Native, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.10-1"), crashtest.At(today.AddDate(0, 0, -40)))
+	id := bucketOf(t, crashtest.Native())
+	for _, role := range handlertest.Roles {
+		a := p.As(t, role).Get(id.Path()).Want(http.StatusOK)
+		a.WantText("title", "tidewatch crashed with SIGSEGV in tide_parse_row()")
+		a.WantText("h1", "tidewatch crashed with SIGSEGV in tide_parse_row()")
+		a.WantText(".signature", "tidewatch SIGSEGV tide_parse_row → tide_load → on_open_clicked")
+		a.WantText(".numbers", "5 reports 5 machines")
+		a.WantText(".panel", "tidewatch").WantText(".panel", "/usr/bin/tidewatch")
+		a.WantText(".grouping", "same functions on top of the stack")
+		a.WantText(".grouping pre", crash.SignatureOf(crashtest.Native().Fields()).Signature)
+		a.WantText(".address", p.URL+id.Path())
+		a.WantText(".versions thead", "Version 22.04 24.04 All")
+		a.WantText(".versions tbody tr:nth-child(1)", "1.4.10-1 newest 2 · 2")
+		a.WantText(".versions tbody tr:nth-child(2)", "1.4.9-2 first · 3 3")
+		a.WantText(".versions tfoot", "all versions 2 3 5")
+		a.WantText(".chart-table tbody tr:nth-child(1)", "2026-05-18 3 · 3")
+		a.WantText(".chart-table tbody tr:nth-child(2)", "2026-04-10 · 2 2")
+		if got := a.HTML().Find(".chart-plot g").Length(); got != 2 {
+			t.Errorf("bars: got %d, want 2", got)
+		}
+		if role == crash.RoleNone {
+			wantNothingPrivate(t, a)
+			a.WantText(".stack", "Sign in to see the stack").WantText(".reports", "Sign in to see the reports")
+			if got, want := a.Attr(".stack a", "href"), "/login?next=%2Fproblem%2F"+id.String(); got != want {
+				t.Errorf("sign-in link: got %q, want %q", got, want)
+			}
+			continue
+		}
+		a.WantText(".stack", "tide_parse_row").WantText(".stack", "parse.c:88")
+		if got := a.HTML().Find(".reports tbody tr").Length(); got != 5 {
+			t.Errorf("reports: got %d rows, want 5", got)
+		}
+	}
+}
+
+func TestShowProblemTellsVisitorsNothingOfReports(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	for name, build := range map[string]func(...crashtest.Option) crashtest.Report{
+		"Python": crashtest.Python, "unsymbolised": crashtest.Unsymbolised, "recoverable": crashtest.Recoverable, "oops": crashtest.Oops,
+	} {
+		p.several(1, build)
+		a := p.Visitor(t).Get(bucketOf(t, build()).Path()).Want(http.StatusOK)
+		wantNothingPrivate(t, a)
+		if strings.Contains(a.Body, "invalid literal") {
+			t.Errorf("%s: got the message of the exception, want it kept from visitors", name)
+		}
+	}
+	id := bucketOf(t, crashtest.Python())
+	p.Visitor(t).Part(id.Path()).Want(http.StatusUnauthorized).WantNone("table")
+	p.As(t, crash.RoleViewer).Get(id.Path()).Want(http.StatusOK).WantText("h1", "invalid literal").WantText(".stack pre", "Traceback (most recent call last)")
+}
+
+func TestShowProblemPagesOfReports(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(55, crashtest.Native)
+	id := bucketOf(t, crashtest.Native())
+	c := p.As(t, crash.RoleViewer)
+	first := c.Get(id.Path()).Want(http.StatusOK)
+	next := first.Attr("#reports .paging a", "hx-get")
+	if got, want := first.Attr("#reports .paging a", "href"), next+"#reports"; got != want {
+		t.Errorf("link without scripts: got %q, want %q", got, want)
+	}
+	page, part := c.Get(next).Want(http.StatusOK), c.Part(next).Want(http.StatusOK)
+	for what, a := range map[string]*handlertest.Answer{"page": page, "part": part} {
+		if got := a.HTML().Find("#reports tbody tr").Length(); got != 5 {
+			t.Errorf("%s: got %d rows, want 5", what, got)
+		}
+		if got, want := a.Attr("#reports .paging a", "href"), id.Path()+"#reports"; got != want {
+			t.Errorf("%s: way back: got %q, want %q", what, got, want)
+		}
+	}
+	page.WantText("h1", "tidewatch")
+	part.WantNone("h1, header")
+	c.Get(id.Path() + "?after=nonsense").Want(http.StatusBadRequest)
+	c.Get(id.Path()+"?after="+crash.OopsID{7: 1}.String()).Want(http.StatusOK).WantText("#reports", "There is nothing older.")
+}
+
+func TestShowProblemManyVersions(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	for i := range 20 {
+		p.several(1, crashtest.Native, crashtest.Version(fmt.Sprintf("1.%d-1", i)))
+	}
+	id := bucketOf(t, crashtest.Native())
+	a := p.Visitor(t).Get(id.Path()).Want(http.StatusOK)
+	a.WantText(".versions tbody tr:first-child", "1.19-1 newest").WantText(".versions .paging", "5 older versions")
+	if got := a.HTML().Find(".versions tbody tr").Length(); got != 15 {
+		t.Errorf("versions: got %d rows, want 15", got)
+	}
+	a = p.Visitor(t).Get(id.Path() + "?versions=all").Want(http.StatusOK)
+	a.WantText(".versions tbody tr:last-child", "1.0-1 first").WantNone(".versions .paging")
+}
+
+func TestShowProblemHostile(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	c := p.As(t, crash.RoleTriager)
+	for name, build := range map[string]func(...crashtest.Option) crashtest.Report{
+		"markup": crashtest.Markup, "long": crashtest.Long, "Unicode": crashtest.Unicode, "newlines": crashtest.Package,
+		"escapes": func(o ...crashtest.Option) crashtest.Report {
+			return crashtest.Recoverable(append(o, crashtest.Set("DuplicateSignature", " 100 % %41 %zz\n\n\tend "))...)
+		},
+	} {
+		p.several(1, build)
+		report := build()
+		a := c.Get(bucketOf(t, report).Path()).Want(http.StatusOK)
+		wantNoMarkup(t, a)
+		if got, want := a.HTML().Find(".grouping pre").Text(), crash.SignatureOf(report.Fields()).Signature; got != want {
+			t.Errorf("%s: signature on the page: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestShowProblemNotCounted(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.accept("deadbeef-1", crashtest.Native())
+	a := p.As(t, crash.RoleViewer).Get(bucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
+	a.WantText(".numbers", "0 reports").WantText(".panel", "First seen unknown never").WantText(".chart", "No counted reports")
+	if got := a.HTML().Find(".reports tbody tr").Length(); got != 1 {
+		t.Errorf("reports: got %d rows, want that of the test machine", got)
+	}
+}
+
+func TestShowProblemUnknown(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(1, crashtest.Native)
+	c := p.Visitor(t)
+	for _, path := range []string{"/problem/" + sha1Text, "/problem/xyz", "/problem/" + sha1Text + "00", "/problem/%00"} {
+		c.Get(path).Want(http.StatusNotFound).WantText("[role=alert]", "There is no such problem here.")
+	}
+	id := bucketOf(t, crashtest.Native())
+	c.Get("/problem/"+strings.ToUpper(id.String())).Want(http.StatusOK).WantText("h1", "tidewatch")
+}

@@ -1,0 +1,109 @@
+package handlers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+)
+
+func TestShowReport(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	id := p.accept("machine/1 ?", crashtest.Native())
+	a := p.As(t, crash.RoleViewer).Get("/oops/" + id.String()).Want(http.StatusOK)
+	a.WantText("h1", "tidewatch crashed with SIGSEGV in tide_parse_row()").WantText(".report-facts", id.String())
+	if got, want := a.Attr(".report-facts a[href^='/problem/']", "href"), bucketOf(t, crashtest.Native()).Path(); got != want {
+		t.Errorf("link to the problem: got %q, want %q", got, want)
+	}
+	if got, want := a.Attr(".report-facts a[href^='/user/']", "href"), "/user/machine%2F1%20%3F"; got != want {
+		t.Errorf("link to the machine: got %q, want %q", got, want)
+	}
+	headings := a.HTML().Find(".field-group h2").Map(func(_ int, s *goquery.Selection) string { return s.Text() })
+	if diff := cmp.Diff([]string{"What crashed", "Where", "When", "Traces", "System", "Everything else"}, headings); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+	shown := map[string]string{}
+	a.HTML().Find(".fields dt").Each(func(_ int, s *goquery.Selection) {
+		value := s.Next()
+		if pre := value.Find("pre"); pre.Length() > 0 {
+			value = pre
+		}
+		shown[s.Find(".field-name").Text()] = value.Text()
+	})
+	report, err := p.Store.Report(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range report.Fields {
+		if got := shown[name]; strings.TrimSpace(got) != strings.TrimSpace(want) {
+			t.Errorf("field %s: got %q, want %q", name, got, want)
+		}
+	}
+	a.WantText(".fields dt", "program that crashed").WantText(".fields summary", "lines")
+	a.WantNone(".page-nav a")
+}
+
+func TestShowReportNeighbours(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	var ids []crash.OopsID
+	for pid := range 3 {
+		ids = append(ids, p.accept("m", crashtest.Native(crashtest.Process(pid))))
+	}
+	c := p.As(t, crash.RoleViewer)
+	first := c.Get("/oops/" + ids[0].String()).Want(http.StatusOK)
+	seen := map[string]bool{}
+	for a := first; ; {
+		seen[a.Text(".report-facts .mono")] = true
+		if a.HTML().Find(".page-nav a[rel=prev]").Length() == 0 {
+			break
+		}
+		a = c.Get(a.Attr(".page-nav a[rel=prev]", "href")).Want(http.StatusOK)
+	}
+	for a := first; a.HTML().Find(".page-nav a[rel=next]").Length() > 0; {
+		a = c.Get(a.Attr(".page-nav a[rel=next]", "href")).Want(http.StatusOK)
+		seen[a.Text(".report-facts .mono")] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("reports reached by newer and older: got %d, want 3", len(seen))
+	}
+}
+
+func TestShowReportUnbucketed(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	id := p.accept("", crashtest.Ungroupable())
+	a := p.As(t, crash.RoleViewer).Get("/oops/" + id.String()).Want(http.StatusOK)
+	a.WantText(".report-facts", "in no problem "+crash.SignatureOf(crashtest.Ungroupable().Fields()).Reason)
+	a.WantText(".report-facts", "a machine without a name").WantNone(".report-facts a")
+}
+
+func TestShowReportHostile(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	c := p.As(t, crash.RoleViewer)
+	for _, report := range []crashtest.Report{
+		crashtest.Markup(crashtest.Set(`<script>x</script>`, "<script>y</script>")), crashtest.Long(), crashtest.Unicode(), crashtest.Package(),
+	} {
+		wantNoMarkup(t, c.Get("/oops/"+p.accept(`<script>"'`, report).String()).Want(http.StatusOK))
+	}
+}
+
+func TestShowReportUnknown(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	id := p.accept("m", crashtest.Native())
+	c := p.As(t, crash.RoleViewer)
+	for _, path := range []string{"/oops/" + crash.NewOopsID(today).String(), "/oops/x", "/oops/%00"} {
+		c.Get(path).Want(http.StatusNotFound).WantText("[role=alert]", "There is no report with this id.")
+	}
+	path := "/oops/" + id.String()
+	p.Visitor(t).Get(path).WantRedirect(http.StatusSeeOther, "/login?next=%2Foops%2F"+id.String())
+}

@@ -1,0 +1,63 @@
+package handlers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/views"
+)
+
+func TestShowSystem(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	c := p.As(t, crash.RoleViewer)
+	for _, name := range []crash.SystemID{
+		"0123456789abcdef", "my machine", "a/b/../c?d#e%41", "żółw 😀", "<b>", crash.NewSystemID(strings.Repeat("x", 400)),
+	} {
+		p.accept(name, crashtest.Native())
+		p.accept(name, crashtest.Ungroupable())
+		a := c.Get(views.SystemPath(name)).Want(http.StatusOK)
+		wantNoMarkup(t, a)
+		a.WantText(".system-name", string(name))
+		if got := a.HTML().Find("tbody tr").Length(); got != 2 {
+			t.Errorf("machine %q: got %d reports, want 2", name, got)
+		}
+		a.WantText("tbody", "tidewatch crashed with SIGSEGV in tide_parse_row()").WantText("tbody .state", "in no problem")
+	}
+}
+
+func TestShowSystemUnknown(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	c := p.As(t, crash.RoleViewer)
+	c.Get("/user/nobody").Want(http.StatusOK).WantText("#reports", "No errors have been reported from this system.").WantNone("table")
+	c.Get("/user/").Want(http.StatusOK).WantText("h1", "Machines without a name").WantNone("table")
+	c.Get("/user/nobody?after=x").Want(http.StatusBadRequest)
+	p.Visitor(t).Get("/user/nobody").WantRedirect(http.StatusSeeOther, "/login?next=%2Fuser%2Fnobody")
+}
+
+func TestShowSystemPages(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	for pid := range 53 {
+		p.accept("m", crashtest.Native(crashtest.Process(pid)))
+	}
+	c := p.As(t, crash.RoleViewer)
+	next := c.Get("/user/m").Want(http.StatusOK).Attr("#reports .paging a", "hx-get")
+	for _, a := range []int{c.Get(next).HTML().Find("tbody tr").Length(), c.Part(next).HTML().Find("tbody tr").Length()} {
+		if a != 3 {
+			t.Errorf("second page: got %d rows, want 3", a)
+		}
+	}
+	c.Part(next).WantNone("h1, header")
+}
+
+func TestShowSystemOfTests(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.accept("deadbeef-7", crashtest.Native())
+	p.As(t, crash.RoleViewer).Get("/user/deadbeef-7").Want(http.StatusOK).WantText("main", "test machine Its reports are stored and not counted.")
+}
