@@ -1,0 +1,122 @@
+package ingest_test
+
+import (
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/ingest"
+)
+
+func TestCoreAnswers(t *testing.T) {
+	t.Parallel()
+	h := start(t, func(d *ingest.Deps) { d.MaxCoreBytes = 100 })
+	known := h.post(t, "/machine", body(crashtest.Native())).stored(t).String()
+	nameless := h.post(t, "/", body(crashtest.Native())).stored(t).String()
+	for _, c := range []struct {
+		name, path, body string
+		status           int
+		text             string
+	}{
+		{"no id", "/what/submit-core/amd64/machine", "core", 400, "No OOPS found for this core dump."},
+		{"an id that nobody has", "/" + crash.NewOopsID(today).String() + "/submit-core/amd64/machine", "core", 400, "No OOPS found for this core dump."},
+		{"another machine", "/" + known + "/submit-core/amd64/other", "core", 400, "No OOPS found for this core dump."},
+		{"no machine", "/" + known + "/submit-core/amd64/", "core", 400, "No OOPS found for this core dump."},
+		{"the path of another id", "/../" + known + "/submit-core/amd64/other", "core", 400, "No OOPS found for this core dump."},
+		{"an unknown architecture", "/" + known + "/submit-core/pdp11/machine", "core", 400, "Unsupported architecture"},
+		{"architecture all", "/" + known + "/submit-core/all/machine", "core", 400, "Unsupported architecture"},
+		{"empty", "/" + known + "/submit-core/amd64/machine", "", 400, "Empty core dump."},
+		{"too large", "/" + known + "/submit-core/amd64/machine", strings.Repeat("x", 101), 413, "The body is larger than the 100 bytes that are taken here."},
+		{"as large as may be", "/" + known + "/submit-core/amd64/machine", strings.Repeat("x", 100), 200, known},
+		{"again", "/" + known + "/submit-core/amd64/machine", "something else", 200, known},
+		{"with a prefix and doubled slash", "//crashdb/" + known + "/submit-core/riscv64/machine", "core", 200, known},
+		{"of a machine without a name", "/" + nameless + "/submit-core/arm64/", "core", 200, nameless},
+		{"without the last slash", "/" + nameless + "/submit-core/arm64", "core", 200, nameless},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h.post(t, c.path, text(c.body)).want(t, c.status, c.text)
+		})
+	}
+	h.wantFiles(t, known+".core", nameless+".core")
+	id, _ := crash.ParseOopsID(known)
+	if kept, err := os.ReadFile(h.coreFile(id)); err != nil || string(kept) != strings.Repeat("x", 100) {
+		t.Errorf("got %q, error %v; want the first core that was taken", kept, err)
+	}
+	if info, err := os.Stat(h.coreFile(id)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, error %v; want mode 0600", info.Mode(), err)
+	}
+	if got := h.send(t, http.MethodGet, "/"+known+"/submit-core/amd64/machine", nil); got.status != http.StatusNotFound {
+		t.Errorf("GET: got %d, want 404", got.status)
+	}
+}
+
+func (h *house) wantFiles(t *testing.T, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(h.data, "cores"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, e := range entries {
+		found[e.Name()] = true
+	}
+	for _, name := range names {
+		if !found[name] {
+			t.Errorf("%s is missing among %v", name, found)
+		}
+	}
+	if len(found) != len(names) {
+		t.Errorf("got files %v, want %v", found, names)
+	}
+}
+
+// TestCoreCutShort leaves nothing of an upload that breaks off.
+func TestCoreCutShort(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	conn, _ := h.dial(t)
+	write(t, conn, []byte(head(h.coreOf(t), 5000)+"a beginning"))
+	_ = conn.Close()
+	h.Close() // waits for the request
+	h.wantFiles(t)
+}
+
+// TestCoreRests removes what a process that was killed left behind, but nothing that another may be writing.
+func TestCoreRests(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	for name, age := range map[string]time.Duration{".upload-old": 48 * time.Hour, ".upload-new": time.Hour, "x.core": 1000 * time.Hour} {
+		file := filepath.Join(h.data, "cores", name)
+		if err := os.WriteFile(file, []byte("rest"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		then := time.Now().Add(-age)
+		if err := os.Chtimes(file, then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := &house{store: h.store, data: h.data}
+	again.serve(t, func(d *ingest.Deps) { d.Registerer = nil })
+	h.wantFiles(t, ".upload-new", "x.core")
+}
+
+// TestCoreStorageFails says so and shows nothing of the cause.
+func TestCoreStorageFails(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	path := h.coreOf(t)
+	id := strings.Split(path, "/")[1]
+	if err := os.RemoveAll(filepath.Join(h.data, "cores")); err != nil {
+		t.Fatal(err)
+	}
+	h.post(t, path, text("core")).want(t, 500, "Failure to write OOPS "+id+" to storage provider")
+	if _, err := os.Stat(filepath.Join(h.data, "cores")); !os.IsNotExist(err) {
+		t.Errorf("got %v, want %v", err, fs.ErrNotExist)
+	}
+}

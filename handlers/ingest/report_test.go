@@ -1,0 +1,177 @@
+package ingest_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
+	"mishap/handlers/ingest"
+)
+
+func body(r crashtest.Report) *bytes.Reader { return bytes.NewReader(r.BSON()) }
+
+// TestAnswers goes through what a machine may post and what it is told.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	usual := strings.Repeat("0123456789abcdef", 8)
+	for _, c := range []struct {
+		name, method, path string
+		body               []byte
+		status             int
+		text               string // empty: an id and OOPSID
+	}{
+		{"a report", "POST", "/machine", crashtest.Python().BSON(), 200, ""},
+		{"a doubled slash", "POST", "//machine2", crashtest.Python().BSON(), 200, ""},
+		{"no machine", "POST", "/", crashtest.Native().BSON(), 200, ""},
+		{"no machine, doubled", "POST", "//", crashtest.Native(crashtest.Process(2)).BSON(), 200, ""},
+		{"an address with a prefix", "POST", "/crashdb/" + usual, crashtest.Native().BSON(), 200, ""},
+		{"a machine with odd letters", "POST", "/m%20%2F%C5%BC%ff", crashtest.Native().BSON(), 200, ""},
+		{"a test machine", "POST", "/deadbeef01", crashtest.Native().BSON(), 200, ""},
+		{"snapd", "POST", "/snapd", crashtest.Report{"ProblemType": "Snap", "DuplicateSignature": "snap:x", "DistroRelease": "Ubuntu 24.04"}.BSON(), 200, ""},
+		{"repair by snapd", "POST", "/snapd", crashtest.Report{"ProblemType": "Repair", "DuplicateSignature": "repair:x"}.BSON(), 200, ""},
+		{"nothing to group by", "POST", "/machine3", crashtest.Ungroupable().BSON(), 200, ""},
+		{"a release that nobody knows", "POST", "/machine4", crashtest.Python(crashtest.Set("DistroRelease", "Plum 7")).BSON(), 200, ""},
+
+		{"no body", "POST", "/machine", nil, 400, "Invalid BSON."},
+		{"no BSON", "POST", "/machine", []byte("ProblemType: Crash\n"), 400, "Invalid BSON."},
+		{"cut short", "POST", "/machine", crashtest.Python().BSON()[:200], 400, "Invalid BSON."},
+		{"an empty document", "POST", "/machine", []byte("\x05\x00\x00\x00\x00"), 400, "Empty report."},
+		{"no package", "POST", "/machine", crashtest.Python(crashtest.Without("Package")).BSON(), 400, "Incomplete crash report."},
+		{"an empty package", "POST", "/machine", crashtest.Python(crashtest.Set("Package", " ")).BSON(), 400, "Incomplete crash report."},
+		{"armel", "POST", "/machine", crashtest.Python(crashtest.Set("Architecture", "armel")).BSON(), 400, "armel architecture is obsoleted."},
+		{"end of life", "POST", "/machine", crashtest.Python(crashtest.On("Ubuntu 12.04")).BSON(), 400, "Ubuntu 12.04 is End of Life"},
+		{"end of life before armel", "POST", "/machine", crashtest.Python(crashtest.On("Ubuntu 12.04"), crashtest.Set("Architecture", "armel")).BSON(), 400, "Ubuntu 12.04 is End of Life"},
+		{"too large", "POST", "/machine", make([]byte, 1<<20+1), 413, "The body is larger than the 1048576 bytes that are taken here."},
+
+		{"reading", "GET", "/machine", nil, 404, "Not found."},
+		{"reading the root", "GET", "/", nil, 404, "Not found."},
+		{"another method", "PUT", "/machine", crashtest.Python().BSON(), 404, "Not found."},
+		{"two parts", "POST", "/one/two", crashtest.Python().BSON(), 404, "Not found."},
+		{"a machine and more", "POST", "/" + usual + "/more", crashtest.Python().BSON(), 404, "Not found."},
+		{"a slash at the end", "POST", "/machine/", crashtest.Python().BSON(), 404, "Not found."},
+		{"a page", "GET", "/problem/0", nil, 404, "Not found."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := h.send(t, c.method, c.path, bytes.NewReader(c.body))
+			if c.text == "" {
+				got.stored(t)
+			} else {
+				got.want(t, c.status, c.text)
+			}
+			if kind := got.header.Get("Content-Type"); kind != "text/plain; charset=utf-8" || len(got.header["Set-Cookie"]) > 0 {
+				t.Errorf("got Content-Type %q, cookies %q; want plain text and none", kind, got.header["Set-Cookie"])
+			}
+		})
+	}
+}
+
+// TestEndOfLifeOnTheDayOfTheCrash takes what a machine reports late, and does not believe a clock that stands years back.
+func TestEndOfLifeOnTheDayOfTheCrash(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	alive := crashtest.Python(crashtest.On("Ubuntu 25.10"), crashtest.Set("Date", "Mon Jan 12 07:00:01 2026"))
+	h.post(t, "/late", body(alive)).stored(t)
+	over := crashtest.Python(crashtest.On("Ubuntu 25.10"), crashtest.Set("Date", "Sun Nov  1 07:00:01 2026"))
+	h.post(t, "/over", body(over)).want(t, 400, "Ubuntu 25.10 is End of Life")
+	long := crashtest.Python(crashtest.On("Ubuntu 12.04"), crashtest.Set("Date", "Thu Nov  1 07:00:01 2012"))
+	h.post(t, "/long", body(long)).want(t, 400, "Ubuntu 12.04 is End of Life")
+}
+
+func TestMachines(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	long := strings.Repeat("x", 5000)
+	for path, want := range map[string]crash.SystemID{
+		"/":                   "",
+		"/%61nt":              "ant",
+		"/a%2Fb%00%ff":        "a/b\uFFFD\uFFFD",
+		"//two":               "two",
+		"/" + long:            crash.NewSystemID(long),
+		"/deadbeef" + long:    crash.NewSystemID("deadbeef" + long),
+		"/?k=v/of-old-config": "",
+	} {
+		r := h.report(t, h.post(t, path, body(crashtest.Native(crashtest.Set("Nonce", path)))).stored(t))
+		if r.System != want || len(r.System) > crash.MaxSystemID {
+			t.Errorf("%.40s: got machine %q, want %q", path, r.System, want)
+		}
+	}
+}
+
+// TestRepetition posts one crash fifty times at once through two units: it is one report with one id.
+func TestRepetition(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	other := &house{store: dbtest.Open(t, h.url), url: h.url, data: t.TempDir()}
+	other.serve(t, func(d *ingest.Deps) { d.Registerer = nil })
+	var (
+		wg  sync.WaitGroup
+		mu  sync.Mutex
+		ids = map[crash.OopsID]int{}
+	)
+	for i := range 50 {
+		wg.Go(func() {
+			id := []*house{h, other}[i%2].post(t, "/machine", body(crashtest.Native())).stored(t)
+			mu.Lock()
+			defer mu.Unlock()
+			ids[id]++
+		})
+	}
+	wg.Wait()
+	if len(ids) != 1 {
+		t.Errorf("got %d ids, want 1", len(ids))
+	}
+	h.wantCounts(t, crashtest.Native(), 1, 1)
+
+	h.post(t, "/machine", body(crashtest.Native(crashtest.Process(77)))).stored(t)
+	h.post(t, "/other", body(crashtest.Native())).stored(t)
+	h.wantCounts(t, crashtest.Native(), 3, 2)
+}
+
+func (h *house) wantCounts(t *testing.T, of crashtest.Report, reports, systems int64) {
+	t.Helper()
+	b, err := h.store.Bucket(t.Context(), crash.BucketIDOf(crash.SignatureOf(of.Fields()).Signature))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Reports != reports || b.Systems != systems {
+		t.Errorf("got %d reports of %d machines, want %d of %d", b.Reports, b.Systems, reports, systems)
+	}
+}
+
+// TestTestMachines are stored, and found, and never counted.
+func TestTestMachines(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	id := h.post(t, "/deadbeefcafe", body(crashtest.Native())).stored(t)
+	h.wantCounts(t, crashtest.Native(), 0, 0)
+	b, err := h.store.Bucket(t.Context(), *h.report(t, id).Bucket)
+	if err != nil || !b.FirstSeen.IsZero() || b.FirstVersion != "" || b.LastRelease != "" {
+		t.Errorf("got bucket %+v, error %v; want one that was never seen", b, err)
+	}
+	rows, err := h.store.BucketReports(t.Context(), b.ID, crash.OopsID{}, 10)
+	if err != nil || len(rows) != 1 || rows[0].ID != id {
+		t.Errorf("got reports %v, error %v; want %s", rows, err, id)
+	}
+}
+
+func TestDatabaseAway(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	h.post(t, "/machine", body(crashtest.Native())).stored(t)
+	h.store.Close()
+	got := h.post(t, "/machine2", body(crashtest.Native()))
+	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+		t.Errorf("got %d, Retry-After %q; want 503 with one", got.status, got.header.Get("Retry-After"))
+	}
+	core := h.post(t, fmt.Sprintf("/%s/submit-core/amd64/machine", crash.NewOopsID(today)), text("core"))
+	if core.status != http.StatusServiceUnavailable {
+		t.Errorf("core: got %d %q, want 503", core.status, core.text)
+	}
+}
