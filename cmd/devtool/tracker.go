@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mishap/tracker/trackertest"
+)
+
+// trackerCommand serves the practice tracker until it is interrupted.
+func trackerCommand() *cobra.Command {
+	var listen string
+	var o trackertest.Options
+	cmd := &cobra.Command{
+		Use:   "tracker",
+		Short: "serve a practice tracker, to connect to and to file bugs in",
+		Long: `Serve a practice tracker that speaks Launchpad's protocol, with pages to authorise on and to read bugs.
+
+Point mishap at it with tracker_url = "http://ADDRESS" and tracker_api_url = "http://ADDRESS/devel".
+With --control it can be told to fail:
+
+  curl -d '{"operation": "create", "fault": "drop-after", "times": 2}' http://ADDRESS/+practice/faults
+  curl -X DELETE http://ADDRESS/+practice/faults`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+			return serveTracker(cmd.Context(), listen, o, func(address string) {
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "practice tracker: http://%s\n", address)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8090", "address to listen on")
+	cmd.Flags().StringVar(&o.StateFile, "state", "", "file in which bugs and tokens last; empty: they go with the process")
+	cmd.Flags().BoolVar(&o.Control, "control", false, "let anybody who reaches it make it fail, at /+practice/faults")
+	cmd.Flags().StringVar(&o.Person, "person", "", "name of the person who uses it (default practice-person)")
+	return cmd
+}
+
+// serveTracker serves a practice tracker until ctx ends; ready is told the address once it listens.
+func serveTracker(ctx context.Context, listen string, o trackertest.Options, ready func(address string)) error {
+	t, err := trackertest.NewServer(o)
+	if err != nil {
+		return err
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", listen)
+	if err != nil {
+		return fmt.Errorf("practice tracker: %w", err)
+	}
+	server := &http.Server{Handler: t, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() {
+		t.Close()
+		_ = server.Close()
+	})
+	defer stop()
+	ready(l.Addr().String())
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("practice tracker: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package trackertest
+
+import "strings"
+
+// authenticate says whose request it is. Without a sound "OAuth " header it is nobody's, which is no error.
+func (s *Server) authenticate(c *call) (*accessToken, *response) {
+	header, ok := strings.CutPrefix(c.r.Header.Get("Authorization"), "OAuth ")
+	if !ok {
+		return nil, nil
+	}
+	params, ok := parseHeader(header)
+	if !ok {
+		r := text(500, "ValueError").with("X-Lazr-OopsId", "OOPS-practice-header")
+		return nil, &r
+	}
+	consumer, key := params.Get("oauth_consumer_key"), params.Get("oauth_token")
+	if consumer == "" || key == "" && s.state.knows(consumer) {
+		return nil, nil
+	}
+	refuse := func(words string) (*accessToken, *response) {
+		r := text(401, words).with("WWW-Authenticate", challenge)
+		return nil, &r
+	}
+	if !s.state.knows(consumer) {
+		return refuse("Unknown consumer (" + consumer + ").")
+	}
+	token := s.state.access(consumer, key)
+	switch {
+	case token == nil:
+		return refuse("Unknown access token (" + key + ").")
+	case token.Expired:
+		return refuse("Expired token (" + key + ").")
+	case params.Get("oauth_signature_method") != "PLAINTEXT",
+		strings.TrimPrefix(params.Get("oauth_signature"), "&") != token.Secret,
+		!strings.HasPrefix(params.Get("oauth_signature"), "&"):
+		return refuse("Invalid signature.")
+	case token.Level == "UNAUTHORIZED":
+		return refuse("Unauthorized token (" + key + ").")
+	}
+	return token, nil
+}

@@ -1,0 +1,117 @@
+package trackertest
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Operation names a kind of request, for faults and for looking at what came in.
+type Operation string
+
+// The operations.
+const (
+	OpRequestToken  Operation = "request-token"
+	OpAccessToken   Operation = "access-token"
+	OpAuthorize     Operation = "authorize"
+	OpCreate        Operation = "create"
+	OpSearch        Operation = "search"
+	OpBug           Operation = "bug"
+	OpSubscribe     Operation = "subscribe"
+	OpMe            Operation = "me"
+	OpSourcePackage Operation = "source-package"
+	OpOther         Operation = "other"
+)
+
+// versions are the roots of the API.
+var versions = []string{"beta", "1.0", "devel"}
+
+// call is a request, read.
+type call struct {
+	r       *http.Request
+	body    []byte
+	form    url.Values // of the body, when it is a form
+	query   url.Values
+	path    string   // as it came, for the web part
+	version string   // of the API; empty: the web part
+	parts   []string // of the path, below the version
+	origin  string   // scheme, host and port that the client used
+	op      Operation
+}
+
+const maxBody = 4 << 20
+
+func newCall(s *Server, r *http.Request) *call {
+	c := &call{r: r, path: r.URL.EscapedPath(), query: r.URL.Query(), form: url.Values{}, origin: "http://" + r.Host}
+	if r.TLS != nil {
+		c.origin = "https://" + r.Host
+	}
+	c.body, _ = io.ReadAll(io.LimitReader(r.Body, maxBody)) // what is cut off or broken is refused as it stands
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if r.Header.Get("Content-Type") == "" || err == nil && media == "application/x-www-form-urlencoded" {
+		c.form, _ = url.ParseQuery(string(c.body)) // pairs that cannot be read are left out
+	}
+	if parts := splitPath(c.path); slices.Contains(versions, parts[0]) {
+		c.version, c.parts = parts[0], parts[1:]
+	}
+	c.op = c.operation()
+	return c
+}
+
+func (c *call) operation() Operation {
+	if c.version == "" {
+		switch c.path {
+		case "/+request-token":
+			return OpRequestToken
+		case "/+access-token":
+			return OpAccessToken
+		case "/+authorize-token":
+			return OpAuthorize
+		}
+		return OpOther
+	}
+	switch c.param("ws.op") {
+	case "createBug":
+		return OpCreate
+	case "searchTasks":
+		return OpSearch
+	case "subscribe":
+		return OpSubscribe
+	case "getSourcePackage":
+		return OpSourcePackage
+	}
+	switch {
+	case slices.Equal(c.parts, []string{"people", "+me"}):
+		return OpMe
+	case len(c.parts) == 2 && c.parts[0] == "bugs":
+		return OpBug
+	}
+	return OpOther
+}
+
+// param is a parameter of an operation: of the query for GET, of the body for POST.
+func (c *call) param(name string) string { return c.params().Get(name) }
+
+func (c *call) params() url.Values {
+	if c.r.Method == http.MethodPost {
+		return c.form
+	}
+	return c.query
+}
+
+// root is the address of the API's version.
+func (c *call) root() string { return c.origin + "/" + c.version }
+
+func unescape(s string) string {
+	out, err := url.PathUnescape(s)
+	if err != nil {
+		return s
+	}
+	return out
+}
+
+// escapePath encodes a name as one segment of a path; "+" stays, as it does in the tracker's links.
+func escapePath(s string) string { return strings.ReplaceAll(url.PathEscape(s), "%2B", "+") }

@@ -1,0 +1,77 @@
+package trackertest
+
+import (
+	"bytes"
+	"html/template"
+	"strconv"
+)
+
+// The pages are plain: no script, and one style sheet of their own. (No form-action in the policy: browsers apply it to the
+// redirect to a callback as well.)
+const (
+	policy  = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+	pageTop = `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Practice tracker</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/+style.css"></head><body>
+<header><a href="/">Practice tracker</a> – nothing here is real, and nobody gets mail</header><main>`
+	pageBottom = `</main></body></html>
+`
+	style = `body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; color: #222; background: #fff }
+header { border-bottom: 1px solid #ccc; padding-bottom: .5rem; color: #555 }
+pre { background: #f4f4f4; padding: 1rem; overflow: auto; white-space: pre-wrap }
+dt { font-weight: bold } button { font: inherit; padding: .4rem .8rem }
+td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }
+`
+)
+
+func htmlPage(status int, t *template.Template, data any) response {
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return text(500, "error in a page of the practice tracker")
+	}
+	return text(status, b.String()).with("Content-Type", "text/html;charset=utf-8").with("Content-Security-Policy", policy)
+}
+
+// page answers the web part: pages for people.
+func (s *Server) page(c *call) response {
+	parts := splitPath(c.path)
+	switch {
+	case c.path == "/":
+		return htmlPage(200, indexTemplate, s.state.Bugs)
+	case c.path == "/+style.css":
+		return text(200, style).with("Content-Type", "text/css;charset=utf-8")
+	case len(parts) == 2 && parts[0] == "bugs",
+		len(parts) >= 3 && parts[len(parts)-2] == "+bug" && s.exists(parts[:len(parts)-2]):
+		n, err := strconv.ParseInt(parts[len(parts)-1], 10, 64)
+		if bug := s.state.bug(n); err == nil && bug != nil {
+			return htmlPage(200, bugTemplate, bug)
+		}
+	}
+	return htmlPage(404, lostTemplate, nil)
+}
+
+var (
+	indexTemplate = template.Must(template.New("index").Parse(pageTop + `
+<h1>Bugs</h1>
+{{if .}}<table><tr><th>Number</th><th>Title</th><th>Package</th><th>Reporter</th></tr>
+{{range .}}<tr><td><a href="/bugs/{{.Number}}">{{.Number}}</a></td><td>{{.Title}}</td><td>{{.Package}}</td><td>{{.Reporter}}</td></tr>
+{{end}}</table>{{else}}<p>No bugs have been filed yet.</p>{{end}}
+` + pageBottom))
+	bugTemplate = template.Must(template.New("bug").Parse(pageTop + `
+<h1>Bug #{{.Number}}: {{.Title}}</h1>
+<dl>
+<dt>Reported by</dt><dd>{{.Reporter}}, <time>{{.Created.Format "2006-01-02 15:04:05 UTC"}}</time></dd>
+<dt>Affects</dt><dd>{{if .Package}}{{.Package}} ({{.Distribution}}){{else}}{{.Distribution}}{{end}}: {{.Status}}</dd>
+<dt>Information type</dt><dd>{{.InformationType}}</dd>
+<dt>Tags</dt><dd>{{range .Tags}}{{.}} {{else}}none{{end}}</dd>
+<dt>Subscribers</dt><dd>{{range .Subscribers}}{{.}} {{end}}</dd>
+{{with .DuplicateOf}}<dt>Duplicate of</dt><dd><a href="/bugs/{{.}}">{{.}}</a></dd>{{end}}
+</dl>
+<h2>Bug description</h2>
+<pre>{{.Description}}</pre>
+` + pageBottom))
+	lostTemplate = template.Must(template.New("lost").Parse(pageTop + `
+<h1>Lost something?</h1><p>There is no such page on this tracker.</p>
+` + pageBottom))
+)

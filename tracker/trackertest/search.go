@@ -1,0 +1,236 @@
+package trackertest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	// openStatuses are all that a search shows by default.
+	openStatuses = []string{"New", "Incomplete", "Confirmed", "Triaged", "In Progress", "Deferred", "Fix Committed"}
+	complete     = []string{"Fix Released", "Opinion", "Invalid", "Won't Fix", "Expired", "Does Not Exist"}
+	statuses     = append(append([]string{"Unknown"}, openStatuses...), complete...)
+
+	maxPage = 300
+)
+
+// searchOr answers the read operations of a thing that bugs are filed against, or the thing itself. No target: all bugs.
+func (s *Server) searchOr(c *call, token *accessToken, target []string) response {
+	switch op := c.param("ws.op"); {
+	case op == "searchTasks":
+		return s.search(c, token, target)
+	case op == "getSourcePackage" && len(target) == 1:
+		name, ok := textParam(c.query, "name")
+		if !ok {
+			return text(400, "name: "+missing)
+		}
+		if !s.knowsPackage(name) {
+			return text(200, "null").with("Content-Type", "application/json")
+		}
+		return s.thing(c, []string{target[0], "+source", name})
+	case op != "":
+		return text(400, "No such operation: "+op)
+	case target == nil:
+		return s.search(c, token, nil)
+	}
+	return s.thing(c, target)
+}
+
+func (s *Server) thing(c *call, target []string) response {
+	path := "/" + target[0]
+	kind, name := "distribution", target[0]
+	if len(target) == 3 {
+		path += "/+source/" + escapePath(target[2])
+		kind, name = "distribution_source_package", target[2]
+	}
+	return object(map[string]any{
+		"self_link": c.root() + path, "web_link": c.origin + path, "resource_type_link": c.root() + "/#" + kind,
+		"name": name, "display_name": displayName(name),
+	})
+}
+
+// query is a search, read.
+type query struct {
+	target     []string
+	statuses   []string
+	reporter   string
+	since      time.Time
+	duplicates bool // shown too
+	tags       []string
+	all        bool // of the tags
+	words      []string
+	order      string
+	token      *accessToken
+}
+
+func (q query) matches(b *Bug) bool {
+	switch {
+	case q.target != nil && (b.Distribution != q.target[0] || len(q.target) == 3 && b.Package != q.target[2]):
+		return false
+	case b.private() && (q.token == nil || !q.token.seesPrivate()):
+		return false
+	case !slices.Contains(q.statuses, b.Status):
+		return false
+	case b.DuplicateOf != 0 && !q.duplicates:
+		return false
+	case q.reporter != "" && b.Reporter != q.reporter:
+		return false
+	case !q.since.IsZero() && !b.Created.After(q.since):
+		return false
+	}
+	has := func(tag string) bool { return slices.Contains(b.Tags, tag) }
+	if len(q.tags) > 0 && (q.all && !all(q.tags, has) || !q.all && !slices.ContainsFunc(q.tags, has)) {
+		return false
+	}
+	return all(q.words, func(word string) bool {
+		return strings.Contains(strings.ToLower(b.Title+" "+b.Description), word)
+	})
+}
+
+func all(items []string, ok func(string) bool) bool {
+	return !slices.ContainsFunc(items, func(item string) bool { return !ok(item) })
+}
+
+// readQuery reads the parameters of a search, or says which is wrong. Unknown ones are ignored without a word.
+func (s *Server) readQuery(c *call, token *accessToken, target []string) (q query, wrong string) {
+	params := c.query
+	q = query{target: target, token: token, statuses: openStatuses, order: "id"}
+	if params.Has("status") {
+		q.statuses = textList(params, "status")
+		for _, status := range q.statuses {
+			if !slices.Contains(statuses, status) {
+				return q, fmt.Sprintf("status: Invalid value %q. Acceptable values are: %s", status, strings.Join(statuses, ", "))
+			}
+		}
+	}
+	if link, ok := textParam(params, "bug_reporter"); ok {
+		path, problem := s.resolve(c, link)
+		if problem == "" && (len(path) != 1 || !strings.HasPrefix(path[0], "~")) {
+			problem = fmt.Sprintf("No such object %q.", link)
+		}
+		if problem != "" {
+			return q, "bug_reporter: " + problem
+		}
+		q.reporter = path[0][1:]
+	}
+	if since, ok := textParam(params, "created_since"); ok {
+		var err error
+		if q.since, err = readTime(since); err != nil {
+			return q, "created_since: " + err.Error()
+		}
+	}
+	if omit, ok := loads(params.Get("omit_duplicates")).(bool); ok {
+		q.duplicates = !omit
+	}
+	q.tags, q.all = textList(params, "tags"), params.Get("tags_combinator") == "All"
+	if words, ok := textParam(params, "search_text"); ok {
+		q.words = strings.Fields(strings.ToLower(words))
+	}
+	for _, order := range textList(params, "order_by") {
+		if !slices.Contains([]string{"id", "importance", "status", "datecreated", "date_last_updated", "title", "heat"}, strings.TrimPrefix(order, "-")) {
+			return q, "Unrecognized order_by: " + pyQuote(order)
+		}
+		q.order = order
+		break
+	}
+	return q, ""
+}
+
+// readTime reads a date or a time in UTC; others are refused.
+func readTime(s string) (time.Time, error) {
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02"} {
+		t, err := time.Parse(layout, s)
+		if err != nil {
+			continue
+		}
+		if _, offset := t.Zone(); offset != 0 {
+			return t, fmt.Errorf("Time not in UTC.") //nolint:staticcheck // the tracker's words
+		}
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("Value doesn't look like a date.") //nolint:staticcheck // the tracker's words
+}
+
+// search answers one page of the bugs that match.
+func (s *Server) search(c *call, token *accessToken, target []string) response {
+	q, wrong := s.readQuery(c, token, target)
+	if wrong != "" {
+		return text(400, wrong)
+	}
+	size, start := s.opts.PageSize, 0
+	if v := c.query.Get("ws.size"); v != "" {
+		size, _ = strconv.Atoi(v) // nonsense is refused with the next line
+	}
+	if size < 1 || size > maxPage {
+		return text(400, fmt.Sprintf(`Maximum for "ws.size" parameter is %d.`, maxPage))
+	}
+	if v := c.query.Get("ws.start"); v != "" {
+		start, _ = strconv.Atoi(v) // nonsense begins at the beginning
+	}
+	var found []*Bug
+	for _, b := range s.state.Bugs {
+		if q.matches(b) {
+			found = append(found, b)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *Bug) int {
+		n := cmp.Compare(a.Number, b.Number)
+		if q.order == "title" || q.order == "-title" {
+			n = cmp.Or(cmp.Compare(a.Title, b.Title), n)
+		}
+		if strings.HasPrefix(q.order, "-") {
+			n = -n
+		}
+		return n
+	})
+	if c.query.Get("ws.show") == "total_size" {
+		return text(200, strconv.Itoa(len(found))).with("Content-Type", "application/json")
+	}
+	return s.pageOf(c, found, max(start, 0), size)
+}
+
+func (s *Server) pageOf(c *call, found []*Bug, start, size int) response {
+	end := min(start+size, len(found))
+	entries := []any{}
+	for _, b := range found[min(start, end):end] {
+		entry := s.taskJSON(c, b)
+		entry["http_etag"] = etag(entry)
+		entries = append(entries, entry)
+	}
+	page := map[string]any{"start": start, "entries": entries}
+	fits := start == 0 && end == len(found)
+	if fits || c.version != "devel" {
+		page["total_size"] = len(found)
+	} else {
+		page["total_size_link"] = c.address(url.Values{"ws.show": {"total_size"}})
+	}
+	if end < len(found) {
+		page["next_collection_link"] = c.address(url.Values{"ws.size": {strconv.Itoa(size)}, "memo": {strconv.Itoa(end)}, "ws.start": {strconv.Itoa(end)}})
+	}
+	if start > 0 {
+		page["prev_collection_link"] = c.address(url.Values{"ws.size": {strconv.Itoa(size)}, "ws.start": {strconv.Itoa(max(0, start-size))}})
+	}
+	b, err := json.Marshal(page)
+	if err != nil {
+		return text(500, "TypeError")
+	}
+	return text(200, string(b)).with("Content-Type", "application/json")
+}
+
+// address is that of the request itself with some parameters changed.
+func (c *call) address(change url.Values) string {
+	q := url.Values{}
+	for name, values := range c.query {
+		q[name] = values
+	}
+	for name, values := range change {
+		q[name] = values
+	}
+	return c.origin + c.r.URL.EscapedPath() + "?" + q.Encode()
+}

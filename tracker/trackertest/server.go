@@ -1,0 +1,183 @@
+// Package trackertest is a practice tracker: Launchpad's protocol, as far as mishap needs it, on real HTTP and with a memory
+// of its own. It is as strict as the real one: statuses, bodies and headers of the OAuth endpoints, the way in which
+// parameters are decoded, the texts of refusals, what searches hide. It can be told to fail in each way in which a real
+// tracker fails.
+//
+// Tests start one with New. `devtool tracker` serves the same one to people, with pages to authorise on and to read bugs.
+package trackertest
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options shape a practice tracker. The zero value is fine.
+type Options struct {
+	StateFile    string           // JSON file in which its memory lasts; empty: in this process only
+	Control      bool             // serve /+practice/faults, by which it can be told to fail
+	Person       string           // name of the one person who uses it; empty: "practice-person"
+	Distribution string           // empty: "ubuntu"
+	Packages     []string         // source packages of the distribution; nil: every well-formed name
+	Unpublished  []string         // source packages that are known but not published
+	PageSize     int              // entries on a page of a search; 0: 75
+	Now          func() time.Time // nil: time.Now
+	Log          *slog.Logger     // nil: silent
+}
+
+// Server is the practice tracker. It is safe for concurrent use. Close ends the requests that hang.
+type Server struct {
+	opts    Options
+	log     *slog.Logger
+	closing chan struct{}
+	once    sync.Once
+
+	mu       sync.Mutex
+	state    state
+	offset   time.Duration // by which its clock is ahead
+	faults   []FaultSpec
+	requests []Request
+}
+
+// Request is one request as it came in.
+type Request struct {
+	Operation Operation
+	Method    string
+	URI       string
+	Header    http.Header
+	Body      string
+}
+
+// NewServer returns a practice tracker that remembers what is in o.StateFile.
+func NewServer(o Options) (*Server, error) {
+	o.Person = cmp.Or(o.Person, "practice-person")
+	o.Distribution = cmp.Or(o.Distribution, "ubuntu")
+	o.PageSize = cmp.Or(o.PageSize, 75)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{opts: o, log: o.Log, closing: make(chan struct{}), state: newState()}
+	if err := s.state.load(o.StateFile); err != nil {
+		return nil, fmt.Errorf("practice tracker: %w", err)
+	}
+	return s, nil
+}
+
+// Close ends the requests that hang.
+func (s *Server) Close() { s.once.Do(func() { close(s.closing) }) }
+
+// now is the tracker's own time.
+func (s *Server) now() time.Time { return s.opts.Now().Add(s.offset).UTC() }
+
+// Advance moves the tracker's clock forward.
+func (s *Server) Advance(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.offset += d
+}
+
+// maxRequests is how many of the last requests are kept.
+const maxRequests = 2000
+
+// Requests returns the last requests for an operation, oldest first; for all of them when it is empty.
+func (s *Server) Requests(op Operation) []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Request
+	for _, r := range s.requests {
+		if op == "" || r.Operation == op {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (s *Server) remember(r Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.requests) >= maxRequests {
+		s.requests = s.requests[1:]
+	}
+	s.requests = append(s.requests, r)
+}
+
+// save writes the memory down; the caller holds the lock.
+func (s *Server) save() {
+	if err := s.state.save(s.opts.StateFile); err != nil {
+		s.log.Error("practice tracker cannot write its state", "error", err)
+	}
+}
+
+// ServeHTTP answers the web pages, the OAuth endpoints and the API, which all share one address here.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := newCall(s, r)
+	s.remember(Request{Operation: c.op, Method: r.Method, URI: r.RequestURI, Header: r.Header.Clone(), Body: string(c.body)})
+	if r.URL.Path == controlPath && s.opts.Control {
+		s.control(w, r, c)
+		return
+	}
+	work := func() response { return s.answer(c) }
+	if f, ok := s.takeFault(c.op); ok {
+		s.fail(w, r, f, work)
+		return
+	}
+	work().write(w)
+}
+
+// answer does what is asked.
+func (s *Server) answer(c *call) response {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.version != "" {
+		return s.api(c)
+	}
+	switch c.path {
+	case "/+request-token":
+		return s.requestToken(c)
+	case "/+access-token":
+		return s.accessToken(c)
+	case "/+authorize-token":
+		return s.authorizeToken(c)
+	}
+	return s.page(c)
+}
+
+// response is an answer before it is written, so that a fault can still spoil it.
+type response struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (r response) write(w http.ResponseWriter) {
+	for name, values := range r.header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(r.status)
+	_, _ = w.Write([]byte(r.body))
+}
+
+func text(status int, body string) response {
+	return response{status: status, body: body, header: http.Header{"Content-Type": {"text/plain;charset=utf-8"}}}
+}
+
+func (r response) with(name, value string) response {
+	r.header.Set(name, value)
+	return r
+}
+
+// splitPath gives the segments of a path, decoded one by one: "%2F" within one stays in it.
+func splitPath(escaped string) []string {
+	var out []string
+	for part := range strings.SplitSeq(strings.Trim(escaped, "/"), "/") {
+		out = append(out, unescape(part))
+	}
+	return out
+}

@@ -1,0 +1,157 @@
+package trackertest
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"mishap/crash"
+)
+
+// TB is what New needs of a test.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Fatalf(format string, args ...any)
+}
+
+// Tracker is a practice tracker that listens on a port of its own.
+type Tracker struct {
+	*Server
+	URL    string // web part and OAuth endpoints
+	APIURL string // root of the API, version devel
+	tb     TB
+}
+
+// New starts a practice tracker that ends with the test. At most one Options is used.
+func New(tb TB, options ...Options) *Tracker {
+	tb.Helper()
+	var o Options
+	if len(options) > 0 {
+		o = options[0]
+	}
+	s, err := NewServer(o)
+	if err != nil {
+		tb.Fatalf("%v", err)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0") //nolint:forbidigo // listening at once; ended by Cleanup
+	if err != nil {
+		tb.Fatalf("practice tracker: %v", err)
+	}
+	hs := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = hs.Serve(l) // ends with Close
+	}()
+	tb.Cleanup(func() {
+		s.Close()
+		_ = hs.Close()
+		<-done
+	})
+	url := "http://" + l.Addr().String()
+	return &Tracker{Server: s, URL: url, APIURL: url + "/devel", tb: tb}
+}
+
+// Fail makes the next request for an operation fail.
+func (t *Tracker) Fail(op Operation, f Fault) {
+	t.tb.Helper()
+	t.FailWith(FaultSpec{Operation: op, Fault: f})
+}
+
+// FailWith makes requests fail.
+func (t *Tracker) FailWith(spec FaultSpec) {
+	t.tb.Helper()
+	if err := t.Fault(spec); err != nil {
+		t.tb.Fatalf("%v", err)
+	}
+}
+
+// Bugs returns all bugs, in the order in which they were filed.
+func (s *Server) Bugs() []Bug {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Bug, len(s.state.Bugs))
+	for i, b := range s.state.Bugs {
+		out[i] = *b
+	}
+	return out
+}
+
+// Change changes a bug, as people do in a tracker; false when there is none with this number.
+func (s *Server) Change(number int64, change func(*Bug)) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.state.bug(number)
+	if b == nil {
+		return false
+	}
+	change(b)
+	s.save()
+	return true
+}
+
+// Add puts a bug there that somebody else has filed, and returns its number. Empty fields get plausible values.
+func (s *Server) Add(b Bug) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b.Number = s.state.nextBug()
+	for field, value := range map[*string]string{
+		&b.InformationType: "Public", &b.Reporter: "somebody-else", &b.Distribution: s.opts.Distribution, &b.Status: "New",
+	} {
+		if *field == "" {
+			*field = value
+		}
+	}
+	if b.Created.IsZero() {
+		b.Created = s.now()
+	}
+	s.state.Bugs = append(s.state.Bugs, &b)
+	s.save()
+	return b.Number
+}
+
+// Authorize decides about a request token as a person would on the page; false when it is not known.
+func (s *Server) Authorize(key, level string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.state.request(key)
+	if t == nil {
+		return false
+	}
+	t.Level = level
+	s.save()
+	return true
+}
+
+// Token gives an access token for a consumer, as if a person had just authorised it to change public data.
+func (s *Server) Token(consumer string) crash.AccessToken { return s.TokenOf(consumer, "WRITE_PUBLIC") }
+
+// TokenOf gives an access token of another level.
+func (s *Server) TokenOf(consumer, level string) crash.AccessToken {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.state.knows(consumer) {
+		s.state.Consumers = append(s.state.Consumers, consumer)
+	}
+	a := &accessToken{Key: newKey(20), Secret: newKey(80), Consumer: consumer, Level: level, Person: s.opts.Person}
+	s.state.AccessTokens = append(s.state.AccessTokens, a)
+	s.save()
+	return crash.AccessToken{Token: a.Key, Secret: crash.Secret(a.Secret), Context: "None"}
+}
+
+// Revoke ends an access token, as the person can on the tracker's pages.
+func (s *Server) Revoke(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.state.AccessTokens, func(a *accessToken) bool { return a.Key == key })
+	if i < 0 {
+		return false
+	}
+	s.state.AccessTokens[i].Expired = true
+	s.save()
+	return true
+}
