@@ -100,7 +100,7 @@ func TestGuard(t *testing.T) {
 func TestGuardBehindProxies(t *testing.T) {
 	t.Parallel()
 	const base = "https://crashes.example.org"
-	site := handlertest.New(t, handlertest.Options{HTTPSBase: base})
+	site := handlertest.New(t, handlertest.Options{BaseURL: base})
 	c := site.Visitor(t)
 	for _, tt := range []struct {
 		name    string

@@ -74,13 +74,8 @@ type Server struct {
 // New builds the server. It returns an error that names every dependency that is missing.
 func New(d Deps) (*Server, error) {
 	base, err := parseBase(d.Config.BaseURL)
-	for name, missing := range map[string]bool{
-		"Store": d.Store == nil, "Accounts": d.Accounts == nil, "Filer": d.Filer == nil, "Tracker": d.Tracker == nil,
-		"Credentials": d.Credentials == nil, "WriteTokens": d.WriteTokens == nil, "Log": d.Log == nil, "Now": d.Now == nil, "Registerer": d.Registerer == nil,
-	} {
-		if missing {
-			err = errors.Join(err, fmt.Errorf("handlers: %s is missing", name))
-		}
+	if missing := d.missing(); len(missing) > 0 {
+		err = errors.Join(err, fmt.Errorf("handlers: missing: %s", strings.Join(missing, ", ")))
 	}
 	if err != nil {
 		return nil, err
@@ -100,6 +95,24 @@ func New(d Deps) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// missing lists the dependencies that were not given.
+func (d Deps) missing() []string {
+	var names []string
+	for _, dep := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
+		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
+		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
+	} {
+		if dep.missing {
+			names = append(names, dep.name)
+		}
+	}
+	return names
 }
 
 // parseBase reads the base address and writes it as browsers write origins.

@@ -163,7 +163,7 @@ func TestAccountsTakeEffectAtOnce(t *testing.T) {
 
 func TestSecureCookiesUnderHTTPS(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{HTTPSBase: "https://crashes.example.org"})
+	site := handlertest.New(t, handlertest.Options{BaseURL: "https://crashes.example.org"})
 	ada := site.AddUser(t, crash.RoleViewer)
 	c := site.Visitor(t)
 	https := handlertest.Header{Name: "X-Forwarded-Proto", Value: "https"}

@@ -3,6 +3,8 @@
 package handlertest
 
 import (
+	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,18 +15,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/handlers"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
 )
 
 // Options change what New makes. The zero value is what most tests want.
 type Options struct {
-	Store     *db.Store // nil: a fresh one
-	NoFiling  bool      // bug filing switched off
-	HTTPSBase string    // a base address of its own, as behind a proxy; empty: the test server's
-	Log       *slog.Logger
-	Now       func() time.Time
+	Store        *db.Store            // nil: a fresh one
+	Tracker      *trackertest.Tracker // nil: a fresh one
+	Disconnected bool                 // no access token: the tracker has not been connected yet
+	NoFiling     bool                 // bug filing switched off
+	BaseURL      string               // a base address of its own, as behind a proxy; empty: where it listens
+	CreateWait   time.Duration        // 0: 4 s
+	Settle       time.Duration        // how long after an unknown outcome the tracker is searched; 0: 1 ms
+	Environment  bool                 // the access token is said to come from the environment
+	WriteTokens  func(context.Context, crash.AccessToken) error
+	Log          *slog.Logger
+	Now          func() time.Time
 }
 
 // Site is a web side that listens on a port of its own until the test ends.
@@ -32,14 +44,23 @@ type Site struct {
 	URL      string // where it listens
 	Store    *db.Store
 	Accounts *db.Accounts
+	Tracker  *trackertest.Tracker
+	Filer    *tracker.Filer
 	Metrics  *prometheus.Registry
+	Written  []crash.AccessToken // what went into the configuration file, unless Options.WriteTokens was given
 }
+
+// ConsumerKey is the name of sites towards the tracker.
+const ConsumerKey = "mishap tests"
 
 // New starts a site.
 func New(t testing.TB, o Options) *Site {
 	t.Helper()
 	if o.Store == nil {
 		o.Store = dbtest.New(t)
+	}
+	if o.Tracker == nil {
+		o.Tracker = trackertest.New(t)
 	}
 	if o.Log == nil {
 		o.Log = dbtest.Log(t)
@@ -49,24 +70,74 @@ func New(t testing.TB, o Options) *Site {
 	}
 	server := httptest.NewUnstartedServer(nil)
 	site := &Site{
-		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: db.NewAccounts(o.Store),
+		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: db.NewAccounts(o.Store), Tracker: o.Tracker,
 		Metrics: prometheus.NewRegistry(),
 	}
-	base := site.URL
-	if o.HTTPSBase != "" {
-		base = o.HTTPSBase
+	if o.WriteTokens == nil {
+		o.WriteTokens = func(_ context.Context, token crash.AccessToken) error {
+			site.Written = append(site.Written, token)
+			return nil
+		}
 	}
+	base := cmp.Or(o.BaseURL, site.URL)
+	tc := tracker.Config{
+		URL: o.Tracker.URL, APIURL: o.Tracker.APIURL, ConsumerKey: ConsumerKey, Target: "ubuntu", BaseURL: base,
+		Settle: cmp.Or(o.Settle, time.Millisecond), Backoff: time.Millisecond, Timeout: 10 * time.Second, Log: o.Log, Now: o.Now,
+	}
+	if !o.Disconnected {
+		tc.Token = o.Tracker.Token(ConsumerKey)
+	}
+	creds := tracker.NewCredentials(tc, o.Store)
+	client := tracker.NewClient(tc, creds)
+	site.Filer = tracker.NewFiler(tc, o.Store, client)
 	h, err := handlers.New(handlers.Deps{
-		Store: o.Store, Accounts: site.Accounts, Log: o.Log, Now: o.Now, Registerer: site.Metrics,
-		Config: handlers.Config{BaseURL: base, AllowBugFiling: !o.NoFiling},
+		Store: o.Store, Accounts: site.Accounts, Filer: site.Filer, Tracker: client, Credentials: creds,
+		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
+		Config: handlers.Config{
+			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, TrackerName: "the practice tracker",
+			ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
+		},
 	})
 	if err != nil {
 		t.Fatalf("handlers.New: %v", err)
 	}
 	server.Config.Handler = h.Handler()
 	server.Start()
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		server.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		site.Filer.Close(ctx)
+	})
 	return site
+}
+
+// Save stores a report as if a machine had sent it, and returns its bucket.
+func (s *Site) Save(t testing.TB, report crashtest.Report) crash.Bucket {
+	t.Helper()
+	in := intake.New(intake.Config{MaxAgeDays: 366}, s.Store)
+	receipt, err := in.Accept(t.Context(), crash.Report{System: "machine-1", Fields: report.Fields()})
+	if err != nil {
+		t.Fatalf("save report: %v", err)
+	}
+	stored, err := s.Store.Report(t.Context(), receipt.ID)
+	if err != nil {
+		t.Fatalf("read report: %v", err)
+	}
+	if stored.Bucket == nil {
+		return crash.Bucket{}
+	}
+	return s.Bucket(t, *stored.Bucket)
+}
+
+// Bucket reads a bucket as it is now.
+func (s *Site) Bucket(t testing.TB, id crash.BucketID) crash.Bucket {
+	t.Helper()
+	b, err := s.Store.Bucket(t.Context(), id)
+	if err != nil {
+		t.Fatalf("read bucket: %v", err)
+	}
+	return b
 }
 
 // Password is that of all accounts that AddUser makes.
