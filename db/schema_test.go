@@ -29,7 +29,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 	t.Parallel()
 	got := schemaHead + readable(dump(t, dbtest.URL(t)))
 	if *update {
-		if err := os.WriteFile(schemaFile, []byte(got), 0o644); err != nil { //nolint:gosec // a document
+		if err := os.WriteFile(schemaFile, []byte(got), 0o644); err != nil { // a document
 			t.Fatal(err)
 		}
 		return

@@ -77,7 +77,7 @@ func TestServerLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
-	if err := os.Chmod(tmp, 0o755); err != nil { //nolint:gosec // the server's user must get in
+	if err := os.Chmod(tmp, 0o755); err != nil { // the server's user must get in
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", tmp)

@@ -25,7 +25,7 @@ func StartServer(ctx context.Context) (*Server, error) {
 		return nil, err
 	}
 	// The server's user must get in; what is private lies further down.
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // see above
+	if err := os.Chmod(dir, 0o755); err != nil { // see above
 		return nil, err
 	}
 	s, err := embedded.Start(ctx, embedded.Config{
@@ -65,7 +65,7 @@ func cleanUpAfter(dir, server string) (*os.File, error) {
 		return nil, err
 	}
 	defer func() { _ = ended.Close() }()
-	cmd := exec.Command("/bin/sh", "-c", watch, "sh", dir, server) //nolint:gosec // our own folders
+	cmd := exec.Command("/bin/sh", "-c", watch, "sh", dir, server) //nolint:noctx // it must outlive us
 	cmd.Stdin = ended
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for it
 	return alive, cmd.Start()

@@ -51,7 +51,7 @@ func chooseAccount(cluster string) (account, error) {
 // command prepares a program to run as the account, in the folder dir, in a process group of its own so that Ctrl-C in a
 // terminal reaches mishap alone.
 func (a account) command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // one of the server programs that were found
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8", "TZ=UTC"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -37,7 +37,7 @@ func TestOtherUsers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := dataDir(t)
-			if err := os.Chmod(filepath.Dir(dir), 0o777); err != nil { //nolint:gosec // for that user
+			if err := os.Chmod(filepath.Dir(dir), 0o777); err != nil { // for that user
 				t.Fatal(err)
 			}
 			o := startOther(t, dir, as(t, name))
@@ -82,7 +82,7 @@ func TestDataDirBelowRootsHome(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
 	closed := t.TempDir()
-	if err := os.Chmod(closed, 0o700); err != nil { //nolint:gosec // a folder
+	if err := os.Chmod(closed, 0o700); err != nil { // a folder
 		t.Fatal(err)
 	}
 	dir := filepath.Join(closed, "checkout", "data")

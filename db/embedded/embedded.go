@@ -10,6 +10,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -60,7 +61,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	h, err := openHome(c.DataDir, sharedRoot)
+	h, err := openHome(ctx, c.DataDir, sharedRoot)
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +106,8 @@ func (s *Server) take(ctx context.Context) error {
 				return err
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return inUse(s.cfg.DataDir, other).Because(ctx.Err())
-		case <-time.After(pollEvery):
+		if err := pause(ctx, pollEvery); err != nil {
+			return inUse(s.cfg.DataDir, other).Because(err)
 		}
 	}
 }
@@ -137,7 +136,7 @@ func (s *Server) own(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.home.endOrphans(s.cfg.Log); err != nil {
+	if err := s.home.endOrphans(ctx, s.cfg.Log); err != nil {
 		return err
 	}
 	if err := s.home.makeCluster(ctx, programs, s.cfg.Throwaway); err != nil {
@@ -152,8 +151,7 @@ func (s *Server) own(ctx context.Context) error {
 	}
 	me.socket = s.socket
 	if err := me.write(s.owner); err != nil {
-		s.keeper.stop(ctx)
-		return err
+		return errors.Join(err, s.keeper.stop(ctx))
 	}
 	return nil
 }
@@ -206,11 +204,19 @@ func (s *Server) awaitUsers(ctx context.Context) {
 			waiting = true
 			s.cfg.Log.InfoContext(ctx, "waiting for other mishap commands to finish with the database")
 		}
-		select {
-		case <-ctx.Done():
+		if pause(ctx, pollEvery) != nil {
 			return
-		case <-time.After(pollEvery):
 		}
+	}
+}
+
+// pause waits for d, or returns why ctx ended before.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
 	}
 }
 

@@ -71,8 +71,8 @@ func TestAttach(t *testing.T) {
 		t.Errorf("guest: got %q", got)
 	}
 	select {
-	case <-ended:
-		t.Error("the owner stopped the server under its guest")
+	case err := <-ended:
+		t.Errorf("the owner stopped the server under its guest: %v", err)
 	default:
 	}
 	stop(t, guest)

@@ -108,7 +108,7 @@ func dataDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // see above
+	if err := os.Chmod(dir, 0o755); err != nil { // see above
 		t.Fatal(err)
 	}
 	return filepath.Join(dir, "data")
@@ -210,7 +210,7 @@ func as(t *testing.T, name string) func(*exec.Cmd) {
 		t.Fatalf("copy: %s", out)
 	}
 	for _, path := range []string{dir, program} {
-		if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec // to be run by that user
+		if err := os.Chmod(path, 0o755); err != nil { // to be run by that user
 			t.Fatal(err)
 		}
 	}

@@ -51,42 +51,41 @@ func shortHash(s string) string {
 // openHome finds or makes the folder for dataDir: postgres below it, or, when the server's user may not go there, a
 // folder below root. Where it went is written beside, in postgres.path, so that it is found again even after dataDir has
 // been renamed.
-func openHome(dataDir, root string) (home, error) {
+func openHome(ctx context.Context, dataDir, root string) (home, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
 		return home{}, fmt.Errorf("data_dir: %w", err)
 	}
-	if err := os.MkdirAll(dataDir, 0o755); err != nil { //nolint:gosec // the server's user must pass through
+	if err := os.MkdirAll(dataDir, 0o755); err != nil { // the server's user must pass through
 		return home{}, crash.Errorf(crash.Forbidden, "data_dir_forbidden", "The folder %s cannot be made: %v.", dataDir, err)
 	}
 	if dataDir, err = filepath.EvalSymlinks(dataDir); err != nil {
 		return home{}, fmt.Errorf("data_dir: %w", err)
 	}
 	pointer := filepath.Join(dataDir, "postgres.path")
-	elsewhere, err := os.ReadFile(pointer) //nolint:gosec // in our own data directory
+	elsewhere, err := os.ReadFile(pointer)
 	switch {
 	case err == nil:
-		return homeAt(dataDir, strings.TrimSpace(string(elsewhere)))
+		return homeAt(ctx, dataDir, strings.TrimSpace(string(elsewhere)))
 	case !errors.Is(err, os.ErrNotExist):
 		return home{}, fmt.Errorf("data_dir: %w", err)
 	}
-	h, err := homeAt(dataDir, filepath.Join(dataDir, "postgres"))
+	h, err := homeAt(ctx, dataDir, filepath.Join(dataDir, "postgres"))
 	if err == nil || !h.account.other {
 		return h, err
 	}
 	_ = os.Remove(h.dir) // it is empty: nobody could work in it
-	//nolint:gosec // as above
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return home{}, fmt.Errorf("data_dir: %w", err)
 	}
-	if h, err = homeAt(dataDir, filepath.Join(root, filepath.Base(dataDir)+"-"+shortHash(dataDir))); err != nil {
+	if h, err = homeAt(ctx, dataDir, filepath.Join(root, filepath.Base(dataDir)+"-"+shortHash(dataDir))); err != nil {
 		return h, err
 	}
-	return h, os.WriteFile(pointer, []byte(h.dir+"\n"), 0o644) //nolint:gosec // not a secret
+	return h, os.WriteFile(pointer, []byte(h.dir+"\n"), 0o644)
 }
 
 // homeAt makes the folder dir and sees that the server's user can reach it. Only data and run in it belong to that user.
-func homeAt(dataDir, dir string) (home, error) {
+func homeAt(ctx context.Context, dataDir, dir string) (home, error) {
 	a, err := chooseAccount(filepath.Join(dir, "data"))
 	if err != nil {
 		return home{}, err
@@ -99,7 +98,7 @@ func homeAt(dataDir, dir string) (home, error) {
 	if err := os.MkdirAll(dir, mode); err != nil {
 		return h, crash.Errorf(crash.Forbidden, "data_dir_forbidden", "The folder %s cannot be made: %v.", dir, err)
 	}
-	if !a.mayEnter(context.Background(), dir) {
+	if !a.mayEnter(ctx, dir) {
 		return h, crash.Errorf(crash.Forbidden, "data_dir_forbidden",
 			"PostgreSQL would run as %s, who may not enter %s; choose another data_dir.", a.name, dir)
 	}

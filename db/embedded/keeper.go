@@ -16,14 +16,14 @@ type keeper struct {
 	socket    string
 	log       *slog.Logger
 
-	stopping chan context.Context // carries how long the stop may take
-	stopped  chan error
+	running chan *postmaster // gives the server away to be stopped; nil when it is down just then
+	ended   chan struct{}
 }
 
 func newKeeper(h home, p programs, c Config, socket string) *keeper {
 	return &keeper{
 		home: h, programs: p, throwaway: c.Throwaway, socket: socket, log: c.Log,
-		stopping: make(chan context.Context), stopped: make(chan error, 1),
+		running: make(chan *postmaster), ended: make(chan struct{}),
 	}
 }
 
@@ -35,7 +35,8 @@ func (k *keeper) start(ctx context.Context) error {
 		pm, err := k.launch(ctx)
 		started <- err
 		if err == nil {
-			k.stopped <- k.keep(pm)
+			k.keep(context.WithoutCancel(ctx), pm)
+			close(k.ended)
 		}
 	}()
 	return <-started
@@ -43,8 +44,13 @@ func (k *keeper) start(ctx context.Context) error {
 
 // stop stops the server. It must be called once, after a successful start.
 func (k *keeper) stop(ctx context.Context) error {
-	k.stopping <- ctx
-	return <-k.stopped
+	if pm := <-k.running; pm != nil {
+		if err := pm.shutdown(ctx); err != nil {
+			return err
+		}
+	}
+	<-k.ended
+	return nil
 }
 
 // launch starts the server and waits until it is ready.
@@ -52,7 +58,7 @@ func (k *keeper) launch(ctx context.Context) (*postmaster, error) {
 	if err := k.home.removeStale(k.socket); err != nil {
 		return nil, err
 	}
-	pm, err := launch(k.home, k.programs, k.socket, k.throwaway)
+	pm, err := launch(ctx, k.home, k.programs, k.socket, k.throwaway)
 	if err != nil {
 		return nil, err
 	}
@@ -68,24 +74,25 @@ const (
 	maxPause   = 30 * time.Second
 )
 
-// keep watches over the server until it is told to stop.
-func (k *keeper) keep(pm *postmaster) error {
+// keep watches over the server until it has been taken over to be stopped, and has ended.
+func (k *keeper) keep(ctx context.Context, pm *postmaster) {
 	for {
 		select {
-		case ctx := <-k.stopping:
-			return pm.shutdown(ctx)
+		case k.running <- pm:
+			<-pm.exited
+			return
 		case <-pm.exited:
 		}
 		k.log.Error("PostgreSQL has died and is started again", "reason", pm.lastWords())
-		pause := firstPause
-		for pm = nil; pm == nil; pause = min(2*pause, maxPause) {
+		wait := firstPause
+		for pm = nil; pm == nil; wait = min(2*wait, maxPause) {
 			select {
-			case <-k.stopping:
-				return nil
-			case <-time.After(pause):
+			case k.running <- nil:
+				return
+			case <-time.After(wait):
 			}
 			var err error
-			if pm, err = k.revive(); err != nil {
+			if pm, err = k.revive(ctx); err != nil {
 				k.log.Error("PostgreSQL could not be started", "error", err)
 			}
 		}
@@ -93,10 +100,10 @@ func (k *keeper) keep(pm *postmaster) error {
 	}
 }
 
-func (k *keeper) revive() (*postmaster, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+func (k *keeper) revive(ctx context.Context) (*postmaster, error) {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	if err := k.home.endOrphans(k.log); err != nil {
+	if err := k.home.endOrphans(ctx, k.log); err != nil {
 		return nil, err
 	}
 	return k.launch(ctx)

@@ -33,7 +33,7 @@ func openLock(path string) (*lockFile, error) {
 // tryLock takes the lock or changes its mode, and reports false when another process is in the way.
 func (l *lockFile) tryLock(mode int) (bool, error) {
 	for {
-		err := syscall.Flock(int(l.f.Fd()), mode|syscall.LOCK_NB) //nolint:gosec // a file descriptor fits
+		err := syscall.Flock(int(l.f.Fd()), mode|syscall.LOCK_NB)
 		switch {
 		case err == nil:
 			return true, nil
@@ -45,7 +45,7 @@ func (l *lockFile) tryLock(mode int) (bool, error) {
 	}
 }
 
-func (l *lockFile) unlock() { _ = syscall.Flock(int(l.f.Fd()), syscall.LOCK_UN) } //nolint:gosec // as above
+func (l *lockFile) unlock() { _ = syscall.Flock(int(l.f.Fd()), syscall.LOCK_UN) }
 
 func (l *lockFile) close() { _ = l.f.Close() }
 

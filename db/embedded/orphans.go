@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,7 +16,7 @@ import (
 //
 // PostgreSQL's own check is not enough: it trusts the process id in postmaster.pid, which may be a zombie that nobody
 // reaps or, after a reboot, another process altogether.
-func (h home) endOrphans(log *slog.Logger) error {
+func (h home) endOrphans(ctx context.Context, log *slog.Logger) error {
 	for _, step := range []struct {
 		signal   syscall.Signal
 		patience time.Duration
@@ -28,8 +29,11 @@ func (h home) endOrphans(log *slog.Logger) error {
 		for _, pid := range orphans {
 			_ = syscall.Kill(pid, step.signal) // it may have ended meanwhile
 		}
-		for began := time.Now(); time.Since(began) < step.patience; time.Sleep(pollEvery) {
+		for began := time.Now(); time.Since(began) < step.patience; {
 			if orphans, err = h.processes(); err != nil || len(orphans) == 0 {
+				return err
+			}
+			if err := pause(ctx, pollEvery); err != nil {
 				return err
 			}
 		}

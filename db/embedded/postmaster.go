@@ -44,8 +44,8 @@ type postmaster struct {
 	exited chan struct{} // closed when the process has ended
 }
 
-// launch starts the server process. The server stops when the calling thread ends.
-func launch(h home, p programs, socket string, throwaway bool) (*postmaster, error) {
+// launch starts the server process, which outlives ctx. It stops when the calling thread ends.
+func launch(ctx context.Context, h home, p programs, socket string, throwaway bool) (*postmaster, error) {
 	log, logged, err := openLog(h.path("server.log"))
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func launch(h home, p programs, socket string, throwaway bool) (*postmaster, err
 	for _, s := range settings(throwaway) {
 		args = append(args, "-c", s)
 	}
-	cmd := h.account.command(context.Background(), h.cluster(), p.path("postgres"), args...)
+	cmd := h.account.command(context.WithoutCancel(ctx), h.cluster(), p.path("postgres"), args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	stopWithParent(cmd.SysProcAttr)
 	if err := cmd.Start(); err != nil {
@@ -76,7 +76,7 @@ func openLog(path string) (*os.File, int64, error) {
 			return nil, 0, fmt.Errorf("server log: %w", err)
 		}
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600) //nolint:gosec // in our folder
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, 0, fmt.Errorf("server log: %w", err)
 	}
@@ -93,9 +93,10 @@ func (pm *postmaster) awaitReady(ctx context.Context) error {
 		select {
 		case <-pm.exited:
 			return fmt.Errorf("PostgreSQL did not start: %s", pm.lastWords())
-		case <-ctx.Done():
-			return fmt.Errorf("PostgreSQL is not ready yet: %w", ctx.Err())
-		case <-time.After(pollEvery / 2):
+		default:
+		}
+		if err := pause(ctx, pollEvery/2); err != nil {
+			return fmt.Errorf("PostgreSQL is not ready yet: %w", err)
 		}
 	}
 	return nil

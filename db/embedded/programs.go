@@ -87,7 +87,7 @@ func installed(ctx context.Context, dirs []string) []programs {
 		if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
 			continue
 		}
-		out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output() //nolint:gosec // found above
+		out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
 		m := versionWord.FindSubmatch(out)
 		if err != nil || m == nil {
 			continue

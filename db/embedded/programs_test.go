@@ -16,7 +16,7 @@ func fakePrograms(t *testing.T, version string) string {
 	dir := t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\necho 'postgres (PostgreSQL) %s'\n", version)
 	for _, name := range []string{"postgres", "initdb"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil { //nolint:gosec // to be run
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil { // to be run
 			t.Fatal(err)
 		}
 	}

@@ -86,7 +86,7 @@ func TestKilledAnywhere(t *testing.T) {
 			await(t, "for an empty folder", func() bool { return os.RemoveAll(dir) == nil })
 		}
 		o := startOther(t, dir)
-		pause := time.NewTimer(time.Duration(rand.IntN(900)) * time.Millisecond) //nolint:gosec // any moment will do
+		pause := time.NewTimer(time.Duration(rand.IntN(900)) * time.Millisecond) // any moment will do
 		<-pause.C
 		o.kill(t)
 	}
