@@ -96,12 +96,12 @@ func (h *handler) whole(body *pacedBody) (data []byte, release func(), err error
 	release = func() { h.memory.Release(taken) }
 	for {
 		if len(data) == cap(data) {
-			more := int64(cap(data))
+			more := max(2*int64(cap(data))-freeBytes, 0) - taken
 			if !h.memory.TryAcquire(more) {
 				return nil, release, errMemory
 			}
 			taken += more
-			data = append(make([]byte, 0, int64(cap(data))+more), data...)
+			data = append(make([]byte, 0, 2*cap(data)), data...)
 		}
 		n, err := body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
