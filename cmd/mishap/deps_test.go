@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rule says what one package may import besides the standard library, and what of the standard library it may not.
+type rule struct {
+	ours   string // our packages; a trailing /* stands for all below
+	others string // other people's packages, with all below
+	never  string // packages of the standard library, with all below, not even through others
+}
+
+// rules is who may import whom. A package without a row is an error: think about where it belongs.
+var rules = map[string]rule{
+	"migrations": {},
+	"assets":     {},
+
+	"crash/dpkg":     {never: "net os database log"},
+	"crash":          {ours: "crash/dpkg", never: "net os database log"},
+	"crash/packed":   {others: "github.com/klauspost/compress", never: "net/http database"},
+	"crash/apport":   {ours: "crash crash/packed", never: "net/http database"},
+	"crash/whoopsie": {ours: "crash crash/packed", never: "net/http database"},
+	"crash/intake":   {ours: "crash", never: "net/http database"},
+
+	"tracker": {ours: "crash", others: "github.com/prometheus/client_golang"},
+
+	"db": {
+		ours: "crash crash/dpkg migrations",
+		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
+			"github.com/alexedwards/argon2id github.com/klauspost/compress github.com/prometheus/client_golang",
+		never: "net/http/httptest testing",
+	},
+	"db/embedded": {ours: "crash", never: "net/http"},
+
+	"views": {ours: "crash assets", others: "github.com/a-h/templ"},
+	"handlers": {
+		ours: "crash/* db tracker views assets",
+		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
+			"github.com/klauspost/compress/gzhttp github.com/prometheus/client_golang",
+	},
+	"handlers/ingest": {
+		ours:   "crash/* db",
+		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/prometheus/client_golang golang.org/x/sync",
+	},
+	"cmd/mishap": {
+		ours: "crash/* db/* tracker views handlers/* assets migrations",
+		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2 github.com/prometheus/client_golang " +
+			"github.com/schollz/progressbar/v3 github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
+		never: "testing net/http/httptest",
+	},
+
+	// What serves tests, demonstrations and development.
+	"crash/crashtest":      {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
+	"db/dbtest":            {ours: "db db/embedded migrations", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
+	"tracker/trackertest":  {ours: "crash"},
+	"handlers/handlertest": {ours: "crash/* db/* handlers tracker/*", others: "github.com/PuerkitoBio/goquery github.com/prometheus/client_golang golang.org/x/net/html"},
+	"cmd/devtool": {
+		ours:   "crash/* db/* tracker/* handlers/* views assets migrations",
+		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
+	},
+}
+
+// listed is what go list says of a package.
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+const module = "mishap/"
+
+func TestWhoImportsWhom(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, p := range goList(t, "mishap/...") {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		r, ok := rules[name]
+		if !ok {
+			t.Errorf("%s has no row in the table of this test", name)
+			continue
+		}
+		seen[name] = true
+		for _, i := range p.Imports {
+			if !r.permits(i) {
+				t.Errorf("%s imports %s, which the table of this test does not permit", name, i)
+			}
+		}
+		for _, dep := range p.Deps {
+			if strings.HasSuffix(dep, "test") && strings.HasPrefix(dep, module) && !forTests(name) {
+				t.Errorf("%s depends on %s, which is for tests", name, dep)
+			}
+			if slices.ContainsFunc(strings.Fields(r.never), func(banned string) bool { return within(dep, banned) }) {
+				t.Errorf("%s depends on %s, which it must not", name, dep)
+			}
+		}
+	}
+	for name := range rules {
+		if !seen[name] {
+			t.Errorf("the table has a row for %s, but there is no such package", name)
+		}
+	}
+}
+
+// permits reports whether a package under rule r may import this one directly.
+func (r rule) permits(imported string) bool {
+	if name, ours := strings.CutPrefix(imported, module); ours {
+		return slices.ContainsFunc(strings.Fields(r.ours), func(allowed string) bool {
+			if below, all := strings.CutSuffix(allowed, "/*"); all {
+				return within(name, below)
+			}
+			return name == allowed
+		})
+	}
+	first, _, _ := strings.Cut(imported, "/")
+	standard := !strings.Contains(first, ".")
+	return standard || slices.ContainsFunc(strings.Fields(r.others), func(allowed string) bool { return within(imported, allowed) })
+}
+
+// within reports whether a package is the given one or lies below it.
+func within(name, above string) bool { return name == above || strings.HasPrefix(name, above+"/") }
+
+// forTests are the packages that may use what is for tests.
+func forTests(name string) bool { return strings.HasSuffix(name, "test") || name == "cmd/devtool" }
+
+func TestFolders(t *testing.T) {
+	t.Parallel()
+	top := strings.Fields("assets cmd crash db handlers migrations tracker views")
+	vague := strings.Fields("internal pkg util utils models common helpers misc lib")
+	for _, p := range goList(t, "mishap/...") {
+		folders := strings.Split(strings.TrimPrefix(p.ImportPath, module), "/")
+		if !slices.Contains(top, folders[0]) {
+			t.Errorf("%s: %s is no folder of the top level; the README tells what lives where", p.ImportPath, folders[0])
+		}
+		for _, f := range folders {
+			if slices.Contains(vague, f) {
+				t.Errorf("%s: %q says nothing about what is in it", p.ImportPath, path.Base(f))
+			}
+		}
+	}
+}
+
+func goList(t *testing.T, pattern string) []listed {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", pattern)
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		t.Fatalf("go list: %s", exit.Stderr)
+	}
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
