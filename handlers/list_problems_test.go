@@ -145,9 +145,9 @@ func TestListProblemsPages(t *testing.T) {
 	}
 	c := p.Visitor(t)
 	first := c.Get("/?period=month").Want(http.StatusOK)
-	first.WantText(".totals", "60 problems · 119 reports").WantText(".paging a", "next 50")
+	first.WantText(".totals", "60 problems · 120 reports").WantText(".paging a", "next 50")
 	second := c.Get(first.Attr(".paging a", "href")).Want(http.StatusOK)
-	second.WantText("tbody tr:first-child .rank", "51").WantText(".totals", "60 problems · 119 reports")
+	second.WantText("tbody tr:first-child .rank", "51").WantText(".totals", "60 problems · 120 reports")
 	if got, want := second.Attr(".paging a", "href"), "/?period=month"; got != want {
 		t.Errorf("way back: got %q, want %q", got, want)
 	}

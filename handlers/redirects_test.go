@@ -17,7 +17,7 @@ func TestRedirectBucket(t *testing.T) {
 		"plain": crashtest.Native(), "markup": crashtest.Markup(), "newlines": crashtest.Package(), "Unicode": crashtest.Unicode(),
 		"escapes": crashtest.Recoverable(crashtest.Set("DuplicateSignature", "a;b&c=d+e %41 %zz\n")),
 	} {
-		p.accept("m", report)
+		p.accept(crash.SystemID(name), report)
 		signature := crash.SignatureOf(report.Fields()).Signature
 		want := crash.BucketIDOf(signature).Path()
 		for _, path := range []string{"/bucket/", "/bucket"} {

@@ -44,7 +44,7 @@ func TestShowProblem(t *testing.T) {
 			}
 			continue
 		}
-		a.WantText(".stack", "tide_parse_row").WantText(".stack", "parse.c:88")
+		a.WantText(".frame-table tbody tr:nth-child(1)", "0 tide_parse_row parse.c:88").WantText(".stack pre", "../src/parse.c:88")
 		if got := a.HTML().Find(".reports tbody tr").Length(); got != 5 {
 			t.Errorf("reports: got %d rows, want 5", got)
 		}
@@ -66,7 +66,9 @@ func TestShowProblemTellsVisitorsNothingOfReports(t *testing.T) {
 	}
 	id := bucketOf(t, crashtest.Python())
 	p.Visitor(t).Part(id.Path()).Want(http.StatusUnauthorized).WantNone("table")
-	p.As(t, crash.RoleViewer).Get(id.Path()).Want(http.StatusOK).WantText("h1", "invalid literal").WantText(".stack pre", "Traceback (most recent call last)")
+	p.As(t, crash.RoleViewer).Get(id.Path()).Want(http.StatusOK).WantText("h1", "invalid literal").
+		WantText(".frame-table tbody tr:nth-child(3)", "2 load io.py:77 return int(s)").WantText(".exception", "ValueError: invalid literal").
+		WantText(".stack pre", "Traceback (most recent call last)")
 }
 
 func TestShowProblemPagesOfReports(t *testing.T) {
@@ -118,7 +120,7 @@ func TestShowProblemHostile(t *testing.T) {
 	for name, build := range map[string]func(...crashtest.Option) crashtest.Report{
 		"markup": crashtest.Markup, "long": crashtest.Long, "Unicode": crashtest.Unicode, "newlines": crashtest.Package,
 		"escapes": func(o ...crashtest.Option) crashtest.Report {
-			return crashtest.Recoverable(append(o, crashtest.Set("DuplicateSignature", " 100 % %41 %zz\n\n\tend "))...)
+			return crashtest.Recoverable(append(o, crashtest.Set("DuplicateSignature", "\n 100 % %41 %zz\n\n\tend "))...)
 		},
 	} {
 		p.several(1, build)

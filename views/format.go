@@ -55,7 +55,7 @@ func Size(bytes int) string {
 	}
 }
 
-// Ago writes how long before now t was, as exactly as a reader cares: "just now", "3 min ago", "5 h ago", "2 days ago",
+// Ago writes how long before now t was, as exactly as a reader cares: "just now", "3 min ago", "5 h ago", "2 d ago",
 // then the date, with the year when it is not this one.
 func Ago(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
@@ -70,10 +70,8 @@ func Ago(t, now time.Time) string {
 		return fmt.Sprintf("%d min ago", int(d.Minutes()))
 	case d < 24*time.Hour:
 		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	case d < 48*time.Hour:
-		return "1 day ago"
 	case d < 14*24*time.Hour:
-		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+		return fmt.Sprintf("%d d ago", int(d.Hours()/24))
 	default:
 		return Date(t, now)
 	}
@@ -134,3 +132,6 @@ func cut(s string, max int) string {
 func packageURL(name string) string {
 	return ListChoice{Period: crash.PeriodYear, Package: name}.URL()
 }
+
+// preText is text for a pre element, from which browsers take away the first line end.
+func preText(s string) string { return "\n" + s }

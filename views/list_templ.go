@@ -435,7 +435,7 @@ func listTable(p ListPage) templ.Component {
 			templ_7745c5c3_Var17 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<table class=\"data problems\"><thead><tr><th scope=\"col\" class=\"num\">#</th><th scope=\"col\" class=\"num\">Reports</th><th scope=\"col\" class=\"bar-cell\"><span class=\"hidden\">Share of the most common</span></th><th scope=\"col\" class=\"num\">Machines</th><th scope=\"col\">Package</th><th scope=\"col\">First seen</th><th scope=\"col\">Last seen</th><th scope=\"col\">Problem</th><th scope=\"col\">Bug</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<table class=\"data problems\"><thead><tr><th scope=\"col\" class=\"num\">#</th><th scope=\"col\" class=\"num\">Reports</th><th scope=\"col\" class=\"bar-cell\"><span class=\"hidden\">Share of the most common</span></th><th scope=\"col\" class=\"num\" title=\"Distinct machines since the problem was first seen, whatever the period\">Machines ever</th><th scope=\"col\">Package</th><th scope=\"col\">First seen</th><th scope=\"col\">Last seen</th><th scope=\"col\">Problem</th><th scope=\"col\">Bug</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -1,10 +1,6 @@
 package views
 
-import (
-	"strings"
-
-	"mishap/crash"
-)
+import "mishap/crash"
 
 // ProblemPage is one bucket.
 type ProblemPage struct {
@@ -31,14 +27,6 @@ func heading(b crash.Bucket, signedIn bool) string {
 
 // DocumentTitle tells one problem from others in tabs and bookmarks: "tidewatch crashed with SIGSEGV in main()".
 func DocumentTitle(b crash.Bucket, signedIn bool) string { return cut(heading(b, signedIn), 120) }
-
-// shortSignature is as much of a signature as stands in sight; the rest is folded.
-const shortSignature = 400
-
-// folds reports whether the signature is too long to stand in sight.
-func (p ProblemPage) folds() bool {
-	return len([]rune(p.Bucket.Signature)) > shortSignature || strings.Count(p.Bucket.Signature, "\n") > 6
-}
 
 // grouping says in words why reports are in this bucket.
 func (p ProblemPage) grouping() string {

@@ -1,22 +1,91 @@
 package views
 
-import "mishap/crash"
+import (
+	"path"
+	"strconv"
+
+	"mishap/crash"
+)
 
 // Stack is the evidence of the one report that stands for its bucket.
 type Stack struct {
-	Report    crash.OopsID
-	Traceback string // Python's
-	Text      string // the stack, or what the kernel printed, as the report has it
+	Report     crash.OopsID
+	Frames     []crash.Frame // of the thread that crashed
+	Threads    []crash.Thread
+	Tracebacks []crash.Traceback
+	Text       string // as the report has it, to copy
 }
 
 // NewStack picks the evidence out of a report.
 func NewStack(report crash.StoredReport) *Stack {
-	s := &Stack{Report: report.ID, Traceback: report.Fields["Traceback"]}
-	for _, name := range []string{"Stacktrace", "StacktraceTop", "OopsText", "StackTrace"} {
-		if text := report.Fields[name]; text != "" {
-			s.Text = text
+	f := report.Fields
+	s := &Stack{Report: report.ID, Tracebacks: crash.Tracebacks(f), Frames: crash.Frames(f)}
+	for _, thread := range crash.Threads(f) {
+		if !thread.Crashed {
+			s.Threads = append(s.Threads, thread)
+		}
+	}
+	for _, name := range []string{"Traceback", "Stacktrace", "StacktraceTop", "OopsText", "StackTrace"} {
+		if f[name] != "" {
+			s.Text = f[name]
 			break
 		}
 	}
 	return s
+}
+
+// How much of the evidence stands on the page of a problem; the report has the rest.
+const (
+	shownFrames  = 20 // in sight, of the thread that crashed
+	threadFrames = 30 // of each other thread
+	shownThreads = 50
+	shownText    = 60_000 // characters
+)
+
+// top are the frames in sight, rest those folded.
+func (s *Stack) top() []crash.Frame { return s.Frames[:min(len(s.Frames), shownFrames)] }
+
+func (s *Stack) rest() []crash.Frame { return s.Frames[min(len(s.Frames), shownFrames):] }
+
+// threads are the other threads as far as they are shown.
+func (s *Stack) threads() []crash.Thread { return s.Threads[:min(len(s.Threads), shownThreads)] }
+
+// firstFrames are the frames of another thread as far as they are shown.
+func firstFrames(t crash.Thread) []crash.Frame { return t.Frames[:min(len(t.Frames), threadFrames)] }
+
+// threadName is "thread 2, gmain".
+func threadName(t crash.Thread) string {
+	name := "thread " + strconv.Itoa(t.Number)
+	if t.Name != "" {
+		name += ", " + t.Name
+	}
+	return name
+}
+
+// source is a place in a file: "parse.c:88".
+func source(f crash.Frame) string {
+	switch {
+	case f.File == "":
+		return ""
+	case f.Line == 0:
+		return path.Base(f.File)
+	default:
+		return path.Base(f.File) + ":" + strconv.Itoa(f.Line)
+	}
+}
+
+// module is the name of a library without its folder.
+func module(f crash.Frame) string {
+	if f.Module == "" {
+		return ""
+	}
+	return path.Base(f.Module)
+}
+
+// exceptionName is "ValueError:", with the colon when a message follows.
+func exceptionName(t crash.Traceback) string {
+	if t.Message == "" {
+		return cut(t.Exception, 200)
+	}
+	return cut(t.Exception, 200) + ":"
 }
