@@ -1,11 +1,186 @@
 package tracker
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
 
 	"mishap/crash"
 )
 
+// Limits of the tracker, in characters.
+const (
+	maxTitle       = 200
+	maxDescription = 50_000
+)
+
+var (
+	validSource = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // names of source packages, Debian policy 5.6.1
+	validTag    = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // as the tracker has it
+)
+
+// compose writes the bug for a bucket. Nothing private goes in: of the report only what says where the fault is, redacted.
+// It returns Unprocessable when no bug can be filed for the bucket.
 func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (crash.Intent, error) {
-	return crash.Intent{}, nil
+	target, err := f.target(b, opts)
+	if err != nil {
+		return crash.Intent{}, err
+	}
+	versions, err := f.store.BucketVersions(ctx, b.ID)
+	if err != nil {
+		return crash.Intent{}, err
+	}
+	report, err := f.store.RepresentativeReport(ctx, b.ID)
+	if err != nil && !errors.Is(err, crash.NotFound) {
+		return crash.Intent{}, err
+	}
+	in := crash.Intent{
+		Bucket: b.ID, Person: opts.Person, Target: target,
+		Tags: releaseTags(versions), Marker: f.cfg.BaseURL + b.ID.Path(),
+	}
+	w := writer{bucket: b, report: report, versions: versions, marker: in.Marker, redact: newRedactor(report.Fields)}
+	full := w.title()
+	in.Title = cut(full, maxTitle)
+	in.Description = cut(w.description(full, in.Title), maxDescription)
+	return in, nil
+}
+
+// target is the path of what the bug is filed against: the source package, or the distribution when the caller says so.
+func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
+	b.SourcePackage = cmp.Or(strings.TrimSpace(opts.Source), b.SourcePackage)
+	distribution := "/" + escape(f.cfg.Target)
+	if b.SourcePackage == "" && opts.Distribution {
+		b.SourcePackage = f.cfg.Target
+		if reason := b.NoFiling(); reason != "" {
+			return "", crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
+		}
+		return distribution, nil
+	}
+	if reason := b.NoFiling(); reason != "" {
+		return "", crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
+	}
+	if !validSource.MatchString(b.SourcePackage) {
+		return "", crash.Errorf(crash.Unprocessable, "bad_source_package", "%q cannot be the name of a source package.", clean(b.SourcePackage, 100))
+	}
+	return distribution + "/+source/" + escape(b.SourcePackage), nil
+}
+
+// releaseTags are the codenames of the releases in which the problem was seen, oldest first. A release that is not known
+// gives its name, as far as the tracker takes it for a tag.
+func releaseTags(versions []crash.VersionCount) []string {
+	var releases []crash.Release
+	for _, v := range versions {
+		if !slices.Contains(releases, v.Release) {
+			releases = append(releases, v.Release)
+		}
+	}
+	slices.SortFunc(releases, func(a, b crash.Release) int { return strings.Compare(a.Key(), b.Key()) })
+	var tags []string
+	for _, r := range releases {
+		tag := cmp.Or(r.Codename(), strings.ReplaceAll(strings.ToLower(clean(string(r), 40)), " ", "-"))
+		if validTag.MatchString(tag) && !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// writer writes title and description of one bug.
+type writer struct {
+	bucket   crash.Bucket
+	report   crash.StoredReport // zero: none is left
+	versions []crash.VersionCount
+	marker   string
+	redact   redactor
+}
+
+// title is one line, not cut yet.
+func (w writer) title() string {
+	title := clean(w.redact.text(w.bucket.Title), maxDescription)
+	if title == "" {
+		title = "Problem in " + w.subject() + ": " + clean(w.redact.signature(w.bucket.Signature), 1000)
+	}
+	return title
+}
+
+// subject is what went wrong: the package, else the program.
+func (w writer) subject() string {
+	return cmp.Or(clean(w.bucket.SourcePackage, 100), clean(w.bucket.Package, 100), clean(w.redact.path(w.bucket.Executable), 200), "an unknown program")
+}
+
+func (w writer) description(fullTitle, title string) string {
+	var b strings.Builder
+	if fullTitle != title {
+		b.WriteString(cut(fullTitle, 2000) + "\n\n")
+	}
+	b.WriteString(w.howOften() + "\n\nCurrent numbers and all reports: " + w.marker + "\n\n")
+	b.WriteString(w.facts())
+	if len(w.versions) > 0 {
+		b.WriteString("\nReports by version and release:\n\n" + versionTable(w.versions))
+	}
+	if trace := w.trace(); trace != "" {
+		b.WriteString("\n" + trace)
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// howOften says in a sentence how many saw it, and since when.
+func (w writer) howOften() string {
+	b := w.bucket
+	if b.Reports == 0 {
+		return "This problem has been reported to mishap by test machines only."
+	}
+	s := "mishap has received " + plural(b.Reports, "report", "reports") + " of this problem"
+	if b.Systems > 0 {
+		s += " from " + plural(b.Systems, "machine", "machines")
+	}
+	if first, last := day(b.FirstSeen), day(b.LastSeen); first == last {
+		s += ", on " + first
+	} else {
+		s += " since " + first + ", the latest on " + last
+	}
+	return s + "."
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// facts is a list of names and values, aligned.
+func (w writer) facts() string {
+	b := w.bucket
+	rows := [][2]string{
+		{"Program", clean(w.redact.path(b.Executable), 200)},
+		{"Package", clean(b.Package, 100)},
+		{"Source package", clean(b.SourcePackage, 100)},
+		{"First version seen", versionIn(b.FirstVersion, b.FirstVersionRel)},
+		{"Last version seen", versionIn(b.LastVersion, b.LastVerRel)},
+		{"Architecture", clean(w.report.Architecture, 20)},
+		{"Kind of problem", clean(b.ProblemType, 50)},
+		{"Signature", clean(w.redact.signature(b.Signature), 300)},
+	}
+	width := 0
+	for _, row := range rows {
+		if row[1] != "" {
+			width = max(width, utf8.RuneCountInString(row[0]))
+		}
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		if row[1] != "" {
+			out.WriteString(row[0] + ":" + strings.Repeat(" ", width-len(row[0])+1) + row[1] + "\n")
+		}
+	}
+	return out.String()
+}
+
+func versionIn(version string, release crash.Release) string {
+	version = clean(version, 100)
+	if version != "" && release != "" {
+		version += " (" + clean(string(release), 50) + ")"
+	}
+	return version
 }

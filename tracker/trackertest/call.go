@@ -44,7 +44,7 @@ type call struct {
 
 const maxBody = 4 << 20
 
-func newCall(s *Server, r *http.Request) *call {
+func newCall(r *http.Request) *call {
 	c := &call{r: r, path: r.URL.EscapedPath(), query: r.URL.Query(), form: url.Values{}, origin: "http://" + r.Host}
 	if r.TLS != nil {
 		c.origin = "https://" + r.Host

@@ -41,6 +41,7 @@ type Server struct {
 	offset   time.Duration // by which its clock is ahead
 	faults   []FaultSpec
 	requests []Request
+	working  int
 }
 
 // Request is one request as it came in.
@@ -115,9 +116,24 @@ func (s *Server) save() {
 	}
 }
 
+// Working is how many requests it is working on, those that it lets hang included.
+func (s *Server) Working() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.working
+}
+
+func (s *Server) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.working += n
+}
+
 // ServeHTTP answers the web pages, the OAuth endpoints and the API, which all share one address here.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := newCall(s, r)
+	s.count(1)
+	defer s.count(-1)
+	c := newCall(r)
 	s.remember(Request{Operation: c.op, Method: r.Method, URI: r.RequestURI, Header: r.Header.Clone(), Body: string(c.body)})
 	if r.URL.Path == controlPath && s.opts.Control {
 		s.control(w, r, c)

@@ -1,0 +1,100 @@
+package tracker
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mishap/crash"
+)
+
+const (
+	maxTableRows    = 30
+	maxTableColumns = 8
+)
+
+// versionTable writes the versions × releases table as aligned text, newest version first, releases in their order. What
+// does not fit is counted below.
+func versionTable(cells []crash.VersionCount) string {
+	var versions []string
+	var releases []crash.Release
+	count := map[string]map[crash.Release]int64{}
+	for _, c := range cells {
+		if count[c.Version] == nil {
+			versions = append(versions, c.Version)
+			count[c.Version] = map[crash.Release]int64{}
+		}
+		if !slices.Contains(releases, c.Release) {
+			releases = append(releases, c.Release)
+		}
+		count[c.Version][c.Release] += c.Reports
+	}
+	slices.SortFunc(releases, func(a, b crash.Release) int { return strings.Compare(a.Key(), b.Key()) })
+	olderReleases := max(0, len(releases)-maxTableColumns)
+	releases = releases[olderReleases:]
+	olderVersions := max(0, len(versions)-maxTableRows)
+	versions = versions[:len(versions)-olderVersions]
+
+	rows := [][]string{{"Version"}}
+	for _, r := range releases {
+		rows[0] = append(rows[0], orUnknown(clean(string(r), 30)))
+	}
+	for _, v := range versions {
+		row := []string{orUnknown(clean(v, 60))}
+		for _, r := range releases {
+			cell := ""
+			if n := count[v][r]; n > 0 {
+				cell = strconv.FormatInt(n, 10)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	out := align(rows)
+	if olderVersions > 0 {
+		out += "and " + plural(int64(olderVersions), "older version", "older versions") + "\n"
+	}
+	if olderReleases > 0 {
+		out += "and " + plural(int64(olderReleases), "older release", "older releases") + "\n"
+	}
+	return out
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "(unknown)"
+	}
+	return s
+}
+
+// align pads the cells of each column to one width: the first to the left, the others to the right.
+func align(rows [][]string) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i == 0 {
+				line.WriteString(cell + pad)
+			} else {
+				line.WriteString("  " + pad + cell)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatInt(n, 10) + " " + many
+}

@@ -1,0 +1,139 @@
+package tracker
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"mishap/crash"
+)
+
+const (
+	maxStackFrames = 25
+	maxCodeFrames  = 40 // of a traceback: the outermost few and the rest from the inner end
+	outerFrames    = 5
+	maxParts       = 5 // of chained tracebacks, the last ones
+	maxLine        = 300
+	maxOopsLines   = 40
+)
+
+// trace is what tells a developer where the fault is: the top of the stack or the traceback, with a line above that says
+// which report it is from. Values of arguments and variables are left out.
+func (w writer) trace() string {
+	f := w.report.Fields
+	var parts []string
+	add := func(head, body string) {
+		if body != "" {
+			parts = append(parts, head+w.from()+":\n\n"+body)
+		}
+	}
+	if message := w.line(f["AssertionMessage"], 1000); message != "" {
+		parts = append(parts, "Assertion: "+message+"\n")
+	}
+	add("Traceback", w.traceback())
+	if len(parts) == 0 || f["Traceback"] == "" {
+		add("Top of the stack", w.stack())
+	}
+	add("Kernel's message", w.oops())
+	if message := w.line(f["ErrorMessage"], 1000); message != "" {
+		parts = append(parts, "Error: "+message+"\n")
+	}
+	return strings.Join(parts, "\n")
+}
+
+// from says which report a trace is from.
+func (w writer) from() string {
+	s := " of a report"
+	if v := versionIn(w.report.Version, w.report.Release); v != "" {
+		s += " with version " + v
+	}
+	return s
+}
+
+func (w writer) line(s string, limit int) string { return clean(w.redact.text(s), limit) }
+
+func (w writer) stack() string {
+	frames := crash.Frames(w.report.Fields)
+	more := max(0, len(frames)-maxStackFrames)
+	var b strings.Builder
+	for _, f := range frames[:len(frames)-more] {
+		b.WriteString("#" + strconv.Itoa(f.Number) + "  " + clean(f.Function, maxLine))
+		switch {
+		case f.File != "":
+			b.WriteString(" at " + w.place(f))
+		case f.Module != "":
+			b.WriteString(" from " + clean(w.redact.path(f.Module), maxLine))
+		}
+		b.WriteString("\n")
+	}
+	if more > 0 {
+		b.WriteString("and " + plural(int64(more), "more frame", "more frames") + "\n")
+	}
+	if w.bucket.Provisional {
+		b.WriteString("\nThe functions have no names yet: the reports could not be symbolised.\n")
+	}
+	return b.String()
+}
+
+func (w writer) place(f crash.Frame) string {
+	s := clean(w.redact.path(f.File), maxLine)
+	if f.Line > 0 {
+		s += ":" + strconv.Itoa(f.Line)
+	}
+	return s
+}
+
+func (w writer) traceback() string {
+	parts := crash.Tracebacks(w.report.Fields)
+	parts = parts[max(0, len(parts)-maxParts):]
+	var b strings.Builder
+	for i, part := range parts {
+		if i > 0 {
+			b.WriteString("\n" + w.line(part.Lead, maxLine) + "\n\n")
+		}
+		b.WriteString("Traceback (most recent call last):\n")
+		for j, f := range part.Frames {
+			if skipped := len(part.Frames) - maxCodeFrames; skipped > 0 && j >= outerFrames && j < outerFrames+skipped {
+				if j == outerFrames {
+					b.WriteString("  (" + plural(int64(skipped), "more frame", "more frames") + ")\n")
+				}
+				continue
+			}
+			b.WriteString(`  File "` + clean(w.redact.path(f.File), maxLine) + `", line ` + strconv.Itoa(f.Line))
+			if f.Function != "" {
+				b.WriteString(", in " + clean(f.Function, maxLine))
+			}
+			b.WriteString("\n")
+			if code := w.line(f.Code, maxLine); code != "" {
+				b.WriteString("    " + code + "\n")
+			}
+		}
+		if part.Exception != "" {
+			exception := clean(part.Exception, maxLine)
+			if message := w.line(part.Message, 1000); message != "" {
+				exception += ": " + message
+			}
+			b.WriteString(exception + "\n")
+		}
+	}
+	return b.String()
+}
+
+var oopsNoise = regexp.MustCompile(`^\s*(?:\[[\s\d.]+\]\s*)?(?:(?:R[A-Z0-9]{2}|E[A-Z]{2}|CR\d|DR\d|[CDEFGS]S)[:=]|Hardware name|CPU: |Code: |PGD |PKRU|Modules linked in)`)
+
+// oops is what the kernel said, without registers, names of modules and names of processes.
+func (w writer) oops() string {
+	var kept []string
+	for line := range strings.Lines(w.report.Fields["OopsText"]) {
+		if oopsNoise.MatchString(line) || len(kept) == maxOopsLines {
+			continue
+		}
+		if line = w.line(line, maxLine); line != "" {
+			kept = append(kept, line)
+		}
+	}
+	if len(kept) == 0 {
+		return ""
+	}
+	return strings.Join(kept, "\n") + "\n"
+}
