@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
 )
 
 // Client is a browser without eyes: it keeps cookies, sends the headers that a browser sends, and follows no redirect by
@@ -185,10 +186,18 @@ func (a *Answer) WantNone(selector string) *Answer {
 	return a
 }
 
-// Text is the text of the elements that match, blanks joined.
+// Text is the text of the elements that match: its pieces with one blank between them, as cells of a table are read.
 func (a *Answer) Text(selector string) string {
 	a.t.Helper()
-	return strings.Join(strings.Fields(a.HTML().Find(selector).Text()), " ")
+	var pieces []string
+	for _, node := range a.HTML().Find(selector).Nodes {
+		for n := range node.Descendants() {
+			if n.Type == html.TextNode {
+				pieces = append(pieces, strings.Fields(n.Data)...)
+			}
+		}
+	}
+	return strings.Join(pieces, " ")
 }
 
 // Attr is an attribute of the first element that matches; there must be one.

@@ -1,0 +1,218 @@
+package handlers_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+	"mishap/tracker/trackertest"
+)
+
+const trackerPath = "/admin/tracker"
+
+// connect goes through the steps up to the decision and returns the key of the request token.
+func connect(t *testing.T, c *handlertest.Client) string {
+	t.Helper()
+	c.Post(trackerPath+"/request-token", nil).WantRedirect(http.StatusSeeOther, trackerPath)
+	page := c.Get(trackerPath).Want(http.StatusOK)
+	u, err := url.Parse(page.Attr("#authorize", "href"))
+	if err != nil || u.Path != "/+authorize-token" {
+		t.Fatalf("authorise link: got %v, %v", u, err)
+	}
+	return u.Query().Get("oauth_token")
+}
+
+func TestConnectTracker(t *testing.T) {
+	t.Parallel()
+	var log safeBuffer
+	site := handlertest.New(t, handlertest.Options{Disconnected: true, Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	c := site.As(t, crash.RoleAdmin)
+	b := site.Save(t, crashtest.Native())
+	site.As(t, crash.RoleTriager).PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusServiceUnavailable)
+
+	page := c.Get(trackerPath).Want(http.StatusOK).WantText("main", "Not connected").WantText("main", "./setup-oauth-token.sh").WantNone("#authorize")
+	if got := page.Attr("form[action='/admin/tracker/request-token']", "method"); got != "post" {
+		t.Errorf("method: got %q, want post", got)
+	}
+	key := connect(t, c)
+	early := c.Post(trackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem", "Nobody has authorised")
+	if early.Attr("#authorize", "href") == "" || early.HTML().Find("#access-token button").Length() != 1 {
+		t.Error("pressing too early took the steps away, want them to stay")
+	}
+	if !site.Tracker.Authorize(key, "WRITE_PUBLIC") {
+		t.Fatalf("the tracker does not know the request %q", key)
+	}
+	c.Post(trackerPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, trackerPath)
+	page = c.Get(trackerPath).Want(http.StatusOK).WantText("#flash", "Connected to the practice tracker as practice-person")
+	page.WantText(".facts", "practice-person").WantText(".facts", "ada-admin").WantText(".facts", "not limited to one project").
+		WantText(".facts", "the database").WantNone("#authorize").WantNone("#config-lines")
+
+	if len(site.Written) != 1 || site.Written[0].Secret == "" {
+		t.Fatalf("configuration file: got %v, want one token with its secret", site.Written)
+	}
+	secret := string(site.Written[0].Secret)
+	for _, text := range []string{page.Body, early.Body, log.String()} {
+		if strings.Contains(text, secret) {
+			t.Error("the secret is in a page or the log")
+		}
+	}
+	if err := site.Filer.Sweep(t.Context()); err != nil { // the bug that waited
+		t.Fatal(err)
+	}
+	for site.Bucket(t, b.ID).Bug.Number == 0 {
+		if err := site.Filer.Work(t.Context(), site.Bucket(t, b.ID).Filing.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Post(trackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem", "Begin again")
+	c.Post(trackerPath+"/show-token", nil).Want(http.StatusConflict).WantNone("#config-lines")
+	c.Post(trackerPath+"/check", nil).WantRedirect(http.StatusSeeOther, trackerPath)
+	c.Post(trackerPath+"/forget", nil).WantRedirect(http.StatusSeeOther, trackerPath)
+	c.Get(trackerPath).WantText("main", "Not connected").WantText("#flash", "forgotten")
+	c.Get("/admin").WantRedirect(http.StatusSeeOther, trackerPath)
+}
+
+// TestConnectTrackerAnswers has every answer of the exchange become a sentence and a next step.
+func TestConnectTrackerAnswers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		do     func(*handlertest.Site, string)
+		status int
+		text   string
+		again  bool // the same request may be tried again
+	}{
+		{"not yet", func(*handlertest.Site, string) {}, 409, "do that first", true},
+		{"declined", func(s *handlertest.Site, key string) { s.Tracker.Authorize(key, "UNAUTHORIZED") }, 502, "declined", false},
+		{"expired", func(s *handlertest.Site, key string) {
+			s.Tracker.Authorize(key, "WRITE_PUBLIC")
+			s.Tracker.Advance(3 * time.Hour)
+		}, 409, "two hours", false},
+		{"answer lost", func(s *handlertest.Site, key string) {
+			s.Tracker.Authorize(key, "WRITE_PUBLIC")
+			s.Tracker.Fail(trackertest.OpAccessToken, trackertest.DropAfter)
+		}, 503, "", true},
+		{"tracker away", func(s *handlertest.Site, _ string) { s.Tracker.Fail(trackertest.OpAccessToken, trackertest.DropBefore) }, 503, "", true},
+		{"tracker broken", func(s *handlertest.Site, _ string) { s.Tracker.Fail(trackertest.OpAccessToken, trackertest.Error500) }, 503, "", true},
+		{"hotel page", func(s *handlertest.Site, _ string) { s.Tracker.Fail(trackertest.OpAccessToken, trackertest.PageBefore) }, 502, "no token", false},
+		{"not there", func(s *handlertest.Site, _ string) {
+			s.Tracker.Fail(trackertest.OpAccessToken, trackertest.NotFound404)
+		}, 502, "tracker_url", true},
+		{"redirect", func(s *handlertest.Site, _ string) {
+			s.Tracker.Fail(trackertest.OpAccessToken, trackertest.Redirect307)
+		}, 502, "tracker_url", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			site := handlertest.New(t, handlertest.Options{Disconnected: true})
+			c := site.As(t, crash.RoleAdmin)
+			tt.do(site, connect(t, c))
+			a := c.Post(trackerPath+"/access-token", nil).Want(tt.status)
+			if problem := a.Text("#tracker-problem"); problem == "" || !strings.Contains(problem, tt.text) {
+				t.Errorf("got %q, want %q in it", problem, tt.text)
+			}
+			if again := a.HTML().Find("#access-token").Length() == 1; again != tt.again {
+				t.Errorf("can be pressed again: got %v, want %v", again, tt.again)
+			}
+			if a.HTML().Find("#request-token").Length() != 1 {
+				t.Error("no way to start over, want one")
+			}
+			if len(site.Written) != 0 {
+				t.Errorf("configuration file: got %v, want nothing", site.Written)
+			}
+		})
+	}
+}
+
+func TestConnectTrackerLostAnswerThenAgain(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{Disconnected: true})
+	c := site.As(t, crash.RoleAdmin)
+	site.Tracker.Authorize(connect(t, c), "WRITE_PUBLIC")
+	site.Tracker.Fail(trackertest.OpAccessToken, trackertest.DropAfter)
+	c.Post(trackerPath+"/access-token", nil).Want(http.StatusServiceUnavailable)
+	c.Post(trackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem", "Start over").WantNone("#access-token")
+	site.Tracker.Authorize(connect(t, c), "WRITE_PUBLIC")
+	c.Post(trackerPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, trackerPath)
+}
+
+func TestConnectTrackerRequestFails(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{Disconnected: true})
+	c := site.As(t, crash.RoleAdmin)
+	site.Tracker.Fail(trackertest.OpRequestToken, trackertest.DropBefore)
+	c.Post(trackerPath+"/request-token", nil).Want(http.StatusServiceUnavailable).WantText("#tracker-problem", "tracker").WantNone("#authorize")
+}
+
+func TestConnectTrackerFileNotWritten(t *testing.T) {
+	t.Parallel()
+	var got []crash.AccessToken
+	site := handlertest.New(t, handlertest.Options{Disconnected: true, Environment: true, WriteTokens: func(_ context.Context, token crash.AccessToken) error {
+		got = append(got, token)
+		return errors.New("open /etc/mishap/x: permission denied")
+	}})
+	c, other := site.As(t, crash.RoleAdmin), site.As(t, crash.RoleAdmin)
+	site.Tracker.Authorize(connect(t, c), "WRITE_PUBLIC")
+	c.Post(trackerPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, trackerPath)
+	page := c.Get(trackerPath).WantText("#flash", "could not be written").WantText("#lines", "could not be written").
+		WantText("main", "MISHAP_TRACKER_OAUTH_TOKEN")
+	if len(got) != 1 || strings.Contains(page.Body, string(got[0].Secret)) || strings.Contains(page.Body, "/etc/mishap") {
+		t.Errorf("tokens %v; the page holds the secret or the log's words: %s", got, page.Body)
+	}
+	lines := c.Post(trackerPath+"/show-token", nil).Want(http.StatusOK)
+	want := "tracker_oauth_token = \"" + got[0].Token + "\"\ntracker_oauth_secret = \"" + string(got[0].Secret) + "\"\n"
+	if diff := cmp.Diff(want, lines.HTML().Find("#config-lines").Text()); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	if cache := lines.Header.Get("Cache-Control"); cache != "no-store" {
+		t.Errorf("Cache-Control: got %q, want no-store", cache)
+	}
+	other.Get(trackerPath).WantNone("#config-lines")
+	if a := other.Post(trackerPath+"/show-token", nil).Want(http.StatusConflict); strings.Contains(a.Body, string(got[0].Secret)) {
+		t.Error("another session sees the secret, want it not to")
+	}
+	c.Post("/logout", nil)
+	c.SignIn("ada-admin", handlertest.Password).Want(http.StatusSeeOther)
+	c.Post(trackerPath+"/show-token", nil).Want(http.StatusConflict)
+}
+
+func TestTrackerFromConfiguration(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.As(t, crash.RoleAdmin)
+	c.Get(trackerPath).WantText("main", "Connected").WantText(".facts", "the configuration file of this unit").WantText(".facts", "by a configuration")
+	c.Post(trackerPath+"/check", nil).WantRedirect(http.StatusSeeOther, trackerPath)
+	c.Get(trackerPath).WantText(".facts", "practice-person")
+	site.Tracker.Fail(trackertest.OpMe, trackertest.ExpiredToken)
+	c.Post(trackerPath+"/check", nil).Want(http.StatusServiceUnavailable).WantText("#tracker-problem", "Expired token").WantText("main", "No longer accepted")
+}
+
+// safeBuffer is a buffer that several goroutines may write to.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
