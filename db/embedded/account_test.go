@@ -70,7 +70,7 @@ func TestOtherUsers(t *testing.T) {
 func TestForeignDataDir(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
-	dir := dataDir(t)
+	dir := usedDataDir(t)
 	stop(t, start(t, Config{DataDir: dir, Throwaway: true}))
 	line := startOther(t, dir, as(t, "nobody")).line(t)
 	if !strings.Contains(line, "belongs to another user; run this as that user or as root") {

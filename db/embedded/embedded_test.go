@@ -23,10 +23,9 @@ func TestColdAndWarmStart(t *testing.T) {
 	}
 	query(t, s.URL(), "create table kept as select 'still here'::text as word; select word from kept")
 	got := map[string]string{}
-	for _, name := range []string{"listen_addresses", "data_checksums", "fsync", "server_encoding", "lc_collate", "TimeZone", "log_error_verbosity"} {
+	for _, name := range []string{"listen_addresses", "data_checksums", "fsync", "server_encoding", "TimeZone", "log_error_verbosity"} {
 		got[name] = query(t, s.URL(), "select current_setting('"+name+"', true)")
 	}
-	// lc_collate is no setting any more since PostgreSQL 16.
 	got["lc_collate"] = query(t, s.URL(), "select datcollate from pg_database where datname = current_database()")
 	want := map[string]string{
 		"listen_addresses": "", "data_checksums": "on", "fsync": "on", "server_encoding": "UTF8", "lc_collate": "C.UTF-8",
@@ -55,7 +54,7 @@ func TestColdAndWarmStart(t *testing.T) {
 
 func TestAttach(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := usedDataDir(t)
 	owner := start(t, Config{DataDir: dir})
 	guest := start(t, Config{DataDir: dir})
 	if !owner.Started() || guest.Started() {
@@ -114,7 +113,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 
 func TestTwoServersOnOneDataDir(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := usedDataDir(t)
 	first := startOther(t, dir, serving)
 	if line := first.line(t); !strings.HasPrefix(line, "started") {
 		t.Fatalf("got %q", line)
@@ -136,7 +135,7 @@ func TestTwoServersOnOneDataDir(t *testing.T) {
 
 func TestServeWaitsForCommand(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := usedDataDir(t)
 	command := start(t, Config{DataDir: dir})
 	serve := startOther(t, dir, serving)
 	stop(t, command)
@@ -165,7 +164,7 @@ func TestLongPath(t *testing.T) {
 
 func TestServersOwnWordsInError(t *testing.T) {
 	t.Parallel()
-	c := Config{DataDir: dataDir(t), Throwaway: true}
+	c := Config{DataDir: usedDataDir(t), Throwaway: true}
 	s := start(t, c)
 	stop(t, s)
 	conf := filepath.Join(s.home.cluster(), "postgresql.conf")

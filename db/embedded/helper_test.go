@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,7 +26,43 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(helperVar); dir != "" {
 		os.Exit(helper(dir))
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if dir, err := usedCluster(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(dir))
+	}
+	os.Exit(status)
+}
+
+// usedCluster is a data directory whose server was started and stopped once. Tests that do not care for the first start
+// work on copies of it.
+var usedCluster = sync.OnceValues(func() (string, error) {
+	parent, err := os.MkdirTemp("", "embedded-")
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(parent, "data")
+	if err := os.Chmod(parent, 0o755); err != nil {
+		return dir, err
+	}
+	s, err := Start(context.Background(), Config{DataDir: dir, Throwaway: true})
+	if err != nil {
+		return dir, err
+	}
+	return dir, s.Stop(context.Background())
+})
+
+// usedDataDir is a data directory with a cluster in it.
+func usedDataDir(t *testing.T) string {
+	t.Helper()
+	source, err := usedCluster()
+	if err != nil {
+		t.Fatalf("start and stop once: %v", err)
+	}
+	dir := dataDir(t)
+	if out, err := exec.CommandContext(t.Context(), "cp", "-a", source, dir).CombinedOutput(); err != nil {
+		t.Fatalf("copy: %s", out)
+	}
+	return dir
 }
 
 // helper starts or attaches, says which, and stops when its standard input ends.

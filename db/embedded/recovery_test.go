@@ -15,7 +15,7 @@ import (
 
 func TestOwnerKilled(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := usedDataDir(t)
 	first := startOther(t, dir, serving)
 	_, url, _ := strings.Cut(first.line(t), " ")
 	query(t, url, "create table kept as select 'committed'::text as word; select word from kept")
@@ -37,7 +37,7 @@ func TestOwnerKilled(t *testing.T) {
 
 func TestPostmasterKilled(t *testing.T) {
 	t.Parallel()
-	s := start(t, Config{DataDir: dataDir(t), Exclusive: true})
+	s := start(t, Config{DataDir: usedDataDir(t), Exclusive: true})
 	query(t, s.URL(), "create table kept as select 'committed'::text as word; select word from kept")
 	for range 2 {
 		before := postmasterPID(t, s)
@@ -60,7 +60,7 @@ func TestPostmasterKilled(t *testing.T) {
 
 func TestBothKilled(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := usedDataDir(t)
 	first := startOther(t, dir)
 	_, url, _ := strings.Cut(first.line(t), " ")
 	query(t, url, "create table kept as select 'committed'::text as word; select word from kept")
@@ -104,7 +104,7 @@ func TestKilledAnywhere(t *testing.T) {
 // TestStalePID puts a living process of the server's user into the files that say who the server is.
 func TestStalePID(t *testing.T) {
 	t.Parallel()
-	c := Config{DataDir: dataDir(t)}
+	c := Config{DataDir: usedDataDir(t)}
 	s := start(t, c)
 	pidFile := filepath.Join(s.home.cluster(), "postmaster.pid")
 	text, err := os.ReadFile(pidFile)
@@ -145,7 +145,7 @@ func TestStalePID(t *testing.T) {
 // TestOrphan starts over a server that outlived its owner, as on systems without a death signal.
 func TestOrphan(t *testing.T) {
 	t.Parallel()
-	c := Config{DataDir: dataDir(t)}
+	c := Config{DataDir: usedDataDir(t)}
 	s := start(t, c)
 	programs := s.keeper.programs
 	stop(t, s)
