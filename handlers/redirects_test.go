@@ -44,3 +44,23 @@ func TestRedirectBugUnknown(t *testing.T) {
 		c.Get(path).Want(http.StatusNotFound).WantText("[role=alert]", "There is no bug with such a number.")
 	}
 }
+
+// A bug that was filed is known by its number, and everybody sees it on the list and on the page of its problem.
+func TestBugOfProblem(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(1, crashtest.Native)
+	report := crashtest.Native()
+	var filed struct{ Report, URL string }
+	p.As(t, crash.RoleTriager).PostJSON("/api/1.0/create-bug-report/", map[string]string{
+		"signature": crash.SignatureOf(report.Fields()).Signature,
+	}).Want(http.StatusCreated).JSON(&filed)
+	c := p.Visitor(t)
+	c.Get("/bug/"+filed.Report).WantRedirect(http.StatusSeeOther, bucketOf(t, report).Path())
+	for path, selector := range map[string]string{"/": "tbody td.bug a", bucketOf(t, report).Path(): ".panel-bug a"} {
+		a := c.Get(path).Want(http.StatusOK).WantText(selector, filed.Report)
+		if got := a.Attr(selector, "href"); got != filed.URL {
+			t.Errorf("%s: link to the bug: got %q, want %q", path, got, filed.URL)
+		}
+	}
+}
