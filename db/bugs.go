@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -47,4 +48,19 @@ func (s *Store) BucketOfBug(ctx context.Context, number int64) (crash.BucketID, 
 		return id, fmt.Errorf("bucket of bug %d: %w", number, known(err))
 	}
 	return id, nil
+}
+
+const sqlFiledBugs = `select distinct bug_number from bucket_bugs where how = 'filed' and at >= @since`
+
+// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time.
+func (s *Store) FiledBugs(ctx context.Context, since time.Time) ([]int64, error) {
+	rows, err := s.pool.Query(ctx, sqlFiledBugs, pgx.NamedArgs{"since": since})
+	if err != nil {
+		return nil, fmt.Errorf("filed bugs: %w", known(err))
+	}
+	numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("filed bugs: %w", known(err))
+	}
+	return numbers, nil
 }

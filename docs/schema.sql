@@ -318,6 +318,8 @@ ALTER TABLE ONLY users
 
 CREATE INDEX audit_events_subject ON audit_events USING btree (subject, at DESC);
 
+CREATE INDEX bucket_bugs_at ON bucket_bugs USING btree (at);
+
 CREATE INDEX bucket_bugs_number ON bucket_bugs USING btree (bug_number);
 
 CREATE INDEX buckets_package ON buckets USING btree (package);

@@ -17,6 +17,7 @@ create table bucket_bugs (
     primary key (bucket_id, bug_number)
 );
 create index bucket_bugs_number on bucket_bugs (bug_number);
+create index bucket_bugs_at on bucket_bugs (at);
 
 -- One intent per bucket: stored before the tracker is called. docs/filing.md draws the states. All times are this
 -- database's, one clock for all units.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,9 +37,10 @@ type bugTasks struct {
 }
 
 // FindBug looks for a bug that our account has filed on the intent's target since the given time and whose description
-// holds the marker, closed and duplicate ones included. It returns the lowest number, or 0 when there is certainly none.
-// Any error means that it is not known: a *CallError, or Unavailable with the code tracker_credentials.
-func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time) (int64, error) {
+// holds the marker, closed and duplicate ones included. Bugs that others are known to be are passed over. It returns the
+// lowest number, or 0 when there is certainly none. Any error means that it is not known: a *CallError, or Unavailable with
+// the code tracker_credentials.
+func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, others []int64) (int64, error) {
 	me, err := c.Me(ctx)
 	if err != nil {
 		return 0, err
@@ -59,7 +61,7 @@ func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time) 
 		if !ok {
 			return 0, c.record(ctx, &CallError{Operation: "search", Outcome: OutcomeUnknown, Words: "the search names a bug that is not the tracker's own"})
 		}
-		if found != 0 && number >= found {
+		if found != 0 && number >= found || slices.Contains(others, number) {
 			continue
 		}
 		bug, err := c.ReadBug(ctx, number)

@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"context"
+	"time"
 
 	"mishap/crash"
 )
@@ -41,6 +42,8 @@ type Ledger interface {
 	// DueFilings lists filings that a step is due for, oldest first. Those whose unit has died while it was sending, or has
 	// kept them for longer than terms allow, become uncertain first.
 	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)
+	// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time.
+	FiledBugs(ctx context.Context, since time.Time) ([]int64, error)
 	// FilingTotals counts filings for the monitor.
 	FilingTotals(ctx context.Context) (crash.FilingTotals, error)
 }

@@ -37,14 +37,24 @@ func (f *Filer) step(ctx context.Context, id int64) error {
 		number, err := f.client.createBug(ctx, claim.Intent, maxSending-time.Since(started))
 		result = f.created(claim, number, err)
 	case crash.StepSearch:
-		ctx, cancel := context.WithTimeout(ctx, maxSearch)
-		defer cancel()
-		number, err := f.client.FindBug(ctx, claim.Intent, claim.SentFrom)
+		number, err := f.search(ctx, claim)
 		result = f.searched(claim, number, err)
 	case crash.StepNone:
 		return nil
 	}
 	return f.finish(ctx, result)
+}
+
+// search looks in the tracker for the bug of a claimed filing; 0: it is certainly not there. Bugs that were filed for other
+// buckets since then need not be read.
+func (f *Filer) search(ctx context.Context, claim crash.FilingClaim) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxSearch)
+	defer cancel()
+	others, err := f.store.FiledBugs(ctx, claim.SentFrom.Add(-searchMargin))
+	if err != nil {
+		return 0, err
+	}
+	return f.client.FindBug(ctx, claim.Intent, claim.SentFrom, others)
 }
 
 // prober remembers when the credentials were last found dead, so that a long queue does not ask again for each filing.
