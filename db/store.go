@@ -8,20 +8,14 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/puddle/v2"
 	"github.com/riverqueue/river"
-
-	"mishap/crash"
 )
 
 // Config says which database to use and how.
@@ -116,43 +110,6 @@ func (s *Store) Ping(ctx context.Context) error {
 // inTx runs fn in one transaction: committed when fn returns nil, else rolled back.
 func (s *Store) inTx(ctx context.Context, fn func(pgx.Tx) error) error {
 	return known(pgx.BeginFunc(ctx, s.pool, fn))
-}
-
-var (
-	errUnavailable = crash.Errorf(crash.Unavailable, "database_away", "The database cannot be reached at the moment; please try again shortly.")
-	// The parser's own words may hold the password, so they are not kept.
-	errBadURL = crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read; it should look like postgres://user:password@host:5432/mishap.")
-)
-
-// known gives err the kind Unavailable when it says that the database is away, full or stopping. Errors that carry a
-// kind already, and internal ones, stay as they are.
-func known(err error) error {
-	if err == nil || crash.KindOf(err) != 0 {
-		return err
-	}
-	if away(err) {
-		return errUnavailable.Because(err)
-	}
-	return err
-}
-
-func away(err error) bool {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch pg.Code[:2] {
-		case "08", "53": // connection trouble; out of connections, memory or disk
-			return true
-		case "57": // stopping or starting; but a cancelled statement (57014) is internal
-			return pg.Code != "57014"
-		}
-		return pg.Code == "25006" // read only: a standby that has not taken over yet
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*net.OpError](err); ok {
-		return true
-	}
-	return errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, net.ErrClosed)
 }
 
 // timesInUTC makes every timestamp that is read a time in UTC.

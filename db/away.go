@@ -1,0 +1,55 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
+
+	"mishap/crash"
+)
+
+var (
+	errUnavailable = crash.Errorf(crash.Unavailable, "database_away", "The database cannot be reached at the moment; please try again shortly.")
+	// The parser's own words may hold the password, so they are not kept.
+	errBadURL = crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read; it should look like postgres://user:password@host:5432/mishap.")
+)
+
+// known gives err the kind Unavailable when it says that the database is away, full or stopping. Errors that carry a
+// kind already, and internal ones, stay as they are.
+func known(err error) error {
+	if err == nil || crash.KindOf(err) != 0 {
+		return err
+	}
+	if away(err) {
+		return errUnavailable.Because(err)
+	}
+	return err
+}
+
+func away(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch class := pg.Code[:min(2, len(pg.Code))]; {
+		case class == "08", class == "53": // connection trouble; out of connections, memory or disk
+			return true
+		case class == "57": // stopping or starting; but a cancelled statement (57014) is internal
+			return pg.Code != "57014"
+		}
+		return pg.Code == "25006" // read only: a standby that has not taken over yet
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return true
+	}
+	if errors.Is(err, context.Canceled) {
+		return false // the caller has gone
+	}
+	// A connection that broke before anything was sent, or halfway; no free one in time; the store is closed.
+	return pgconn.SafeToRetry(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, puddle.ErrClosedPool)
+}
