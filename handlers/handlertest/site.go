@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
@@ -47,6 +48,7 @@ type Site struct {
 	Tracker  *trackertest.Tracker
 	Filer    *tracker.Filer
 	Metrics  *prometheus.Registry
+	routes   chi.Routes
 	Written  []crash.AccessToken // what went into the configuration file, unless Options.WriteTokens was given
 }
 
@@ -101,6 +103,10 @@ func New(t testing.TB, o Options) *Site {
 	if err != nil {
 		t.Fatalf("handlers.New: %v", err)
 	}
+	var ok bool
+	if site.routes, ok = h.Handler().(chi.Routes); !ok {
+		t.Fatal("the handler has no route table")
+	}
 	server.Config.Handler = h.Handler()
 	server.Start()
 	t.Cleanup(func() {
@@ -138,6 +144,20 @@ func (s *Site) Bucket(t testing.TB, id crash.BucketID) crash.Bucket {
 		t.Fatalf("read bucket: %v", err)
 	}
 	return b
+}
+
+// Routes lists the route table: "GET /problem/{id}".
+func (s *Site) Routes(t testing.TB) []string {
+	t.Helper()
+	var routes []string
+	err := chi.Walk(s.routes, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		routes = append(routes, method+" "+strings.Replace(route, "/*/", "/", 1))
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("route table: %v", err)
+	}
+	return routes
 }
 
 // Password is that of all accounts that AddUser makes.

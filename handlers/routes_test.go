@@ -1,0 +1,245 @@
+package handlers_test
+
+import (
+	"compress/gzip"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
+	"mishap/handlers/handlertest"
+)
+
+// TestRoutesByRole is who may do what: every route, asked by a visitor, a viewer, a triager and an admin.
+func TestRoutesByRole(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{Disconnected: true})
+	b := site.Save(t, crashtest.Native())
+	rows, err := site.Store.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("reports: got %v, %v, want one", rows, err)
+	}
+	oops := "/oops/" + rows[0].ID.String()
+	clients := map[crash.Role]*handlertest.Client{}
+	for _, role := range handlertest.Roles {
+		clients[role] = site.As(t, role)
+	}
+	covered := map[string]bool{}
+	for _, tt := range []struct {
+		route, path string
+		want        [4]int // visitor, viewer, triager, admin
+	}{
+		{"GET /", "/", [4]int{200, 200, 200, 200}},
+		{"GET /problem/{id}", b.ID.Path(), [4]int{200, 200, 200, 200}},
+		{"GET /problem/{id}/bug", b.ID.Path() + "/bug", [4]int{303, 303, 303, 303}},
+		{"GET /bug/{number}", "/bug/1", [4]int{404, 404, 404, 404}},
+		{"GET /bucket", "/bucket?id=x", [4]int{404, 404, 404, 404}},
+		{"GET /bucket/", "/bucket/?id=x", [4]int{404, 404, 404, 404}},
+		{"GET /oops/{id}", oops, [4]int{303, 200, 200, 200}},
+		{"GET /user/", "/user/", [4]int{303, 200, 200, 200}},
+		{"GET /user/{system}", "/user/machine-1", [4]int{303, 200, 200, 200}},
+		{"GET /admin", "/admin", [4]int{303, 403, 403, 303}},
+		{"GET /admin/tracker", trackerPath, [4]int{303, 403, 403, 200}},
+		{"POST /admin/tracker/request-token", trackerPath + "/request-token", [4]int{401, 403, 403, 303}},
+		{"POST /admin/tracker/access-token", trackerPath + "/access-token", [4]int{401, 403, 403, 409}},
+		{"POST /admin/tracker/check", trackerPath + "/check", [4]int{401, 403, 403, 503}},
+		{"POST /admin/tracker/show-token", trackerPath + "/show-token", [4]int{401, 403, 403, 503}},
+		{"POST /admin/tracker/forget", trackerPath + "/forget", [4]int{401, 403, 403, 303}},
+		{"POST /api/1.0/create-bug-report", strings.TrimSuffix(createPath, "/"), [4]int{401, 403, 400, 400}},
+		{"POST /api/1.0/create-bug-report/", createPath, [4]int{401, 403, 400, 400}},
+		{"GET /login", "/login", [4]int{200, 303, 303, 303}},
+		{"GET /healthz", "/healthz", [4]int{200, 200, 200, 200}},
+		{"GET /readyz", "/readyz", [4]int{200, 200, 200, 200}},
+		{"GET /assets/*", "/assets/no-such-file", [4]int{404, 404, 404, 404}},
+		{"POST /login", "/login", [4]int{422, 422, 422, 422}},
+		{"POST /logout", "/logout", [4]int{303, 303, 303, 303}}, // last: it ends the sessions
+	} {
+		covered[tt.route] = true
+		method, _, _ := strings.Cut(tt.route, " ")
+		for i, role := range handlertest.Roles {
+			c := clients[role]
+			var a *handlertest.Answer
+			if method == http.MethodGet {
+				a = c.Get(tt.path)
+			} else {
+				a = c.Post(tt.path, nil)
+			}
+			if a.Status != tt.want[i] {
+				t.Errorf("%s as %s: got %d, want %d", tt.route, handlertest.RoleName(role), a.Status, tt.want[i])
+			}
+			if login := "/login?next="; a.Status == 303 && i == 0 && strings.HasPrefix(tt.path, "/admin") && !strings.HasPrefix(a.Header.Get("Location"), login) {
+				t.Errorf("%s as a visitor: got to %q, want %s…", tt.route, a.Header.Get("Location"), login)
+			}
+		}
+	}
+	for _, route := range site.Routes(t) {
+		if !covered[route] {
+			t.Errorf("route %s is not in this table", route)
+		}
+	}
+}
+
+func TestUnknownAddresses(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.As(t, crash.RoleViewer)
+	page := c.Get("/no/such/page").Want(http.StatusNotFound).WantText("h1", "Not found")
+	page.WantText(".hint", page.Header.Get("X-Request-ID"))
+
+	var got apiError
+	c.Get("/api/1.0/no-such-thing").Want(http.StatusNotFound).JSON(&got)
+	if got.Code != "no_page" || got.Error == "" {
+		t.Errorf("got %+v, want a sentence and no_page", got)
+	}
+	a := c.Get(createPath).Want(http.StatusMethodNotAllowed)
+	if allow := a.Header.Values("Allow"); len(allow) != 1 || allow[0] != "POST" {
+		t.Errorf("Allow: got %q, want POST", allow)
+	}
+	a.JSON(&got)
+	c.Post("/healthz", nil).Want(http.StatusMethodNotAllowed)
+	part := c.Part("/no/such/page").Want(http.StatusNotFound)
+	if part.HTML().Find(".flash-error").Length() != 1 || strings.Contains(part.Body, "<html") {
+		t.Errorf("part: got %s, want one message", part.Body)
+	}
+}
+
+func TestSlashes(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	id := strings.Repeat("0", 40)
+	c := site.Visitor(t)
+	c.Get("/problem/"+id+"/?period=day").WantRedirect(http.StatusMovedPermanently, "/problem/"+id+"?period=day")
+	c.Get("/login/").WantRedirect(http.StatusMovedPermanently, "/login")
+	c.Get("//login").WantRedirect(http.StatusMovedPermanently, "/login")
+	c.Get("/no-such-page/").Want(http.StatusNotFound)
+	for _, path := range []string{"//evil.example/", "//evil.example/..", "/%2F/evil.example/", `/\evil.example/`} {
+		if a := c.Get(path).Want(http.StatusNotFound); a.Header.Get("Location") != "" {
+			t.Errorf("%s leads to %q, want nowhere", path, a.Header.Get("Location"))
+		}
+	}
+}
+
+func TestHead(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	for path, want := range map[string]int{"/": 200, b.ID.Path(): 200, "/login": 200, "/healthz": 200, "/no-such-page": 404, "/admin/tracker": 303} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, site.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := site.Visitor(t).Do(req).Want(want); a.Body != "" {
+			t.Errorf("HEAD %s: got a body of %d bytes, want none", path, len(a.Body))
+		}
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ids := map[string]bool{}
+	for _, path := range []string{"/", "/login", "/healthz", "/no-such-page", "/api/1.0/x", "/assets/x"} {
+		a := site.Visitor(t).Get(path, handlertest.Header{Name: "X-Request-ID", Value: "forged"})
+		for name, want := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+			"X-Content-Type-Options":  "nosniff",
+			"X-Frame-Options":         "DENY",
+			"Referrer-Policy":         "same-origin",
+		} {
+			if got := a.Header.Get(name); got != want {
+				t.Errorf("%s: %s: got %q, want %q", path, name, got, want)
+			}
+		}
+		if a.Header.Get("Permissions-Policy") == "" {
+			t.Errorf("%s: no Permissions-Policy, want one", path)
+		}
+		id := a.Header.Get("X-Request-ID")
+		if id == "" || id == "forged" || ids[id] {
+			t.Errorf("%s: request id: got %q, want a new one", path, id)
+		}
+		ids[id] = true
+	}
+	for path, cookie := range map[string]bool{"/": true, "/healthz": false, "/readyz": false, "/assets/x": false} {
+		if got := len(site.Visitor(t).Get(path).Header.Values("Set-Cookie")) > 0; got != cookie {
+			t.Errorf("%s: sets a cookie: got %v, want %v", path, got, cookie)
+		}
+	}
+	if got := site.As(t, crash.RoleViewer).Get("/").Header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control when signed in: got %q, want no-store", got)
+	}
+}
+
+func TestCompression(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	a := site.Visitor(t).Get("/", handlertest.Header{Name: "Accept-Encoding", Value: "gzip"}).Want(http.StatusOK)
+	if got := a.Header.Get("Content-Encoding"); got != "gzip" {
+		t.Fatalf("Content-Encoding: got %q, want gzip", got)
+	}
+	zr, err := gzip.NewReader(strings.NewReader(a.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := io.ReadAll(zr)
+	if err != nil || !strings.Contains(string(page), "</html>") {
+		t.Errorf("got %d bytes, %v, want a whole page", len(page), err)
+	}
+}
+
+// TestInternalErrorsStayInside has every page fail inside, and looks at what the visitor and the log are told.
+func TestInternalErrorsStayInside(t *testing.T) {
+	t.Parallel()
+	var log safeBuffer
+	site := handlertest.New(t, handlertest.Options{Store: dbtest.Broken(t), Log: slog.New(slog.NewJSONHandler(&log, nil))})
+	for _, path := range []string{"/", "/problem/" + strings.Repeat("0", 40), "/bug/1", "/bucket/?id=x", "/readyz"} {
+		for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart, "JSON": {{Name: "Accept", Value: "application/json"}}} {
+			if name == "part" && strings.HasPrefix(path, "/problem/") {
+				path += "/bug" // the part of the page itself is for people who are signed in
+			}
+			a := site.Visitor(t).Get(path, headers...).Want(http.StatusServiceUnavailable)
+			for _, inside := range []string{"pool", "SQL", "sql", "pgx", "closed", "goroutine", ".go:", "postgres"} {
+				if strings.Contains(a.Body, inside) {
+					t.Errorf("%s as %s tells of %q: %s", path, name, inside, a.Body)
+				}
+			}
+			if id := a.Header.Get("X-Request-ID"); strings.Count(log.String(), `"msg":"request failed","request_id":"`+id) != 1 {
+				t.Errorf("%s as %s: the log has not exactly one line for %s", path, name, id)
+			}
+		}
+	}
+}
+
+func TestLogHoldsNoContents(t *testing.T) {
+	t.Parallel()
+	var log safeBuffer
+	site := handlertest.New(t, handlertest.Options{Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	b := site.Save(t, crashtest.Native())
+	c := site.As(t, crash.RoleTriager)
+	c.Get(b.ID.Path())
+	c.Get("/user/machine-secret")
+	c.Get("/bucket/?id=" + "private-signature")
+	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
+	for _, private := range []string{b.Signature, "machine-secret", "private-signature", handlertest.Password, c.Cookie("sessionid"), c.Cookie("csrftoken")} {
+		if strings.Contains(log.String(), private) {
+			t.Errorf("the log holds %q", private)
+		}
+	}
+	for _, want := range []string{`"route":"/problem/{id}"`, `"route":"/user/{system}"`, `"user":"ada-triager"`, `"status":201`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s", want)
+		}
+	}
+	families, err := site.Metrics.Gather()
+	if err != nil || len(families) == 0 {
+		t.Fatalf("metrics: got %d families, %v, want some", len(families), err)
+	}
+	for _, f := range families {
+		if strings.Contains(f.String(), "machine-secret") || strings.Contains(f.String(), b.ID.String()) {
+			t.Errorf("metric %s holds a raw path", f.GetName())
+		}
+	}
+}
