@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // Frame is one call of a stack, for a table. What is not known is empty or 0.
@@ -62,7 +61,10 @@ func named(frames []Frame) (n int) {
 func parseFrames(stack iter.Seq[string]) []Frame {
 	var frames []Frame
 	for line := range stack {
-		if number, rest, ok := cutNumber(line); ok && len(frames) < maxFrames {
+		if len(frames) == maxFrames {
+			break
+		}
+		if number, rest, ok := cutNumber(line); ok {
 			frames = append(frames, parseFrame(number, rest))
 		}
 	}
@@ -73,9 +75,10 @@ func parseFrames(stack iter.Seq[string]) []Frame {
 func topFrames(top string) []Frame {
 	var frames []Frame
 	for line := range lines(top) {
-		if len(frames) < maxFrames {
-			frames = append(frames, parseFrame(len(frames), strings.TrimFunc(line, isSpace)))
+		if len(frames) == maxFrames {
+			break
 		}
+		frames = append(frames, parseFrame(len(frames), strings.TrimFunc(line, isSpace)))
 	}
 	return frames
 }
@@ -83,10 +86,10 @@ func topFrames(top string) []Frame {
 // cutNumber cuts "#12 " off.
 func cutNumber(line string) (number int, rest string, ok bool) {
 	digits, found := strings.CutPrefix(line, "#")
-	if !found {
+	digits = run(digits, isDigit)
+	if !found || digits == "" {
 		return 0, "", false
 	}
-	digits = run(digits, unicode.IsDigit)
 	rest = line[1+len(digits):]
 	number, err := strconv.Atoi(digits)
 	trimmed := strings.TrimFunc(rest, isSpace)
@@ -123,14 +126,17 @@ func Threads(f Fields) []Thread {
 // parseThread reads `Thread 2 (Thread 0x7f22 (LWP 4312) "gmain"):`.
 func parseThread(line string) (Thread, bool) {
 	rest, found := strings.CutPrefix(line, "Thread ")
-	digits := run(rest, unicode.IsDigit)
+	digits := run(rest, isDigit)
+	if !found || digits == "" || !strings.HasPrefix(rest[len(digits):], " (") {
+		return Thread{}, false
+	}
 	number, err := strconv.Atoi(digits)
-	if !found || err != nil || !strings.HasPrefix(rest[len(digits):], " (") {
+	if err != nil {
 		return Thread{}, false
 	}
 	t := Thread{Number: number}
 	if _, id, ok := strings.Cut(rest, "(LWP "); ok {
-		t.ID = shorten(run(id, unicode.IsDigit))
+		t.ID = shorten(run(id, isDigit))
 	}
 	if _, name, ok := strings.Cut(rest, `"`); ok {
 		name, _, _ = strings.Cut(name, `"`)

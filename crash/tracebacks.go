@@ -21,7 +21,9 @@ func Tracebacks(f Fields) []Traceback {
 	for line := range lines(f["Traceback"]) {
 		line, ends := ungroup(line)
 		p.open = p.open && !ends
-		p.line(line)
+		if p.line(line); p.full {
+			break
+		}
 	}
 	for i := range p.parts {
 		p.parts[i].Exception, p.parts[i].Message = shorten(p.parts[i].Exception), shorten(p.parts[i].Message)
@@ -33,6 +35,7 @@ type tracebackParser struct {
 	parts []Traceback
 	lead  string // for the next part
 	open  bool   // the last part goes on
+	full  bool   // there are as many parts as may be, and another one begins
 }
 
 func (p *tracebackParser) line(line string) {
@@ -60,7 +63,7 @@ func (p *tracebackParser) line(line string) {
 
 // begin opens a new part, as long as there may be one more.
 func (p *tracebackParser) begin() *Traceback {
-	if len(p.parts) < maxThreads {
+	if p.full = len(p.parts) == maxThreads; !p.full {
 		p.parts = append(p.parts, Traceback{Lead: p.lead})
 	}
 	p.lead, p.open = "", true
