@@ -1,0 +1,217 @@
+package intake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/crash/apport"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+)
+
+var (
+	today  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	config = intake.Config{MaxAgeDays: 366, Now: func() time.Time { return today }}
+)
+
+func examine(r crashtest.Report) (crash.Record, error) {
+	return intake.New(config, nil).Examine(crash.Report{System: "machine", Fields: r.Fields()})
+}
+
+// TestRefusals goes through every reason, and through what comes close to one.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	with := func(fields ...string) crashtest.Report {
+		r := crashtest.Python()
+		for i := 0; i < len(fields); i += 2 {
+			r[fields[i]] = fields[i+1]
+		}
+		return r
+	}
+	for _, c := range []struct {
+		name         string
+		report       crashtest.Report
+		reason, text string // empty: accepted
+	}{
+		{"usual", with(), "", ""},
+		{"empty", crashtest.Report{}, "empty", "Empty report."},
+		{"end of life", with("DistroRelease", "Ubuntu 12.04"), "end_of_life", "Ubuntu 12.04 is End of Life"},
+		{"alive on the day of the crash", with("DistroRelease", "Ubuntu 25.10", "Date", "Mon Jan 12 07:00:01 2026"), "", ""},
+		{"dead on the day of the crash", with("DistroRelease", "Ubuntu 25.10", "Date", "Fri Nov 20 07:00:01 2026"), "end_of_life", "Ubuntu 25.10 is End of Life"},
+		{"dead on arrival, no date", with("DistroRelease", "Ubuntu 25.10", "Date", ""), "end_of_life", "Ubuntu 25.10 is End of Life"},
+		{"a date that is not believed", with("DistroRelease", "Ubuntu 12.04", "Date", "Thu Nov  1 07:00:01 2012"), "end_of_life", "Ubuntu 12.04 is End of Life"},
+		{"a derivative", with("DistroRelease", "Plum Linux 12.04"), "", ""},
+		{"no release", with("DistroRelease", ""), "", ""},
+		{"armel", with("Architecture", "armel"), "armel", "armel architecture is obsoleted."},
+		{"armhf", with("Architecture", "armhf"), "", ""},
+		{"no package", with("Package", ""), "no_package", "Incomplete crash report."},
+		{"blanks for a package", with("Package", " \n"), "no_package", "Incomplete crash report."},
+		{"a package that is not installed", with("Package", "harbor (not installed)"), "", ""},
+		{"a kernel without a package", with("Package", "", "ProblemType", "KernelOops"), "no_package", "Incomplete crash report."},
+		{"a snap", with("Package", "", "ProblemType", "Snap"), "", ""},
+		{"a repair by snapd", with("Package", "", "ProblemType", "Repair"), "", ""},
+		{"several reasons", with("DistroRelease", "Ubuntu 12.04", "Architecture", "armel", "Package", ""), "end_of_life", "Ubuntu 12.04 is End of Life"},
+	} {
+		_, err := examine(c.report)
+		e, _ := errors.AsType[*crash.Error](err)
+		switch {
+		case c.reason == "" && err != nil:
+			t.Errorf("%s: got %v, want it accepted", c.name, err)
+		case c.reason != "" && (e == nil || e.Kind != crash.Invalid || e.Code != c.reason || e.Message != c.text):
+			t.Errorf("%s: got %v, want %s %q", c.name, err, c.reason, c.text)
+		}
+	}
+}
+
+// TestReleaseTable judges by the table that it is given, here one that knows no release.
+func TestReleaseTable(t *testing.T) {
+	t.Parallel()
+	header := "version,codename,series,created,release,eol,eol-server,eol-esm\n"
+	none, err := crash.ReadReleases(strings.NewReader(header), strings.NewReader(header))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config
+	c.Releases = none
+	if _, err := intake.New(c, nil).Examine(crash.Report{Fields: crashtest.Python(crashtest.On("Ubuntu 12.04")).Fields()}); err != nil {
+		t.Errorf("got %v, want it accepted", err)
+	}
+}
+
+// TestSamples works out what is stored of realistic reports.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	day := func(text string) time.Time {
+		d, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for name, want := range map[string]struct {
+		rule     crash.Rule
+		pkg      string
+		day      time.Time
+		complete bool
+		keyed    bool
+	}{
+		"_usr_bin_tidewatch.1000":                   {crash.RuleStacktrace, "tidewatch 1.4.2-1ubuntu0.1", today, true, true}, // more than 366 days ago
+		"_usr_bin_tidewatch.1001":                   {crash.RuleStacktrace, "tidewatch 1.4.9-2", today, true, true},
+		"_usr_bin_quillpad.1000":                    {crash.RuleAssertion, "quillpad 0.9.1-1", day("2026-01-12"), false, true},
+		"_usr_bin_harbor-sync.0":                    {crash.RuleTraceback, "harbor-sync 2.1-1", day("2025-11-20"), true, true}, // 366 days ago
+		"_usr_bin_harbor-sync.1000":                 {crash.RuleTraceback, "harbor-sync 2.3-1ubuntu1", day("2026-05-15"), true, true},
+		"_usr_bin_żeglarz.1000":                     {crash.RuleTraceback, "zeglarz 3.0-1", day("2026-06-06"), true, true},
+		"_usr_bin_lumen-shell.1000":                 {crash.RuleAddress, "lumen-shell 7.1~ppa3", day("2025-12-31"), true, true},
+		"_usr_libexec_reefd.117":                    {crash.RuleDuplicateSignature, "reefd 5.5-1", day("2026-08-02"), false, true},
+		"brigwifi-dkms.0":                           {crash.RuleDuplicateSignature, "brigwifi-dkms 2.0-1ubuntu3", day("2026-06-30"), true, false},
+		"susres.2026-02-03_06:07:08.123456":         {crash.RuleDuplicateSignature, "linux-image-6.17.0-8-generic 6.17.0-8.8", day("2026-02-03"), false, true},
+		"linux-image-5.15.0-97-generic.77aa01":      {crash.RuleOops, "linux-image-5.15.0-97-generic 5.15.0-97.107", today, true, false},
+		"linux-image-6.8.0-41-generic.3f1b77aa":     {crash.RuleNone, "linux-image-6.8.0-41-generic 6.8.0-41.41", today, true, false},
+		"linux-image-7.0.0-12-generic-202607010203": {crash.RuleNone, "linux-image-7.0.0-12-generic 7.0.0-12.12", day("2026-07-01"), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, err := os.Open(filepath.Join("..", "apport", "testdata", "crashes", name+".crash"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close() //nolint:errcheck // only read
+			fields, _, err := apport.Read(file, apport.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec, err := intake.New(config, nil).Examine(crash.Report{System: "machine", Fields: fields})
+			if err != nil {
+				t.Fatalf("got %v, want it accepted", err)
+			}
+			if rec.Grouping.Rule != want.rule || (rec.Grouping.Signature == "") != (rec.Grouping.Reason != "") {
+				t.Errorf("got grouping %+v, want rule %q", rec.Grouping, want.rule)
+			}
+			if got := rec.Package + " " + rec.Version; got != want.pkg {
+				t.Errorf("got package %q, want %q", got, want.pkg)
+			}
+			if !rec.Day.Equal(want.day.Truncate(24*time.Hour)) || rec.ID.Received() != today {
+				t.Errorf("got day %v, arrival %v; want %v, %v", rec.Day, rec.ID.Received(), want.day, today)
+			}
+			if rec.Complete != want.complete || (rec.DuplicateKey != [16]byte{}) != want.keyed || !rec.Counted {
+				t.Errorf("got complete %v, key %x, counted %v", rec.Complete, rec.DuplicateKey, rec.Counted)
+			}
+			if diff := cmp.Diff(fields, rec.Fields); diff != "" {
+				t.Errorf("fields differ:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestJournal keeps the last fifty lines, and everything else as it was.
+func TestJournal(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	for i := range 80 {
+		lines = append(lines, fmt.Sprint("line ", i))
+	}
+	for name, c := range map[string]struct{ given, want string }{
+		"long":                    {strings.Join(lines, "\n"), strings.Join(lines[30:], "\n")},
+		"long, with a last break": {strings.Join(lines, "\n") + "\n", strings.Join(lines[30:], "\n") + "\n"},
+		"fifty":                   {strings.Join(lines[30:], "\n"), strings.Join(lines[30:], "\n")},
+		"short":                   {"one\ntwo\n", "one\ntwo\n"},
+		"one long line":           {strings.Repeat("x", 10_000), strings.Repeat("x", 10_000)},
+		"empty":                   {"", ""},
+		"breaks only":             {strings.Repeat("\n", 100), strings.Repeat("\n", 50)},
+	} {
+		given := crashtest.Python(crashtest.Set("JournalErrors", c.given))
+		rec, err := examine(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rec.Fields["JournalErrors"]; got != c.want {
+			t.Errorf("%s: got %d lines, want %d", name, strings.Count(got, "\n"), strings.Count(c.want, "\n"))
+		}
+		if given["JournalErrors"] != c.given || len(rec.Fields) != len(given) {
+			t.Errorf("%s: the given fields were changed, or others were lost", name)
+		}
+	}
+}
+
+// store remembers what it is given and answers what it is told.
+type store struct {
+	got       []crash.Record
+	first     crash.OopsID
+	duplicate bool
+	err       error
+}
+
+func (s *store) SaveReport(_ context.Context, rec crash.Record) (crash.OopsID, bool, error) {
+	s.got = append(s.got, rec)
+	return s.first, s.duplicate, s.err
+}
+
+func TestAccept(t *testing.T) {
+	t.Parallel()
+	first := crash.NewOopsID(today.Add(-time.Hour))
+	s := &store{first: first, duplicate: true}
+	in := intake.New(config, s)
+	receipt, err := in.Accept(t.Context(), crash.Report{System: "deadbeef1", Fields: crashtest.Ungroupable().Fields()})
+	if want := (intake.Receipt{ID: first, Duplicate: true, Unbucketed: true}); receipt != want || err != nil {
+		t.Errorf("got %+v, %v; want %+v", receipt, err, want)
+	}
+	if rec := s.got[0]; rec.ID.Received() != today || rec.Counted || rec.Grouping.Reason == "" {
+		t.Errorf("got record %+v; want one of a test machine that arrived now, with the reason why it is in no bucket", rec)
+	}
+	if _, err := in.Accept(t.Context(), crash.Report{Fields: crash.Fields{}}); !errors.Is(err, crash.Invalid) || len(s.got) != 1 {
+		t.Errorf("refused: got %v and %d stored, want invalid and nothing more stored", err, len(s.got))
+	}
+	s.err = errors.New("disk on fire")
+	if _, err := in.Accept(t.Context(), crash.Report{Fields: crashtest.Python().Fields()}); !errors.Is(err, s.err) {
+		t.Errorf("got %v, want %v", err, s.err)
+	}
+}
