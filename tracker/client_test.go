@@ -1,0 +1,274 @@
+package tracker_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+var anIntent = crash.Intent{
+	Target: "/ubuntu/+source/tidewatch", Title: "tidewatch crashed", Description: "It did.\nhttps://mishap.example/problem/1", Marker: "https://mishap.example/problem/1",
+}
+
+// authorised is a client of a practice tracker with a token in its configuration.
+func authorised(t *testing.T, change ...func(*tracker.Config)) (*tracker.Client, *trackertest.Tracker) {
+	t.Helper()
+	lp := trackertest.New(t)
+	cfg := tracker.Config{
+		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
+		Token: lp.Token(consumer), Timeout: 500 * time.Millisecond,
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	return tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory())), lp
+}
+
+// What each failure means for the bug: only what is certain is called so.
+func TestOutcomesOfCreate(t *testing.T) {
+	t.Parallel()
+	want := map[trackertest.Fault]tracker.Outcome{
+		trackertest.TooMany429: tracker.OutcomeBusy, trackertest.FrontEnd403: tracker.OutcomeRefused,
+		trackertest.NotFound404: tracker.OutcomeRefused, trackertest.Permission: tracker.OutcomeRefused,
+		trackertest.UnknownConsum: tracker.OutcomeCredentials, trackertest.UnknownToken: tracker.OutcomeCredentials,
+		trackertest.ExpiredToken: tracker.OutcomeCredentials, trackertest.NoAccessToken: tracker.OutcomeCredentials,
+		trackertest.BadSignature: tracker.OutcomeCredentials, trackertest.Inactive: tracker.OutcomeCredentials,
+	}
+	for _, fault := range trackertest.Faults() {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			c, lp := authorised(t)
+			lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: fault, Delay: 600 * time.Millisecond})
+			_, err := c.CreateBug(t.Context(), anIntent)
+			e, expected := asCall(err), want[fault]
+			if expected == "" {
+				expected = tracker.OutcomeUnknown
+			}
+			if e == nil || e.Outcome != expected || e.Words == "" {
+				t.Errorf("got %v, want outcome %s and some words", err, expected)
+			}
+			if got := len(lp.Requests(trackertest.OpCreate)); got != 1 {
+				t.Errorf("got %d requests, want 1: nothing may be sent twice", got)
+			}
+			if got := len(lp.Requests("")); got != 1 {
+				t.Errorf("got %d requests in all, want 1: redirects must not be followed", got)
+			}
+			if fault == trackertest.Error503 && (e.RetryAfter != 900*time.Second || e.RequestID != "OOPS-practice503") {
+				t.Errorf("got retry after %v and id %q", e.RetryAfter, e.RequestID)
+			}
+		})
+	}
+}
+
+// Nothing was sent: this can be said for certain, so that the bug may be sent again without a search.
+func TestNotSent(t *testing.T) {
+	t.Parallel()
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
+	untrusted.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	t.Cleanup(untrusted.Close)
+	for name, address := range map[string]string{
+		"nobody listens": closed.URL, "no such host": "http://tracker.invalid", "unknown certificate": untrusted.URL,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, _ := authorised(t, func(cfg *tracker.Config) { cfg.APIURL = address + "/devel" })
+			_, err := c.CreateBug(t.Context(), anIntent)
+			if e := asCall(err); e == nil || e.Outcome != tracker.OutcomeNotSent || e.Words == "" {
+				t.Errorf("got %v, want not sent, with words", err)
+			}
+		})
+	}
+}
+
+// hostile is a tracker that answers whatever a test likes.
+func hostile(t *testing.T, answer http.HandlerFunc) *tracker.Client {
+	t.Helper()
+	s := httptest.NewServer(answer)
+	t.Cleanup(s.Close)
+	c, _ := authorised(t, func(cfg *tracker.Config) {
+		cfg.APIURL = s.URL + "/devel"
+		cfg.Token = crash.AccessToken{Token: "key", Secret: "s3cret/+with odd=bytes"}
+	})
+	return c
+}
+
+func TestHostileWords(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, body, want string }{
+		{"several lines", "title: wrong\r\ntags: wrong too\n\n", "title: wrong; tags: wrong too"},
+		{"control characters", "a\x00b\x1b[31mred\u202eevil\u200b\x07", "ab[31mredevil"},
+		{"not UTF-8", "caf\xe9 \xff", "caf\uFFFD \uFFFD"},
+		{"very long", strings.Repeat("é", 5000), strings.Repeat("é", 399) + "…"},
+		{"a page", "<!DOCTYPE html><html><head><title>Go\naway</title></head><body>secret text</body></html>", "Go; away"},
+		{"a page without title", "<html>x</html>", "Bad Request"},
+		{"nothing", "", "Bad Request"},
+		{"our secret", "bad signature &s3cret/+with odd=bytes or s3cret%2F%2Bwith%20odd%3Dbytes", "bad signature &[secret] or [secret]"},
+		{"endless", strings.Repeat("x", 5<<20), strings.Repeat("x", 399) + "…"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := hostile(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/plain")
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, tt.body)
+			})
+			_, err := c.CreateBug(t.Context(), anIntent)
+			if e := asCall(err); e == nil || e.Words != tt.want {
+				t.Errorf("got %q, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestLocations(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		location string
+		want     int64
+	}{
+		{"{root}/devel/bugs/7", 7},
+		{"/devel/bugs/7", 7},
+		{"{root}/1.0/bugs/123456789012345678", 123456789012345678},
+		{"{root}/devel/bugs/7?x=1", 0},
+		{"{root}/devel/bugs/7/", 0},
+		{"{root}/devel/bugs/-7", 0},
+		{"{root}/devel/bugs/07", 0},
+		{"{root}/devel/bugs/0", 0},
+		{"{root}/devel/bugs/99999999999999999999", 0},
+		{"{root}/devel/bugs/7x", 0},
+		{"http://user@{host}/devel/bugs/7", 0},
+		{"https://{host}/devel/bugs/7", 0},
+		{"http://tracker.invalid/devel/bugs/7", 0},
+		{"//tracker.invalid/devel/bugs/7", 0},
+		{"http://[bad/bugs/7", 0},
+		{"", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.location, func(t *testing.T) {
+			t.Parallel()
+			c := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+				location := strings.NewReplacer("{root}", "http://"+r.Host, "{host}", r.Host).Replace(tt.location)
+				w.Header()["Location"] = []string{location}
+				w.WriteHeader(http.StatusCreated)
+			})
+			got, err := c.CreateBug(t.Context(), anIntent)
+			if got != tt.want || (tt.want == 0) != (asCall(err) != nil && asCall(err).Outcome == tracker.OutcomeUnknown) {
+				t.Errorf("got %d, %v, want %d", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// A search or an account that leads to another host is not followed: our credentials would go along.
+func TestForeignLinksAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	visited := make(chan string, 10)
+	foreign := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { visited <- r.RequestURI }))
+	t.Cleanup(foreign.Close)
+	for name, page := range map[string]string{
+		"next page": `{"entries": [], "next_collection_link": "` + foreign.URL + `/devel/x"}`,
+		"bug":       `{"entries": [{"bug_link": "` + foreign.URL + `/devel/bugs/7"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/+me") {
+					w.Header().Set("Location", "http://"+r.Host+"/devel/~ines")
+					w.WriteHeader(http.StatusSeeOther)
+					return
+				}
+				_, _ = io.WriteString(w, page)
+			})
+			if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err == nil || n != 0 {
+				t.Errorf("got %d, %v, want an error: it is not known whether the bug is there", n, err)
+			}
+		})
+	}
+	t.Run("account", func(t *testing.T) {
+		t.Parallel()
+		c := hostile(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", foreign.URL+"/devel/~ines")
+			w.WriteHeader(http.StatusSeeOther)
+		})
+		if name, err := c.Me(t.Context()); err == nil {
+			t.Errorf("got %q, want an error", name)
+		}
+	})
+	t.Cleanup(func() {
+		select {
+		case uri := <-visited:
+			t.Errorf("got a visit to %s on a foreign host, want none", uri)
+		default:
+		}
+	})
+}
+
+// No secret is in any error or log line, whatever goes wrong.
+func TestSecretsStayInside(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	handler := slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})
+	token := crash.AccessToken{Token: "thekey", Secret: "thesecret"}
+	for _, fault := range trackertest.Faults() {
+		if fault == trackertest.Slow || fault == trackertest.HangBefore || fault == trackertest.HangAfter {
+			continue // these only take time
+		}
+		c, lp := authorised(t, func(cfg *tracker.Config) { cfg.Log, cfg.Token = slog.New(handler), token })
+		lp.Fail(trackertest.OpCreate, fault)
+		lp.Fail(trackertest.OpMe, fault)
+		_, err := c.CreateBug(t.Context(), anIntent)
+		_, checked := c.Check(t.Context())
+		for _, e := range []error{err, checked} {
+			slog.New(handler).Error("failed", "error", e, "token", token, "secret", token.Secret)
+			if s := fmt.Sprintf("%v|%+v|%#v|%s|%q", e, e, token, token.Secret, token.Secret); strings.Contains(s, "thesecret") {
+				t.Errorf("%s: the secret is in %s", fault, s)
+			}
+		}
+	}
+	if strings.Contains(log.String(), "thesecret") {
+		t.Errorf("the secret is in the log:\n%s", log.String())
+	}
+}
+
+func TestTags(t *testing.T) {
+	t.Parallel()
+	c, lp := authorised(t)
+	in := anIntent
+	in.Tags = []string{"noble", "24.10", "true", "null", "1e3", "007", "c++"}
+	if _, err := c.CreateBug(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(lp.Bugs()[0].Tags, " "), strings.Join(in.Tags, " "); got != want {
+		t.Errorf("got tags %s, want %s", got, want)
+	}
+}
+
+// Texts that look like something else arrive as they are.
+func TestTextsArriveAsTheyAre(t *testing.T) {
+	t.Parallel()
+	c, lp := authorised(t)
+	for _, s := range []string{"24.10", "null", "true", `"quoted"`, `{"a": 1}`, "[1]", "a+b %41 & c=d", "é 日本語 😀 \u2028", `back\slash`, "<script>"} {
+		in := anIntent
+		in.Title, in.Description = s, s+"\n"+in.Marker
+		if _, err := c.CreateBug(t.Context(), in); err != nil {
+			t.Fatalf("%q: %v", s, err)
+		}
+		bugs := lp.Bugs()
+		if last := bugs[len(bugs)-1]; last.Title != s || last.Description != in.Description {
+			t.Errorf("got title %q, description %q, want %q, %q", last.Title, last.Description, in.Title, in.Description)
+		}
+	}
+}

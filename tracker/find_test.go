@@ -1,0 +1,184 @@
+package tracker_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+// finder is a client that files bugs, and a tracker with small pages.
+func finder(t *testing.T, o trackertest.Options) (*tracker.Client, *trackertest.Tracker) {
+	t.Helper()
+	lp := trackertest.New(t, o)
+	cfg := tracker.Config{
+		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: 5 * time.Second,
+	}
+	return tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory())), lp
+}
+
+const marker = "https://mishap.example/problem/1"
+
+func TestFindBug(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	ours := func(change func(*trackertest.Bug)) trackertest.Bug {
+		b := trackertest.Bug{
+			Title: "tidewatch crashed", Description: "text\n" + marker + "\n", Package: "tidewatch", Reporter: "practice-person", Created: now,
+		}
+		change(&b)
+		return b
+	}
+	tests := []struct {
+		name   string
+		change func(*trackertest.Bug)
+		found  bool
+	}{
+		{"open", func(*trackertest.Bug) {}, true},
+		{"fix released", func(b *trackertest.Bug) { b.Status = "Fix Released" }, true},
+		{"invalid", func(b *trackertest.Bug) { b.Status = "Invalid" }, true},
+		{"does not exist", func(b *trackertest.Bug) { b.Status = "Does Not Exist" }, true},
+		{"deferred", func(b *trackertest.Bug) { b.Status = "Deferred" }, true},
+		{"duplicate of another", func(b *trackertest.Bug) { b.DuplicateOf = 2100001 }, true},
+		{"title changed", func(b *trackertest.Bug) { b.Title = "something else" }, true},
+		{"an hour before, by a clock that is wrong", func(b *trackertest.Bug) { b.Created = now.Add(-time.Hour) }, true},
+		{"long before", func(b *trackertest.Bug) { b.Created = now.Add(-48 * time.Hour) }, false},
+		{"of somebody else", func(b *trackertest.Bug) { b.Reporter = "mallory" }, false},
+		{"of another package", func(b *trackertest.Bug) { b.Package = "harbor" }, false},
+		{"another problem", func(b *trackertest.Bug) { b.Description = "https://mishap.example/problem/2" }, false},
+		{"private, and hidden from us", func(b *trackertest.Bug) { b.InformationType = "Private" }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c, lp := finder(t, trackertest.Options{PageSize: 3})
+			for i := range 10 { // others of ours, over several pages
+				lp.Add(ours(func(b *trackertest.Bug) { b.Description = fmt.Sprintf("https://mishap.example/problem/other%d", i) }))
+			}
+			number := lp.Add(ours(tt.change))
+			if !tt.found {
+				number = 0
+			}
+			got, err := c.FindBug(t.Context(), anIntent, now, nil)
+			if err != nil || got != number {
+				t.Errorf("got bug %d, %v, want %d", got, err, number)
+			}
+		})
+	}
+}
+
+// Of two, the first is taken; those that are known to be others are not even read.
+func TestFindBugTakesTheFirst(t *testing.T) {
+	t.Parallel()
+	c, lp := finder(t, trackertest.Options{PageSize: 2})
+	bug := trackertest.Bug{Title: "x", Description: marker, Package: "tidewatch", Reporter: "practice-person"}
+	known := []int64{lp.Add(bug), lp.Add(bug)}
+	want := lp.Add(bug)
+	lp.Add(bug)
+	if got, err := c.FindBug(t.Context(), anIntent, time.Now(), known); err != nil || got != want {
+		t.Errorf("got %d, %v, want %d", got, err, want)
+	}
+	if got := len(lp.Requests(trackertest.OpBug)); got != 1 {
+		t.Errorf("got %d bugs read, want 1", got)
+	}
+}
+
+// Any failure on the way means that it is not known whether the bug is there.
+func TestFailedSearchIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	for _, op := range []trackertest.Operation{trackertest.OpMe, trackertest.OpSearch, trackertest.OpBug} {
+		for _, fault := range trackertest.Faults() {
+			if fault == trackertest.Slow || op == trackertest.OpBug && fault == trackertest.NotFound404 || op == trackertest.OpSearch && fault == trackertest.NotFound404 {
+				continue // no failure; a bug that is hidden; see the next test
+			}
+			if fault == trackertest.OddLocation || op != trackertest.OpMe && strings.HasSuffix(string(fault), "-location") {
+				continue // answers without a Location, or with one that is no bug, are not spoilt by these
+			}
+			t.Run(string(op)+" "+string(fault), func(t *testing.T) {
+				t.Parallel()
+				lp := trackertest.New(t)
+				cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: 200 * time.Millisecond}
+				c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory()))
+				lp.Add(trackertest.Bug{Title: "x", Description: "other", Package: "tidewatch", Reporter: "practice-person"})
+				// Several times: what is only read may be asked for again when a kept connection turns out to be closed.
+				lp.FailWith(trackertest.FaultSpec{Operation: op, Fault: fault, Times: 5})
+				if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err == nil {
+					t.Errorf("got %d and no error, want an error", n)
+				}
+			})
+		}
+	}
+}
+
+// A package that the tracker does not know has no bugs; one that was moved meanwhile is found in the distribution.
+func TestSearchOfUnknownPackage(t *testing.T) {
+	t.Parallel()
+	c, lp := finder(t, trackertest.Options{Packages: []string{"harbor"}})
+	if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err != nil || n != 0 {
+		t.Errorf("got %d, %v, want certainly none", n, err)
+	}
+	want := lp.Add(trackertest.Bug{Title: "x", Description: marker, Package: "harbor", Reporter: "practice-person"})
+	if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err != nil || n != want {
+		t.Errorf("got %d, %v, want %d", n, err, want)
+	}
+}
+
+// What the search asks for, since the defaults hide closed bugs and duplicates.
+func TestSearchParameters(t *testing.T) {
+	t.Parallel()
+	c, lp := finder(t, trackertest.Options{})
+	since := time.Date(2026, 11, 21, 12, 30, 0, 0, time.FixedZone("", 3600))
+	if _, err := c.FindBug(t.Context(), anIntent, since, nil); err != nil {
+		t.Fatal(err)
+	}
+	request := lp.Requests(trackertest.OpSearch)[0]
+	u, err := url.Parse(request.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if request.Method != http.MethodGet || u.Path != "/devel/ubuntu/+source/tidewatch" {
+		t.Errorf("got %s %s", request.Method, u.Path)
+	}
+	for name, want := range map[string]string{
+		"ws.op": "searchTasks", "omit_duplicates": "false", "created_since": `"2026-11-20T11:30:00+00:00"`,
+		"bug_reporter": `"` + lp.APIURL + `/~practice-person"`,
+	} {
+		if got := u.Query().Get(name); got != want {
+			t.Errorf("got %s=%s, want %s", name, got, want)
+		}
+	}
+	for _, status := range []string{"New", "Fix Released", "Won't Fix", "Invalid", "Expired", "Opinion"} {
+		if !strings.Contains(u.Query().Get("status"), `"`+status+`"`) {
+			t.Errorf("got statuses %s, want %s among them", u.Query().Get("status"), status)
+		}
+	}
+}
+
+// A tracker that does not know the newer statuses is asked without them.
+func TestSearchWithOlderStatuses(t *testing.T) {
+	t.Parallel()
+	c := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+		root := "http://" + r.Host + "/devel"
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/+me"):
+			w.Header().Set("Location", root+"/~ines")
+			w.WriteHeader(http.StatusSeeOther)
+		case strings.HasSuffix(r.URL.Path, "/bugs/7"):
+			_, _ = io.WriteString(w, `{"id": 7, "description": "`+marker+`"}`)
+		case strings.Contains(r.URL.Query().Get("status"), "Deferred"):
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `status: Invalid value "Deferred".`)
+		default:
+			_, _ = io.WriteString(w, `{"entries": [{"bug_link": "`+root+`/bugs/7"}]}`)
+		}
+	})
+	if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err != nil || n != 7 {
+		t.Errorf("got %d, %v, want 7", n, err)
+	}
+}
