@@ -46,7 +46,7 @@
       if (!cell || !cell.isConnected) {
         return;
       }
-      let next = cell.querySelector("a, button");
+      let next = cell.querySelector(":is(a, button):not(noscript *)");
       if (!next) {
         cell.tabIndex = -1;
         next = cell;
