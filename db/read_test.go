@@ -1,0 +1,337 @@
+package db_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+var midnight = today.Truncate(24 * time.Hour)
+
+// fill stores reports of three problems: "alpha" in three versions on two releases, "beta" and "gamma" less often.
+func fill(t *testing.T, s *db.Store) map[string]crash.BucketID {
+	t.Helper()
+	ids := map[string]crash.BucketID{}
+	for i, r := range []struct {
+		signature, pkg, source, release string
+		daysAgo                         int
+	}{
+		{"alpha", "harbor 1.0-1", "harbor", "Ubuntu 24.04", 0},
+		{"alpha", "harbor 1.0-1", "harbor", "Ubuntu 24.04", 0},
+		{"alpha", "harbor 1.0-1", "harbor", "Ubuntu 26.04", 0},
+		{"alpha", "harbor 1.0~rc1-1", "harbor", "Ubuntu 24.04", 6},
+		{"alpha", "harbor 1.10-1", "harbor", "Ubuntu 24.04", 40},
+		{"beta", "libtide1 2.0-1", "tidewatch", "Ubuntu 24.04", 0},
+		{"beta", "libtide1 2.0-1", "tidewatch", "Ubuntu 9.10 derivative", 29},
+		{"gamma", "tidewatch 2.0-1", "tidewatch", "Ubuntu 26.04", 0},
+	} {
+		rec := record(t, today.Add(time.Duration(i)*time.Second), fmt.Sprint("machine", i%4), crash.Fields{
+			"DuplicateSignature": r.signature, "Package": r.pkg, "SourcePackage": r.source, "DistroRelease": r.release,
+			"Date": today.AddDate(0, 0, -r.daysAgo).Add(time.Duration(i) * time.Second).Format(time.ANSIC),
+		})
+		save(t, s, rec)
+		ids[r.signature] = crash.BucketIDOf(r.signature)
+	}
+	return ids
+}
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	ids := fill(t, s)
+	tied := []string{"beta", "gamma"}
+	slices.SortFunc(tied, func(a, b string) int { return strings.Compare(ids[a].String(), ids[b].String()) })
+	tie := tied[0] + " 1, " + tied[1] + " 1"
+	for _, c := range []struct {
+		name    string
+		days    int
+		release crash.Release
+		pkg     string
+		want    string
+		reports int64
+	}{
+		{"today", 1, "", "", "alpha 3, " + tie, 5},
+		{"a week", 7, "", "", "alpha 4, " + tie, 6},
+		{"a month", 30, "", "", "alpha 4, beta 2, gamma 1", 7},
+		{"a year", 365, "", "", "alpha 5, beta 2, gamma 1", 8},
+		{"one release", 365, "Ubuntu 24.04", "", "alpha 4, beta 1", 5},
+		{"a release that nobody has", 365, "Debian 13", "", "", 0},
+		{"a source package", 365, "", "tidewatch", "beta 2, gamma 1", 3},
+		{"a binary package", 365, "", "libtide1", "beta 2", 2},
+		{"a package and a release", 7, "Ubuntu 26.04", "harbor", "alpha 1", 1},
+		{"a package that nobody has", 365, "", "x", "", 0},
+	} {
+		filter := crash.ProblemFilter{
+			Since: midnight.AddDate(0, 0, 1-c.days), Until: midnight, Release: c.release, Package: c.pkg, Limit: 10,
+		}
+		if got := list(t, s, filter); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+		filter.Limit = 1 // the same, page by page
+		var pages string
+		for {
+			problems, err := s.Problems(t.Context(), filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(problems) == 0 {
+				break
+			}
+			if pages != "" {
+				pages += ", "
+			}
+			pages += fmt.Sprintf("%s %d", problems[0].Signature, problems[0].Count)
+			filter.After = &crash.ProblemCursor{Count: problems[0].Count, ID: problems[0].ID}
+		}
+		if pages != c.want {
+			t.Errorf("%s, by pages: got %s, want %s", c.name, pages, c.want)
+		}
+		totals, err := s.ProblemTotals(t.Context(), filter)
+		if err != nil || totals.Reports != c.reports {
+			t.Errorf("%s: got totals %+v, %v; want %d reports", c.name, totals, err, c.reports)
+		}
+	}
+}
+
+func list(t *testing.T, s *db.Store, filter crash.ProblemFilter) (text string) {
+	t.Helper()
+	problems, err := s.Problems(t.Context(), filter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range problems {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s %d", p.Signature, p.Count)
+	}
+	return text
+}
+
+func TestBucket(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	id := fill(t, s)["alpha"]
+	want := crash.Bucket{
+		ID: id, Signature: "alpha", Rule: crash.RuleDuplicateSignature, ProblemType: "Crash",
+		Title: "harbor-sync crashed with ValueError in main(): no", Executable: "/usr/bin/harbor-sync",
+		Package: "harbor", SourcePackage: "harbor", Reports: 5, Systems: 4,
+		FirstSeen: today.AddDate(0, 0, -40).Add(4 * time.Second), LastSeen: today.Add(2 * time.Second),
+		FirstVersion: "1.0~rc1-1", FirstVersionRel: "Ubuntu 24.04", LastVersion: "1.10-1", LastVerRel: "Ubuntu 24.04",
+		FirstRelease: "Ubuntu 24.04", LastRelease: "Ubuntu 26.04",
+	}
+	got, err := s.Bucket(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("bucket (-want +got):\n%s", diff)
+	}
+	if _, err := s.Bucket(t.Context(), crash.BucketIDOf("unknown")); !errors.Is(err, crash.NotFound) {
+		t.Errorf("unknown bucket: got %v, want not found", err)
+	}
+
+	at := today.UTC()
+	conn := connect(t, url)
+	for _, sql := range []string{
+		`insert into bugs (number, title, url) values (7, 'old', 'u/7'), (8, 'filed', 'u/8'), (9, 'new', 'u/9')`,
+		`insert into bucket_bugs select id, n, how, 'ada', '2026-11-21 12:00Z'::timestamptz + n * interval '1 minute'
+			from buckets, (values (7, 'linked'), (9, 'linked')) as b (n, how) where signature = 'alpha'`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err = s.Bucket(t.Context(), id)
+	if wantBug := (crash.Bug{Number: 9, Title: "new", URL: "u/9", How: crash.Linked, By: "ada", At: at.Add(9 * time.Minute)}); err != nil || got.Bug != wantBug {
+		t.Errorf("two linked bugs: got %+v, %v; want the last one, %+v", got.Bug, err, wantBug)
+	}
+	if _, err := conn.Exec(t.Context(), `insert into bucket_bugs values ($1, 8, 'filed', 'bob', '2026-11-20')`, id[:]); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = s.Bucket(t.Context(), id); err != nil || got.Bug.Number != 8 {
+		t.Errorf("a filed bug: got %+v, %v; want 8", got.Bug, err)
+	}
+	if list := list(t, s, crash.ProblemFilter{Since: midnight, Until: midnight, Limit: 1}); list != "alpha 3" {
+		t.Errorf("three bugs: got list %s, want one row", list)
+	}
+}
+
+func TestBucketVersionsAndDays(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	id := fill(t, s)["alpha"]
+	save(t, s, record(t, today, "m", crash.Fields{"DuplicateSignature": "alpha", "Package": "harbor not:a_version"}))
+	versions, err := s.BucketVersions(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVersions := []crash.VersionCount{
+		{Version: "1.10-1", Release: "Ubuntu 24.04", Reports: 1},
+		{Version: "1.0-1", Release: "Ubuntu 24.04", Reports: 2},
+		{Version: "1.0-1", Release: "Ubuntu 26.04", Reports: 1},
+		{Version: "1.0~rc1-1", Release: "Ubuntu 24.04", Reports: 1},
+		{Version: "not:a_version", Release: "Ubuntu 24.04", Reports: 1},
+	}
+	if diff := cmp.Diff(wantVersions, versions); diff != "" {
+		t.Errorf("versions (-want +got):\n%s", diff)
+	}
+	days, err := s.BucketDays(t.Context(), id, midnight.AddDate(0, 0, -6), midnight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantDays := []crash.DayCount{
+		{Day: midnight.AddDate(0, 0, -6), Release: "Ubuntu 24.04", Reports: 1},
+		{Day: midnight, Release: "Ubuntu 24.04", Reports: 3},
+		{Day: midnight, Release: "Ubuntu 26.04", Reports: 1},
+	}
+	if diff := cmp.Diff(wantDays, days); diff != "" {
+		t.Errorf("days (-want +got):\n%s", diff)
+	}
+	releases, err := s.Releases(t.Context())
+	if want := []crash.Release{"Ubuntu 9.10 derivative", "Ubuntu 24.04", "Ubuntu 26.04"}; err != nil || !slices.Equal(releases, want) {
+		t.Errorf("got releases %v, %v; want %v", releases, err, want)
+	}
+}
+
+// TestReportLists walks through the reports of a bucket and of a machine, over the border of a month.
+func TestReportLists(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	var all []crash.OopsID // oldest first
+	for i := range 25 {
+		rec := record(t, today.AddDate(0, 0, 2*i), "machine", crash.Fields{"ProcStatus": fmt.Sprint(i)})
+		all = append(all, save(t, s, rec))
+	}
+	save(t, s, record(t, today, "other machine", crash.Fields{"DuplicateSignature": "another"}))
+	rec := record(t, today, "machine", nil)
+	bucket := crash.BucketIDOf(rec.Grouping.Signature)
+	newest := slices.Clone(all)
+	slices.Reverse(newest)
+	for name, read := range map[string]func(crash.OopsID) ([]crash.ReportRow, error){
+		"bucket": func(after crash.OopsID) ([]crash.ReportRow, error) {
+			return s.BucketReports(t.Context(), bucket, after, 10)
+		},
+		"machine": func(after crash.OopsID) ([]crash.ReportRow, error) {
+			return s.SystemReports(t.Context(), "machine", after, 10)
+		},
+	} {
+		var got []crash.OopsID
+		for after := (crash.OopsID{}); ; after = got[len(got)-1] {
+			rows, err := read(after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows {
+				got = append(got, r.ID)
+			}
+			if len(rows) < 10 {
+				break
+			}
+		}
+		if !slices.Equal(got, newest) {
+			t.Errorf("%s: got %v, want %v", name, got, newest)
+		}
+	}
+	for i, id := range all {
+		newer, older, err := s.ReportNeighbours(t.Context(), bucket, id)
+		var wantNewer, wantOlder crash.OopsID
+		if i+1 < len(all) {
+			wantNewer = all[i+1]
+		}
+		if i > 0 {
+			wantOlder = all[i-1]
+		}
+		if err != nil || newer != wantNewer || older != wantOlder {
+			t.Errorf("neighbours of report %d: got %v %v %v, want %v %v", i, newer, older, err, wantNewer, wantOlder)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	rec := record(t, today, "machine", crash.Fields{"Odd": "<&>\u2028\t\"\\ ż", "Tags": "noble package-from-proposed"})
+	id := save(t, s, rec)
+	got, err := s.Report(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket := crash.BucketIDOf(rec.Grouping.Signature)
+	want := crash.StoredReport{Fields: rec.Fields, ReportRow: crash.ReportRow{
+		ID: id, Summary: rec.Summary, System: "machine", Occurred: rec.Occurred, Bucket: &bucket,
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	if _, err := s.Report(t.Context(), crash.NewOopsID(today)); !errors.Is(err, crash.NotFound) {
+		t.Errorf("unknown report: got %v, want not found", err)
+	}
+	if system, err := s.ReportSystem(t.Context(), id); err != nil || system != "machine" {
+		t.Errorf("got machine %q, %v", system, err)
+	}
+	if _, err := s.ReportSystem(t.Context(), crash.NewOopsID(today)); !errors.Is(err, crash.NotFound) {
+		t.Errorf("machine of an unknown report: got %v, want not found", err)
+	}
+	none := record(t, today, "", crash.Fields{"Traceback": "odd", "Date": ""})
+	if got, err := s.Report(t.Context(), save(t, s, none)); err != nil || got.Bucket != nil || got.Unbucketed == "" || !got.Occurred.IsZero() {
+		t.Errorf("got %+v, %v; want a report in no bucket, with the reason, of no known time", got.ReportRow, err)
+	}
+}
+
+func TestRepresentativeReport(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	bare := crash.Fields{"DuplicateSignature": "alpha", "Traceback": ""}
+	whole := crash.Fields{"DuplicateSignature": "alpha"}
+	bucket := crash.BucketIDOf("alpha")
+	if _, err := s.RepresentativeReport(t.Context(), bucket); !errors.Is(err, crash.NotFound) {
+		t.Errorf("no reports: got %v, want not found", err)
+	}
+	wantReport := func(what string, want crash.OopsID) {
+		t.Helper()
+		if got, err := s.RepresentativeReport(t.Context(), bucket); err != nil || got.ID != want || len(got.Fields) == 0 {
+			t.Errorf("%s: got %v, %v; want %v", what, got.ID, err, want)
+		}
+	}
+	wantReport("one without a traceback", save(t, s, record(t, today, "a", bare)))
+	save(t, s, record(t, today.Add(time.Second), "a", whole))
+	second := save(t, s, record(t, today.Add(2*time.Second), "a", whole))
+	save(t, s, record(t, today.Add(3*time.Second), "a", bare))
+	wantReport("the newest with one", second)
+}
+
+// TestReadsDatabaseAway says of each way to read that the database is away.
+func TestReadsDatabaseAway(t *testing.T) {
+	t.Parallel()
+	s := dbtest.Broken(t)
+	ctx, bucket, id := t.Context(), crash.BucketIDOf("x"), crash.NewOopsID(today)
+	for name, read := range map[string]func() error{
+		"Problems":             func() error { _, err := s.Problems(ctx, crash.ProblemFilter{}); return err },
+		"ProblemTotals":        func() error { _, err := s.ProblemTotals(ctx, crash.ProblemFilter{}); return err },
+		"Bucket":               func() error { _, err := s.Bucket(ctx, bucket); return err },
+		"BucketVersions":       func() error { _, err := s.BucketVersions(ctx, bucket); return err },
+		"BucketDays":           func() error { _, err := s.BucketDays(ctx, bucket, today, today); return err },
+		"BucketReports":        func() error { _, err := s.BucketReports(ctx, bucket, id, 1); return err },
+		"SystemReports":        func() error { _, err := s.SystemReports(ctx, "x", id, 1); return err },
+		"RepresentativeReport": func() error { _, err := s.RepresentativeReport(ctx, bucket); return err },
+		"Report":               func() error { _, err := s.Report(ctx, id); return err },
+		"ReportSystem":         func() error { _, err := s.ReportSystem(ctx, id); return err },
+		"ReportNeighbours":     func() error { _, _, err := s.ReportNeighbours(ctx, bucket, id); return err },
+		"Releases":             func() error { _, err := s.Releases(ctx); return err },
+	} {
+		if err := read(); !errors.Is(err, crash.Unavailable) {
+			t.Errorf("%s: got %v, want unavailable", name, err)
+		}
+	}
+}
