@@ -90,7 +90,7 @@ const (
 var ranks = func() (r [256]byte) {
 	other := byte(rankOther)
 	for i := range r {
-		switch c := byte(i); { //nolint:gosec // below 256
+		switch c := byte(i); {
 		case c == '~':
 			r[i] = rankTilde
 		case isDigit(c):

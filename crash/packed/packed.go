@@ -33,7 +33,7 @@ func Copy(w io.Writer, text io.Reader, limit int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer unpacked.Close()
+	defer func() { _ = unpacked.Close() }() // only read from
 	n, err := io.Copy(w, io.LimitReader(unpacked, limit))
 	if err != nil || n < limit {
 		return n, err

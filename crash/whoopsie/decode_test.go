@@ -24,13 +24,13 @@ import (
 // doc makes a document of raw elements.
 func doc(elements ...string) []byte {
 	all := strings.Join(elements, "")
-	b := binary.LittleEndian.AppendUint32(nil, uint32(len(all)+5)) //nolint:gosec // small
+	b := binary.LittleEndian.AppendUint32(nil, uint32(len(all)+5))
 	return append(append(b, all...), 0)
 }
 
 // text makes an element of kind text.
 func text(name, value string) string {
-	return "\x02" + name + "\x00" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(value)+1))) + value + "\x00" //nolint:gosec // small
+	return "\x02" + name + "\x00" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(value)+1))) + value + "\x00"
 }
 
 func TestDecode(t *testing.T) {
@@ -98,7 +98,7 @@ func TestDecodeOtherKinds(t *testing.T) {
 	for n := range body {
 		cut := append(bytes.Clone(body[:n]), 0)
 		if len(cut) >= 4 {
-			binary.LittleEndian.PutUint32(cut, uint32(len(cut))) //nolint:gosec // small
+			binary.LittleEndian.PutUint32(cut, uint32(len(cut)))
 		}
 		_, _ = whoopsie.Decode(cut)
 	}
@@ -140,7 +140,7 @@ func TestDecodeDoesNotDescend(t *testing.T) {
 	const depth, size = 800_000, 8
 	body := make([]byte, 0, depth*size+64)
 	for n := range depth {
-		body = binary.LittleEndian.AppendUint32(body, uint32((depth-n)*size+5)) //nolint:gosec // below 2^31
+		body = binary.LittleEndian.AppendUint32(body, uint32((depth-n)*size+5))
 		body = append(body, 0x03, 'a', 0)
 	}
 	body = append(body, 5, 0, 0, 0, 0)

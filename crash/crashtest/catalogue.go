@@ -1,0 +1,180 @@
+package crashtest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+)
+
+// problem is one fault of one program of the fleet.
+type problem struct {
+	template Report
+	weight   float64
+	number   int // of the program: decides its versions and when they come out
+	from     int // the update that brings the fault
+	until    int // the update that mends it
+	anywhere bool
+}
+
+// updates is how many versions of a program come out within the fleet's history, the first before it.
+const updates = 3
+
+// update is the newest one that is out on that day.
+func (p problem) update(day int) int {
+	first := 9 + p.number*5%24
+	switch {
+	case day < first:
+		return 0
+	case day < first+15+p.number%7:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// version is the version of the package: newer releases have newer ones.
+func (p problem) version(release, update int) string {
+	return fmt.Sprintf("%d.%d.%d-%dubuntu0.%d", 1+p.number%4, 2*release+p.number%3, p.number%5, 1+p.number%2, update+1)
+}
+
+// programs of the fleet: the language decides how they fail.
+var programs = []struct{ binary, source, path, stem, language string }{
+	{"tidewatch", "tidewatch", "/usr/bin/tidewatch", "tide", "C"},
+	{"lumen-shell", "lumen-shell", "/usr/bin/lumen-shell", "lumen", "C"},
+	{"quillpad", "quillpad", "/usr/bin/quillpad", "quill", "C"},
+	{"harbor-sync", "harbor", "/usr/bin/harbor-sync", "harbor", "Python"},
+	{"reefd", "reef", "/usr/libexec/reefd", "reef", "C"},
+	{"brigwifi-dkms", "brigwifi", "", "brig", "package"},
+	{"mercator", "mercator-tools", "/usr/bin/mercator", "merc", "C"},
+	{"software-beacon", "software-beacon", "/usr/bin/software-beacon", "beacon", "Python"},
+	{"anchor-settings", "anchor-desktop", "/usr/bin/anchor-settings", "anchor", "C"},
+	{"keelctl", "keel", "/usr/bin/keelctl", "keel", "Python"},
+	{"gull-mail", "gull-mail", "/usr/bin/gull-mail", "gull", "C"},
+	{"sextant", "sextant", "/usr/bin/sextant", "sxt", "C"},
+	{"fathom-index", "fathom", "/usr/libexec/fathom-index", "fathom", "C"},
+	{"ferryman", "ferryman", "/usr/bin/ferryman", "ferry", "Python"},
+	{"cormorant", "cormorant-player", "/usr/bin/cormorant", "corm", "C"},
+	{"ropewalk", "ropewalk", "/usr/bin/ropewalk", "rope", "C"},
+	{"linux-image-generic", "linux", "", "linux", "kernel"},
+	{"halyardd", "halyard", "/usr/sbin/halyardd", "haly", "C"},
+	{"pilot-upgrader", "pilot", "/usr/bin/pilot-upgrader", "pilot", "Python"},
+	{"spindrift", "spindrift", "/usr/bin/spindrift", "spin", "C"},
+	{"barnacle-scan", "barnacle", "/usr/bin/barnacle-scan", "barn", "C"},
+	{"isobar", "isobar-weather", "/usr/bin/isobar", "isobar", "Python"},
+}
+
+// catalogue is all that goes wrong in a fleet that sends n reports: the more of them, the more rare problems show. The
+// first few problems make most of the reports (Zipf).
+func catalogue(n int) []problem {
+	r := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // invented data, the same each time
+	var all []problem
+	for number, p := range programs {
+		for k := range 1 + r.IntN(5+n/1500) {
+			t := Report(nil)
+			anywhere := true
+			switch p.language {
+			case "Python":
+				t = pythonProblem(r, p.binary, p.source, p.path, p.stem)
+			case "package":
+				t = packageProblem(p.binary, p.source, k)
+			case "kernel":
+				t = kernelProblem(r, p.source)
+			default:
+				t, anywhere = nativeProblem(r, p.binary, p.source, p.path, p.stem)
+			}
+			from, until := r.IntN(5)-2, updates+2-r.IntN(4)
+			all = append(all, problem{template: t, number: number, from: max(0, from), until: max(from+1, until, 1), anywhere: anywhere})
+		}
+	}
+	odd := []Report{Markup(), Long(), Unicode(), Suspend(), Ungroupable()}
+	for _, t := range odd {
+		all = append(all, problem{template: t, number: 4, until: updates, anywhere: true}) // the first two are reefd's
+	}
+	r.Shuffle(len(all)-len(odd), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	for rank := range all {
+		all[rank].weight = 1 / math.Pow(float64(rank+1), 0.9)
+	}
+	return all
+}
+
+var (
+	verbs = []string{"parse", "load", "draw", "update", "flush", "open", "resize", "commit", "lookup", "render", "decode", "notify", "release", "merge"}
+	nouns = []string{"row", "view", "cache", "item", "window", "buffer", "session", "node", "event", "surface", "index", "header", "queue", "entry"}
+)
+
+func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
+
+func functionName(r *rand.Rand, stem string) string {
+	return stem + "_" + pick(r, verbs) + "_" + pick(r, nouns)
+}
+
+// nativeProblem is a fault of a C program: mostly with names; anywhere is false when it holds addresses of one machine type.
+func nativeProblem(r *rand.Rand, binary, source, path, stem string) (t Report, anywhere bool) {
+	t = base("Crash", binary, source, "1").program(path, 1)
+	var frames []frame
+	for depth := range 4 + r.IntN(4) {
+		frames = append(frames, frame{itself, uint64(0x1000 + r.IntN(0x60000)), functionName(r, stem), //nolint:gosec // positive
+			fmt.Sprintf("self=0x55d%06x, n=%d", r.IntN(1<<24), depth), fmt.Sprintf("../src/%s.c:%d", pick(r, nouns), 20+r.IntN(900))})
+	}
+	frames = append(frames, tail...)
+	switch r.IntN(10) {
+	case 0, 1: // without symbols
+		for i := range frames {
+			frames[i].function, frames[i].args, frames[i].at = "??", "", ""
+		}
+		t.stack(11, "SIGSEGV", frames)
+		return t, false
+	case 2: // without symbols, and not answering
+		for i := range frames {
+			frames[i].function, frames[i].args, frames[i].at = "??", "", ""
+		}
+		t["ProblemType"] = "Hang"
+		t.stack(6, "SIGABRT", frames)
+		return t, false
+	case 3:
+		t.stack(6, "SIGABRT", frames)
+		t["AssertionMessage"] = fmt.Sprintf("%s: %s: assertion `%s != NULL' failed.", frames[0].at, frames[0].function, pick(r, nouns))
+	case 4:
+		t["DuplicateSignature"] = path + ":" + pick(r, nouns) + "-damaged"
+		t["ProblemType"] = "RecoverableProblem"
+	case 5:
+		t.stack(8, "SIGFPE", frames)
+	default:
+		t.stack(11, "SIGSEGV", frames)
+	}
+	return t, true
+}
+
+func pythonProblem(r *rand.Rand, binary, source, path, stem string) Report {
+	t := base("Crash", binary, source, "1").program(path, 1)
+	t["PackageArchitecture"] = "all"
+	t["InterpreterPath"] = "/usr/bin/python3.12"
+	t["PythonArgs"] = "['" + path + "']"
+	exceptions := []string{"ValueError: invalid literal for int() with base 10: ''", "KeyError: 'name'", "AttributeError: 'NoneType' object has no attribute 'close'", "TimeoutError: timed out", "PermissionError: [Errno 13] Permission denied: '/etc/reef'"}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Traceback (most recent call last):\n  File %q, line %d, in <module>\n    main()\n", path, 10+r.IntN(90))
+	for range 1 + r.IntN(4) {
+		name := pick(r, verbs) + "_" + pick(r, nouns)
+		fmt.Fprintf(&b, "  File \"/usr/lib/python3/dist-packages/%s/%s.py\", line %d, in %s\n    self.%s(%s)\n", stem, pick(r, nouns), 5+r.IntN(400), name, pick(r, verbs), pick(r, nouns))
+	}
+	b.WriteString(pick(r, exceptions))
+	t["Traceback"] = b.String()
+	return t
+}
+
+func packageProblem(binary, source string, k int) Report {
+	t := Package()
+	failure := fmt.Sprintf("installed %s package post-installation script subprocess returned error exit status %d", binary, 10+k)
+	t["Package"], t["SourcePackage"], t["ErrorMessage"] = binary+" 1", source, failure
+	t["DuplicateSignature"] = fmt.Sprintf("package:%s:1\nSetting up %s (1) ...\ndpkg: error processing package %s (--configure):\n %s\n", binary, binary, binary, failure)
+	return t
+}
+
+func kernelProblem(r *rand.Rand, source string) Report {
+	t := Oops()
+	t["SourcePackage"] = source
+	t["OopsText"] = fmt.Sprintf("BUG: unable to handle kernel NULL pointer dereference at 00000000000000%02x\nIP: [<ffffffffa04b1e22>] %s+0x62/0x110 [brigwifi]\nOops: 0000 [#1] SMP\nCall Trace:\n [<ffffffffa04b0001>] %s+0x41/0x80 [brigwifi]\n [<ffffffff810d5a2c>] handle_irq_event_percpu+0x4c/0x190\nCode: 8b 47 08\n",
+		8*r.IntN(30), functionName(r, "brig"), functionName(r, "brig"))
+	return t
+}

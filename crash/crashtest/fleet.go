@@ -1,0 +1,177 @@
+package crashtest
+
+import (
+	"crypto/sha512"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"mishap/crash"
+)
+
+// history is how many days a fleet's reports go back, today included.
+const history = 56
+
+// Fleet yields n reports as they would have come in from a fleet of machines over the eight weeks before now, oldest
+// first: a few problems make most of the reports, updates bring problems and mend them, machines move on to newer
+// releases, weekends are quieter. Only releases supported on the day of now occur. The ids hold the times of arrival, each
+// at most some hours after the crash; machines have names of 128 hex digits. The same arguments give the same reports.
+func Fleet(seed uint64, n int, now time.Time) iter.Seq[crash.Report] {
+	return func(yield func(crash.Report) bool) {
+		f := newFleet(seed, n, now)
+		for day, count := range f.counts(n) {
+			for i := range count {
+				if !yield(f.report(day, i, count)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+type fleet struct {
+	r        *rand.Rand
+	now      time.Time
+	start    time.Time // midnight of the first day
+	releases []crash.Release
+	shares   []float64 // of the releases, up to and with each
+	problems []problem
+	sums     []float64 // of the problems' weights, up to and with each
+	machines int
+}
+
+func newFleet(seed uint64, n int, now time.Time) *fleet {
+	now = now.UTC()
+	f := &fleet{
+		r:        rand.New(rand.NewPCG(seed, 0)), //nolint:gosec // invented data, the same each time
+		now:      now,
+		start:    now.Truncate(24*time.Hour).AddDate(0, 0, 1-history),
+		problems: catalogue(n),
+		machines: n/4 + 40,
+	}
+	sum := 0.0
+	for _, r := range fleetReleases {
+		if !r.release.EndOfLifeOn(now) {
+			sum += r.part
+			f.releases, f.shares = append(f.releases, r.release), append(f.shares, sum)
+		}
+	}
+	sum = 0
+	for _, p := range f.problems {
+		sum += p.weight
+		f.sums = append(f.sums, sum)
+	}
+	return f
+}
+
+// fleetReleases are oldest first, so that machines move up, each with its part of the fleet. The last one never ends.
+var fleetReleases = []struct {
+	release crash.Release
+	part    float64
+}{{"Ubuntu 22.04", 0.28}, {"Ubuntu 24.04", 0.46}, {"Ubuntu 26.04", 0.20}, {"Debian 13", 0.05}, {"Debian sid", 0.01}}
+
+// counts spreads n reports over the days.
+func (f *fleet) counts(n int) []int {
+	weights := make([]float64, history)
+	total := 0.0
+	for day := range weights {
+		w := 0.7 + 0.6*float64(day)/history
+		if d := f.start.AddDate(0, 0, day).Weekday(); d == time.Saturday || d == time.Sunday {
+			w *= 0.6
+		}
+		if day == history-1 { // today is not over
+			w *= f.now.Sub(f.now.Truncate(24*time.Hour)).Hours() / 24
+		}
+		weights[day] = w
+		total += w
+	}
+	counts := make([]int, history)
+	sum, given := 0.0, 0
+	for day, w := range weights {
+		sum += w
+		counts[day] = int(math.Round(sum/total*float64(n))) - given
+		given += counts[day]
+	}
+	return counts
+}
+
+// report makes the i-th of the reports of a day.
+func (f *fleet) report(day, i, count int) crash.Report {
+	begin := f.start.AddDate(0, 0, day)
+	length := min(24*time.Hour, f.now.Sub(begin))
+	occurred := begin.Add(time.Duration((float64(i) + f.r.Float64()) / float64(count) * float64(length)))
+	delay := time.Duration(f.r.ExpFloat64() * float64(20*time.Minute))
+	arrived := occurred.Add(min(delay, 6*time.Hour, f.now.Sub(occurred)))
+
+	u := f.r.Float64()
+	machine := int(u * u * float64(f.machines)) // some machines crash often
+	name := sha512.Sum512(fmt.Append(nil, "machine ", machine))
+	release := f.releaseOf(float64(binary.BigEndian.Uint32(name[:]))/(1<<32), day)
+	p, version := f.problem(release, day)
+
+	fields := maps.Clone(p.template)
+	On(f.releases[release])(Report(fields))
+	At(occurred)(Report(fields))
+	Version(version)(Report(fields))
+	if _, ok := fields["ProcStatus"]; ok {
+		Process(1000 + f.r.IntN(4_000_000))(Report(fields))
+	}
+	if name[4] < 24 && fields["PackageArchitecture"] != "all" && p.anywhere {
+		fields["Architecture"], fields["PackageArchitecture"] = "arm64", "arm64"
+	}
+	if name[5] < 12 {
+		fields["Tags"] += " package-from-proposed"
+	}
+	return crash.Report{ID: f.id(arrived), System: crash.SystemID(hex.EncodeToString(name[:])), Fields: crash.Fields(fields)}
+}
+
+// releaseOf finds the release of a machine, given its place in the fleet, from 0 to 1. The shares of the older releases
+// shrink from day to day, so machines move up.
+func (f *fleet) releaseOf(place float64, day int) int {
+	last := len(f.releases) - 1
+	for i, share := range f.shares[:last] {
+		if place < math.Pow(share/f.shares[last], 1+0.6*float64(day)/history) {
+			return i
+		}
+	}
+	return last
+}
+
+// problem draws a problem that the version installed on that day has, and that version.
+func (f *fleet) problem(release, day int) (problem, string) {
+	var p problem
+	var version string
+	for range 20 {
+		u := f.r.Float64() * f.sums[len(f.sums)-1]
+		low, high := 0, len(f.sums)-1
+		for low < high {
+			if mid := (low + high) / 2; f.sums[mid] < u {
+				low = mid + 1
+			} else {
+				high = mid
+			}
+		}
+		p = f.problems[low]
+		update := p.update(day - int(f.r.ExpFloat64()*4)) // machines lag behind
+		version = p.version(release, update)
+		if p.from <= update && update < p.until {
+			break
+		}
+	}
+	return p, version
+}
+
+// id is like crash.NewOopsID's, but the same each time.
+func (f *fleet) id(at time.Time) crash.OopsID {
+	var id crash.OopsID
+	binary.BigEndian.PutUint64(id[:], uint64(at.UnixMilli())<<16) //nolint:gosec // after 1970
+	binary.BigEndian.PutUint64(id[8:], f.r.Uint64())
+	id[6], id[7] = 0x70|byte(f.r.IntN(16)), byte(f.r.IntN(256))
+	id[8] = 0x80 | id[8]&0x3f
+	return id
+}
