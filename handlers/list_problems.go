@@ -58,7 +58,7 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 	if wantsPart(r) {
 		page.Shell = s.bareShell(r, "")
 		w.Header().Set("HX-Push-Url", choice.URL())
-		return s.page(w, r, http.StatusOK, views.ListPart(page))
+		return s.part(w, r, views.ListPart(page))
 	}
 	page.Shell = s.shell(r, "Most common problems")
 	return s.page(w, r, http.StatusOK, views.List(page))

@@ -171,6 +171,9 @@ func TestListProblemsPart(t *testing.T) {
 	if strings.Contains(a.Body, "<html") {
 		t.Errorf("got a whole page, want a part")
 	}
+	if got, want := a.Attr("#flash", "hx-swap-oob"), "innerHTML"; got != want {
+		t.Errorf("messages of before: got hx-swap-oob %q, want %q to take them away", got, want)
+	}
 	if got, want := a.Header.Get("HX-Push-Url"), "/?period=month"; got != want {
 		t.Errorf("HX-Push-Url: got %q, want %q", got, want)
 	}

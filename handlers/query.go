@@ -6,9 +6,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/a-h/templ"
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
+	"mishap/views"
 )
 
 // listSize is how many rows a page of a list has.
@@ -16,6 +18,11 @@ const listSize = 50
 
 // maxQueryText is how many characters of text a filter may have.
 const maxQueryText = 200
+
+// part sends a part of a page together with what takes old messages away.
+func (s *Server) part(w http.ResponseWriter, r *http.Request, c templ.Component) error {
+	return s.page(w, r, http.StatusOK, templ.Join(c, views.NoFlashes()))
+}
 
 // pathText is a part of the path that may hold any text, slashes too. The router hands it out as it was sent when it was
 // sent with escapes that matter, else decoded.

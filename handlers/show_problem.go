@@ -27,7 +27,7 @@ func (s *Server) showProblem(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return s.page(w, r, http.StatusOK, views.ReportListPart(*list))
+		return s.part(w, r, views.ReportListPart(*list))
 	}
 	page, err := s.problemPage(r, id)
 	if err != nil {

@@ -23,7 +23,7 @@ func (s *Server) showSystem(w http.ResponseWriter, r *http.Request) error {
 	list.WithBucket = true
 	list.Empty = "No errors have been reported from this system."
 	if wantsPart(r) {
-		return s.page(w, r, http.StatusOK, views.ReportListPart(list))
+		return s.part(w, r, views.ReportListPart(list))
 	}
 	return s.page(w, r, http.StatusOK, views.System(views.SystemPage{
 		Shell: s.shell(r, "Machine"), System: system, Reports: list,
