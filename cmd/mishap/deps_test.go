@@ -63,7 +63,7 @@ var rules = map[string]rule{
 	"crash/crashtest":      {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
 	"db/dbtest":            {ours: "db db/embedded migrations", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
 	"tracker/trackertest":  {ours: "crash"},
-	"handlers/handlertest": {ours: "crash/* db/* handlers tracker/*", others: "github.com/PuerkitoBio/goquery github.com/prometheus/client_golang golang.org/x/net/html"},
+	"handlers/handlertest": {ours: "crash/* db/* handlers tracker/*", others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},
 	"cmd/devtool": {
 		ours:   "crash/* db/* tracker/* handlers/* views assets migrations",
 		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
