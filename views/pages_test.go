@@ -2,6 +2,7 @@ package views_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -141,53 +142,50 @@ var void = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", 
 // the content security policy forbids.
 func checkHTML(t *testing.T, text string) {
 	t.Helper()
-	var open []string
+	var open, references []string
 	ids := map[string]int{}
-	var references []string
 	z := html.NewTokenizer(strings.NewReader(text))
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			if z.Err() != io.EOF {
-				t.Fatalf("tokenise: %v", z.Err())
-			}
-			if len(open) > 0 {
-				t.Errorf("got %q left open, want everything closed", open)
-			}
-			for id, n := range ids {
-				if n > 1 {
-					t.Errorf("got id %q %d times, want once", id, n)
-				}
-			}
-			for _, id := range references {
-				if ids[id] == 0 {
-					t.Errorf("got a reference to id %q, want one that is there", id)
-				}
-			}
-			return
-		case html.StartTagToken:
-			token := z.Token()
-			if !slices.Contains(void, token.Data) {
-				open = append(open, token.Data)
-			}
-			for _, a := range token.Attr {
-				switch {
-				case a.Key == "id":
-					ids[a.Val]++
-				case a.Key == "for", a.Key == "aria-labelledby", a.Key == "aria-describedby":
-					references = append(references, strings.Fields(a.Val)...)
-				case a.Key == "style", strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "hx-on"):
-					t.Errorf("got attribute %s=%q on <%s>, want none such", a.Key, a.Val, token.Data)
-				case strings.HasPrefix(strings.TrimSpace(strings.ToLower(a.Val)), "javascript:"):
-					t.Errorf("got a script address in %s of <%s>", a.Key, token.Data)
-				}
-			}
-		case html.EndTagToken:
-			name := z.Token().Data
-			if len(open) == 0 || open[len(open)-1] != name {
-				t.Fatalf("got </%s> inside %q, want it to close the last", name, open)
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		token := z.Token()
+		if kind == html.EndTagToken {
+			if len(open) == 0 || open[len(open)-1] != token.Data {
+				t.Fatalf("got </%s> inside %q, want it to close the last", token.Data, open)
 			}
 			open = open[:len(open)-1]
+		}
+		if kind != html.StartTagToken {
+			continue
+		}
+		if !slices.Contains(void, token.Data) {
+			open = append(open, token.Data)
+		}
+		for _, a := range token.Attr {
+			switch {
+			case a.Key == "id":
+				ids[a.Val]++
+			case a.Key == "for", a.Key == "aria-labelledby", a.Key == "aria-describedby":
+				references = append(references, strings.Fields(a.Val)...)
+			case a.Key == "style", strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "hx-on"):
+				t.Errorf("got attribute %s=%q on <%s>, want none such", a.Key, a.Val, token.Data)
+			case strings.HasPrefix(strings.TrimSpace(strings.ToLower(a.Val)), "javascript:"):
+				t.Errorf("got a script address in %s of <%s>", a.Key, token.Data)
+			}
+		}
+	}
+	if !errors.Is(z.Err(), io.EOF) {
+		t.Fatalf("tokenise: %v", z.Err())
+	}
+	if len(open) > 0 {
+		t.Errorf("got %q left open, want everything closed", open)
+	}
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("got id %q %d times, want once", id, n)
+		}
+	}
+	for _, id := range references {
+		if ids[id] == 0 {
+			t.Errorf("got a reference to id %q, want one that is there", id)
 		}
 	}
 }
