@@ -37,11 +37,7 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 		Since: until.AddDate(0, 0, 1-choice.Period.Days()), Until: until,
 		Release: choice.Release, Package: choice.Package, Limit: listSize + 1, After: after,
 	}
-	totals, err := s.store.ProblemTotals(ctx, filter)
-	if err != nil {
-		return err
-	}
-	problems, err := s.store.Problems(ctx, filter)
+	problems, totals, err := s.store.Problems(ctx, filter)
 	if err != nil {
 		return err
 	}
