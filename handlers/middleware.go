@@ -89,22 +89,26 @@ var knownMethods = map[string]bool{
 // recovered makes an internal error of a panic in a handler, so that the visitor gets a page and the log gets the stack.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			p := recover()
-			if p == nil {
-				return
-			}
-			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(p) // net/http's own way to give up on a connection
-			}
-			if ww, ok := w.(chimw.WrapResponseWriter); ok && ww.Status() != 0 {
-				s.log.ErrorContext(r.Context(), "panic", "request_id", requestID(r), "panic", p, "stack", string(debug.Stack()))
-				panic(http.ErrAbortHandler) // half an answer is out: the visitor must not take it for a whole one
-			}
-			s.serveError(w, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-		}()
+		defer s.rescue(w, r)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// rescue is deferred.
+func (s *Server) rescue(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(p) // net/http's own way to give up on a connection
+	}
+	err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	if ww, ok := w.(chimw.WrapResponseWriter); ok && ww.Status() != 0 {
+		s.log.ErrorContext(r.Context(), "request failed", "request_id", requestID(r), "error", err)
+		panic(http.ErrAbortHandler) // half an answer is out: the visitor must not take it for a whole one
+	}
+	s.serveError(w, r, err)
 }
 
 // policy allows what pages need and nothing else: own scripts and styles by address, none inline.

@@ -34,8 +34,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	u, err := s.accounts.SignIn(r.Context(), db.SignIn{
 		Name: form.Name, Password: r.PostFormValue("password"), Address: clientAddress(r),
 	})
-	switch crash.KindOf(err) {
-	case crash.Unauthenticated, crash.TooMany:
+	if kind := crash.KindOf(err); kind == crash.Unauthenticated || kind == crash.TooMany {
 		return s.refuseSignIn(w, r, form, err)
 	}
 	if err != nil {
