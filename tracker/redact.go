@@ -69,8 +69,9 @@ const (
 )
 
 var (
-	// Paths below somebody's home or a medium that somebody named, up to a blank, a quote or a bracket.
-	privatePath = regexp.MustCompile(`(?:file://)?(?:/(?:[\w.-]+/)*home/|/root/|/run/user/|/run/media/|/media/|/mnt/|/Users/|[A-Za-z]:\\Users\\|~[\w.-]*/)[^\s'"<>()\[\]{};,]*`)
+	// Paths below somebody's home or a medium that somebody named, from where a path begins up to a blank, a quote, a colon or
+	// a bracket.
+	privatePath = regexp.MustCompile(`(?:^|[^\w./~+-])((?:file://)?(?:/(?:[\w.-]+/)*home/|/root/|/run/user/|/run/media/|/media/|/mnt/|/Users/|[A-Za-z]:\\Users\\|~[\w.-]*/)[^\s'"<>()\[\]{};:,]*)`)
 	quotedPath  = regexp.MustCompile(`(['"])((?:file://)?(?:/(?:[^/'"\n]+/)*home/|/root/|/run/user/|/run/media/|/media/|/mnt/|/Users/|~/)[^'"\n]*)['"]`)
 	sourceFile  = regexp.MustCompile(`^[\w.+-]{1,80}\.(?:py|pyx|c|cc|cpp|cxx|h|hh|hpp|rs|go|js|mjs|ts|vala|java|pl|pm|rb|php|lua|so|so\.[\d.]+)$`)
 
@@ -125,18 +126,19 @@ func (r redactor) rest(s string) string {
 // it tells a developer something and nobody else anything.
 func (r redactor) path(s string) string {
 	s = quotedPath.ReplaceAllStringFunc(s, func(m string) string { return m[:1] + shortPath(m[1:len(m)-1]) + m[len(m)-1:] })
-	s = privatePath.ReplaceAllStringFunc(s, shortPath)
-	return r.withoutNames(s)
+	var b strings.Builder
+	last := 0
+	for _, m := range privatePath.FindAllStringSubmatchIndex(s, -1) {
+		b.WriteString(s[last:m[2]] + shortPath(s[m[2]:m[3]]))
+		last = m[3]
+	}
+	return r.withoutNames(b.String() + s[last:])
 }
 
 func shortPath(p string) string {
-	base := p[strings.LastIndexAny(p, `/\`)+1:]
-	name, line, _ := strings.Cut(base, ":")
+	name := p[strings.LastIndexAny(p, `/\`)+1:]
 	if !sourceFile.MatchString(name) {
 		return hidden
-	}
-	if line != "" {
-		name += ":" + line
 	}
 	return hidden + "/" + name
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
@@ -161,5 +163,18 @@ func (h *house) wantOneBug(signature string) {
 	if len(numbers) != 1 || b.Bug.Number != numbers[0] || b.Filing.State != crash.FilingFiled || b.Filing.Bug != numbers[0] {
 		h.t.Errorf("bucket %s: got bugs %v in the tracker, bug %d and filing %+v here, want one and the same",
 			b.ID, numbers, b.Bug.Number, b.Filing)
+	}
+}
+
+// exec changes the database behind everybody's back.
+func (h *house) exec(sql string) {
+	h.t.Helper()
+	conn, err := pgx.Connect(h.t.Context(), h.url)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(h.t.Context())) }()
+	if _, err := conn.Exec(h.t.Context(), sql); err != nil {
+		h.t.Fatalf("%s: %v", sql, err)
 	}
 }

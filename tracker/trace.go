@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -43,11 +44,10 @@ func (w writer) trace() string {
 
 // from says which report a trace is from.
 func (w writer) from() string {
-	s := " of a report"
 	if v := versionIn(w.report.Version, w.report.Release); v != "" {
-		s += " with version " + v
+		return ", from a report with version " + v
 	}
-	return s
+	return ", from one report"
 }
 
 func (w writer) line(s string, limit int) string { return clean(w.redact.text(s), limit) }
@@ -57,7 +57,7 @@ func (w writer) stack() string {
 	more := max(0, len(frames)-maxStackFrames)
 	var b strings.Builder
 	for _, f := range frames[:len(frames)-more] {
-		b.WriteString("#" + strconv.Itoa(f.Number) + "  " + clean(f.Function, maxLine))
+		fmt.Fprintf(&b, "%-4s%s", "#"+strconv.Itoa(f.Number), clean(f.Function, maxLine))
 		switch {
 		case f.File != "":
 			b.WriteString(" at " + w.place(f))

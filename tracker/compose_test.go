@@ -1,0 +1,109 @@
+package tracker_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// bugOf files the bug of a problem and returns it as the tracker has it.
+func (h *house) bugOf(signature string) trackertest.Bug {
+	h.t.Helper()
+	r, err := h.unit().filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines", Wait: patience, Distribution: true})
+	if err != nil {
+		h.t.Fatalf("create: %v", err)
+	}
+	for _, b := range h.lp.Bugs() {
+		if b.Number == r.Bug {
+			return b
+		}
+	}
+	h.t.Fatalf("the tracker has no bug %d", r.Bug)
+	return trackertest.Bug{}
+}
+
+// save stores a report of a machine at a time, and returns its signature.
+func (h *house) save(system string, at time.Time, r crashtest.Report) string {
+	h.t.Helper()
+	in := intake.New(intake.Config{MaxAgeDays: 3660, Now: func() time.Time { return at }}, h.db)
+	report := crash.Report{ID: crash.NewOopsID(at), System: crash.SystemID(system), Fields: r.Fields()}
+	rec, err := in.Examine(report)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if _, err := in.Accept(h.t.Context(), report); err != nil {
+		h.t.Fatal(err)
+	}
+	return rec.Grouping.Signature
+}
+
+// What bugs say, as a person reads them. Written anew with: go test ./tracker -run TestBugTexts -update
+func TestBugTexts(t *testing.T) {
+	t.Parallel()
+	day := func(n int) time.Time { return time.Date(2026, 5, n, 9, 0, 0, 0, time.UTC) }
+	tests := map[string]func(h *house) string{
+		"native": func(h *house) string {
+			var signature string
+			for i, v := range []string{"1.4.9-2", "1.4.9-2", "1.4.10-1", "1.5~beta1-1"} {
+				release := crash.Release([]string{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 24.04", "Ubuntu 26.04"}[i])
+				for n := range 3 {
+					signature = h.save(fmt.Sprintf("machine%d", i+n), day(18+i+n), crashtest.Native(crashtest.At(day(18+i+n)),
+						crashtest.On(release), crashtest.Version(v), crashtest.Process(100*i+n)))
+				}
+			}
+			return signature
+		},
+		"python":    func(h *house) string { return h.save("m", day(18), crashtest.Python()) },
+		"assertion": func(h *house) string { return h.save("m", day(18), crashtest.Assertion()) },
+		"package":   func(h *house) string { return h.save("m", day(18), crashtest.Package()) },
+		"kernel":    func(h *house) string { return h.save("m", day(18), crashtest.Oops()) },
+		"nameless":  func(h *house) string { return h.save("m", day(18), crashtest.Unsymbolised()) },
+		"markup":    func(h *house) string { return h.save("m", day(18), crashtest.Markup()) },
+		"unicode":   func(h *house) string { return h.save("m", day(18), crashtest.Unicode()) },
+		"long":      func(h *house) string { return h.save("m", day(18), crashtest.Long()) },
+		"test machine": func(h *house) string {
+			return h.save("deadbeef01", day(18), crashtest.Recoverable())
+		},
+	}
+	for name, save := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			bug := h.bugOf(save(h))
+			got := bug.Title + "\n\n" + bug.Description + "\n" + strings.Join(bug.Tags, " ") + "\n"
+			file := filepath.Join("testdata", "bugs", strings.ReplaceAll(name, " ", "-")+".txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("the text has changed (-want +got):\n%s", diff)
+			}
+			for i, n := range []int{utf8.RuneCountInString(bug.Title), utf8.RuneCountInString(bug.Description)} {
+				if limit := []int{200, 50_000}[i]; n > limit || n == 0 {
+					t.Errorf("got %d characters, want at most %d", n, limit)
+				}
+			}
+		})
+	}
+}
