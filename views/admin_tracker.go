@@ -37,11 +37,11 @@ func (p TrackerPage) form(action string) PostFormArgs {
 func (p TrackerPage) limit() string {
 	switch p.Connection.Context {
 	case "":
-		return "not known"
+		return "what it is limited to is not known"
 	case "None":
 		return "not limited to one project"
 	}
-	return p.Connection.Context
+	return "limited to " + p.Connection.Context
 }
 
 func (p TrackerPage) origin() string {
