@@ -8,7 +8,8 @@ import (
 // AddressSignature says by places in files, not names, where a native program crashed. It is the report's own
 // StacktraceAddressSignature, else what apport's crash_signature_addresses() makes of Stacktrace and ProcMaps:
 // "path:signal:elf+offset:elf+offset…", at most 15 of them. An offset counts from the start of the mapping that the
-// address lies in. Empty: none; also where apport itself stumbles over the report.
+// address lies in. Empty: none; also where apport itself stumbles over the report, and for hexadecimal numbers that only
+// Python reads, with underscores or digits of other scripts.
 func AddressSignature(f Fields) string {
 	if own := f["StacktraceAddressSignature"]; own != "" {
 		return own
@@ -125,11 +126,8 @@ func parseMaps(text string) ([]mapping, bool) {
 			}
 			continue
 		}
-		start, err1 := strconv.ParseUint(from, 16, 64)
-		end, err2 := strconv.ParseUint(to, 16, 64)
-		if err1 != nil || err2 != nil {
-			return nil, false
-		}
+		start, _ := strconv.ParseUint(from, 16, 64) // too large a number becomes the largest
+		end, _ := strconv.ParseUint(to, 16, 64)
 		maps = append(maps, mapping{start, end, name})
 	}
 	return maps, true

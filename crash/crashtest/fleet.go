@@ -115,11 +115,11 @@ func (f *fleet) report(day, i, count int) crash.Report {
 	p, version := f.problem(release, day)
 
 	fields := maps.Clone(p.template)
-	On(f.releases[release])(Report(fields))
-	At(occurred)(Report(fields))
-	Version(version)(Report(fields))
+	On(f.releases[release])(fields)
+	At(occurred)(fields)
+	Version(version)(fields)
 	if _, ok := fields["ProcStatus"]; ok {
-		Process(1000 + f.r.IntN(4_000_000))(Report(fields))
+		Process(1000 + f.r.IntN(4_000_000))(fields)
 	}
 	if name[4] < 24 && fields["PackageArchitecture"] != "all" && p.anywhere {
 		fields["Architecture"], fields["PackageArchitecture"] = "arm64", "arm64"
@@ -169,9 +169,9 @@ func (f *fleet) problem(release, day int) (problem, string) {
 // id is like crash.NewOopsID's, but the same each time.
 func (f *fleet) id(at time.Time) crash.OopsID {
 	var id crash.OopsID
-	binary.BigEndian.PutUint64(id[:], uint64(at.UnixMilli())<<16) //nolint:gosec // after 1970
+	binary.BigEndian.PutUint64(id[:], uint64(at.UnixMilli())<<16|f.r.Uint64()>>48)
 	binary.BigEndian.PutUint64(id[8:], f.r.Uint64())
-	id[6], id[7] = 0x70|byte(f.r.IntN(16)), byte(f.r.IntN(256))
+	id[6] = 0x70 | id[6]&0x0f
 	id[8] = 0x80 | id[8]&0x3f
 	return id
 }
