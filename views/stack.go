@@ -2,6 +2,7 @@ package views
 
 import (
 	"path"
+	"slices"
 	"strconv"
 
 	"mishap/crash"
@@ -72,6 +73,11 @@ func source(f crash.Frame) string {
 	default:
 		return path.Base(f.File) + ":" + strconv.Itoa(f.Line)
 	}
+}
+
+// anyModule reports whether a column of modules has anything to say.
+func anyModule(frames []crash.Frame) bool {
+	return slices.ContainsFunc(frames, func(f crash.Frame) bool { return f.Module != "" })
 }
 
 // module is the name of a library without its folder.
