@@ -15,7 +15,7 @@ import (
 // runIn executes one command line in this process, with this standard input and these variables.
 func runIn(ctx context.Context, stdin io.Reader, environ []string, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	p := &program{in: stdin, out: &out, err: &errs, environ: environ}
+	p := &program{in: stdin, out: &out, err: &errs, environ: environ, listen: listenOn}
 	status = p.run(ctx, args)
 	return status, out.String(), errs.String()
 }

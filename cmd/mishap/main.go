@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -16,11 +17,12 @@ type program struct {
 	in       io.Reader
 	out, err io.Writer
 	environ  []string // as os.Environ gives it
+	listen   func(ctx context.Context, key, address string) (net.Listener, error)
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ()}
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), listen: listenOn}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }

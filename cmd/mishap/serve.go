@@ -58,7 +58,7 @@ func (p *program) serve(ctx context.Context, c Config, k kinds) (err error) {
 	log := newLog(p.err, slog.LevelInfo)
 	log.InfoContext(ctx, "starting", "version", versionText(), "config", c)
 	p.warn(ctx, c, log)
-	doors, err := openDoors(ctx, c, k)
+	doors, err := p.openDoors(ctx, c, k)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ const maxConns = 16
 // doors are the listeners of a process; nil: not this kind of unit.
 type doors struct{ web, ingest, ops net.Listener }
 
-func openDoors(ctx context.Context, c Config, k kinds) (*doors, error) {
+func (p *program) openDoors(ctx context.Context, c Config, k kinds) (*doors, error) {
 	var d doors
 	var err error
 	open := func(wanted bool, key, address string, into *net.Listener) {
@@ -101,7 +101,7 @@ func openDoors(ctx context.Context, c Config, k kinds) (*doors, error) {
 			return
 		}
 		var l net.Listener
-		if l, err = listenOn(ctx, key, address); err == nil {
+		if l, err = p.listen(ctx, key, address); err == nil {
 			*into = l
 		}
 	}

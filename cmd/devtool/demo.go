@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// demoCommand is what `make run` calls.
+func demoCommand() *cobra.Command {
+	var d demo
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Runs mishap with sample reports and a practice bug tracker",
+		Long: `Runs mishap with everything that is needed to try it: a private PostgreSQL, a practice bug
+tracker that is connected already, an account, and sample reports, which are loaded on the first
+run. Everything lasts in one folder; remove it to begin anew. MISHAP_… variables reach the server.`,
+		Example: "  devtool demo\n  MISHAP_LISTEN=127.0.0.1:9000 MISHAP_BASE_URL=http://localhost:9000 devtool demo",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d.out, d.err, d.environ = cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Environ()
+			return d.run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&d.folder, "folder", "data/demo", "the `folder` in which everything lasts")
+	cmd.Flags().StringVar(&d.tracker, "tracker", "127.0.0.1:8085", "`address` of the practice tracker; another one is taken when it is in use")
+	cmd.Flags().StringVar(&d.program, "mishap", besideMe("mishap"), "the mishap `program`")
+	cmd.Flags().IntVar(&d.reports, "reports", 1500, "how many sample reports are loaded on the first run")
+	return cmd
+}
+
+// besideMe is the path of a program in the folder of this one.
+func besideMe(name string) string {
+	me, err := os.Executable()
+	if err != nil {
+		return name
+	}
+	return filepath.Join(filepath.Dir(me), name)
+}
+
+// demo is one run of the demonstration.
+type demo struct {
+	folder, tracker, program string
+	reports                  int
+	out, err                 io.Writer
+	environ                  []string
+}
+
+const demoAccount = "demo"
+
+func (d *demo) run(ctx context.Context) (err error) {
+	if err := os.MkdirAll(d.folder, 0o755); err != nil { //nolint:gosec // the database's user passes through
+		return err
+	}
+	memory, err := readMemory(d.path("demo.json"))
+	if err != nil {
+		return err
+	}
+	practice, err := startPractice(ctx, d.tracker, d.path("tracker.json"))
+	if err != nil {
+		return err
+	}
+	defer practice.close()
+	if err := d.configure(practice); err != nil {
+		return err
+	}
+	environ := d.childEnvironment(practice)
+	server, err := d.start(ctx, environ)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	doors, err := server.awaitReady(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.account(ctx, environ, memory); err != nil {
+		return err
+	}
+	if err := d.seed(ctx, doors.ingest, memory); err != nil {
+		return err
+	}
+	sample := d.path("sample.bson")
+	if err := os.WriteFile(sample, freshReport(d.reports, memory.SeedTime, time.Now()).BSON(), 0o644); err != nil { //nolint:gosec // an invented report
+		return err
+	}
+	d.greet(doors, practice, memory, sample)
+	select {
+	case <-ctx.Done():
+		d.say("\nStopping.")
+		return nil
+	case <-server.ended:
+		return server.failure()
+	}
+}
+
+func (d *demo) path(name string) string { return filepath.Join(d.folder, name) }
+
+func (d *demo) say(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format+"\n", args...) }
+
+// greet tells the newcomer what there is.
+func (d *demo) greet(doors doors, practice *practice, m *memory, sample string) {
+	d.say(`
+mishap is running, with sample reports and a practice bug tracker.
+
+  open              %s
+  sign in as        %s, password %s
+  practice tracker  %s
+  machines post to  %s
+  log               %s
+
+Post a report as a machine would, then reload the page:
+
+  curl --data-binary @%s %s/machine-1
+
+(The same report from the same machine counts once; machine-2 is another one.)
+Ctrl-C stops everything; the data stay in %s.`,
+		doors.base, demoAccount, m.Password, practice.url, doors.ingest, d.path("mishap.log"), sample, doors.ingest, d.folder)
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// memory is what the demonstration knows of its earlier runs.
+type memory struct {
+	Password string    // of the demo account; empty: not made yet
+	SeedTime time.Time // the day that the sample reports were made for
+	Seeded   bool      // all sample reports are in
+
+	file string
+}
+
+func readMemory(file string) (*memory, error) {
+	m := &memory{file: file}
+	doc, err := os.ReadFile(file) //nolint:gosec // our own file
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(doc, m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; remove it to begin anew", file, err)
+	}
+	return m, nil
+}
+
+func (m *memory) write() error {
+	doc, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(m.file, append(doc, '\n'), 0o600)
+}
+
+// variable is the value of an environment variable; the last one counts.
+func variable(environ []string, name string) string {
+	value := ""
+	for _, v := range environ {
+		if text, ok := strings.CutPrefix(v, name+"="); ok {
+			value = text
+		}
+	}
+	return value
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// doors are the addresses of the running server.
+type doors struct{ base, ingest string }
+
+// banner reads what the server prints when it runs.
+type banner struct {
+	text []byte
+	read chan doors // gets one value
+	done bool
+}
+
+func newBanner() *banner { return &banner{read: make(chan doors, 1)} }
+
+var (
+	bannerPages  = regexp.MustCompile(`(?m)^ +pages +(\S+)$`)
+	bannerIngest = regexp.MustCompile(`(?m)^ +machines post to +(\S+)$`)
+)
+
+// Write is called by one goroutine.
+func (b *banner) Write(p []byte) (int, error) {
+	if b.done {
+		return len(p), nil
+	}
+	b.text = append(b.text, p...)
+	pages, ingest := bannerPages.FindSubmatch(b.text), bannerIngest.FindSubmatch(b.text)
+	if pages != nil && ingest != nil && strings.Contains(string(b.text), "Ctrl-C") {
+		b.done = true
+		b.read <- doors{base: string(pages[1]), ingest: string(ingest[1])}
+	}
+	return len(p), nil
+}
+
+// lastLines keeps what a program says to people at its end: the lines that begin with its name, and configuration
+// mistakes, which name a file or a variable. Log records are left out.
+type lastLines struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// keptOutput is how much of the output is kept, from its end.
+const keptOutput = 8 << 10
+
+func (l *lastLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, p...)
+	l.text = l.text[max(0, len(l.text)-keptOutput):]
+	return len(p), nil
+}
+
+func (l *lastLines) said() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var lines []string
+	for line := range strings.Lines(string(l.text)) {
+		if !strings.HasPrefix(line, "{") {
+			lines = append(lines, strings.TrimPrefix(strings.TrimRight(line, "\n"), "mishap: "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}

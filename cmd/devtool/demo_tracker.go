@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"mishap/crash"
+	"mishap/tracker/trackertest"
+)
+
+// consumerKey is the name under which the demonstration is known to its practice tracker, mishap's default.
+const consumerKey = "mishap"
+
+// practice is a practice tracker that runs in this process.
+type practice struct {
+	*trackertest.Server
+	url  string
+	http *http.Server
+	done chan struct{}
+}
+
+// startPractice starts one on the address, or on another port when that is in use.
+func startPractice(ctx context.Context, address, state string) (*practice, error) {
+	s, err := trackertest.NewServer(trackertest.Options{StateFile: state, Control: true})
+	if err != nil {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		l, err = lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("practice tracker: %w", err)
+	}
+	p := &practice{
+		Server: s, url: "http://" + l.Addr().String(), done: make(chan struct{}),
+		http: &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second},
+	}
+	go func() {
+		defer close(p.done)
+		_ = p.http.Serve(l) // ends with close
+	}()
+	return p, nil
+}
+
+func (p *practice) close() {
+	p.Close()
+	_ = p.http.Close()
+	<-p.done
+}
+
+// configure writes the configuration file of the demonstration, once. It connects mishap to the practice tracker.
+func (d *demo) configure(p *practice) error {
+	file := d.configFile()
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(file, []byte(demoConfig(d.folder, p.Token(consumerKey))), 0o600)
+}
+
+func (d *demo) configFile() string { return d.path("local_config.toml") }
+
+func demoConfig(folder string, token crash.AccessToken) string {
+	return fmt.Sprintf(`# Configuration of the demonstration ("make run"), made on its first run. The addresses of its practice tracker come from
+# the environment; local_config.default.toml lists all keys.
+
+data_dir = %q
+tracker_consumer_key = %q
+tracker_oauth_token = %q
+tracker_oauth_secret = %q
+tracker_timeout_seconds = 20
+tracker_settle_seconds = 5
+`, folder, consumerKey, token.Token, string(token.Secret))
+}
+
+// childEnvironment is the environment of the server: the person's, which wins, and where the practice tracker is.
+func (d *demo) childEnvironment(p *practice) []string {
+	environ := append([]string{}, d.environ...)
+	for name, value := range map[string]string{
+		"MISHAP_TRACKER_URL": p.url, "MISHAP_TRACKER_API_URL": p.url + "/devel",
+	} {
+		if variable(d.environ, name) == "" && variable(d.environ, name+"_FILE") == "" {
+			environ = append(environ, name+"="+value)
+		}
+	}
+	return environ
+}

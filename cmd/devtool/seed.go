@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+)
+
+const (
+	fleetSeed = 1  // any number: the same one gives the same reports
+	senders   = 16 // how many machines post at once
+)
+
+// sampleReports are the reports of the demonstration: a fleet's of eight weeks, and one of each kind that pages must bear.
+func sampleReports(n int, now time.Time) iter.Seq[crash.Report] {
+	return func(yield func(crash.Report) bool) {
+		for r := range crashtest.Fleet(fleetSeed, n, now) {
+			if !yield(r) {
+				return
+			}
+		}
+		for i, build := range []func(...crashtest.Option) crashtest.Report{
+			crashtest.Native, crashtest.Unsymbolised, crashtest.Hang, crashtest.Assertion, crashtest.Python, crashtest.Recoverable,
+			crashtest.Package, crashtest.Oops, crashtest.Suspend, crashtest.Ungroupable, crashtest.Markup, crashtest.Long, crashtest.Unicode,
+		} {
+			r := build(crashtest.At(now.Add(-time.Duration(i+1) * time.Hour)))
+			if !yield(crash.Report{System: crash.SystemID("sample-machine-" + strconv.Itoa(i%3+1)), Fields: r.Fields()}) {
+				return
+			}
+		}
+	}
+}
+
+// freshReport is a report, of now, of the most common problem among the sample reports.
+func freshReport(n int, seeded, now time.Time) crashtest.Report {
+	counts := map[string]int{}
+	var most string
+	var found crash.Fields
+	for r := range crashtest.Fleet(fleetSeed, n, seeded) {
+		signature := crash.SignatureOf(r.Fields).Signature
+		counts[signature]++
+		if signature != "" && (signature == most || counts[signature] > counts[most]) {
+			most, found = signature, r.Fields
+		}
+	}
+	fresh := crashtest.Report(found)
+	crashtest.At(now)(fresh)
+	return fresh
+}
+
+// postReports sends reports to a door for machines, several at once, and calls sent after each. A report that is refused
+// ends it: sample reports never are.
+func postReports(ctx context.Context, door string, reports iter.Seq[crash.Report], sent func()) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(senders)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: senders}}
+	defer client.CloseIdleConnections()
+	for r := range reports {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			defer sent()
+			return post(ctx, client, door+"/"+string(r.System), crashtest.Report(r.Fields).BSON())
+		})
+	}
+	return group.Wait()
+}
+
+func post(ctx context.Context, client *http.Client, url string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end below
+	words, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("a sample report was answered %s: %s", resp.Status, words)
+	}
+	return nil
+}
+
+// seed loads the sample reports, on the first run. A run that was interrupted goes on where it stopped: what is there
+// already is recognised.
+func (d *demo) seed(ctx context.Context, door string, m *memory) error {
+	if m.Seeded {
+		return nil
+	}
+	if m.SeedTime.IsZero() {
+		m.SeedTime = time.Now().UTC().Truncate(time.Second)
+		if err := m.write(); err != nil {
+			return err
+		}
+	}
+	bar := progress(d.err, d.reports, "loading sample reports")
+	err := postReports(ctx, door, sampleReports(d.reports, m.SeedTime), func() { _ = bar.Add(1) })
+	_ = bar.Finish() // of no account
+	if err != nil {
+		return err
+	}
+	m.Seeded = true
+	return m.write()
+}

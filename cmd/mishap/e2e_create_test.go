@@ -1,0 +1,109 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/tracker/trackertest"
+)
+
+// A person signs in, browses to a problem and presses Create; the number appears in place, in the same document.
+func TestBrowserCreateInPlace(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	id := in.report("machine-1", crashtest.Native())
+	in.account("tess", crash.RoleTriager)
+	b := in.browser()
+	b.signIn("tess", "/?period=year")
+	b.do(chromedp.Click(chromedp.CSS(`a[href="`+id.Path()+`"]`)), chromedp.WaitVisible(chromedp.CSS(".create-bug button")))
+	b.do(chromedp.Evaluate[chromedp.Void](`void (window.sameDocument = document)`))
+
+	b.do(chromedp.Click(chromedp.CSS(".create-bug button")))
+	b.until(`document.querySelector(".bug-link") !== null`)
+	if !ask(b, chromedp.Evaluate[bool](`window.sameDocument === document`)) {
+		t.Error("after Create: got another document, want the same")
+	}
+	bugs := in.tracker.Bugs()
+	if len(bugs) != 1 {
+		t.Fatalf("bugs in the tracker: got %d, want 1", len(bugs))
+	}
+	link := ask(b, chromedp.AttributeValue(chromedp.CSS(".bug-link"), "href"))
+	if want := in.tracker.URL + "/bugs/2100001"; link.Value != want {
+		t.Errorf("link to the bug: got %q, want %q", link.Value, want)
+	}
+	if got := in.bucket(id); got.Bug.Number != bugs[0].Number || got.Bug.By != "tess" {
+		t.Errorf("bug of the bucket: got %d by %q, want %d by tess", got.Bug.Number, got.Bug.By, bugs[0].Number)
+	}
+	if got := b.complaints(); len(got) > 0 {
+		t.Errorf("console: got %q, want nothing", got)
+	}
+	b.open("/?period=year")
+	b.do(chromedp.WaitVisible(chromedp.CSS(".problems .bug-link")))
+}
+
+// Three clicks while the tracker is slow are one request to it.
+func TestBrowserTripleClick(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	in.tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 1e9})
+	id := in.report("machine-1", crashtest.Python())
+	in.account("tess", crash.RoleTriager)
+	b := in.browser()
+	b.signIn("tess", id.Path())
+	b.do(chromedp.WaitVisible(chromedp.CSS(".create-bug button")))
+	nodes := ask(b, chromedp.Nodes(chromedp.CSS(".create-bug button")))
+	if len(nodes) != 1 {
+		t.Fatalf("buttons: got %d, want one Create", len(nodes))
+	}
+	box := ask(b, chromedp.Evaluate[[2]float64](
+		`(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector(".create-bug button").getBoundingClientRect())`))
+	for n := 1; n <= 3; n++ {
+		b.do(chromedp.MouseClickXY(box[0], box[1], chromedp.ClickCount(n)))
+	}
+	b.until(`document.querySelector(".bug-link") !== null`)
+	if got := len(in.tracker.Bugs()); got != 1 {
+		t.Errorf("bugs in the tracker: got %d, want 1", got)
+	}
+	if got := len(in.tracker.Requests(trackertest.OpCreate)); got != 1 {
+		t.Errorf("requests to create: got %d, want 1", got)
+	}
+}
+
+// The tracker answers after the page has stopped waiting: Creating stands there until the number comes by itself.
+func TestBrowserCreatingBecomesNumber(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	in.tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.DropAfter})
+	id := in.report("machine-1", crashtest.Assertion())
+	in.account("tess", crash.RoleTriager)
+	b := in.browser()
+	b.signIn("tess", id.Path())
+	b.do(chromedp.Click(chromedp.CSS(".create-bug button")))
+	b.until(`document.querySelector(".bug-link") !== null`)
+	if got := len(in.tracker.Bugs()); got != 1 {
+		t.Errorf("bugs in the tracker: got %d, want 1", got)
+	}
+}
+
+// The session has ended while the page was open: the person is asked to sign in, and nothing is filed.
+func TestBrowserExpiredSession(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	id := in.report("machine-1", crashtest.Native())
+	in.account("tess", crash.RoleTriager)
+	b := in.browser()
+	b.signIn("tess", id.Path())
+	in.endSessions()
+	b.do(chromedp.Click(chromedp.CSS(".create-bug button")))
+	b.until(`document.querySelector(".bug-now[data-state=trouble] a") !== null`)
+	if got := b.location(); got != id.Path() {
+		t.Errorf("address: got %s, want %s still", got, id.Path())
+	}
+	if got := len(in.tracker.Bugs()); got != 0 {
+		t.Errorf("bugs in the tracker: got %d, want none", got)
+	}
+	b.do(chromedp.Click(chromedp.CSS(".bug-now a")), chromedp.WaitVisible(chromedp.CSS("#sign-in")))
+}

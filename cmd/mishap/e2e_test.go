@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/db"
+	"mishap/db/dbtest"
+	"mishap/tracker/trackertest"
+)
+
+const testPassword = "correct horse battery staple"
+
+// installation is a running mishap: the real serve command in this process, on a database of its own, beside a practice
+// tracker.
+type installation struct {
+	t       *testing.T
+	url     string // of the pages
+	ingest  string
+	ops     string
+	config  string // file
+	environ []string
+	store   *db.Store // a connection of our own, to see what came of things
+	tracker *trackertest.Tracker
+	said    *quietBuffer // all output
+}
+
+// install starts one. Lines are put into its configuration file; without any it is connected to the tracker.
+func install(t *testing.T, lines ...string) *installation {
+	t.Helper()
+	tr := trackertest.New(t)
+	if len(lines) == 0 {
+		token := tr.Token("mishap")
+		lines = []string{fmt.Sprintf("tracker_oauth_token = %q", token.Token), fmt.Sprintf("tracker_oauth_secret = %q", string(token.Secret))}
+	}
+	database := dbtest.URL(t)
+	in := &installation{
+		t: t, tracker: tr, said: &quietBuffer{}, store: dbtest.Open(t, database),
+		config: configFile(t, strings.Join(lines, "\n")+"\n"),
+	}
+	doors := map[string]net.Listener{}
+	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		doors[key] = l
+	}
+	in.url, in.ingest, in.ops = "http://"+doors["listen"].Addr().String(), "http://"+doors["ingest_listen"].Addr().String(), "http://"+doors["ops_listen"].Addr().String()
+	in.environ = trackerEnviron(tr, "MISHAP_DATABASE_URL="+database, "MISHAP_BASE_URL="+in.url, "MISHAP_DATA_DIR="+t.TempDir(),
+		"MISHAP_TRACKER_SETTLE_SECONDS=1", "MISHAP_TRACKER_TIMEOUT_SECONDS=5")
+	p := &program{in: strings.NewReader(""), out: in.said, err: in.said, environ: in.environ,
+		listen: func(_ context.Context, key, _ string) (net.Listener, error) { return doors[key], nil }}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan int, 1)
+	go func() { ended <- p.run(ctx, []string{"serve", "--config", in.config}) }()
+	t.Cleanup(func() {
+		stop()
+		if status := <-ended; status != exitOK {
+			t.Errorf("serve: got status %d, want %d; it said\n%s", status, exitOK, in.said)
+		}
+	})
+	in.get(in.ops+"/readyz", http.StatusOK)
+	return in
+}
+
+// quietBuffer collects output of several goroutines.
+type quietBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *quietBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *quietBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// get asks for an address and returns the answer's body.
+func (in *installation) get(url string, want int) string {
+	in.t.Helper()
+	req, err := http.NewRequestWithContext(in.t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	return in.do(req, want)
+}
+
+func (in *installation) do(req *http.Request, want int) string {
+	in.t.Helper()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		in.t.Fatalf("%s %s: %v; the server said\n%s", req.Method, req.URL, err, in.said)
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end below
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != want {
+		in.t.Fatalf("%s %s: got status %d, %q, %v; want %d", req.Method, req.URL, resp.StatusCode, body, err, want)
+	}
+	return string(body)
+}
+
+// report posts a report as a machine does, and returns its bucket.
+func (in *installation) report(system string, r crashtest.Report) crash.BucketID {
+	in.t.Helper()
+	req, err := http.NewRequestWithContext(in.t.Context(), http.MethodPost, in.ingest+"/"+system, bytes.NewReader(r.BSON()))
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	if answer := in.do(req, http.StatusOK); !strings.HasSuffix(answer, " OOPSID") {
+		in.t.Fatalf("answer to a report: got %q, want an id and OOPSID", answer)
+	}
+	return crash.BucketIDOf(crash.SignatureOf(r.Fields()).Signature)
+}
+
+// account makes an account with testPassword.
+func (in *installation) account(name string, role crash.Role) {
+	in.t.Helper()
+	status, _, stderr := runIn(in.t.Context(), strings.NewReader(testPassword), in.environ,
+		"user", "add", name, "--role", string(role), "--password-stdin", "--config", in.config)
+	if status != exitOK {
+		in.t.Fatalf("user add: got status %d and %q", status, stderr)
+	}
+}
+
+// bucket reads a bucket back.
+func (in *installation) bucket(id crash.BucketID) crash.Bucket {
+	in.t.Helper()
+	b, err := in.store.Bucket(in.t.Context(), id)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	return b
+}
+
+// endSessions signs everybody out, as expiry does.
+func (in *installation) endSessions() {
+	in.t.Helper()
+	conn, err := pgx.Connect(in.t.Context(), variableOf(in.environ, "MISHAP_DATABASE_URL"))
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	if _, err := conn.Exec(in.t.Context(), "delete from sessions"); err != nil {
+		in.t.Fatal(err)
+	}
+	if err := conn.Close(in.t.Context()); err != nil {
+		in.t.Fatal(err)
+	}
+}
+
+func variableOf(environ []string, name string) string {
+	for _, v := range environ {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
