@@ -54,7 +54,7 @@ func fill(pattern string, size int) string {
 func TestHostileFields(t *testing.T) {
 	t.Parallel()
 	for _, h := range hostile {
-		value := fill(h.pattern, 128<<10)
+		value := fill(h.pattern, 64<<10)
 		for _, name := range []string{"DuplicateSignature", "Stacktrace", "StacktraceTop", "Traceback", "AssertionMessage", "OopsText", "ProcMaps", "ThreadStacktrace", "ErrorMessage", "Package", "Tags", "Date", "DistroRelease", "Signal"} {
 			for _, report := range []crash.Fields{
 				{"ProblemType": "Crash", "ExecutablePath": "/x", "Signal": "11", "Stacktrace": "#0 0x55d000000001 in f ()", "ProcMaps": "55d000000000-55d000010000 r--p 0  /x"},

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
 )
 
 func TestSignatureOf(t *testing.T) {
@@ -80,5 +81,15 @@ func TestSignaturesAreCut(t *testing.T) {
 	exact := strings.Repeat("ż", crash.MaxSignature)
 	if got := crash.SignatureOf(crash.Fields{"DuplicateSignature": exact}).Signature; got != exact {
 		t.Errorf("a signature of just %d code points was changed", crash.MaxSignature)
+	}
+}
+
+// BenchmarkArrival is what is worked out about each report that comes in.
+func BenchmarkArrival(b *testing.B) {
+	fields := crashtest.Native().Fields()
+	for b.Loop() {
+		crash.SignatureOf(fields)
+		crash.SummaryOf(fields)
+		crash.DuplicateKey("m", fields)
 	}
 }
