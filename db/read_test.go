@@ -173,6 +173,35 @@ func TestBucket(t *testing.T) {
 	}
 }
 
+// TestBucketDescription follows the newest counted report, and no test machine, and nothing empty.
+func TestBucketDescription(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	n := 0
+	send := func(system, pkg, source string) {
+		t.Helper()
+		n++
+		save(t, s, record(t, today.Add(time.Duration(n)*time.Second), system, crash.Fields{
+			"DuplicateSignature": "alpha", "Package": pkg, "SourcePackage": source, "ProcStatus": fmt.Sprint(n),
+		}))
+	}
+	want := func(pkg, source string) {
+		t.Helper()
+		b, err := s.Bucket(t.Context(), crash.BucketIDOf("alpha"))
+		if err != nil || b.Package != pkg || b.SourcePackage != source {
+			t.Errorf("after report %d: got %q of %q, %v; want %q of %q", n, b.Package, b.SourcePackage, err, pkg, source)
+		}
+	}
+	send("deadbeef1", "probe", "probes")
+	want("probe", "probes")
+	send("machine", "one", "ones")
+	want("one", "ones")
+	send("deadbeef1", "probe", "probes")
+	want("one", "ones")
+	send("machine", "two", "")
+	want("two", "ones")
+}
+
 func TestBucketVersionsAndDays(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)

@@ -1,7 +1,6 @@
 package db_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -115,11 +114,11 @@ func TestCountsAfterHostileMixture(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	stores := []*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
-	const senders, each = 12, 80
+	const senders, each = 12, 60
 
-	ctx, stop := context.WithCancel(t.Context())
+	confirmed := make(chan struct{})
 	var cutter, sending sync.WaitGroup
-	cutter.Go(func() { cutConnections(ctx, t, url) })
+	cutter.Go(func() { cutConnections(t, url, confirmed) })
 	for sender := range senders {
 		sending.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(sender), 7)) //nolint:gosec // repeatable
@@ -130,6 +129,7 @@ func TestCountsAfterHostileMixture(t *testing.T) {
 					_, _, err := stores[r.IntN(2)].SaveReport(t.Context(), rec)
 					if err == nil {
 						sends--
+						confirmed <- struct{}{}
 					} else if !errors.Is(err, crash.Unavailable) {
 						t.Errorf("save: %v", err)
 						return
@@ -139,7 +139,7 @@ func TestCountsAfterHostileMixture(t *testing.T) {
 		})
 	}
 	sending.Wait()
-	stop()
+	close(confirmed)
 	cutter.Wait()
 
 	checkCounts(t, url)
@@ -150,22 +150,23 @@ func TestCountsAfterHostileMixture(t *testing.T) {
 	}
 }
 
-// cutConnections ends one connection of a store on the database at url after the other until ctx ends.
-func cutConnections(ctx context.Context, t *testing.T, url string) {
+// cutConnections ends a connection of a store, if possible one that is at work, after every twelfth report.
+func cutConnections(t *testing.T, url string, confirmed <-chan struct{}) {
 	conn := connect(t, url)
-	tick := time.NewTicker(30 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+	n, cuts := 0, int64(0)
+	for range confirmed {
+		if n++; n%12 > 0 {
+			continue
 		}
-		if _, err := conn.Exec(ctx, `select pg_terminate_backend(pid) from pg_stat_activity
-			where datname = current_database() and application_name = 'mishap' order by random() limit 1`); err != nil && ctx.Err() == nil {
+		tag, err := conn.Exec(t.Context(), `select pg_terminate_backend(pid) from pg_stat_activity
+			where datname = current_database() and application_name = 'mishap' order by state = 'active' desc, random() limit 1`)
+		if err != nil {
 			t.Errorf("cut connections: %v", err)
-			return
 		}
+		cuts += tag.RowsAffected()
+	}
+	if cuts < 40 {
+		t.Errorf("got %d connections cut among %d reports, want many more", cuts, n)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 //   - keys: of several sendings of one crash the first wins, within the batch and across all units.
 //   - stored, fresh: everything below counts only what was stored by this statement, so that the counts follow the
 //     reports exactly, whatever is sent or tried twice.
+//   - described: a bucket is described by its newest counted report; one of a test machine only when it comes first.
 //   - Rows that many statements touch are taken in the order of their keys, so that two writers do not wait for each
 //     other in a circle.
 const sqlSaveReports = `
@@ -64,7 +65,7 @@ with input as materialized (
 	select distinct on (bucket_id)
 		bucket_id, signature, rule, provisional, problem_type, title, executable, package, source_package
 	from fresh where bucket_id is not null
-	order by bucket_id, title = '', id desc
+	order by bucket_id, counted desc, title = '', id desc
 ), summed as (
 	select bucket_id, count(*) as reports, min(seen) as first_seen, max(seen) as last_seen,
 		(array_agg(at_version order by at_version) filter (where at_version is not null))[1] as first_version,
@@ -83,11 +84,11 @@ with input as materialized (
 		left join (select bucket_id, count(*) as systems from new_systems group by bucket_id) as n using (bucket_id)
 	order by bucket_id
 	on conflict (id) do update set
-		problem_type   = excluded.problem_type,
-		title          = case when excluded.title = '' then b.title else excluded.title end,
-		executable     = case when excluded.executable = '' then b.executable else excluded.executable end,
-		package        = case when excluded.package = '' then b.package else excluded.package end,
-		source_package = case when excluded.source_package = '' then b.source_package else excluded.source_package end,
+		problem_type   = case when excluded.reports = 0 then b.problem_type else excluded.problem_type end,
+		title          = case when excluded.reports = 0 or excluded.title = '' then b.title else excluded.title end,
+		executable     = case when excluded.reports = 0 or excluded.executable = '' then b.executable else excluded.executable end,
+		package        = case when excluded.reports = 0 or excluded.package = '' then b.package else excluded.package end,
+		source_package = case when excluded.reports = 0 or excluded.source_package = '' then b.source_package else excluded.source_package end,
 		reports        = b.reports + excluded.reports,
 		systems        = b.systems + excluded.systems,
 		first_seen     = least(b.first_seen, excluded.first_seen),

@@ -47,7 +47,7 @@ create type version_seen as (key bytea, release_key text collate "C", version te
 create type release_seen as (key text collate "C", release text collate "C");
 
 -- A bucket: all reports with one signature; the id is its sha1. Everything from `reports` on speaks of counted reports
--- only, and is null or 0 where there is none; the descriptions above are those of the report that was stored last.
+-- only, and is null or 0 where there is none; the descriptions above are those of the counted report that was stored last.
 create table buckets (
     id             bytea   primary key check (length(id) = 20),
     signature      text    not null,
