@@ -86,7 +86,6 @@ func TestSupportedReleases(t *testing.T) {
 	t.Parallel()
 	got := crash.BuiltInReleases().Supported(day("2026-11-21"))
 	want := []crash.Release{"Debian 12", "Debian 13", "Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
-	got = slices.DeleteFunc(got, func(r crash.Release) bool { return r == "Ubuntu 26.10" }) // not known to every copy of the data
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
