@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mishap/crash/crashtest"
+)
+
+// reportPool holds reports of realistic size and variety, ready to be sent again and again, each time as another crash.
+type reportPool struct {
+	bodies [][]byte
+	place  []int // where in the body the number of the process stands
+	sent   atomic.Uint64
+}
+
+const (
+	poolReports   = 2000
+	poolBuckets   = 500
+	poolMachines  = 50_000
+	poolBodyBytes = 20 << 10
+	processMark   = "Pid:\t00000000"
+)
+
+// newReportPool makes reports of some 20 kB: few problems have most of the reports, versions and releases vary.
+func newReportPool(now time.Time) *reportPool {
+	r := rand.New(rand.NewPCG(20, 26)) //nolint:gosec // the same each time
+	zipf := rand.NewZipf(r, 1.2, 4, poolBuckets-1)
+	p := &reportPool{}
+	for range poolReports {
+		report := crashtest.Native(
+			crashtest.At(now.AddDate(0, 0, -int(r.ExpFloat64()*2))), // most are sent on the day, some later
+			crashtest.Version(fmt.Sprintf("1.%d.%d-%dubuntu1", r.IntN(3), r.IntN(4), 1+r.IntN(2))),
+			crashtest.Set("DistroRelease", []string{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}[r.IntN(3)]),
+			crashtest.Set("Architecture", []string{"amd64", "amd64", "amd64", "arm64"}[r.IntN(4)]),
+			crashtest.Set("ProcStatus", "Name:\ttidewatch\n"+processMark+"\n"),
+		)
+		report["StacktraceTop"] = fmt.Sprintf("tide_step_%d (row=0x0) at parse.c:88\n%s", zipf.Uint64(), report["StacktraceTop"])
+		report["Dependencies"] = dependencies(r, poolBodyBytes-len(report.BSON()))
+		body := report.BSON()
+		p.bodies = append(p.bodies, body)
+		p.place = append(p.place, bytes.Index(body, []byte(processMark))+len(processMark)-8)
+	}
+	return p
+}
+
+// dependencies is a list of packages and versions as long as is asked for; it packs about as well as real ones do.
+func dependencies(r *rand.Rand, length int) string {
+	var b strings.Builder
+	for b.Len() < length {
+		fmt.Fprintf(&b, "lib%c%c%c%d %d.%d.%d-%dubuntu%d.%d\n", 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26), r.IntN(90),
+			r.IntN(9), r.IntN(40), r.IntN(9), r.IntN(9), r.IntN(4), r.IntN(30))
+	}
+	return b.String()[:max(length, 0)]
+}
+
+// next returns a request for the next crash, made in buf.
+func (p *reportPool) next(buf []byte) []byte {
+	n := p.sent.Add(1)
+	i := int(n % poolReports) //nolint:gosec // small
+	buf = fmt.Appendf(buf[:0], "POST /%0128x HTTP/1.1\r\nHost: bench\r\nContent-Length: %d\r\n\r\n", n%poolMachines, len(p.bodies[i]))
+	at := len(buf) + p.place[i]
+	buf = append(buf, p.bodies[i]...)
+	copy(buf[at:], fmt.Sprintf("%08x", uint32(n))) //nolint:gosec // only to differ
+	return buf
+}
+
+// loadResult is what a server did under load.
+type loadResult struct {
+	perSecond, p50, p99 float64 // reports; milliseconds
+	cpu                 float64 // milliseconds of all processes, for one report
+}
+
+// load sends reports over that many connections, each waiting for its answer, for as long as is said.
+func (p *reportPool) load(ctx context.Context, address string, connections int, length time.Duration) (loadResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, length)
+	defer cancel()
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		times []time.Duration
+		fault error
+	)
+	began := time.Now()
+	for range connections {
+		wg.Go(func() {
+			took, err := p.sender(ctx, address)
+			mu.Lock()
+			defer mu.Unlock()
+			times = append(times, took...)
+			if err != nil && fault == nil {
+				fault = err
+			}
+		})
+	}
+	wg.Wait()
+	elapsed := time.Since(began)
+	if fault != nil {
+		return loadResult{}, fault
+	}
+	slices.Sort(times)
+	ms := func(part float64) float64 { return times[int(part*float64(len(times)-1))].Seconds() * 1000 }
+	return loadResult{perSecond: float64(len(times)) / elapsed.Seconds(), p50: ms(.5), p99: ms(.99)}, nil
+}
+
+func (p *reportPool) sender(ctx context.Context, address string) (took []time.Duration, err error) {
+	conn, err := new(net.Dialer).DialContext(context.WithoutCancel(ctx), "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // nothing is left to say
+	in := bufio.NewReader(conn)
+	var buf []byte
+	for ctx.Err() == nil {
+		buf = p.next(buf)
+		began := time.Now()
+		if _, err := conn.Write(buf); err != nil {
+			return took, err
+		}
+		res, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return took, err
+		}
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			return took, err
+		}
+		if res.StatusCode != http.StatusOK {
+			return took, fmt.Errorf("the server answered %d %s", res.StatusCode, text)
+		}
+		took = append(took, time.Since(began))
+	}
+	return took, nil
+}
