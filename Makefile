@@ -3,11 +3,11 @@
 GO       ?= go
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
 FUZZTIME ?= 30s
-templ    := $(GO) tool -modfile=tools.mod templ
-# The version goes in by the linker, so the Go tool need not ask git, which it may not do in everybody's checkout.
-goflags  := -trimpath -buildvcs=false
-# Runs a command beside a throw-away PostgreSQL that all its tests share.
-with-postgres := bin/devtool postgres --
+
+# Whatever is not run with the race detector is built with the same flags, so that nothing is compiled twice. The version
+# goes in by the linker: git need not be asked by the Go tool, which it may not in everybody's checkout.
+static := CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false'
+templ  := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test dev generate fmt verify lint fuzz bench schema clean
@@ -20,12 +20,11 @@ run: build ## builds and starts everything with sample reports, and prints the a
 	@bin/devtool demo
 
 build: ## makes bin/mishap, one static program, and bin/devtool
-	CGO_ENABLED=0 $(GO) build $(goflags) -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
+	$(static) $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
 
 test: ## runs every test, with the race detector, a real database and a headless browser
 	@.ci/need postgresql chromium compiler
-	@$(MAKE) --no-print-directory build
-	$(with-postgres) $(GO) test -race -shuffle=on ./...
+	$(GO) run -race -buildvcs=false ./cmd/devtool postgres -- $(GO) test -race -shuffle=on ./...
 
 dev: build ## as run, and restarts and reloads the browser when a file changes
 	@.ci/need postgresql
@@ -40,8 +39,8 @@ fmt: ## formats Go and templ files
 
 verify: ## checks that generated files, formatting, go.mod and docs/schema.sql are current
 	@.ci/need postgresql
-	@.ci/verify '$(templ)'
-	$(GO) test -run '^TestSchemaIsCurrent$$' ./db
+	@.ci/verify $(templ)
+	$(static) $(GO) test -run '^TestSchemaIsCurrent$$' ./db
 
 lint: ## runs go vet and golangci-lint
 	$(GO) vet ./...
@@ -60,7 +59,7 @@ bench: build ## measures: reports per second, times of pages, beside the bare mi
 
 schema: ## writes docs/schema.sql from the migrations
 	@.ci/need postgresql
-	$(GO) test -run '^TestSchemaIsCurrent$$' -count=1 ./db -update
+	$(static) $(GO) test -run '^TestSchemaIsCurrent$$' -count=1 ./db -update
 
 clean: ## removes what was built; the data stay
 	rm -rf bin
