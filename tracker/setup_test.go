@@ -61,7 +61,7 @@ func (h *house) unit(change ...func(*tracker.Config)) *unit {
 	u.lp = tracker.NewClient(cfg, u.creds)
 	u.filer = tracker.NewFiler(cfg, u.store, u.lp)
 	h.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
 		u.filer.Close(ctx)
 	})

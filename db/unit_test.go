@@ -1,0 +1,194 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+var fileTerms = crash.FilingTerms{Sending: time.Minute, Answer: time.Minute, Settle: time.Hour}
+
+// asked stores a problem and an intent to file a bug for it.
+func asked(t *testing.T, s *db.Store) crash.Filing {
+	t.Helper()
+	report := crash.Report{System: "m", Fields: crashtest.Native().Fields()}
+	in := intake.New(intake.Config{MaxAgeDays: 3660}, s)
+	rec, err := in.Examine(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Accept(t.Context(), report); err != nil {
+		t.Fatal(err)
+	}
+	f, stored, err := s.AskFiling(t.Context(), crash.Intent{
+		Bucket: crash.BucketIDOf(rec.Grouping.Signature), Person: "ines", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m",
+	}, crash.Filing{})
+	if err != nil || !stored || f.State != crash.FilingQueued {
+		t.Fatalf("ask: got %+v, %v, %v", f, stored, err)
+	}
+	return f
+}
+
+func due(t *testing.T, s *db.Store) []int64 {
+	t.Helper()
+	ids, err := s.DueFilings(t.Context(), fileTerms, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+func stateOf(t *testing.T, s *db.Store, id int64) crash.FilingState {
+	t.Helper()
+	f, err := s.Filing(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.State
+}
+
+// A claim holds as long as its unit lives, and no longer.
+func TestClaimsOfUnits(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	one, two := dbtest.Open(t, url), dbtest.Open(t, url)
+	f := asked(t, two)
+	if got := due(t, two); len(got) != 1 || got[0] != f.ID {
+		t.Errorf("got due %v, want %d", got, f.ID)
+	}
+	if c, err := one.ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepCreate || c.Attempts != 1 {
+		t.Fatalf("claim: got %+v, %v", c, err)
+	}
+	for name, s := range map[string]*db.Store{"the same": one, "another": two} {
+		if c, err := s.ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
+			t.Errorf("second claim by %s unit: got %s, %v, want none", name, c.Step, err)
+		}
+	}
+	if got := due(t, two); len(got) != 0 || stateOf(t, two, f.ID) != crash.FilingSending {
+		t.Errorf("while the unit lives: got due %v, state %s", got, stateOf(t, two, f.ID))
+	}
+	one.Close()
+	waitFor(t, "the unit counts as dead", func() bool {
+		due(t, two)
+		return stateOf(t, two, f.ID) == crash.FilingUncertain
+	})
+	if _, err := one.ClaimFiling(t.Context(), f.ID); crash.KindOf(err) != crash.Unavailable {
+		t.Errorf("claim by a closed unit: got %v, want unavailable", err)
+	}
+}
+
+// A unit whose connection was cut goes on under another number, so that what it left under the old one is settled.
+func TestUnitIsCutOff(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	one, two := dbtest.Open(t, url), dbtest.Open(t, url)
+	f := asked(t, two)
+	if _, err := one.ClaimFiling(t.Context(), f.ID); err != nil {
+		t.Fatal(err)
+	}
+	runSQL(t, url, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mishap unit' and datname = current_database()`)
+	waitFor(t, "the unit counts as dead", func() bool {
+		due(t, two)
+		return stateOf(t, two, f.ID) == crash.FilingUncertain
+	})
+	runSQL(t, url, `update filings set not_before = now()`)
+	if c, err := one.ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepSearch {
+		t.Errorf("claim after the cut: got %+v, %v, want a search", c, err)
+	}
+	due(t, two)
+	if c, err := two.ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
+		t.Errorf("got %s, %v, want the unit alive under its new number", c.Step, err)
+	}
+}
+
+// The intent and its job are stored together or not at all.
+func TestIntentAndJobAreOne(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	f := asked(t, s)
+	if n := countRows(t, url, `select count(*) from river_job where kind = 'filing'`); n != 1 {
+		t.Errorf("got %d jobs, want 1", n)
+	}
+	if n := countRows(t, url, `select count(*) from audit_events where action = 'bug.create' and person = 'ines'`); n != 1 {
+		t.Errorf("got %d audit events, want 1", n)
+	}
+	runSQL(t, url, `delete from filings`)
+	runSQL(t, url, `alter table river_job rename to river_job_away`)
+	if _, _, err := s.AskFiling(t.Context(), f.Intent, crash.Filing{}); err == nil {
+		t.Error("ask without a queue: got no error, want one")
+	}
+	if n := countRows(t, url, `select count(*) from filings`); n != 0 {
+		t.Errorf("got %d intents without a job, want none", n)
+	}
+}
+
+// The queue's workers get the filing.
+func TestJobs(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	f := asked(t, s)
+	worked := make(chan int64, 1)
+	jobs, err := db.NewJobs(s, db.JobsConfig{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
+		select {
+		case worked <- id:
+		default:
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := jobs.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := jobs.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	err = s.DeferFiling(t.Context(), crash.FilingResult{Claim: crash.FilingClaim{Filing: f}, Problem: "tracker_credentials", Reason: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case id := <-worked:
+		if id != f.ID {
+			t.Errorf("got filing %d, want %d", id, f.ID)
+		}
+	case <-time.After(time.Minute):
+		t.Error("no worker got the filing")
+	}
+}
+
+func waitFor(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited too long until %s", what)
+		}
+	}
+}
+
+func runSQL(t *testing.T, url, sql string) {
+	t.Helper()
+	if _, err := connect(t, url).Exec(t.Context(), sql); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func countRows(t *testing.T, url, sql string) (n int) {
+	t.Helper()
+	if err := connect(t, url).QueryRow(t.Context(), sql).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,231 @@
+package tracker_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+// sending has a unit send a bug and returns when the tracker has the request and does not answer.
+func (h *house) sending(u *unit, signature string, f trackertest.Fault) {
+	h.t.Helper()
+	h.lp.Fail(trackertest.OpCreate, f)
+	r, err := u.filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines"})
+	if err != nil || r.State == crash.FilingFiled {
+		h.t.Fatalf("got %+v, %v, want it under way", r.Filing, err)
+	}
+	h.until("the tracker has the request", nil, func() bool {
+		return len(h.lp.Requests(trackertest.OpCreate)) == 1 && (!f.Works() || len(h.lp.Bugs()) == 1)
+	})
+}
+
+func patient(c *tracker.Config) { c.Timeout = time.Hour }
+
+// A unit whose database connection goes away while it is sending counts as dead; the others settle what it left, whether
+// the tracker did the work or not.
+func TestDeadUnit(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []trackertest.Fault{trackertest.HangBefore, trackertest.HangAfter} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			dying, other := h.unit(patient), h.unit(patient)
+			signature := h.problem(1)
+			h.sending(dying, signature, fault)
+			if err := other.filer.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if f := h.bucket(signature).Filing; f.State != crash.FilingSending {
+				t.Errorf("while the unit lives: got %s, want filing", f.State)
+			}
+			died := time.Now()
+			dying.store.Close()
+			h.until("the bug is filed", []*unit{other}, func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
+			if took := time.Since(died); took > patience {
+				t.Errorf("settling took %v: the time for sending must not be waited for", took)
+			}
+			h.wantOneBug(signature)
+		})
+	}
+}
+
+// An answer that comes after others have given the unit up still counts, whatever it says.
+func TestLateAnswers(t *testing.T) {
+	t.Parallel()
+	filed := crash.Bug{Number: 4711, URL: "u", How: crash.Filed}
+	tests := []struct {
+		name  string
+		late  crash.FilingResult
+		state crash.FilingState
+	}{
+		{"filed", crash.FilingResult{State: crash.FilingFiled, Bug: filed}, crash.FilingFiled},
+		{"refused", crash.FilingResult{State: crash.FilingRefused, Problem: "tracker_refused"}, crash.FilingRefused},
+		{"not sent", crash.FilingResult{State: crash.FilingQueued, Delay: time.Hour, Problem: "tracker_unreachable"}, crash.FilingQueued},
+		{"unknown", crash.FilingResult{State: crash.FilingUncertain}, crash.FilingUncertain},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			claim := h.claimed(h.problem(1))
+			if _, err := h.db.DueFilings(t.Context(), overdue, 10); err != nil { // gives the unit up
+				t.Fatal(err)
+			}
+			if f, err := h.db.Filing(t.Context(), claim.ID); err != nil || f.State != crash.FilingUncertain {
+				t.Fatalf("given up: got %+v, %v, want uncertain", f, err)
+			}
+			tt.late.Claim = claim
+			f, err := h.db.FinishFiling(t.Context(), tt.late, overdue)
+			if err != nil || f.State != tt.state || f.Bug != tt.late.Bug.Number {
+				t.Errorf("got %+v, %v, want %s", f, err, tt.state)
+			}
+		})
+	}
+}
+
+// overdue are terms by which every claim has been held for too long.
+var overdue = crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour}
+
+// claimed stores an intent and claims it.
+func (h *house) claimed(signature string) crash.FilingClaim {
+	h.t.Helper()
+	in := crash.Intent{Bucket: crash.BucketIDOf(signature), Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}
+	f, _, err := h.db.AskFiling(h.t.Context(), in, crash.Filing{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	claim, err := h.db.ClaimFiling(h.t.Context(), f.ID)
+	if err != nil || claim.Step != crash.StepCreate {
+		h.t.Fatalf("claim: got %+v, %v", claim, err)
+	}
+	return claim
+}
+
+// An outcome of an attempt that is over changes nothing, except that a bug was filed.
+func TestOldOutcomes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ctx := t.Context()
+	signature := h.problem(1)
+	first := h.claimed(signature)
+	finish := func(c crash.FilingClaim, r crash.FilingResult) crash.Filing {
+		t.Helper()
+		r.Claim = c
+		f, err := h.db.FinishFiling(ctx, r, crash.FilingTerms{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	finish(first, crash.FilingResult{State: crash.FilingQueued})
+	second, err := h.db.ClaimFiling(ctx, first.ID)
+	if err != nil || second.Step != crash.StepCreate || second.Attempts != 2 || !second.SentFrom.Equal(first.SentFrom) {
+		t.Fatalf("second claim: got %+v, %v", second, err)
+	}
+	for _, state := range []crash.FilingState{crash.FilingQueued, crash.FilingRefused, crash.FilingUncertain} {
+		if f := finish(first, crash.FilingResult{State: state}); f.State != crash.FilingSending {
+			t.Errorf("an old outcome %s: got %s, want filing", state, f.State)
+		}
+	}
+	finish(second, crash.FilingResult{State: crash.FilingUncertain})
+	search, err := h.db.ClaimFiling(ctx, first.ID)
+	if err != nil || search.Step != crash.StepSearch {
+		t.Fatalf("search: got %+v, %v", search, err)
+	}
+	if again, err := h.db.ClaimFiling(ctx, first.ID); err != nil || again.Step != crash.StepNone {
+		t.Errorf("a second search at once: got %s, %v, want none", again.Step, err)
+	}
+	if f := finish(first, crash.FilingResult{State: crash.FilingFiled, Bug: crash.Bug{Number: 9, URL: "u", How: crash.Filed}}); f.State != crash.FilingFiled || f.Bug != 9 {
+		t.Errorf("a late number: got %+v, want it filed", f)
+	}
+	if f := finish(search, crash.FilingResult{State: crash.FilingQueued}); f.State != crash.FilingFiled {
+		t.Errorf("a search that found nothing, after that: got %s, want filed", f.State)
+	}
+	if f := finish(second, crash.FilingResult{State: crash.FilingFiled, Bug: crash.Bug{Number: 10, URL: "u", How: crash.Filed}}); f.Bug != 9 {
+		t.Errorf("a second number: got %d, want the first, 9", f.Bug)
+	}
+}
+
+// What is uncertain is searched for when the tracker can no longer be working on it: that long after the last moment of
+// sending, which is when the unit died or when its time for sending was over.
+func TestWhenToSearch(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		terms crash.FilingTerms
+		want  time.Duration // from now
+	}{
+		{"died just now", crash.FilingTerms{Sending: time.Hour, Answer: -3 * time.Hour, Settle: 2 * time.Hour}, 2 * time.Hour},
+		{"sending was over long ago", crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour, Settle: 2 * time.Hour}, time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			claim := h.claimed(h.problem(1))
+			if _, err := h.db.DueFilings(t.Context(), tt.terms, 10); err != nil {
+				t.Fatal(err)
+			}
+			f, err := h.db.Filing(t.Context(), claim.ID)
+			if in := f.NotBefore.Sub(f.Updated); err != nil || f.State != crash.FilingUncertain || in < tt.want-time.Minute || in > tt.want+time.Minute {
+				t.Errorf("got %s, search in %v, %v, want uncertain, in %v", f.State, in, err, tt.want)
+			}
+		})
+	}
+}
+
+// After a restart what the old process left is settled in a few seconds, with nothing but Run.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	old := h.unit(patient)
+	signature := h.problem(1)
+	h.sending(old, signature, trackertest.HangAfter)
+	old.store.Close()
+	h.unit().run(t)
+	h.until("the bug is found", nil, func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
+	h.wantOneBug(signature)
+}
+
+// Close lets a call finish while its caller has patience, and then gives it up without losing the bug.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	t.Run("finishes", func(t *testing.T) {
+		t.Parallel()
+		h := newHouse(t)
+		u := h.unit(patient)
+		signature := h.problem(1)
+		h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 200 * time.Millisecond})
+		if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		h.until("the tracker has the request", nil, func() bool { return len(h.lp.Requests(trackertest.OpCreate)) == 1 })
+		u.filer.Close(t.Context())
+		h.wantOneBug(signature)
+	})
+	t.Run("gives up", func(t *testing.T) {
+		t.Parallel()
+		h := newHouse(t)
+		u := h.unit(patient)
+		signature := h.problem(1)
+		h.sending(u, signature, trackertest.HangAfter)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		u.filer.Close(ctx)
+		if f := h.bucket(signature).Filing; f.State != crash.FilingUncertain {
+			t.Errorf("got %s, want uncertain", f.State)
+		}
+		if r, err := u.filer.CreateBug(t.Context(), h.problem(2), tracker.Options{Wait: 10 * time.Millisecond}); err != nil || r.State != crash.FilingQueued {
+			t.Errorf("after closing: got %+v, %v, want it stored", r.Filing, err)
+		}
+		other := h.unit()
+		h.until("both are filed", []*unit{other}, func() bool {
+			return h.bucket(signature).Bug.Number != 0 && h.bucket(problemSignature(2)).Bug.Number != 0
+		})
+		h.wantOneBug(signature)
+		h.wantOneBug(problemSignature(2))
+	})
+}
