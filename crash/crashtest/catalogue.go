@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+
+	"mishap/crash"
 )
 
 // problem is one fault of one program of the fleet.
@@ -33,9 +35,17 @@ func (p problem) update(day int) int {
 	}
 }
 
-// version is the version of the package: newer releases have newer ones.
-func (p problem) version(release, update int) string {
-	return fmt.Sprintf("%d.%d.%d-%dubuntu0.%d", 1+p.number%4, 2*release+p.number%3, p.number%5, 1+p.number%2, update+1)
+// version is the version of the package in the i-th release: newer releases have newer ones, each distribution marks its
+// updates in its own way.
+func (p problem) version(release crash.Release, i, update int) string {
+	upstream := fmt.Sprintf("%d.%d.%d", 1+p.number%4, 2*i+p.number%3, p.number%5)
+	switch {
+	case release == "Debian sid":
+		return fmt.Sprintf("%s-%d", upstream, 1+p.number%2+update)
+	case strings.HasPrefix(string(release), "Debian "):
+		return fmt.Sprintf("%s-%d+deb%su%d", upstream, 1+p.number%2, strings.TrimPrefix(string(release), "Debian "), update+1)
+	}
+	return fmt.Sprintf("%s-%dubuntu0.%d", upstream, 1+p.number%2, update+1)
 }
 
 // programs of the fleet: the language decides how they fail.

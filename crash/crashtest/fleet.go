@@ -158,7 +158,7 @@ func (f *fleet) problem(release, day int) (problem, string) {
 		}
 		p = f.problems[low]
 		update := p.update(day - int(f.r.ExpFloat64()*4)) // machines lag behind
-		version = p.version(release, update)
+		version = p.version(f.releases[release], release, update)
 		if p.from <= update && update < p.until {
 			break
 		}
