@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"time"
 
@@ -138,17 +136,16 @@ func collectIDs(rows pgx.Rows) (map[crash.OopsID]bool, error) {
 	return ids, err
 }
 
-// passing reports whether err may be gone at the next attempt.
+// passing reports whether err may be gone at the next attempt. Having waited in vain for as long as one attempt may take
+// is not of that kind.
 func passing(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
 		case "40001", "40P01", "55P03": // serialisation, deadlock, lock not available
 			return true
 		}
-		return missingPartition(err) || away(err)
 	}
-	_, network := errors.AsType[net.Error](err)
-	return network || away(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return missingPartition(err) || away(err) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // faulty reports whether err speaks of the contents: a value that does not fit, a violated constraint, too large a row.

@@ -121,7 +121,7 @@ func TestCountsAfterHostileMixture(t *testing.T) {
 	cutter.Go(func() { cutConnections(t, url, confirmed) })
 	for sender := range senders {
 		sending.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(sender), 7)) //nolint:gosec // repeatable
+			r := rand.New(rand.NewPCG(uint64(sender), 7))
 			for i := range each {
 				rec := anyRecord(t, r, i)
 				for sends := 1 + r.IntN(3); sends > 0; {

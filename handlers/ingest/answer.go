@@ -44,10 +44,10 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) resu
 		status, text, reason, retry = statusOf(e.Kind), e.Message, e.Code, e.RetryAfter
 	}
 	outcome := "failed"
-	switch {
-	case status == http.StatusInternalServerError:
+	switch status {
+	case http.StatusInternalServerError:
 		h.Log.ErrorContext(r.Context(), "request failed", "reason", reason, "error", err)
-	case status == http.StatusServiceUnavailable:
+	case http.StatusServiceUnavailable:
 		if retry == 0 {
 			retry = usualRetryAfter
 		}

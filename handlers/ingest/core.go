@@ -115,7 +115,7 @@ func (h *handler) keepCore(id crash.OopsID, body io.Reader) (fresh bool, err err
 }
 
 func syncFolder(name string) error {
-	d, err := os.Open(name) //nolint:gosec // our own folder
+	d, err := os.Open(name)
 	if err != nil {
 		return err
 	}
@@ -130,8 +130,8 @@ func roomFor(folder string, size int64) bool {
 	if err := syscall.Statfs(folder, &st); err != nil {
 		return true // writing will tell
 	}
-	block := int64(st.Bsize)                                       //nolint:unconvert // its type differs between machines
-	return int64(st.Bavail)*block-size > int64(st.Blocks)*block/20 //nolint:gosec // sizes of disks
+	block := int64(st.Bsize) //nolint:unconvert // its type differs between machines
+	return int64(st.Bavail)*block-size > int64(st.Blocks)*block/20
 }
 
 // removeRests removes what uploads left behind that were cut off by the end of a process. Another process may be

@@ -40,7 +40,7 @@ func TestSamples(t *testing.T) {
 	for _, file := range samples(t, "*.bson") {
 		name := strings.TrimSuffix(filepath.Base(file), ".bson")
 		t.Run(name, func(t *testing.T) {
-			body, err := os.ReadFile(file) //nolint:gosec // a sample
+			body, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestSamplesOnce(t *testing.T) {
 	h := start(t, nil)
 	first := map[string]crash.OopsID{}
 	for _, file := range samples(t, "_usr_bin_tidewatch.*.bson") {
-		body, err := os.ReadFile(file) //nolint:gosec // a sample
+		body, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,11 +115,11 @@ func TestSampleCores(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
 	for _, file := range samples(t, "*.core.txt") {
-		report, err := os.ReadFile(strings.TrimSuffix(file, ".core.txt") + ".modern.bson") //nolint:gosec // a sample
+		report, err := os.ReadFile(strings.TrimSuffix(file, ".core.txt") + ".modern.bson")
 		if err != nil {
 			t.Fatal(err)
 		}
-		coreText, err := os.ReadFile(file) //nolint:gosec // a sample
+		coreText, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
