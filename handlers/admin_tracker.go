@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path"
 	"time"
 
 	"mishap/crash"
@@ -53,7 +54,7 @@ func (s *Server) trackerPage(w http.ResponseWriter, r *http.Request, failed erro
 		a := answerTo(r, failed)
 		s.logError(r, failed, a)
 		a.headers(w)
-		status, p.Problem = a.status, a.Message
+		status, p.Problem, p.Pressed = a.status, a.Message, path.Base(r.URL.Path)
 	}
 	p.Shell = s.shell(r, "Bug tracker")
 	return s.page(w, r, status, views.AdminTrackerPage(p))

@@ -32,7 +32,7 @@ type apiError struct{ Error, Code string }
 
 func TestCreateBugJSON(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{})
+	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 
@@ -68,7 +68,7 @@ func TestCreateBugJSON(t *testing.T) {
 
 func TestCreateBugSignatures(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{})
+	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
 	c := site.As(t, crash.RoleTriager)
 	for i, signature := range []string{
 		"100% of /usr/bin/x:%41%zz", "%2Fusr%2Fbin%2Fx", "a+b c", "two\nlines \"quoted\" <b>&amp;</b>", "é→日本", strings.Repeat("long ", 4000) + "end",
@@ -95,7 +95,7 @@ func TestCreateBugSignatures(t *testing.T) {
 
 func TestCreateBugRefused(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{Tracker: trackertest.New(t, trackertest.Options{Unpublished: []string{"gone"}})})
+	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second, Tracker: trackertest.New(t, trackertest.Options{Unpublished: []string{"gone"}})})
 	b := site.Save(t, crashtest.Native())
 	noSource := site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("DuplicateSignature", "no source"), crashtest.Without("SourcePackage")))
 	failed := site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature", "failed:/usr/bin/tide:amd64")))
@@ -196,7 +196,11 @@ func TestCreateBugTrackerTrouble(t *testing.T) {
 		for _, form := range []string{"json", "part", "form"} {
 			t.Run(tt.name+" "+form, func(t *testing.T) {
 				t.Parallel()
-				site := handlertest.New(t, handlertest.Options{Disconnected: !tt.connected, CreateWait: 500 * time.Millisecond, Settle: time.Hour})
+				wait := 20 * time.Second // for an outcome that comes
+				if tt.fault == trackertest.HangBefore {
+					wait = 100 * time.Millisecond
+				}
+				site := handlertest.New(t, handlertest.Options{Disconnected: !tt.connected, CreateWait: wait, Settle: time.Hour})
 				if tt.fault != "" {
 					site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: tt.fault, Times: 100})
 				}

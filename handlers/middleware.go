@@ -58,7 +58,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 
 		took := time.Since(start)
 		route := "unmatched"
-		if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePattern() != "" {
+		if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePattern() != "" && rctx.RoutePattern() != "/*" {
 			route = rctx.RoutePattern()
 		}
 		status := ww.Status()
@@ -74,7 +74,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		v := visitOf(r)
 		s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("request_id", v.id), slog.String("method", method),
 			slog.String("route", route), slog.Int("status", status), slog.Int("bytes", ww.BytesWritten()),
-			slog.Duration("took", took), slog.String("user", v.user.Name))
+			slog.Float64("ms", float64(took.Microseconds())/1000), slog.String("user", v.user.Name))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
@@ -197,10 +198,11 @@ func TestInternalErrorsStayInside(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{Store: dbtest.Broken(t), Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	for _, path := range []string{"/", "/problem/" + strings.Repeat("0", 40), "/bug/1", "/bucket/?id=x", "/readyz"} {
 		for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart, "JSON": {{Name: "Accept", Value: "application/json"}}} {
+			address := path
 			if name == "part" && strings.HasPrefix(path, "/problem/") {
-				path += "/bug" // the part of the page itself is for people who are signed in
+				address += "/bug" // the part of the page itself is for people who are signed in
 			}
-			a := site.Visitor(t).Get(path, headers...).Want(http.StatusServiceUnavailable)
+			a := site.Visitor(t).Get(address, headers...).Want(http.StatusServiceUnavailable)
 			for _, inside := range []string{"pool", "SQL", "sql", "pgx", "closed", "goroutine", ".go:", "postgres"} {
 				if strings.Contains(a.Body, inside) {
 					t.Errorf("%s as %s tells of %q: %s", path, name, inside, a.Body)
@@ -216,7 +218,7 @@ func TestInternalErrorsStayInside(t *testing.T) {
 func TestLogHoldsNoContents(t *testing.T) {
 	t.Parallel()
 	var log safeBuffer
-	site := handlertest.New(t, handlertest.Options{Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second, Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 	c.Get(b.ID.Path())

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ type TrackerPage struct {
 	AuthorizeURL string    // the page to decide on, while a request is under way; empty: none is
 	Expires      time.Time // when that request ends
 	Problem      string    // what the last press of a button met; empty: nothing
+	Pressed      string    // the last element of that button's address
 
 	ConfigFile      string
 	FromEnvironment bool // the environment gives this unit's token
@@ -33,15 +35,20 @@ func (p TrackerPage) form(action string) PostFormArgs {
 	return PostFormArgs{ID: action, Action: "/admin/tracker/" + action, CSRFToken: p.Shell.CSRFToken}
 }
 
-// limit is what the token may be used for, as far as the tracker says it.
+// limit is what the token is limited to, as far as the tracker says it.
 func (p TrackerPage) limit() string {
 	switch p.Connection.Context {
 	case "":
-		return "what it is limited to is not known"
+		return "not known"
 	case "None":
 		return "not limited to one project"
 	}
-	return "limited to " + p.Connection.Context
+	return p.Connection.Context
+}
+
+// met reports whether the problem belongs to one of these buttons.
+func (p TrackerPage) met(buttons ...string) bool {
+	return p.Problem != "" && slices.Contains(buttons, p.Pressed)
 }
 
 func (p TrackerPage) origin() string {
