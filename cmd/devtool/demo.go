@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -50,19 +51,17 @@ type demo struct {
 	reports                  int
 	out, err                 io.Writer
 	environ                  []string
+	memory                   *memory
 }
 
 const demoAccount = "demo"
 
 func (d *demo) run(ctx context.Context) (err error) {
-	if err := os.MkdirAll(d.folder, 0o755); err != nil { //nolint:gosec // the database's user passes through
+	if err := d.remember(); err != nil {
 		return err
 	}
-	memory, err := readMemory(d.path("demo.json"))
-	if err != nil {
-		return err
-	}
-	practice, err := startPractice(ctx, d.tracker, d.path("tracker.json"))
+	asItIs := func(h http.Handler) http.Handler { return h }
+	practice, err := startPractice(ctx, d.tracker, d.path("tracker.json"), asItIs)
 	if err != nil {
 		return err
 	}
@@ -80,17 +79,17 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := d.account(ctx, environ, memory); err != nil {
+	if err := d.account(ctx, environ); err != nil {
 		return err
 	}
-	if err := d.seed(ctx, doors.ingest, memory); err != nil {
+	if err := d.seed(ctx, doors.ingest); err != nil {
 		return err
 	}
 	sample := d.path("sample.bson")
-	if err := os.WriteFile(sample, freshReport(d.reports, memory.SeedTime, time.Now()).BSON(), 0o644); err != nil { //nolint:gosec // an invented report
+	if err := os.WriteFile(sample, freshReport(d.reports, d.memory.SeedTime, time.Now()).BSON(), 0o644); err != nil { //nolint:gosec // an invented report
 		return err
 	}
-	d.greet(doors, practice, memory, sample)
+	d.greet(doors, practice, sample)
 	select {
 	case <-ctx.Done():
 		d.say("\nStopping.")
@@ -100,12 +99,21 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}
 }
 
+// remember makes the folder, and reads what earlier runs have left there.
+func (d *demo) remember() (err error) {
+	if err := os.MkdirAll(d.folder, 0o755); err != nil { // the database's user passes through
+		return err
+	}
+	d.memory, err = readMemory(d.path("demo.json"))
+	return err
+}
+
 func (d *demo) path(name string) string { return filepath.Join(d.folder, name) }
 
 func (d *demo) say(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format+"\n", args...) }
 
 // greet tells the newcomer what there is.
-func (d *demo) greet(doors doors, practice *practice, m *memory, sample string) {
+func (d *demo) greet(doors doors, practice *practice, sample string) {
 	d.say(`
 mishap is running, with sample reports and a practice bug tracker.
 
@@ -121,5 +129,5 @@ Post a report as a machine would, then reload the page:
 
 (The same report from the same machine counts once; machine-2 is another one.)
 Ctrl-C stops everything; the data stay in %s.`,
-		doors.base, demoAccount, m.Password, practice.url, doors.ingest, d.path("mishap.log"), sample, doors.ingest, d.folder)
+		doors.base, demoAccount, d.memory.Password, practice.url, doors.ingest, d.path("mishap.log"), sample, doors.ingest, d.folder)
 }

@@ -89,8 +89,8 @@ func (s *server) stop() error {
 }
 
 // account makes the demo account on the first run.
-func (d *demo) account(ctx context.Context, environ []string, m *memory) error {
-	if m.Password != "" {
+func (d *demo) account(ctx context.Context, environ []string) error {
+	if d.memory.Password != "" {
 		return nil
 	}
 	text := strings.ToLower(rand.Text())
@@ -111,6 +111,6 @@ func (d *demo) account(ctx context.Context, environ []string, m *memory) error {
 	if err != nil {
 		return fmt.Errorf("make the demo account: %s", words)
 	}
-	m.Password = password
-	return m.write()
+	d.memory.Password = password
+	return d.memory.write()
 }

@@ -35,6 +35,6 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(demoCommand(), trackerCommand(), postgresCommand())
+	root.AddCommand(demoCommand(), benchCommand(), trackerCommand(), postgresCommand())
 	return root
 }

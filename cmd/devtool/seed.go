@@ -99,7 +99,8 @@ func post(ctx context.Context, client *http.Client, url string, body []byte) err
 
 // seed loads the sample reports, on the first run. A run that was interrupted goes on where it stopped: what is there
 // already is recognised.
-func (d *demo) seed(ctx context.Context, door string, m *memory) error {
+func (d *demo) seed(ctx context.Context, door string) error {
+	m := d.memory
 	if m.Seeded {
 		return nil
 	}
