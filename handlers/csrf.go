@@ -26,8 +26,8 @@ const (
 // credential, hence 401.
 var (
 	errBadToken = crash.Errorf(crash.Unauthenticated, "bad_csrf_token",
-		"Unauthorized: the page that this came from is out of date. Reload it, then try again. "+
-			"(Scripts: send the value of the %s cookie as %s.)", cookieCSRF, headerCSRF)
+		"Unauthorized: the page that this came from is out of date, or cookies of this site are not allowed. Reload it, "+
+			"then try again. (Scripts: send the value of the %s cookie as %s.)", cookieCSRF, headerCSRF)
 	errNoOrigin = crash.Errorf(crash.Unauthenticated, "no_origin",
 		"Unauthorized: the browser did not say from which page this came, so it cannot be told from a trick. "+
 			"Allow it to send the Referer to this site, then try again.")

@@ -76,7 +76,7 @@ func (s *Server) serveError(w http.ResponseWriter, r *http.Request, err error) {
 		err = writeJSON(w, a.status, apiError{Error: a.Message, Code: a.Code})
 	case shapePage:
 		err = s.page(w, r, a.status, views.ErrorPage(s.bareShell(r, http.StatusText(a.status)), views.ErrorView{
-			Status: a.status, Message: a.Message, RequestID: requestID(r), SignIn: a.Kind == crash.Unauthenticated,
+			Status: a.status, Message: a.Message, RequestID: requestID(r), SignIn: a.Kind == crash.Unauthenticated && currentUser(r).ID == 0,
 		}))
 	}
 	if err != nil {

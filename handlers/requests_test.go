@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	chimw "github.com/go-chi/chi/v5/middleware"
 )
 
 func TestPercentDecoded(t *testing.T) {
@@ -121,5 +123,35 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 		"handlers: missing: Store, Accounts, Filer, Tracker, Credentials, WriteTokens, Log, Registerer"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestClientAddress(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ peer, forwarded, want string }{
+		{"192.0.2.1:5", "", "192.0.2.1"},
+		{"192.0.2.1:5", "198.51.100.7", "192.0.2.1"},
+		{"127.0.0.1:5", "", "127.0.0.1"},
+		{"127.0.0.1:5", "198.51.100.7", "198.51.100.7"},
+		{"127.0.0.1:5", "203.0.113.9, 198.51.100.7, 10.0.0.1", "198.51.100.7"},
+		{"127.0.0.1:5", "nonsense", "127.0.0.1"},
+		{"[::ffff:192.0.2.1]:5", "", "192.0.2.1"},
+		{"[2001:db8:1:2:3:4:5:6]:5", "", "2001:db8:1:2::/64"},
+		{"[2001:db8:1:2:ffff::]:5", "", "2001:db8:1:2::/64"},
+		{"[fe80::1%eth0]:5", "", "fe80::/64"},
+		{"nonsense", "", ""},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/login", nil)
+		r.RemoteAddr = tt.peer
+		if tt.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", tt.forwarded)
+		}
+		var got string
+		chimw.ClientIPFromXFF(trustedProxies...)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			got = clientAddress(r)
+		})).ServeHTTP(httptest.NewRecorder(), r)
+		if got != tt.want {
+			t.Errorf("%s, forwarded %q: got %q, want %q", tt.peer, tt.forwarded, got, tt.want)
+		}
 	}
 }

@@ -78,13 +78,23 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, r, "/")
 }
 
-// clientAddress is the address of the client, as our own proxies saw it.
+// clientAddress is the address of the client, as our own proxies saw it; of IPv6 the half that names a network, since
+// everybody has the other half to choose from.
 func clientAddress(r *http.Request) string {
-	if ip := chimw.GetClientIP(r.Context()); ip != "" {
-		return ip
+	ip, err := netip.ParseAddr(chimw.GetClientIP(r.Context()))
+	if err != nil {
+		peer, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil {
+			return ""
+		}
+		ip = peer.Addr()
 	}
-	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		return peer.Addr().Unmap().String()
+	if ip = ip.Unmap().WithZone(""); ip.Is4() {
+		return ip.String()
 	}
-	return ""
+	network, err := ip.Prefix(64)
+	if err != nil {
+		return ""
+	}
+	return network.String()
 }
