@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+)
+
+// Without scripts the same form files the bug, and the browser lands on the problem with a message.
+func TestBrowserCreateWithoutScripts(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	id := in.report("machine-1", crashtest.Native())
+	in.account("tess", crash.RoleTriager)
+	b := in.browser()
+	b.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	}))
+	b.signIn("tess", id.Path())
+	b.do(chromedp.Click(chromedp.CSS(".create-bug button")), chromedp.WaitVisible(chromedp.CSS(".bug-link")))
+	if got := b.location(); got != id.Path() {
+		t.Errorf("after Create: got %s, want %s", got, id.Path())
+	}
+	if got := b.text("#flash"); !strings.Contains(got, "Bug 2100001 was created.") {
+		t.Errorf("message: got %q, want that the bug was created", got)
+	}
+	if got := len(in.tracker.Bugs()); got != 1 {
+		t.Errorf("bugs in the tracker: got %d, want 1", got)
+	}
+}
+
+// An admin connects the tracker: a request, the practice tracker's page, the way back; the tokens are in the file.
+func TestBrowserConnectTracker(t *testing.T) {
+	t.Parallel()
+	in := install(t, "# mine", "data_dir = \"/nowhere\" # the environment wins", "tracker_oauth_token = \"\"")
+	id := in.report("machine-1", crashtest.Native())
+	in.account("ann", crash.RoleAdmin)
+	b := in.browser()
+	b.signIn("ann", "/admin/tracker")
+	b.do(
+		chromedp.Click(chromedp.CSS(`form[action$="/request-token"] button`)),
+		chromedp.WaitVisible(chromedp.CSS("#authorize")),
+		chromedp.Click(chromedp.CSS(`form[action$="/access-token"] button`)), // too early
+		chromedp.WaitVisible(chromedp.CSS("#tracker-problem")),
+	)
+	if got := b.text("#tracker-problem"); !strings.Contains(got, "Nobody has authorised mishap on the tracker's page yet") {
+		t.Errorf("pressed too early: got %q, want that nobody has authorised yet", got)
+	}
+	page := ask(b, chromedp.AttributeValue(chromedp.CSS("#authorize"), "href")).Value
+	if !strings.HasPrefix(page, in.tracker.URL+"/+authorize-token?oauth_token=") {
+		t.Fatalf("address to authorise at: got %q", page)
+	}
+	b.do(
+		chromedp.Navigate(page),
+		chromedp.Click(chromedp.CSS(`button[name="field.actions.WRITE_PUBLIC"]`)),
+		chromedp.WaitVisible(chromedp.CSS("main")),
+	)
+	b.open("/admin/tracker")
+	b.do(chromedp.Click(chromedp.CSS(`form[action$="/access-token"] button`)), chromedp.WaitVisible(chromedp.CSS(".state-done")))
+	if got := b.text("main"); !strings.Contains(got, "Connected") || !strings.Contains(got, "practice-person") {
+		t.Errorf("after connecting: got %q, want the connection and its account", got)
+	}
+	doc, err := os.ReadFile(in.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# mine\n", "# the environment wins\n", "tracker_oauth_token = \"", "tracker_oauth_secret = \""} {
+		if !strings.Contains(string(doc), want) {
+			t.Errorf("configuration file: got %q, want %q in it", doc, want)
+		}
+	}
+	if strings.Contains(string(doc), `tracker_oauth_token = ""`) {
+		t.Errorf("configuration file: got %q, want a token in it", doc)
+	}
+	b.open(id.Path())
+	b.do(chromedp.Click(chromedp.CSS(".create-bug button")))
+	b.until(`document.querySelector(".bug-link") !== null`)
+}
+
+// Filters and pages are addresses: Back and Forward lead through them.
+func TestBrowserBackAndForward(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	var id crash.BucketID
+	for i := range 60 {
+		id = in.report("machine-1", crashtest.Native(crashtest.Process(1000+i), crashtest.On("Ubuntu 24.04")))
+	}
+	in.report("machine-2", crashtest.Python(crashtest.On("Ubuntu 22.04")))
+	in.account("vera", crash.RoleViewer)
+	b := in.browser()
+	b.signIn("vera", "/?period=year")
+	rows := func(n int) string {
+		return `document.querySelectorAll(".problems tbody tr").length === ` + string(rune('0'+n))
+	}
+	b.until(rows(2))
+	b.do(chromedp.SetValue(chromedp.CSS("#release"), "Ubuntu 22.04"), chromedp.Evaluate[chromedp.Void](
+		`void document.querySelector("#release").dispatchEvent(new Event("change", {bubbles: true}))`))
+	b.until(rows(1))
+	b.until(`new URLSearchParams(location.search).get("release") === "Ubuntu 22.04"`)
+	b.do(chromedp.NavigateBack())
+	b.until(rows(2))
+	b.until(`document.querySelector("#release").value === ""`)
+	b.do(chromedp.NavigateForward())
+	b.until(rows(1))
+	b.until(`document.querySelector("#release").value === "Ubuntu 22.04"`)
+
+	b.open(id.Path())
+	b.do(chromedp.WaitVisible(chromedp.CSS(".reports-table")))
+	first := b.text(".reports-table tbody tr a")
+	b.do(chromedp.Click(chromedp.CSS(`.reports a[href*="after="]`)))
+	b.until(`location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText !== ` + quoteTOML(first))
+	b.do(chromedp.NavigateBack())
+	b.until(`!location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText === ` + quoteTOML(first))
+	b.do(chromedp.NavigateForward())
+	b.until(`location.search.includes("after=")`)
+	b.do(chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS(".reports-table")))
+	if got := b.complaints(); len(got) > 0 {
+		t.Errorf("console: got %q, want nothing", got)
+	}
+}
+
+// No page, with whatever reports hold, breaks the content policy, writes to the console or asks another machine.
+func TestBrowserPolicySweep(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	pages := []string{"/", "/?period=year", "/?period=year&release=Ubuntu+24.04&package=tidewatch", "/admin/tracker", "/user/machine-1", "/user/"}
+	for i, build := range []func(...crashtest.Option) crashtest.Report{
+		crashtest.Native, crashtest.Unsymbolised, crashtest.Python, crashtest.Package, crashtest.Oops, crashtest.Recoverable,
+		crashtest.Ungroupable, crashtest.Markup, crashtest.Long, crashtest.Unicode,
+	} {
+		r := build(crashtest.Process(100 + i))
+		id := in.report("machine-1", r)
+		if signature := crash.SignatureOf(r.Fields()).Signature; signature != "" {
+			pages = append(pages, id.Path(), "/bucket/?id="+url.QueryEscape(signature))
+		}
+	}
+	rows, err := in.store.SystemReports(t.Context(), "machine-1", crash.OopsID{}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		pages = append(pages, "/oops/"+row.ID.String())
+	}
+	in.account("ann", crash.RoleAdmin)
+	b := in.browser()
+	b.open("/login")
+	for _, path := range pages {
+		b.open(path)
+	}
+	b.signIn("ann", "/?period=year")
+	for _, path := range pages {
+		b.open(path)
+		if b.text("h1") == "" {
+			t.Errorf("%s: got no heading", path)
+		}
+	}
+	if got := b.complaints(); len(got) > 0 {
+		t.Errorf("console: got %q, want nothing", got)
+	}
+	if got := b.outside(); len(got) > 0 {
+		t.Errorf("requests to other places: got %q, want none", got)
+	}
+	b.open("/no/such/page") // the browser itself notes the status
+	if got := b.text("main"); got == "" {
+		t.Error("/no/such/page: got an empty page")
+	}
+}
