@@ -8,11 +8,21 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// pendingReport is a report on its way to the disk.
+// pendingReport is a report on its way to the disk, with everything ready that the statement needs. It is made by the
+// caller, so that whatever a strange report does, it does it there and not in a writer.
 type pendingReport struct {
 	crash.Record
 	body   []byte
 	answer chan saved // holds one, so that an answer never waits for its reader
+
+	// Empty values are nil, which is null in the database.
+	occurred     *time.Time // when the report says it
+	seen         time.Time  // when it counts as a sighting: the crash by its own clock if that was believed, else the arrival
+	systemKey    []byte     // stands for the machine where machines are counted
+	duplicateKey []byte
+	bucketID     []byte
+	versionKey   []byte // of a version that dpkg takes; others are counted, but are neither first nor last
+	releaseKey   string
 }
 
 type saved struct {
@@ -20,63 +30,27 @@ type saved struct {
 	err error
 }
 
-// seen is the moment for which the report counts as a sighting of its bucket: the crash by its own clock if that was
-// believed, else the arrival.
-func (p *pendingReport) seen() time.Time {
-	if !p.Occurred.IsZero() && p.Occurred.UTC().Truncate(24*time.Hour).Equal(p.Day) {
-		return p.Occurred
+func newPendingReport(rec crash.Record, body []byte) *pendingReport {
+	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), seen: rec.Received(), releaseKey: rec.Release.Key()}
+	if !rec.Occurred.IsZero() {
+		p.occurred = &rec.Occurred
+		if rec.Occurred.UTC().Truncate(24 * time.Hour).Equal(rec.Day) {
+			p.seen = rec.Occurred
+		}
 	}
-	return p.Received()
-}
-
-// systemKey stands for the machine where machines are counted; nil for a report without one.
-func (p *pendingReport) systemKey() []byte {
-	if p.System == "" {
-		return nil
+	if rec.System != "" {
+		sum := sha256.Sum256([]byte(rec.System))
+		p.systemKey = sum[:16]
 	}
-	sum := sha256.Sum256([]byte(p.System))
-	return sum[:16]
-}
-
-func (p *pendingReport) received() time.Time { return p.Received() }
-
-// occurred is nil when the report does not say it.
-func (p *pendingReport) occurred() *time.Time {
-	if p.Occurred.IsZero() {
-		return nil
+	if rec.DuplicateKey != [16]byte{} {
+		p.duplicateKey = rec.DuplicateKey[:]
 	}
-	return &p.Occurred
-}
-
-// duplicateKey is nil for a report whose repetition could not be told.
-func (p *pendingReport) duplicateKey() []byte {
-	if p.DuplicateKey == [16]byte{} {
-		return nil
+	if rec.Grouping.Signature != "" {
+		id := crash.BucketIDOf(rec.Grouping.Signature)
+		p.bucketID = id[:]
 	}
-	return p.DuplicateKey[:]
-}
-
-// bucketID is nil for a report that belongs to no bucket.
-func (p *pendingReport) bucketID() []byte {
-	if p.Grouping.Signature == "" {
-		return nil
+	if dpkg.Valid(rec.Version) {
+		p.versionKey = dpkg.Key(rec.Version)
 	}
-	id := crash.BucketIDOf(p.Grouping.Signature)
-	return id[:]
-}
-
-// versionKey is nil for a version that is missing or that dpkg would refuse: such a one is counted, but is neither
-// first nor last.
-func (p *pendingReport) versionKey() []byte {
-	if !dpkg.Valid(p.Version) {
-		return nil
-	}
-	return dpkg.Key(p.Version)
-}
-
-func (p *pendingReport) releaseKey() string {
-	if p.Release == "" {
-		return ""
-	}
-	return p.Release.Key()
+	return p
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -98,8 +97,8 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 	var keys [][]byte
 	for i, p := range batch {
 		first[i] = p.ID
-		if !stored[p.ID] && p.DuplicateKey != [16]byte{} {
-			keys = append(keys, p.DuplicateKey[:])
+		if !stored[p.ID] && p.duplicateKey != nil {
+			keys = append(keys, p.duplicateKey)
 		}
 	}
 	if len(keys) == 0 {
@@ -161,7 +160,8 @@ func faulty(err error) bool {
 	return false
 }
 
+// missingPartition is told from a violated constraint by its having no name.
 func missingPartition(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pg.Code == "23514" && strings.Contains(pg.Message, "no partition")
+	return ok && pg.Code == "23514" && pg.ConstraintName == ""
 }

@@ -20,7 +20,7 @@ func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.Oops
 	if err != nil {
 		return crash.OopsID{}, false, err
 	}
-	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1)}
+	p := newPendingReport(rec, body)
 	if err := s.saver.submit(p); err != nil {
 		return crash.OopsID{}, false, err
 	}
