@@ -138,7 +138,7 @@ func TestShowProblemNotCounted(t *testing.T) {
 	p := newPages(t)
 	p.accept("deadbeef-1", crashtest.Native())
 	a := p.As(t, crash.RoleViewer).Get(bucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
-	a.WantText(".numbers", "0 reports").WantText(".panel", "First seen unknown never").WantText(".chart", "No counted reports")
+	a.WantText(".numbers", "0 reports").WantText(".panel", "First seen – never").WantText(".chart", "No counted reports")
 	if got := a.HTML().Find(".reports tbody tr").Length(); got != 1 {
 		t.Errorf("reports: got %d rows, want that of the test machine", got)
 	}
