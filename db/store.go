@@ -79,7 +79,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	s.unit, s.password = newUnit(pool.Config().ConnConfig), pc.ConnConfig.Password
+	s.unit, s.password = newUnit(ctx, pool.Config().ConnConfig), pc.ConnConfig.Password
 	if s.inserter, err = newInserter(pool); err != nil {
 		pool.Close()
 		return nil, err

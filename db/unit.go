@@ -16,6 +16,7 @@ import (
 // reached directly or through a pooler in session mode.
 type unit struct {
 	config *pgx.ConnConfig
+	ctx    context.Context // never ends: the lock outlives the request during which it was taken
 
 	mu     sync.Mutex
 	conn   *pgx.Conn
@@ -32,7 +33,9 @@ const (
 	sqlUnitDead     = `select pg_try_advisory_xact_lock(@unit)` // got: nobody holds it
 )
 
-func newUnit(config *pgx.ConnConfig) *unit { return &unit{config: config} }
+func newUnit(ctx context.Context, config *pgx.ConnConfig) *unit {
+	return &unit{config: config, ctx: context.WithoutCancel(ctx)}
+}
 
 // number returns the number of this unit, with its lock held. After a lost connection it is a new one: work claimed under
 // the old number counts as left behind.
@@ -75,12 +78,12 @@ func (u *unit) number(ctx context.Context) (int64, error) {
 
 func randomUnit() int64 {
 	var b [8]byte
-	_, _ = rand.Read(b[:])                           // never fails
-	return int64(binary.BigEndian.Uint64(b[:]) >> 1) //nolint:gosec // 63 bits
+	_, _ = rand.Read(b[:]) // never fails
+	return int64(binary.BigEndian.Uint64(b[:]) >> 1)
 }
 
 func (u *unit) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), unitWithin) //nolint:forbidigo // closing has no caller's context
+	ctx, cancel := context.WithTimeout(u.ctx, unitWithin)
 	defer cancel()
 	u.mu.Lock()
 	defer u.mu.Unlock()

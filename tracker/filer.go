@@ -148,7 +148,7 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 		}
 		now, err := f.store.Filing(ctx, filing.ID)
 		if ctx.Err() != nil {
-			return filing, nil //nolint:nilerr // not knowing yet is an answer
+			return filing, nil // not knowing yet is an answer
 		}
 		if err != nil {
 			return filing, err

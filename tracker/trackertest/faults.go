@@ -151,27 +151,33 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, spec FaultSpec, wo
 		answer.write(w)
 		return
 	}
-	switch spec.Fault {
-	case DropBefore:
+	f := spec.Fault
+	if f == DropBefore {
 		drop(w, "")
 		return
-	case HangBefore:
+	}
+	if f == HangBefore {
 		s.hang(r)
-		return
-	case Slow:
+	}
+	if f == Slow {
 		s.wait(spec.Delay)
 	}
 	answer := work()
-	switch spec.Fault {
-	case DropAfter:
-		drop(w, "")
-	case HangAfter:
+	if f == HangAfter {
 		s.hang(r)
-	case Truncated:
-		drop(w, truncated(answer))
-	default:
-		spoil(answer, spec.Fault).write(w)
 	}
+	if f == DropAfter {
+		drop(w, "")
+		return
+	}
+	if f == Truncated {
+		drop(w, truncated(answer))
+		return
+	}
+	if spoil := spoilers[f]; spoil != nil {
+		answer = spoil(answer)
+	}
+	answer.write(w)
 }
 
 // truncated is an answer that breaks off: within the head when the head is what matters, else within the body.
@@ -183,32 +189,36 @@ func truncated(r response) string {
 	return head + "Content-Type: " + r.header.Get("Content-Type") + "\r\n\r\n" + r.body[:len(r.body)/2]
 }
 
-// spoil changes an answer on its way out.
-func spoil(r response, f Fault) response {
-	switch f {
-	case Lost502:
+// spoilers change an answer on its way out.
+var spoilers = map[Fault]func(response) response{
+	Lost502: func(response) response {
 		return text(502, "<html><head><title>502 Proxy Error</title></head></html>").with("Content-Type", "text/html")
-	case Lost500:
-		return text(500, "DisconnectionError")
-	case NoLocation:
-		r.header.Del("Location")
-	case OddLocation:
-		r.header.Set("Location", strings.Replace(r.header.Get("Location"), "/bugs/", "/bogs/", 1))
-	case ForeignAddress:
-		r.header.Set("Location", "http://tracker.invalid/devel/bugs/1")
-	case Page200:
+	},
+	Lost500: func(response) response { return text(500, "DisconnectionError") },
+	Page200: func(response) response {
 		return text(200, "<html><head><title>Welcome back</title></head></html>").with("Content-Type", "text/html")
-	case Status202:
+	},
+	NoLocation: func(r response) response {
+		r.header.Del("Location")
+		return r
+	},
+	OddLocation: func(r response) response {
+		return r.with("Location", strings.Replace(r.header.Get("Location"), "/bugs/", "/bogs/", 1))
+	},
+	ForeignAddress: func(r response) response { return r.with("Location", "http://tracker.invalid/devel/bugs/1") },
+	Status202: func(r response) response {
 		r.status = 202
 		r.header.Del("Location")
-	case Garbled:
+		return r
+	},
+	Garbled: func(r response) response {
 		r.body = `{"entries": [{"bug_link"`
 		r.header.Del("Location")
-	}
-	return r
+		return r
+	},
 }
 
-// hang keeps a request until its caller gives up or the tracker ends.
+// hang keeps a request until its caller gives up or the tracker ends. It does not return: there is no answer.
 func (s *Server) hang(r *http.Request) {
 	select {
 	case <-r.Context().Done():

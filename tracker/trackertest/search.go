@@ -132,15 +132,19 @@ func (s *Server) readQuery(c *call, token *accessToken, target []string) (q quer
 	if words, ok := textParam(params, "search_text"); ok {
 		q.words = strings.Fields(strings.ToLower(words))
 	}
-	for _, order := range textList(params, "order_by") {
-		if !slices.Contains([]string{"id", "importance", "status", "datecreated", "date_last_updated", "title", "heat"}, strings.TrimPrefix(order, "-")) {
+	orders := textList(params, "order_by")
+	for _, order := range orders {
+		if !slices.Contains(sortable, strings.TrimPrefix(order, "-")) {
 			return q, "Unrecognized order_by: " + pyQuote(order)
 		}
-		q.order = order
-		break
+	}
+	if len(orders) > 0 {
+		q.order = orders[0]
 	}
 	return q, ""
 }
+
+var sortable = []string{"id", "importance", "status", "datecreated", "date_last_updated", "title", "heat"}
 
 // readTime reads a date or a time in UTC; others are refused.
 func readTime(s string) (time.Time, error) {
