@@ -32,10 +32,10 @@ func known(err error) error {
 
 func away(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch class := pg.Code[:min(2, len(pg.Code))]; {
-		case class == "08", class == "53": // connection trouble; out of connections, memory or disk
+		switch pg.Code[:min(2, len(pg.Code))] { // the class of the error
+		case "08", "53": // connection trouble; out of connections, memory or disk
 			return true
-		case class == "57": // stopping or starting; but a cancelled statement (57014) is internal
+		case "57": // stopping or starting; but a cancelled statement (57014) is internal
 			return pg.Code != "57014"
 		}
 		return pg.Code == "25006" // read only: a standby that has not taken over yet
