@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"strconv"
@@ -62,12 +63,11 @@ func callError(operation string, err error) *CallError {
 // maxAnswer bounds every answer that is read, in bytes.
 const maxAnswer = 1 << 20
 
-// newHTTPClient makes the client for one way of calling. Redirects are answers like any other, there are no cookies (with
-// one, reads may come from a lagging standby), and it is HTTP/1.1 only, where a POST is never sent twice by itself.
-func newHTTPClient(reuse bool) *http.Client {
+// newHTTPClient makes a client. Redirects are answers like any other, there are no cookies (with one, reads may come from a
+// lagging standby), and it is HTTP/1.1 only, where a POST is never sent twice by itself.
+func newHTTPClient() *http.Client {
 	t := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DisableKeepAlives:      !reuse,
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    4,
 		IdleConnTimeout:        20 * time.Second,
@@ -80,6 +80,38 @@ func newHTTPClient(reuse bool) *http.Client {
 		Transport:     t,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// newWriter makes a client for one request that changes something: on a fresh connection, so that it is not found closed
+// halfway through, over which nothing leaves any more once the time for sending is over.
+func newWriter(sendBy time.Duration) *http.Client {
+	hc := newHTTPClient()
+	if t, ok := hc.Transport.(*http.Transport); ok {
+		until := time.Now().Add(sendBy)
+		t.DisableKeepAlives = true
+		t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &boundedConn{Conn: conn, until: until}, nil
+		}
+	}
+	return hc
+}
+
+// boundedConn refuses to write after a moment. Others reckon with that moment, so it holds even when this process was
+// stopped or its machine slept in between: it is compared by the clock on the wall as well as by the steady one.
+type boundedConn struct {
+	net.Conn
+	until time.Time
+}
+
+func (c *boundedConn) Write(p []byte) (int, error) {
+	if now := time.Now(); now.After(c.until) || now.Round(0).After(c.until.Round(0)) {
+		return 0, errSlowSending
+	}
+	return c.Conn.Write(p)
 }
 
 // answer is what came back, bounded.

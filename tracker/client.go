@@ -18,8 +18,7 @@ import (
 type Client struct {
 	cfg     Config
 	creds   *Credentials
-	reading *http.Client // connections are kept
-	writing *http.Client // a fresh connection for each, so that none is found closed halfway through a request
+	reading *http.Client // connections are kept; what changes something has a client of its own
 	metrics *metrics
 }
 
@@ -28,7 +27,7 @@ func NewClient(cfg Config, creds *Credentials) *Client {
 	cfg = cfg.withDefaults()
 	return &Client{
 		cfg: cfg, creds: creds,
-		reading: newHTTPClient(true), writing: newHTTPClient(false),
+		reading: newHTTPClient(),
 		metrics: newMetrics(cfg.Registerer),
 	}
 }
@@ -63,7 +62,7 @@ func (c *Client) post(ctx context.Context, operation, address string, form url.V
 		return answer{}, fmt.Errorf("%s: %w", operation, err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return c.signed(c.writing, operation, req, sendBy)
+	return c.signed(newWriter(sendBy), operation, req, sendBy)
 }
 
 // signed sends a request with the current access token. Its errors have been recorded; what it returns without an error

@@ -91,7 +91,7 @@ func (c *Client) tokenCall(ctx context.Context, operation, path string, form url
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	started := c.cfg.Now()
-	a, err := c.exchange(c.writing, operation, req, maxSending)
+	a, err := c.exchange(newWriter(maxSending), operation, req, maxSending)
 	c.metrics.took(operation, c.cfg.Now().Sub(started))
 	if err == nil && a.broken != nil {
 		err = &CallError{Operation: operation, Outcome: OutcomeUnknown, Status: a.status, Words: "the answer ended too early", Err: a.broken}
