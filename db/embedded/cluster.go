@@ -86,5 +86,6 @@ func lastWords(out []byte) string {
 	if len(said) == 0 {
 		said = lines
 	}
+	said = slices.Compact(said)
 	return strings.Join(said[max(0, len(said)-enough):], "; ")
 }
