@@ -10,6 +10,10 @@ type Bug struct {
 	How    LinkHow
 	By     string // name of the person who filed or linked it
 	At     time.Time
+	State  BugState  // what the tracker says of it
+	Master *BugState // of the bug that it repeats; nil: it repeats none
+
+	MasterURL string // page of the bug that it repeats
 }
 
 // LinkHow says how a bug came to a bucket.

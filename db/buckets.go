@@ -11,7 +11,7 @@ import (
 )
 
 // bucketColumns and bucketJoins make a crash.Bucket of each row of buckets as b; scanBucket reads it. A bucket may have
-// several bugs: that which was filed from here comes first, then the one that was linked last.
+// several bugs: bugOrder says which one is shown.
 const (
 	bucketColumns = `
 		b.id, b.signature, b.rule, b.provisional, b.problem_type, b.title, b.executable, b.package, b.source_package,
@@ -19,16 +19,25 @@ const (
 		coalesce((b.first_version).version, ''), coalesce((b.first_version).release, ''),
 		coalesce((b.last_version).version, ''), coalesce((b.last_version).release, ''),
 		coalesce((b.first_release).release, ''), coalesce((b.last_release).release, ''),
-		coalesce(g.number, 0), coalesce(g.title, ''), coalesce(g.url, ''), coalesce(g.how, ''), coalesce(g.person, ''), g.at,
+		g.number, g.title, g.url, g.how, g.person, g.at, g.state, g.master, g.master_title, g.master_url, k.known,
 		coalesce(f.id, 0), coalesce(f.state, ''), coalesce(f.bug_number, 0), coalesce(f.person, ''), coalesce(f.target, ''),
 		coalesce(f.title, ''), coalesce(f.marker, ''), coalesce(f.problem, ''),
 		coalesce(f.reason, ''), coalesce(f.attempts, 0),
 		f.created, f.updated, f.not_before`
 	bucketJoins = `
 		left join lateral (
-			select number, title, url, how, person, at from bucket_bugs join bugs on number = bug_number
-			where bucket_id = b.id order by how, at desc, number desc limit 1
-		) as g on true
+			select ` + bugColumns + ` from bucket_bugs as l ` + bugJoins + `
+			where l.bucket_id = b.id order by ` + bugOrder + ` limit 1
+		) as g (number, title, url, how, person, at, state, master, master_title, master_url) on true
+		left join lateral (
+			select jsonb_agg(jsonb_build_object('Version', version, 'Arrived', arrived, 'Day', day::timestamptz) order by version_key desc) as known
+			from (
+				select version, version_key, arrived, day from package_versions
+				where package = b.package and release = (b.last_version).release
+				order by version_key desc limit 100
+			) as v
+			where g.number is not null
+		) as k on true
 		left join filings as f on f.bucket_id = b.id`
 )
 
@@ -59,15 +68,21 @@ func scanBucket(row pgx.CollectableRow) (crash.Bucket, error) {
 
 // scanBucketAnd reads bucketColumns into b and the columns that follow them into more.
 func scanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
-	err := row.Scan(append([]any{
+	var bug bugScan
+	columns := []any{
 		into(b.ID[:]), &b.Signature, &b.Rule, &b.Provisional, &b.ProblemType, &b.Title, &b.Executable, &b.Package, &b.SourcePackage,
 		&b.Reports, &b.Systems, orZero(&b.FirstSeen), orZero(&b.LastSeen),
 		&b.FirstVersion, &b.FirstVersionRel, &b.LastVersion, &b.LastVerRel, &b.FirstRelease, &b.LastRelease,
-		&b.Bug.Number, &b.Bug.Title, &b.Bug.URL, &b.Bug.How, &b.Bug.By, orZero(&b.Bug.At),
+	}
+	columns = append(columns, bug.columns()...)
+	columns = append(columns,
+		&b.Known,
 		&b.Filing.ID, &b.Filing.State, &b.Filing.Bug, &b.Filing.Person, &b.Filing.Target,
 		&b.Filing.Title, &b.Filing.Marker, &b.Filing.Problem, &b.Filing.Reason, &b.Filing.Attempts,
 		orZero(&b.Filing.Created), orZero(&b.Filing.Updated), orZero(&b.Filing.NotBefore),
-	}, more...)...)
+	)
+	err := row.Scan(append(columns, more...)...)
+	b.Bug = bug.bug()
 	if b.Filing.ID != 0 {
 		b.Filing.Bucket = b.ID
 	}

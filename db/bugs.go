@@ -27,6 +27,9 @@ func (s *Store) linkBug(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, b
 	if _, err := tx.Exec(ctx, sqlInsertBug, args); err != nil {
 		return fmt.Errorf("bug %d: %w", bug.Number, err)
 	}
+	if _, err := tx.Exec(ctx, sqlWatchBug, args); err != nil {
+		return fmt.Errorf("watch bug %d: %w", bug.Number, err)
+	}
 	if _, err := tx.Exec(ctx, sqlInsertLink, args); err != nil {
 		return fmt.Errorf("link bug %d to %s: %w", bug.Number, bucket, err)
 	}
@@ -50,9 +53,13 @@ func (s *Store) BucketOfBug(ctx context.Context, number int64) (crash.BucketID, 
 	return id, nil
 }
 
-const sqlFiledBugs = `select distinct bug_number from bucket_bugs where how = 'filed' and at >= @since`
+const sqlFiledBugs = `
+	select bug_number from bucket_bugs where how = 'filed' and at >= @since
+	union
+	select bug_number from unlinked_bugs where how = 'filed' and at >= @since`
 
-// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time.
+// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time,
+// those included that were unlinked later.
 func (s *Store) FiledBugs(ctx context.Context, since time.Time) ([]int64, error) {
 	rows, err := s.pool.Query(ctx, sqlFiledBugs, pgx.NamedArgs{"since": since})
 	if err != nil {

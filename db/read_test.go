@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mishap/crash"
 	"mishap/db"
@@ -159,14 +160,19 @@ func TestBucket(t *testing.T) {
 		}
 	}
 	got, err = s.Bucket(t.Context(), id)
-	if wantBug := (crash.Bug{Number: 9, Title: "new", URL: "u/9", How: crash.Linked, By: "ada", At: at.Add(9 * time.Minute)}); err != nil || got.Bug != wantBug {
+	if wantBug := (crash.Bug{Number: 9, Title: "new", URL: "u/9", How: crash.Linked, By: "ada", At: at.Add(9 * time.Minute)}); err != nil || cmp.Diff(wantBug, got.Bug, cmpopts.IgnoreFields(crash.Bug{}, "State")) != "" {
 		t.Errorf("two linked bugs: got %+v, %v; want the last one, %+v", got.Bug, err, wantBug)
 	}
 	if _, err := conn.Exec(t.Context(), `insert into bucket_bugs values ($1, 8, 'filed', 'bob', '2026-11-20')`, id[:]); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = s.Bucket(t.Context(), id); err != nil || got.Bug.Number != 8 {
-		t.Errorf("a filed bug: got %+v, %v; want 8", got.Bug, err)
+	for _, closed := range []struct{ close, shown int64 }{{0, 9}, {9, 7}, {7, 8}, {8, 9}} {
+		if _, err := conn.Exec(t.Context(), `insert into bug_states (number, closed, read, next_read) values ($1, true, now(), now())`, closed.close); closed.close != 0 && err != nil {
+			t.Fatal(err)
+		}
+		if got, err = s.Bucket(t.Context(), id); err != nil || got.Bug.Number != closed.shown {
+			t.Errorf("after closing %d: got %+v, %v; want %d: an open bug before a closed one, then the one linked last", closed.close, got.Bug, err, closed.shown)
+		}
 	}
 	if list, _ := list(t, s, crash.ProblemFilter{Since: midnight, Until: midnight, Limit: 1}); list != "alpha 3" {
 		t.Errorf("three bugs: got list %s, want one row", list)

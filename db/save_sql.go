@@ -12,6 +12,7 @@ import (
 //   - keys: of several sendings of one crash the first wins, within the batch and across all units.
 //   - stored, fresh: everything below counts only what was stored by this statement, so that the counts follow the
 //     reports exactly, whatever is sent or tried twice.
+//   - package_rows: most reports are of a version that is known, and then nothing is written.
 //   - described: a bucket is described by its newest counted report; one of a test machine only when it comes first.
 //   - Rows that many statements touch are taken in the order of their keys, so that two writers do not wait for each
 //     other in a circle.
@@ -50,7 +51,7 @@ with input as materialized (
 	returning id
 ), fresh as materialized (
 	select id, day, counted, system_key, bucket_id, signature, provisional, rule, problem_type, title, executable,
-		package, source_package, version, version_key, release, architecture, proposed, seen,
+		package, source_package, version, version_key, release, architecture, proposed, seen, received,
 		case when version_key is not null then row(version_key, release_key, version, release)::version_seen end as at_version,
 		case when release <> '' then row(release_key, release)::release_seen end as at_release
 	from input join stored using (id)
@@ -119,6 +120,14 @@ with input as materialized (
 	order by day, release, package, version, architecture, problem_type, proposed
 	on conflict (day, release, package, version, architecture, problem_type, proposed)
 	do update set reports = b.reports + excluded.reports
+), package_rows as (
+	insert into package_versions as v (package, release, version, version_key, arrived, day)
+	select package, release, version, version_key, min(received), min(day) from fresh as f
+	where counted and package <> '' and version_key is not null and not exists (
+		select from package_versions as v
+		where v.package = f.package and v.release = f.release and v.version = f.version and v.arrived <= f.received and v.day <= f.day)
+	group by package, release, version, version_key order by package, release, version
+	on conflict (package, release, version) do update set arrived = least(v.arrived, excluded.arrived), day = least(v.day, excluded.day)
 ), release_rows as (
 	insert into releases (release)
 	select distinct release from fresh where counted and release <> '' order by release

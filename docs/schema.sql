@@ -91,6 +91,38 @@ CREATE TABLE buckets (
     CONSTRAINT buckets_id_check CHECK ((length(id) = 20))
 );
 
+CREATE TABLE bug_comments (
+    bug_number bigint NOT NULL,
+    version text NOT NULL,
+    bucket_id bytea NOT NULL,
+    at timestamp with time zone NOT NULL,
+    outcome text NOT NULL,
+    words text DEFAULT ''::text NOT NULL,
+    CONSTRAINT bug_comments_outcome_check CHECK ((outcome = ANY (ARRAY['sending'::text, 'sent'::text, 'refused'::text, 'unknown'::text])))
+);
+
+CREATE TABLE bug_states (
+    number bigint NOT NULL,
+    information_type text DEFAULT ''::text NOT NULL,
+    private boolean DEFAULT false NOT NULL,
+    hidden boolean DEFAULT false NOT NULL,
+    duplicate_of bigint,
+    closed boolean DEFAULT false NOT NULL,
+    tasks jsonb DEFAULT '[]'::jsonb NOT NULL,
+    fixes jsonb DEFAULT '[]'::jsonb NOT NULL,
+    read timestamp with time zone,
+    next_read timestamp with time zone NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    failure text DEFAULT ''::text NOT NULL
+);
+
+CREATE TABLE bug_watch (
+    single boolean DEFAULT true NOT NULL,
+    comment boolean DEFAULT false NOT NULL,
+    changes_until timestamp with time zone,
+    CONSTRAINT bug_watch_single_check CHECK (single)
+);
+
 CREATE TABLE bugs (
     number bigint NOT NULL,
     title text DEFAULT ''::text NOT NULL,
@@ -175,6 +207,15 @@ CREATE TABLE oauth_health (
     dead boolean NOT NULL
 );
 
+CREATE TABLE package_versions (
+    package text NOT NULL COLLATE pg_catalog."C",
+    release text NOT NULL COLLATE pg_catalog."C",
+    version text NOT NULL,
+    version_key bytea NOT NULL,
+    arrived timestamp with time zone NOT NULL,
+    day date NOT NULL
+);
+
 CREATE TABLE releases (
     release text NOT NULL
 );
@@ -236,6 +277,17 @@ CREATE TABLE sign_in_failures (
     last timestamp with time zone NOT NULL
 );
 
+CREATE TABLE unlinked_bugs (
+    bucket_id bytea NOT NULL,
+    bug_number bigint NOT NULL,
+    how text NOT NULL,
+    person text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    unlinked_by text NOT NULL,
+    unlinked_at timestamp with time zone NOT NULL,
+    CONSTRAINT unlinked_bugs_how_check CHECK ((how = ANY (ARRAY['filed'::text, 'linked'::text])))
+);
+
 CREATE TABLE users (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -277,6 +329,15 @@ ALTER TABLE ONLY bucket_versions
 ALTER TABLE ONLY buckets
     ADD CONSTRAINT buckets_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY bug_comments
+    ADD CONSTRAINT bug_comments_pkey PRIMARY KEY (bug_number, version);
+
+ALTER TABLE ONLY bug_states
+    ADD CONSTRAINT bug_states_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY bug_watch
+    ADD CONSTRAINT bug_watch_pkey PRIMARY KEY (single);
+
 ALTER TABLE ONLY bugs
     ADD CONSTRAINT bugs_pkey PRIMARY KEY (number);
 
@@ -294,6 +355,9 @@ ALTER TABLE ONLY oauth_credentials
 
 ALTER TABLE ONLY oauth_health
     ADD CONSTRAINT oauth_health_pkey PRIMARY KEY (tracker_url, consumer_key, token);
+
+ALTER TABLE ONLY package_versions
+    ADD CONSTRAINT package_versions_pkey PRIMARY KEY (package, release, version);
 
 ALTER TABLE ONLY releases
     ADD CONSTRAINT releases_pkey PRIMARY KEY (release);
@@ -313,6 +377,9 @@ ALTER TABLE ONLY sessions
 ALTER TABLE ONLY sign_in_failures
     ADD CONSTRAINT sign_in_failures_pkey PRIMARY KEY (key);
 
+ALTER TABLE ONLY unlinked_bugs
+    ADD CONSTRAINT unlinked_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
+
 ALTER TABLE ONLY users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
 
@@ -326,9 +393,15 @@ CREATE INDEX buckets_package ON buckets USING btree (package);
 
 CREATE INDEX buckets_source_package ON buckets USING btree (source_package);
 
+CREATE INDEX bug_states_due ON bug_states USING btree (next_read);
+
+CREATE INDEX bug_states_master ON bug_states USING btree (duplicate_of) WHERE (duplicate_of IS NOT NULL);
+
 CREATE INDEX filing_attempts_filing ON filing_attempts USING btree (filing_id, id);
 
 CREATE INDEX filings_open ON filings USING btree (not_before) WHERE (state = ANY (ARRAY['queued'::text, 'filing'::text, 'uncertain'::text]));
+
+CREATE INDEX package_versions_order ON package_versions USING btree (package, release, version_key DESC);
 
 CREATE INDEX reports_bucket ON ONLY reports USING btree (bucket_id, received DESC, id DESC) WHERE (bucket_id IS NOT NULL);
 
@@ -343,6 +416,15 @@ CREATE UNIQUE INDEX users_name ON users USING btree (lower(name));
 ALTER TABLE ONLY bucket_bugs
     ADD CONSTRAINT bucket_bugs_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
 
+ALTER TABLE ONLY bug_comments
+    ADD CONSTRAINT bug_comments_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
+
+ALTER TABLE ONLY bug_states
+    ADD CONSTRAINT bug_states_duplicate_of_fkey FOREIGN KEY (duplicate_of) REFERENCES bugs(number);
+
+ALTER TABLE ONLY bug_states
+    ADD CONSTRAINT bug_states_number_fkey FOREIGN KEY (number) REFERENCES bugs(number);
+
 ALTER TABLE ONLY filing_attempts
     ADD CONSTRAINT filing_attempts_filing_id_fkey FOREIGN KEY (filing_id) REFERENCES filings(id);
 
@@ -351,3 +433,6 @@ ALTER TABLE ONLY filings
 
 ALTER TABLE ONLY sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY unlinked_bugs
+    ADD CONSTRAINT unlinked_bugs_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
