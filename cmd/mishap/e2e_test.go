@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +70,9 @@ func install(t *testing.T, lines ...string) *installation {
 		stop()
 		if status := <-ended; status != exitOK {
 			t.Errorf("serve: got status %d, want %d; it said\n%s", status, exitOK, in.said)
+		}
+		if doc, err := os.ReadFile(in.config); err == nil {
+			checkHidden(t, in.said.String(), append(secretsOf(t, string(doc)), in.environ...))
 		}
 	})
 	in.get(in.ops+"/readyz", http.StatusOK)
@@ -163,6 +167,21 @@ func (in *installation) endSessions() {
 	if err := conn.Close(in.t.Context()); err != nil {
 		in.t.Fatal(err)
 	}
+}
+
+// secretsOf is the secret of a configuration file, in the form of an environment.
+func secretsOf(t *testing.T, doc string) []string {
+	t.Helper()
+	var found []string
+	err := walkTOML([]byte(doc), func(e expression) {
+		if e.key == "tracker_oauth_secret" {
+			found = append(found, "MISHAP_TRACKER_OAUTH_SECRET="+e.value)
+		}
+	}, func(line int, _, reason string) { t.Errorf("line %d: %s", line, reason) })
+	if err != nil {
+		t.Error(err)
+	}
+	return found
 }
 
 func variableOf(environ []string, name string) string {

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if binary.folder != "" {
+		_ = os.RemoveAll(binary.folder) // a temporary folder
+	}
+	os.Exit(status)
+}
+
+// binary is the program under test, built once.
+var binary struct {
+	once   sync.Once
+	folder string
+	path   string
+	err    error
+}
+
+// built returns the path of the built program.
+func built(t *testing.T) string {
+	t.Helper()
+	binary.once.Do(func() {
+		if binary.folder, binary.err = os.MkdirTemp("", "mishap-built-"); binary.err != nil {
+			return
+		}
+		binary.path = filepath.Join(binary.folder, "mishap")
+		out, err := exec.Command("go", "build", "-o", binary.path, ".").CombinedOutput() //nolint:noctx // ends by itself
+		if err != nil {
+			binary.err = fmt.Errorf("go build: %w\n%s", err, out)
+		}
+	})
+	if binary.err != nil {
+		t.Fatal(binary.err)
+	}
+	return binary.path
+}
+
+// process is a running program of its own.
+type process struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	said  *quietBuffer
+	ended chan struct{}
+}
+
+// start runs the built program.
+func start(t *testing.T, environ []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, said: &quietBuffer{}, ended: make(chan struct{})}
+	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), built(t), args...)
+	p.cmd.Env = append(os.Environ(), environ...)
+	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		_ = p.cmd.Wait() // the status is read from ProcessState
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // it has mostly ended
+		<-p.ended
+	})
+	return p
+}
+
+// serveProcess starts a server on free ports and waits until it runs. It returns the ports' addresses by key.
+func serveProcess(t *testing.T, environ []string, args ...string) (*process, map[string]string) {
+	t.Helper()
+	addresses := map[string]string{}
+	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
+		addresses[key] = freeAddress(t)
+		environ = append(environ, envPrefix+strings.ToUpper(key)+"="+addresses[key])
+	}
+	environ = append([]string{"MISHAP_BASE_URL=http://" + addresses["listen"]}, environ...)
+	p := start(t, environ, append([]string{"serve", noConfig(t)}, args...)...)
+	p.until("Ctrl-C stops it.")
+	return p, addresses
+}
+
+// freeAddress is an address that nothing listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l.Addr().String()
+}
+
+// until waits until the program has said something.
+func (p *process) until(text string) {
+	p.t.Helper()
+	eventually(p.t, "the program says "+text, func() bool {
+		select {
+		case <-p.ended:
+			if !strings.Contains(p.said.String(), text) {
+				p.t.Fatalf("the program ended with status %d; it said\n%s", p.cmd.ProcessState.ExitCode(), p.said)
+			}
+		default:
+		}
+		return strings.Contains(p.said.String(), text)
+	})
+}
+
+// kill ends it as a power cut would.
+func (p *process) kill() {
+	p.t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	<-p.ended
+}
+
+// terminate asks it to stop and returns its exit status.
+func (p *process) terminate() int {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.t.Fatal(err)
+	}
+	return p.status()
+}
+
+// status waits for its end and returns its exit status.
+func (p *process) status() int {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(eventualPatience):
+		p.t.Fatalf("the program does not end; it said\n%s", p.said)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// eventualPatience is how long something may take that is sure to come, on a busy machine.
+const eventualPatience = 90 * time.Second
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(eventualPatience)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
