@@ -28,13 +28,14 @@ const (
 // FilingState is where a filing stands; docs/filing.md draws the machine.
 type FilingState string
 
-// The states. Filed and Refused are final; a person may have a refused one tried again.
+// The states. Filed, Refused and Abandoned are final; a person may have the latter two tried again.
 const (
 	FilingQueued    FilingState = "queued"    // the intent is stored; nothing has been sent
 	FilingSending   FilingState = "filing"    // a worker has claimed it; the request may be at the tracker
 	FilingUncertain FilingState = "uncertain" // it was perhaps filed; the tracker will be searched
 	FilingFiled     FilingState = "filed"     // the bug number is known
 	FilingRefused   FilingState = "refused"   // the tracker said no, Reason has its words
+	FilingAbandoned FilingState = "abandoned" // a person gave it up, Reason has why
 )
 
 // Intent is what a person wants filed: everything that will be sent, fixed when they press Create.
@@ -46,6 +47,10 @@ type Intent struct {
 	Description string // at most 50,000 characters; holds Marker
 	Tags        []string
 	Marker      string // permanent problem address, by which the bug is found again
+
+	Edited          bool            // a person has gone over the text; it is kept when the filing is tried again
+	InformationType InformationType // who will see the bug
+	Subscribe       bool            // Person wants the tracker's mail about it
 }
 
 // Filing is one intent and where it stands.
@@ -60,4 +65,10 @@ type Filing struct {
 	Created   time.Time
 	Updated   time.Time
 	NotBefore time.Time // when the next step is due
+}
+
+// Renewable reports whether a person may have it tried again with new contents: it was refused or abandoned, or it waits
+// to be tried again anyway.
+func (f Filing) Renewable() bool {
+	return f.State == FilingRefused || f.State == FilingAbandoned || f.State == FilingQueued && f.Problem != ""
 }

@@ -12,12 +12,13 @@ import (
 )
 
 // filingColumns make a crash.Filing; scanFiling reads them.
-const filingColumns = `id, bucket_id, state, person, target, title, description, tags, marker, coalesce(bug_number, 0),
-	problem, reason, attempts, created, updated, not_before`
+const filingColumns = `id, bucket_id, state, person, target, title, description, tags, marker,
+	edited, information_type, subscribe, coalesce(bug_number, 0), problem, reason, attempts, created, updated, not_before`
 
 func scanFiling(row pgx.Row, f *crash.Filing, more ...any) error {
 	return row.Scan(append([]any{
-		&f.ID, into(f.Bucket[:]), &f.State, &f.Person, &f.Target, &f.Title, &f.Description, &f.Tags, &f.Marker, &f.Bug,
+		&f.ID, into(f.Bucket[:]), &f.State, &f.Person, &f.Target, &f.Title, &f.Description, &f.Tags, &f.Marker,
+		&f.Edited, &f.InformationType, &f.Subscribe, &f.Bug,
 		&f.Problem, &f.Reason, &f.Attempts, &f.Created, &f.Updated, &f.NotBefore,
 	}, more...)...)
 }
@@ -44,27 +45,31 @@ const jobHead = 5 * time.Second
 
 const (
 	sqlInsertFiling = `
-		insert into filings (bucket_id, state, person, target, title, description, tags, marker, created, updated, not_before)
-		values (@bucket, 'queued', @person, @target, @title, @description, @tags, @marker, now(), now(), now())
+		insert into filings (bucket_id, state, person, target, title, description, tags, marker, edited, information_type,
+			subscribe, created, updated, not_before)
+		values (@bucket, 'queued', @person, @target, @title, @description, @tags, @marker, @edited, @information,
+			@subscribe, now(), now(), now())
 		on conflict (bucket_id) do nothing
 		returning ` + filingColumns
 	sqlFilingOfBucket = `select ` + filingColumns + ` from filings where bucket_id = @bucket for update`
 	sqlRenewFiling    = `
 		update filings set
 			state = 'queued', person = @person, target = @target, title = @title, description = @description, tags = @tags,
-			marker = @marker, problem = '', reason = '', created = now(), updated = now(), not_before = now()
+			marker = @marker, edited = @edited, information_type = @information, subscribe = @subscribe,
+			problem = '', reason = '', created = now(), updated = now(), not_before = now()
 		where id = @id
 		returning ` + filingColumns
 )
 
 // AskFiling stores what a person wants filed, together with the job that works on it. A bucket has one filing: when there
-// is one already it comes back instead, and stored is false. But a filing that was refused, or that waits to be tried
-// again, is renewed with this intent (stored is true) if nothing has happened to it since the caller saw it, so that many
+// is one already it comes back instead, and stored is false. But a filing that was refused or abandoned, or that waits to be
+// tried again, is renewed with this intent (stored is true) if nothing has happened to it since the caller saw it, so that many
 // people who press at once do not have it tried once each.
 func (s *Store) AskFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error) {
 	args := pgx.NamedArgs{
 		"bucket": in.Bucket[:], "person": in.Person, "target": in.Target, "title": in.Title, "description": in.Description,
-		"tags": tagList(in.Tags), "marker": in.Marker,
+		"tags": tagList(in.Tags), "marker": in.Marker, "edited": in.Edited, "information": string(in.InformationType),
+		"subscribe": in.Subscribe,
 	}
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		stored = true
@@ -73,12 +78,11 @@ func (s *Store) AskFiling(ctx context.Context, in crash.Intent, seen crash.Filin
 			if err := scanFiling(tx.QueryRow(ctx, sqlFilingOfBucket, args), &f); err != nil {
 				return err
 			}
-			waits := f.State == crash.FilingQueued && f.Problem != ""
-			if stored = f.ID == seen.ID && f.Updated.Equal(seen.Updated) && (f.State == crash.FilingRefused || waits); !stored {
+			if stored = f.ID == seen.ID && f.Updated.Equal(seen.Updated) && f.Renewable(); !stored {
 				return nil
 			}
 			args["id"] = f.ID
-			err = scanFiling(tx.QueryRow(ctx, sqlRenewFiling, args), &f)
+			err = s.renewFiling(ctx, tx, args, &f)
 		}
 		if err != nil {
 			return err
@@ -125,7 +129,9 @@ func (s *Store) DeferFiling(ctx context.Context, r crash.FilingResult) error {
 }
 
 const sqlFilingTotals = `
-	select state, count(*), min(created) filter (where state in ('queued', 'filing', 'uncertain')) from filings group by state`
+	select state, count(*), min(created) filter (where state in ('queued', 'filing', 'uncertain')),
+		count(*) filter (where state in ('queued', 'uncertain') and problem = 'tracker_credentials')
+	from filings group by state`
 
 // FilingTotals counts filings by state, and says when the oldest open one was asked for.
 func (s *Store) FilingTotals(ctx context.Context) (crash.FilingTotals, error) {
@@ -135,10 +141,11 @@ func (s *Store) FilingTotals(ctx context.Context) (crash.FilingTotals, error) {
 		return totals, fmt.Errorf("count filings: %w", known(err))
 	}
 	var state crash.FilingState
-	var count int64
+	var count, parked int64
 	var oldest time.Time
-	_, err = pgx.ForEachRow(rows, []any{&state, &count, orZero(&oldest)}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&state, &count, orZero(&oldest), &parked}, func() error {
 		totals.States[state] = count
+		totals.Parked += parked
 		if !oldest.IsZero() && (totals.Oldest.IsZero() || oldest.Before(totals.Oldest)) {
 			totals.Oldest = oldest
 		}

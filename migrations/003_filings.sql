@@ -24,13 +24,16 @@ create index bucket_bugs_at on bucket_bugs (at);
 create table filings (
     id          bigint generated always as identity primary key,
     bucket_id   bytea       not null unique,
-    state       text        not null check (state in ('queued', 'filing', 'uncertain', 'filed', 'refused')),
+    state       text        not null check (state in ('queued', 'filing', 'uncertain', 'filed', 'refused', 'abandoned')),
     person      text        not null,
     target      text        not null,
     title       text        not null,
     description text        not null,
     tags        text[]      not null,
     marker      text        not null,
+    edited      boolean     not null default false,  -- a person has gone over the text
+    information_type text   not null default '',     -- who will see the bug; empty: as the tracker has it
+    subscribe   boolean     not null default false,  -- the person wants the tracker's mail about it
     bug_number  bigint references bugs (number),
     problem     text        not null default '', -- stable word for what went wrong last; empty: nothing
     reason      text        not null default '', -- the same as a sentence
@@ -38,6 +41,9 @@ create table filings (
     unit        bigint,                          -- the unit that sends it (filing) or searches for it (uncertain) now
     claimed     timestamptz,                     -- since when
     sent_from   timestamptz,                     -- no request for this filing left before: where a search starts
+    settles     timestamptz,                     -- until then the tracker may be working on a request: no search before
+    unsettled   boolean     not null default false, -- abandoned while uncertain: asked again, it is searched for first
+    subscription text       not null default '' check (subscription in ('', 'due', 'done', 'failed')),
     created     timestamptz not null,
     updated     timestamptz not null,
     not_before  timestamptz not null,            -- when the next step is due
@@ -45,12 +51,24 @@ create table filings (
     check (state <> 'filing' or (unit is not null and claimed is not null))
 );
 create index filings_open on filings (not_before) where state in ('queued', 'filing', 'uncertain');
+create index filings_line on filings (created, id) where state = 'queued';
+create index filings_sending on filings (id) where state = 'filing';
+create index filings_ledger on filings (created, id);
+create index filings_subscriptions on filings (id) where subscription = 'due';
+
+-- One bug is sent at a time, over all units. The row is locked while it is decided whose turn it is, never during a call.
+create table filing_writer (
+    single boolean     primary key default true check (single),
+    ended  timestamptz not null,                 -- when the last sending ended
+    rest   interval    not null                  -- how long those who stood in line meanwhile wait after that
+);
+insert into filing_writer values (true, '-infinity', '0');
 
 -- Every call to the tracker for a filing, and its answer.
 create table filing_attempts (
     id         bigint generated always as identity primary key,
     filing_id  bigint      not null references filings (id),
-    action     text        not null check (action in ('create', 'search')),
+    action     text        not null check (action in ('create', 'search', 'subscribe')),
     unit       bigint      not null,
     started    timestamptz not null,
     ended      timestamptz,                      -- null: under way, or the unit died before it knew

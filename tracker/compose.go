@@ -24,31 +24,37 @@ var (
 	validTag    = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // as the tracker has it
 )
 
-// compose writes the bug for a bucket. Nothing private goes in: of the report only what says where the fault is, redacted.
-// It returns Unprocessable when no bug can be filed for the bucket.
+// compose writes the bug for a bucket as one click files it. Nothing private goes in: of the report only what says where the
+// fault is, redacted. It returns Unprocessable when no bug can be filed for the bucket.
 func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (crash.Intent, error) {
 	target, err := f.target(b, opts)
 	if err != nil {
 		return crash.Intent{}, err
 	}
-	versions, err := f.store.BucketVersions(ctx, b.ID)
+	w, err := f.writer(ctx, b)
 	if err != nil {
 		return crash.Intent{}, err
 	}
-	report, err := f.store.RepresentativeReport(ctx, b.ID)
-	if err != nil && !errors.Is(err, crash.NotFound) {
-		return crash.Intent{}, err
-	}
-	in := crash.Intent{
-		Bucket: b.ID, Person: opts.Person, Target: target,
-		Tags: releaseTags(versions), Marker: f.cfg.BaseURL + b.ID.Path(),
-	}
-	w := writer{bucket: b, report: report, versions: versions, marker: in.Marker, redact: newRedactor(report.Fields)}
-	full := w.title()
-	in.Title = cut(full, maxTitle)
-	in.Description = cut(w.description(full, in.Title), maxDescription)
+	in := crash.Intent{Bucket: b.ID, Person: opts.Person, Target: target, Tags: releaseTags(w.versions), Marker: w.marker}
+	in.Title, in.Description = w.bug()
 	return in, nil
 }
+
+// writer gathers what the bug of a bucket is written from.
+func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
+	versions, err := f.store.BucketVersions(ctx, b.ID)
+	if err != nil {
+		return writer{}, err
+	}
+	report, err := f.store.RepresentativeReport(ctx, b.ID)
+	if err != nil && !errors.Is(err, crash.NotFound) {
+		return writer{}, err
+	}
+	return writer{bucket: b, report: report, versions: versions, marker: f.marker(b.ID), redact: newRedactor(report.Fields)}, nil
+}
+
+// marker is the permanent address of a problem: it stands in its bug, which is found again by it.
+func (f *Filer) marker(id crash.BucketID) string { return f.cfg.BaseURL + id.Path() }
 
 // target is the path of what the bug is filed against: the source package, or the distribution when the caller says so.
 func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
@@ -111,6 +117,13 @@ func (w writer) title() string {
 // subject is what went wrong: the package, else the program.
 func (w writer) subject() string {
 	return cmp.Or(clean(w.bucket.SourcePackage, 100), clean(w.bucket.Package, 100), clean(w.redact.path(w.bucket.Executable), 200), "an unknown program")
+}
+
+// bug is the title and the description, within the tracker's limits.
+func (w writer) bug() (title, description string) {
+	full := w.title()
+	title = cut(full, maxTitle)
+	return title, withMarker(w.description(full, title), w.marker)
 }
 
 func (w writer) description(fullTitle, title string) string {

@@ -29,6 +29,9 @@ func (c *Client) createBug(ctx context.Context, in crash.Intent, sendBy time.Dur
 	if len(in.Tags) > 0 {
 		form.Set("tags", encodeList(in.Tags))
 	}
+	if in.InformationType != crash.InformationDefault {
+		form.Set("information_type", string(in.InformationType)) // a fixed vocabulary: as it stands
+	}
 	a, err := c.post(ctx, operation, c.cfg.link("/bugs"), form, sendBy)
 	if err != nil {
 		return 0, err

@@ -59,6 +59,7 @@ type Options struct {
 	Distribution bool          // file on the distribution when no source package is known
 	Person       string        // name of the account that asked
 	Wait         time.Duration // how long to wait for the outcome
+	Draft        *crash.Draft  // the bug as a person wants it, which the tracker takes (see CheckDraft); nil: as Propose has it
 }
 
 // Result is where a filing stands when CreateBug returns.
@@ -87,7 +88,7 @@ func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (
 	}
 	filing, isNew := bucket.Filing, false
 	if needsIntent(filing) {
-		intent, err := f.compose(ctx, bucket, opts)
+		intent, err := f.intent(ctx, bucket, opts)
 		if err != nil {
 			return Result{}, err
 		}

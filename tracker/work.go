@@ -146,6 +146,12 @@ func (f *Filer) searched(claim crash.FilingClaim, number int64, err error) crash
 	case number != 0:
 		result.State, result.Bug = crash.FilingFiled, f.bug(claim, number)
 		result.Answer = crash.TrackerAnswer{Outcome: "found", Status: 200}
+	case claim.InformationType.Private():
+		// The bug is perhaps there, and not shown to our account. A person can find out; sending it again could file it twice.
+		result.State, result.Problem = crash.FilingRefused, "private_unknown"
+		result.Reason = "It is not known whether the private bug was filed: the tracker may not show it to mishap's account. " +
+			"Look for it in the tracker and link it, or try again when it is not there."
+		result.Answer = crash.TrackerAnswer{Outcome: "not shown", Status: 200}
 	default:
 		result.State = crash.FilingQueued
 		if claim.Attempts > 1 {

@@ -1,0 +1,77 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+const (
+	maxCandidates = 400 // problems of one package that are compared, the most reported first
+	maxSimilar    = 6
+
+	sqlWithBugs = `
+		select b.id, left(b.signature, 4096) from buckets as b
+		where b.id <> @id and exists (select from bucket_bugs as l where l.bucket_id = b.id)
+			and (b.source_package = @source and @source <> '' or b.package = @package and @package <> '')
+		order by b.reports desc, b.id limit @limit`
+)
+
+// Similar lists other problems of the same package that have a bug and look like this one, the most alike first, at most
+// six: see crash.LikenessOf.
+func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]crash.SimilarProblem, error) {
+	rows, err := s.pool.Query(ctx, sqlWithBugs, pgx.NamedArgs{
+		"id": b.ID[:], "source": b.SourcePackage, "package": b.Package, "limit": maxCandidates,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("similar problems: %w", known(err))
+	}
+	var found []crash.SimilarProblem
+	var id crash.BucketID
+	var signature string
+	_, err = pgx.ForEachRow(rows, []any{into(id[:]), &signature}, func() error {
+		if likeness := crash.LikenessOf(b.Signature, signature); likeness != crash.Unlike {
+			found = append(found, crash.SimilarProblem{Bucket: crash.Bucket{ID: id}, Likeness: likeness})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("similar problems: %w", known(err))
+	}
+	slices.SortStableFunc(found, func(a, b crash.SimilarProblem) int { return cmp.Compare(b.Likeness, a.Likeness) })
+	found = found[:min(len(found), maxSimilar)]
+	for i := range found {
+		if found[i].Bucket, err = s.Bucket(ctx, found[i].ID); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+const sqlNewestVersions = `
+	select distinct on (release) release, version from package_versions
+	where package = @package order by release, version_key desc`
+
+// NewestVersions returns the newest version of a binary package that any counted report came from, by release.
+func (s *Store) NewestVersions(ctx context.Context, pkg string) (map[crash.Release]string, error) {
+	rows, err := s.pool.Query(ctx, sqlNewestVersions, pgx.NamedArgs{"package": pkg})
+	if err != nil {
+		return nil, fmt.Errorf("newest versions of %q: %w", pkg, known(err))
+	}
+	newest := map[crash.Release]string{}
+	var release crash.Release
+	var version string
+	_, err = pgx.ForEachRow(rows, []any{&release, &version}, func() error {
+		newest[release] = version
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("newest versions of %q: %w", pkg, known(err))
+	}
+	return newest, nil
+}

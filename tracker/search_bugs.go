@@ -1,0 +1,149 @@
+package tracker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"mishap/crash"
+)
+
+// maxFound is how many bugs one search for a person gives.
+const maxFound = 20
+
+// foundTasks is one page of a search, with what a person wants to see of it.
+type foundTasks struct {
+	Entries []struct {
+		BugLink  string `json:"bug_link"`
+		Title    string `json:"title"`
+		Status   string `json:"status"`
+		Complete bool   `json:"is_complete"`
+		Released string `json:"date_fix_released"`
+	} `json:"entries"`
+}
+
+// taskTitle is how the tracker names a task: Bug #7 in tidewatch (Ubuntu): "the title".
+var taskTitle = regexp.MustCompile(`(?s)^Bug #\d+ in .*?: "(.*)"$`)
+
+// SearchBugs looks for bugs that may be about the problem already, whatever their status, duplicates included: those of the
+// source package (of the whole distribution when pkg is empty) that hold the words of the title, and those that hold the
+// problem's address. The newest come first. Half an answer is no answer: any error means that it is not known what there
+// is. The errors have sentences: Unavailable or Refused. ctx says how long it may take.
+func (c *Client) SearchBugs(ctx context.Context, pkg, title, marker string) ([]crash.FoundBug, error) {
+	target := "/" + escape(c.cfg.Target)
+	if pkg != "" && validSource.MatchString(pkg) {
+		target += "/+source/" + escape(pkg)
+	}
+	var found []crash.FoundBug
+	for _, words := range []string{SearchWords(title), marker} {
+		if words == "" {
+			continue
+		}
+		more, err := c.searchText(ctx, target, words)
+		if e, ok := errors.AsType[*CallError](err); ok {
+			if e.Status == http.StatusNotFound {
+				return nil, crash.Errorf(crash.Refused, "tracker_refused", "The tracker does not know the package %s.", pkg).Because(e)
+			}
+			return nil, sentence(e)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, bug := range more {
+			if !slices.ContainsFunc(found, func(b crash.FoundBug) bool { return b.Number == bug.Number }) {
+				found = append(found, bug)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b crash.FoundBug) int { return cmp.Compare(b.Number, a.Number) })
+	return found[:min(len(found), maxFound)], nil
+}
+
+// searchText does one search. One page is enough.
+func (c *Client) searchText(ctx context.Context, target, words string) ([]crash.FoundBug, error) {
+	page, err := c.foundTasks(ctx, target, words, allStatuses)
+	if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusBadRequest {
+		page, err = c.foundTasks(ctx, target, words, oldStatuses)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []crash.FoundBug
+	for _, e := range page.Entries {
+		number, ok := c.bugNumber(e.BugLink)
+		if !ok {
+			continue // not a bug of this tracker: nothing that could be linked
+		}
+		title := e.Title
+		if m := taskTitle.FindStringSubmatch(title); m != nil {
+			title = m[1]
+		}
+		released, _, _ := strings.Cut(e.Released, "T")
+		found = append(found, crash.FoundBug{
+			Number: number, Title: clean(title, maxTitle), Status: clean(e.Status, 50), Closed: e.Complete, Fixed: clean(released, 10),
+			URL: c.cfg.bugURL(number),
+		})
+	}
+	return found, nil
+}
+
+func (c *Client) foundTasks(ctx context.Context, target, words string, statuses []string) (foundTasks, error) {
+	query := url.Values{
+		"ws.op":           {"searchTasks"},
+		"ws.size":         {itoa(maxFound)},
+		"search_text":     {encodeJSON(words)},
+		"omit_duplicates": {"false"},
+		"order_by":        {encodeJSON([]string{"-id"})},
+		"status":          {encodeJSON(statuses)},
+	}
+	var page foundTasks
+	err := c.get(ctx, "suggest", c.cfg.link(target)+"?"+query.Encode(), &page)
+	return page, err
+}
+
+// HasSource asks whether the distribution has a source package of this name. Its errors are those of other calls; then it
+// is not known.
+func (c *Client) HasSource(ctx context.Context, name string) (bool, error) {
+	query := url.Values{"ws.op": {"getSourcePackage"}, "name": {encodeJSON(name)}}
+	var found *struct {
+		Name string `json:"name"`
+	}
+	err := c.get(ctx, "package", c.cfg.link("/"+escape(c.cfg.Target))+"?"+query.Encode(), &found)
+	return found != nil, err
+}
+
+// dull are words of titles that say nothing about a fault; the tracker wants every word of a search to be there.
+var dull = map[string]bool{
+	"crashed": true, "with": true, "in": true, "assert": true, "failure": true, "failed": true, "to": true, "the": true,
+	"problem": true, "package": true, "install": true, "upgrade": true, "error": true, "signal": true,
+}
+
+// maxSearchWords is how many words are looked for: more find less.
+const maxSearchWords = 3
+
+// SearchWords are the words of a title that tell its fault from others: the names of functions first, since a person who
+// filed the same fault by hand has them in the text; else what is left without the words that every title has.
+func SearchWords(title string) string {
+	var names, words []string
+	for word := range strings.FieldsSeq(title) {
+		name, isFunction := strings.CutSuffix(strings.TrimRight(word, ":;,."), "()")
+		name = strings.TrimFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+		switch {
+		case len(name) < 2 || len(name) > 100:
+		case isFunction && name != "main":
+			names = append(names, name)
+		case !dull[strings.ToLower(name)] && !strings.HasPrefix(name, "SIG") && len(words) < maxSearchWords:
+			words = append(words, name)
+		}
+	}
+	if len(names) > 0 {
+		words = names[:1]
+	}
+	return strings.Join(words, " ")
+}
