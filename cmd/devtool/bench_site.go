@@ -50,11 +50,9 @@ func startSite(ctx context.Context, program, folder, databaseURL string) (_ *sit
 			err = errors.Join(err, s.stop())
 		}
 	}()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
+	if s.client, err = newVisitor(); err != nil {
 		return nil, err
 	}
-	s.client = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	bare, stopBare, err := listen(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") }))
 	if err != nil {
 		return nil, err
@@ -117,6 +115,15 @@ func freeAddress(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return l.Addr().String(), l.Close()
+}
+
+// newVisitor is a client that keeps cookies and looks at redirects.
+func newVisitor() (*http.Client, error) {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 
 func (s *site) get(ctx context.Context, address string) error {

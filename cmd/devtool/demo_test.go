@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/whoopsie"
+)
+
+// screen is a terminal that tests can read while it is written to.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// testDemo is a demonstration in a folder of its own, on free ports.
+func testDemo(t *testing.T, program, folder string) (*demo, *screen) {
+	t.Helper()
+	shown := &screen{}
+	d := &demo{folder: folder, tracker: "127.0.0.1:0", program: program, reports: 120, out: shown, err: shown, environ: os.Environ()}
+	for _, key := range []string{"LISTEN", "INGEST_LISTEN", "OPS_LISTEN"} {
+		address, err := freeAddress(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.environ = append(d.environ, "MISHAP_"+key+"="+address)
+		if key == "LISTEN" {
+			d.environ = append(d.environ, "MISHAP_BASE_URL=http://"+address)
+		}
+	}
+	return d, shown
+}
+
+// runDemo runs a demonstration until it has greeted, calls then, and stops it.
+func runDemo(t *testing.T, d *demo, shown *screen, then func(greeting string)) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- d.run(ctx) }()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !strings.Contains(shown.String(), "the data stay in") {
+		select {
+		case err := <-ended:
+			t.Fatalf("demo ended with %v; it showed\n%s", err, shown)
+		case <-tick.C:
+		}
+	}
+	then(shown.String())
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("demo: got %v, want a good end; it showed\n%s", err, shown)
+	}
+}
+
+// The first run loads everything and tells the newcomer all there is to know; the second one finds it all again.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	folder, err := os.MkdirTemp("", "mishap-demo-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(folder, "mishap")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../mishap").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	data := filepath.Join(folder, "demo")
+	var password string
+
+	d, shown := testDemo(t, program, data)
+	runDemo(t, d, shown, func(greeting string) {
+		password = regexp.MustCompile(`password (\S+)`).FindStringSubmatch(greeting)[1]
+		if status := createFirst(t, signedIn(t, d)); status != http.StatusCreated {
+			t.Errorf("Create at once: got %d, want 201", status)
+		}
+	})
+	sample, err := os.ReadFile(filepath.Join(data, "sample.bson"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := whoopsie.Decode(sample); err != nil {
+		t.Errorf("sample.bson: got %v, want a report", err)
+	}
+	for file, want := range map[string]os.FileMode{"demo.json": 0o600, "local_config.toml": 0o600, "tracker.json": 0o600, "mishap.log": 0o600} {
+		if info, err := os.Stat(filepath.Join(data, file)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: got %v, %v, want mode %o", file, info, err, want)
+		}
+	}
+
+	d, shown = testDemo(t, program, data)
+	runDemo(t, d, shown, func(greeting string) {
+		if !strings.Contains(greeting, "password "+password+"\n") {
+			t.Errorf("second greeting: got %q, want the same password", greeting)
+		}
+		s := signedIn(t, d)
+		if again := createFirst(t, s); again != http.StatusOK {
+			t.Errorf("Create in the second run: got %d, want 200 for the bug of the first", again)
+		}
+		door := "http://" + variable(d.environ, "MISHAP_INGEST_LISTEN")
+		if err := post(t.Context(), s.client, door+"/machine-1", sample); err != nil {
+			t.Errorf("the sample, posted as the greeting says: got %v", err)
+		}
+	})
+
+	d, _ = testDemo(t, program, data)
+	d.environ = append(d.environ, "MISHAP_LISTEN=nowhere")
+	if err := d.run(t.Context()); err == nil || err.Error() != `MISHAP_LISTEN: expected an address such as 127.0.0.1:8080, got "nowhere"` {
+		t.Errorf("demo with a mistake in a variable: got %v, want the server's words", err)
+	}
+}
+
+// signedIn is a visitor who has signed in with the account of the greeting.
+func signedIn(t *testing.T, d *demo) *site {
+	t.Helper()
+	client, err := newVisitor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{url: variable(d.environ, "MISHAP_BASE_URL"), client: client, demo: *d}
+	if err := s.signIn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// createFirst presses Create for the problem of the sample report and returns the status.
+func createFirst(t *testing.T, s *site) int {
+	t.Helper()
+	fresh := freshReport(s.demo.reports, s.demo.memory.SeedTime, s.demo.memory.SeedTime)
+	status, err := s.create(t.Context(), crash.SignatureOf(fresh.Fields()).Signature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status
+}

@@ -1,0 +1,164 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"mishap/db/dbtest"
+	"mishap/tracker/trackertest"
+)
+
+// terminal runs the program at a terminal of its own, and returns the terminal's other end.
+func terminal(t *testing.T, environ []string, args ...string) (*process, *os.File) {
+	t.Helper()
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ours.Close() })
+	fd := int(ours.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t: t, said: &quietBuffer{}, ended: make(chan struct{})}
+	p.cmd = exec.CommandContext(t.Context(), built(t), args...)
+	p.cmd.Env = append(os.Environ(), environ...)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs, theirs, theirs
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = theirs.Close() // the program has it
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = ours.WriteTo(p.said) // ends with an error when the program has ended
+	}()
+	go func() {
+		defer close(p.ended)
+		_ = p.cmd.Wait() // the status is read from ProcessState
+		<-read
+	}()
+	return p, ours
+}
+
+// typed waits for a question and answers it.
+func (p *process) typed(ours *os.File, question, answer string) {
+	p.t.Helper()
+	p.until(question)
+	if _, err := ours.WriteString(answer); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestPasswordAtATerminal(t *testing.T) {
+	t.Parallel()
+	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t)}
+	config := noConfig(t)
+	p, ours := terminal(t, environ, "user", "add", "ada", "--role=viewer", config)
+	p.typed(ours, "New password: ", testPassword+"\n")
+	p.typed(ours, "The same again: ", testPassword+"\n")
+	if status := p.status(); status != exitOK || strings.Contains(p.said.String(), testPassword) {
+		t.Errorf("user add: got status %d and %q, want 0 and no password shown", status, p.said)
+	}
+	p, ours = terminal(t, environ, "user", "password", "ada", config)
+	p.typed(ours, "New password: ", testPassword+"\n")
+	p.typed(ours, "The same again: ", "something else\n")
+	if status := p.status(); status != exitFailed || !strings.Contains(p.said.String(), "the two passwords differ; nothing was changed") {
+		t.Errorf("user password, typed differently: got status %d and %q", status, p.said)
+	}
+	p, ours = terminal(t, environ, "user", "password", "ada", config)
+	p.typed(ours, "New password: ", "\x03") // Ctrl-C
+	if status := p.status(); status != exitFailed || !strings.Contains(p.said.String(), "mishap: interrupted") {
+		t.Errorf("user password, interrupted: got status %d and %q", status, p.said)
+	}
+}
+
+// At a terminal the log is text for people, and an import shows how far it is.
+func TestImportAtATerminal(t *testing.T) {
+	t.Parallel()
+	p, _ := terminal(t, []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t)}, "import", noConfig(t),
+		"testdata/crashes/_usr_bin_tidewatch.1000.crash", "testdata/crashes/_usr_bin_tidewatch.1001.crash")
+	if status := p.status(); status != exitOK {
+		t.Errorf("import: got status %d and %q", status, p.said)
+	}
+	for _, want := range []string{"importing", "2 stored, 0 known already, 0 not taken."} {
+		if !strings.Contains(p.said.String(), want) {
+			t.Errorf("import: got %q, want %q in it", p.said, want)
+		}
+	}
+}
+
+// The script at the root runs the same command, from any folder, and uses the configuration beside it.
+func TestSetupOAuthTokenScript(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	script, err := os.ReadFile("../../setup-oauth-token.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "setup-oauth-token.sh"), script, 0o755); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(root, "bin"), 0o755); err != nil { //nolint:gosec // as in a checkout
+		t.Fatal(err)
+	}
+	if err := os.Symlink(built(t), filepath.Join(root, "bin", "mishap")); err != nil {
+		t.Fatal(err)
+	}
+	tr := trackertest.New(t)
+	cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "setup-oauth-token.sh"))
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), trackerEnviron(tr, "MISHAP_DATABASE_URL="+dbtest.URL(t))...)
+	answers, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t: t, cmd: cmd, said: &quietBuffer{}, ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = p.said, p.said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		_ = cmd.Wait() // the status is read from ProcessState
+	}()
+	p.until("Press Enter when that is done.")
+	_, key, _ := strings.Cut(p.said.String(), "oauth_token=")
+	tr.Authorize(strings.Fields(key)[0], "WRITE_PUBLIC")
+	if _, err := answers.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	if status := p.status(); status != exitOK {
+		t.Fatalf("script: got status %d and %q", status, p.said)
+	}
+	c, err := loadConfig(filepath.Join(root, "local_config.toml"), true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.TrackerOAuthToken == "" || c.TrackerOAuthSecret == "" {
+		t.Error("configuration file beside the script: got no token in it")
+	}
+	checkHidden(t, p.said.String(), []string{"MISHAP_TRACKER_OAUTH_SECRET=" + string(c.TrackerOAuthSecret)})
+	help, err := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "setup-oauth-token.sh"), "--help").CombinedOutput()
+	if err != nil || !strings.Contains(string(help), "mishap setup-oauth-token") {
+		t.Errorf("--help: got %q, %v, want the command's help", help, err)
+	}
+}
