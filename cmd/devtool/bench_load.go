@@ -47,6 +47,7 @@ func newReportPool(now time.Time) *reportPool {
 			crashtest.Set("ProcStatus", "Name:\ttidewatch\n"+processMark+"\n"),
 		)
 		report["StacktraceTop"] = fmt.Sprintf("tide_step_%d (row=0x0) at parse.c:88\n%s", zipf.Uint64(), report["StacktraceTop"])
+		report["ProcMaps"] += maps(r, (poolBodyBytes-len(report.BSON()))*2/3)
 		report["Dependencies"] = dependencies(r, poolBodyBytes-len(report.BSON()))
 		body := report.BSON()
 		p.bodies = append(p.bodies, body)
@@ -55,7 +56,17 @@ func newReportPool(now time.Time) *reportPool {
 	return p
 }
 
-// dependencies is a list of packages and versions as long as is asked for; it packs about as well as real ones do.
+// maps are lines of /proc/PID/maps, as long as is asked for; they pack well, as real ones do.
+func maps(r *rand.Rand, length int) string {
+	var b strings.Builder
+	for at := uint64(0x7f0000000000); b.Len() < length; at += 0x5000 {
+		fmt.Fprintf(&b, "\n%x-%x r--p 00000000 08:02 %d                    /usr/lib/x86_64-linux-gnu/libreef-%d.so.%d", at, at+0x4000,
+			1_310_000+r.IntN(900), r.IntN(40), r.IntN(4))
+	}
+	return b.String()
+}
+
+// dependencies is a list of packages and versions as long as is asked for, which packs less well.
 func dependencies(r *rand.Rand, length int) string {
 	var b strings.Builder
 	for b.Len() < length {
