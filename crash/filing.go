@@ -36,6 +36,7 @@ type FilingResult struct {
 	Problem string        // as in Filing
 	Reason  string
 	Answer  TrackerAnswer
+	Rest    time.Duration // after sending: how long those who stand in line wait before the next is sent
 }
 
 // TrackerAnswer is what the ledger keeps of one call to the tracker.
@@ -50,6 +51,13 @@ type TrackerAnswer struct {
 type FilingTotals struct {
 	States map[FilingState]int64
 	Oldest time.Time // when the oldest that is not done yet was asked for; zero: none is open
+	Parked int64     // how many open ones wait until the tracker accepts our credentials
+}
+
+// FilingTurn is who sends next.
+type FilingTurn struct {
+	Filing int64         // the head of the line; 0: nobody waits, or somebody is sending
+	In     time.Duration // when its turn is
 }
 
 // NoFiling says why no bug can be filed for the bucket, as a sentence; empty when one can. It does not look whether the

@@ -108,26 +108,6 @@ func tagList(tags []string) []string {
 	return tags
 }
 
-const sqlDeferFiling = `
-	update filings set problem = @problem, reason = @reason, updated = now(), not_before = now() + @delay::interval
-	where id = @id and state in ('queued', 'uncertain') and unit is null and not_before <= now()`
-
-// DeferFiling puts off a filing that is due, with the reason, unless somebody else has taken it up.
-func (s *Store) DeferFiling(ctx context.Context, r crash.FilingResult) error {
-	return s.inTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlDeferFiling, pgx.NamedArgs{
-			"id": r.Claim.ID, "problem": r.Problem, "reason": r.Reason, "delay": r.Delay,
-		})
-		if err != nil {
-			return fmt.Errorf("defer filing %d: %w", r.Claim.ID, err)
-		}
-		if tag.RowsAffected() == 0 {
-			return nil
-		}
-		return s.addFilingJob(ctx, tx, r.Claim.ID, r.Delay)
-	})
-}
-
 const sqlFilingTotals = `
 	select state, count(*), min(created) filter (where state in ('queued', 'filing', 'uncertain')),
 		count(*) filter (where state in ('queued', 'uncertain') and problem = 'tracker_credentials')

@@ -29,8 +29,8 @@ const (
 		returning id`
 )
 
-// ClaimFiling takes the next step of a filing for this unit. The step is StepNone when there is nothing to do now, or
-// another unit is at it. It returns NotFound for an unknown filing.
+// ClaimFiling takes the next step of a filing for this unit. The step is StepNone when there is nothing to do now, another
+// unit is at it, or it is not this one's turn to be sent. It returns NotFound for an unknown filing.
 func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error) {
 	unit, err := s.unit.number(ctx)
 	if err != nil {
@@ -45,6 +45,19 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, e
 		}
 		if claim.Step = nextStep(claim.State); taken || !due {
 			claim.Step = crash.StepNone
+		}
+		if claim.Step == crash.StepCreate {
+			linked, mine, err := s.myTurn(ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			if linked != 0 {
+				claim.Step = crash.StepNone
+				return s.filed(ctx, tx, &claim.Filing, crash.Bug{Number: linked, How: crash.Linked})
+			}
+			if !mine {
+				claim.Step = crash.StepNone
+			}
 		}
 		sql := sqlClaimCreate
 		switch claim.Step {
@@ -90,6 +103,7 @@ const (
 		update filings set
 			state = 'uncertain', unit = null, updated = now(), problem = 'tracker_failed',
 			reason = 'The unit that was sending the bug ended before it knew whether it was filed. The tracker is searched before anything is sent again.',
+			settles = case state when 'filing' then least(now(), claimed + @sending::interval) + @settle::interval else settles end,
 			not_before = case state
 				when 'filing' then least(now(), claimed + @sending::interval) + @settle::interval
 				else greatest(now(), not_before) end
@@ -98,8 +112,12 @@ const (
 		update filing_attempts set ended = now(), outcome = 'unknown', words = 'the unit ended before it knew'
 		where filing_id = @id and ended is null`
 	sqlDueFilings = `
-		select id from filings where state in ('queued', 'uncertain') and unit is null and not_before <= now()
-		order by created, id limit @limit`
+		(select id from filings where state = 'uncertain' and unit is null and not_before <= now()
+			order by created, id limit @limit)
+		union all
+		(select id from filings where state = 'queued' and unit is null and not_before <= now()
+			and not exists (select from filings where state = 'filing')
+			order by created, id limit 1)`
 )
 
 // A unit keeps a filing no longer than its calls can take; longer, and something has gone wrong there.
@@ -108,7 +126,8 @@ const (
 	searchLimit = 15 * time.Minute
 )
 
-// DueFilings lists filings that a step is due for, in the order in which they were asked for. Those whose unit died while
+// DueFilings lists filings that a step is due for: those to be searched for in the order in which they were asked for, and
+// of those to be sent the head of the line, unless one is being sent. Those whose unit died while
 // it was sending or searching, or has kept them for longer than terms allow, become uncertain first.
 func (s *Store) DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error) {
 	var due []int64

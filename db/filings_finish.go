@@ -16,11 +16,15 @@ const (
 		update filing_attempts set ended = now(), outcome = @outcome, status = @status, request_id = @request, words = @words
 		where id = @entry`
 	sqlFiledFiling = `
-		update filings set state = 'filed', bug_number = @bug, unit = null, problem = '', reason = '', updated = now()
+		update filings set state = 'filed', bug_number = @bug, unit = null, problem = '', reason = '', updated = now(),
+			unsettled = false, subscription = case
+				when subscribe and exists (select from users where name = filings.person and tracker_name <> '') then 'due'
+				else '' end
 		where id = @id
 		returning ` + filingColumns
 	sqlMoveFiling = `
 		update filings set state = @state, unit = null, problem = @problem, reason = @reason, updated = now(),
+			settles = case when @unsettled then least(now(), claimed + @sending::interval) + @settle::interval else settles end,
 			not_before = case when @unsettled then least(now(), claimed + @sending::interval) + @settle::interval
 				else now() + @delay::interval end
 		where id = @id
@@ -43,6 +47,9 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 			"entry": r.Claim.Entry, "outcome": r.Answer.Outcome, "status": r.Answer.Status,
 			"request": r.Answer.RequestID, "words": r.Answer.Words,
 		})
+		if err == nil && r.Claim.Step == crash.StepCreate {
+			err = s.endWriting(ctx, tx, r.Rest)
+		}
 		switch {
 		case err != nil:
 			return err

@@ -153,8 +153,11 @@ func TestJobs(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	err = s.DeferFiling(t.Context(), crash.FilingResult{Claim: crash.FilingClaim{Filing: f}, Problem: "tracker_credentials", Reason: "r"})
-	if err != nil {
+	if err := s.ParkFilings(t.Context(), "tracker_credentials", "r", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "c"}
+	if err := s.SaveToken(t.Context(), key, crash.AccessToken{Token: "t", Secret: "s"}, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	select {

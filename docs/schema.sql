@@ -140,7 +140,7 @@ CREATE TABLE filing_attempts (
     status integer DEFAULT 0 NOT NULL,
     request_id text DEFAULT ''::text NOT NULL,
     words text DEFAULT ''::text NOT NULL,
-    CONSTRAINT filing_attempts_action_check CHECK ((action = ANY (ARRAY['create'::text, 'search'::text])))
+    CONSTRAINT filing_attempts_action_check CHECK ((action = ANY (ARRAY['create'::text, 'search'::text, 'subscribe'::text])))
 );
 
 ALTER TABLE filing_attempts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -150,6 +150,13 @@ ALTER TABLE filing_attempts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE filing_writer (
+    single boolean DEFAULT true NOT NULL,
+    ended timestamp with time zone NOT NULL,
+    rest interval NOT NULL,
+    CONSTRAINT filing_writer_single_check CHECK (single)
 );
 
 CREATE TABLE filings (
@@ -162,6 +169,9 @@ CREATE TABLE filings (
     description text NOT NULL,
     tags text[] NOT NULL,
     marker text NOT NULL,
+    edited boolean DEFAULT false NOT NULL,
+    information_type text DEFAULT ''::text NOT NULL,
+    subscribe boolean DEFAULT false NOT NULL,
     bug_number bigint,
     problem text DEFAULT ''::text NOT NULL,
     reason text DEFAULT ''::text NOT NULL,
@@ -169,12 +179,16 @@ CREATE TABLE filings (
     unit bigint,
     claimed timestamp with time zone,
     sent_from timestamp with time zone,
+    settles timestamp with time zone,
+    unsettled boolean DEFAULT false NOT NULL,
+    subscription text DEFAULT ''::text NOT NULL,
     created timestamp with time zone NOT NULL,
     updated timestamp with time zone NOT NULL,
     not_before timestamp with time zone NOT NULL,
     CONSTRAINT filings_check CHECK (((state = 'filed'::text) = (bug_number IS NOT NULL))),
     CONSTRAINT filings_check1 CHECK (((state <> 'filing'::text) OR ((unit IS NOT NULL) AND (claimed IS NOT NULL)))),
-    CONSTRAINT filings_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'filing'::text, 'uncertain'::text, 'filed'::text, 'refused'::text])))
+    CONSTRAINT filings_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'filing'::text, 'uncertain'::text, 'filed'::text, 'refused'::text, 'abandoned'::text]))),
+    CONSTRAINT filings_subscription_check CHECK ((subscription = ANY (ARRAY[''::text, 'due'::text, 'done'::text, 'failed'::text])))
 );
 
 ALTER TABLE filings ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -296,6 +310,7 @@ CREATE TABLE users (
     disabled boolean DEFAULT false NOT NULL,
     created timestamp with time zone NOT NULL,
     last_login timestamp with time zone,
+    tracker_name text DEFAULT ''::text NOT NULL,
     CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'triager'::text, 'admin'::text])))
 );
 
@@ -343,6 +358,9 @@ ALTER TABLE ONLY bugs
 
 ALTER TABLE ONLY filing_attempts
     ADD CONSTRAINT filing_attempts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY filing_writer
+    ADD CONSTRAINT filing_writer_pkey PRIMARY KEY (single);
 
 ALTER TABLE ONLY filings
     ADD CONSTRAINT filings_bucket_id_key UNIQUE (bucket_id);
@@ -399,7 +417,15 @@ CREATE INDEX bug_states_master ON bug_states USING btree (duplicate_of) WHERE (d
 
 CREATE INDEX filing_attempts_filing ON filing_attempts USING btree (filing_id, id);
 
+CREATE INDEX filings_ledger ON filings USING btree (created, id);
+
+CREATE INDEX filings_line ON filings USING btree (created, id) WHERE (state = 'queued'::text);
+
 CREATE INDEX filings_open ON filings USING btree (not_before) WHERE (state = ANY (ARRAY['queued'::text, 'filing'::text, 'uncertain'::text]));
+
+CREATE INDEX filings_sending ON filings USING btree (id) WHERE (state = 'filing'::text);
+
+CREATE INDEX filings_subscriptions ON filings USING btree (id) WHERE (subscription = 'due'::text);
 
 CREATE INDEX package_versions_order ON package_versions USING btree (package, release, version_key DESC);
 

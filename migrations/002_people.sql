@@ -7,7 +7,8 @@ create table users (
     password_hash text        not null,  -- argon2id, PHC string
     disabled      boolean     not null default false,
     created       timestamptz not null,
-    last_login    timestamptz
+    last_login    timestamptz,
+    tracker_name  text        not null default ''  -- of the person's account at the tracker; empty: not told
 );
 create unique index users_name on users (lower(name));
 

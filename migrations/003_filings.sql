@@ -62,7 +62,7 @@ create table filing_writer (
     ended  timestamptz not null,                 -- when the last sending ended
     rest   interval    not null                  -- how long those who stood in line meanwhile wait after that
 );
-insert into filing_writer values (true, '-infinity', '0');
+insert into filing_writer values (true, 'epoch', '0');
 
 -- Every call to the tracker for a filing, and its answer.
 create table filing_attempts (

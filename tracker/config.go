@@ -25,6 +25,7 @@ type Config struct {
 	Timeout time.Duration // longest wait for one answer; 0: 75 s. Launchpad may work for 65 s
 	Settle  time.Duration // how long after an unknown outcome the tracker is searched; 0: 75 s
 	Backoff time.Duration // first wait after a filing could not be sent, doubled each time; 0: 5 s
+	Rest    time.Duration // shortest pause between two bugs while some stand in line; 0: 250 ms
 
 	Log        *slog.Logger
 	Now        func() time.Time
@@ -35,6 +36,7 @@ const (
 	defaultTimeout = 75 * time.Second
 	defaultSettle  = 75 * time.Second
 	defaultBackoff = 5 * time.Second
+	defaultRest    = 250 * time.Millisecond
 
 	// maxSending bounds connecting and writing a request, counted from before the filing is claimed. After that the
 	// request either has left completely or never will, which is what lets another unit reckon when to search.
@@ -49,6 +51,7 @@ func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.Settle = cmp.Or(c.Settle, defaultSettle)
 	c.Backoff = cmp.Or(c.Backoff, defaultBackoff)
+	c.Rest = cmp.Or(c.Rest, defaultRest)
 	c.Version = cmp.Or(c.Version, "unknown")
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -28,6 +28,7 @@ type Filer struct {
 
 	mu      sync.Mutex
 	flights map[int64]chan struct{} // filings that this unit works on; closed when it has done a step
+	line    line
 	closed  bool
 	running sync.WaitGroup
 
@@ -106,15 +107,15 @@ func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (
 }
 
 // needsIntent reports whether a click starts something: there is no filing, or a person may have it tried again.
-func needsIntent(filing crash.Filing) bool {
-	return filing.ID == 0 || filing.State == crash.FilingRefused || filing.State == crash.FilingQueued && filing.Problem != ""
-}
+func needsIntent(filing crash.Filing) bool { return filing.ID == 0 || filing.Renewable() }
 
 // outcomeError is what a person is told about a filing that did not lead to a bug. It is nil while it is being filed.
 func outcomeError(filing crash.Filing) error {
 	switch {
 	case filing.State == crash.FilingRefused:
 		return crash.Errorf(crash.Refused, "tracker_refused", "%s", filing.Reason)
+	case filing.State == crash.FilingAbandoned:
+		return crash.Errorf(crash.Conflict, "given_up", "Creating this bug was given up: %s", filing.Reason)
 	case filing.State == crash.FilingQueued && filing.Problem != "":
 		e := crash.Errorf(crash.Unavailable, filing.Problem, "%s", filing.Reason)
 		e.RetryAfter = defaultRetryAfter
@@ -164,7 +165,7 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 			timer.Stop()
 			return filing, nil
 		}
-		if filing.State != crash.FilingSending {
+		if filing.State != crash.FilingSending || f.flies(filing.ID) {
 			done = f.start(filing.ID)
 		}
 	}
@@ -185,23 +186,39 @@ func (f *Filer) start(id int64) <-chan struct{} {
 	}
 	f.flights[id] = done
 	f.running.Go(func() {
-		defer func() {
-			f.mu.Lock()
-			delete(f.flights, id)
-			f.mu.Unlock()
-			close(done)
-		}()
-		select {
-		case f.slots <- struct{}{}:
-			defer func() { <-f.slots }()
-		case <-f.closing:
-			return
-		}
-		if err := f.step(f.ctx, id); err != nil {
-			f.log.ErrorContext(f.ctx, "a step of a filing failed", "filing", id, "error", err)
+		if f.fly(id, done) {
+			f.advance()
 		}
 	})
 	return done
+}
+
+// fly does one step of a filing, and reports whether a bug was sent.
+func (f *Filer) fly(id int64, done chan struct{}) (sent bool) {
+	defer func() {
+		f.mu.Lock()
+		delete(f.flights, id)
+		f.mu.Unlock()
+		close(done)
+	}()
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-f.closing:
+		return false
+	}
+	sent, err := f.step(f.ctx, id)
+	if err != nil {
+		f.log.ErrorContext(f.ctx, "a step of a filing failed", "filing", id, "error", err)
+	}
+	return sent
+}
+
+// flies reports whether this unit works on a filing.
+func (f *Filer) flies(id int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.flights[id] != nil
 }
 
 // Work does the next step of a filing, if one is due. It returns when the step is done or ctx ends; then the step goes on

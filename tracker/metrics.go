@@ -58,6 +58,7 @@ type filingMetrics struct {
 	now    func() time.Time
 	states *prometheus.Desc
 	oldest *prometheus.Desc
+	parked *prometheus.Desc
 }
 
 func newFilingMetrics(store Store, now func() time.Time) *filingMetrics {
@@ -65,6 +66,7 @@ func newFilingMetrics(store Store, now func() time.Time) *filingMetrics {
 		store: store, now: now,
 		states: prometheus.NewDesc("mishap_filings", "Filings by state.", []string{"state"}, nil),
 		oldest: prometheus.NewDesc("mishap_filings_oldest_open_seconds", "Age of the oldest filing that is not done yet; 0: none is open.", nil, nil),
+		parked: prometheus.NewDesc("mishap_filings_parked", "Filings that wait until the tracker accepts our credentials.", nil, nil),
 	}
 }
 
@@ -72,6 +74,7 @@ func newFilingMetrics(store Store, now func() time.Time) *filingMetrics {
 func (m *filingMetrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- m.states
 	ch <- m.oldest
+	ch <- m.parked
 }
 
 // Collect is for the registry. Without a database there are no values, which is what a monitor should see.
@@ -82,7 +85,7 @@ func (m *filingMetrics) Collect(ch chan<- prometheus.Metric) {
 	if err != nil {
 		return
 	}
-	for _, state := range []crash.FilingState{crash.FilingQueued, crash.FilingSending, crash.FilingUncertain, crash.FilingFiled, crash.FilingRefused} {
+	for _, state := range []crash.FilingState{crash.FilingQueued, crash.FilingSending, crash.FilingUncertain, crash.FilingFiled, crash.FilingRefused, crash.FilingAbandoned} {
 		ch <- prometheus.MustNewConstMetric(m.states, prometheus.GaugeValue, float64(totals.States[state]), string(state))
 	}
 	age := 0.0
@@ -90,4 +93,5 @@ func (m *filingMetrics) Collect(ch chan<- prometheus.Metric) {
 		age = max(0, m.now().Sub(totals.Oldest).Seconds())
 	}
 	ch <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age)
+	ch <- prometheus.MustNewConstMetric(m.parked, prometheus.GaugeValue, float64(totals.Parked))
 }

@@ -26,6 +26,8 @@ type house struct {
 	lp  *trackertest.Tracker
 	cfg tracker.Config
 	db  *db.Store // for looking
+
+	process int // of the last report by inVersion
 }
 
 // unit is one running mishap.
@@ -44,7 +46,7 @@ func newHouse(t *testing.T, options ...trackertest.Options) *house {
 	h.cfg = tracker.Config{
 		URL: h.lp.URL, APIURL: h.lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
 		Token: h.lp.Token(consumer), Timeout: 500 * time.Millisecond, Settle: 20 * time.Millisecond, Backoff: 10 * time.Millisecond,
-		Log: dbtest.Log(t),
+		Rest: time.Millisecond, Log: dbtest.Log(t),
 	}
 	return h
 }

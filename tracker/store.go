@@ -31,15 +31,17 @@ type Ledger interface {
 	AskFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error)
 	// Filing returns NotFound for an unknown id.
 	Filing(ctx context.Context, id int64) (crash.Filing, error)
-	// ClaimFiling takes the next step of a filing for this unit. Step is StepNone when there is nothing to do now, or
-	// another unit is at it.
+	// ClaimFiling takes the next step of a filing for this unit. Step is StepNone when there is nothing to do now, another
+	// unit is at it, or it is not this one's turn to be sent.
 	ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error)
 	// FinishFiling records what came of a claimed step and returns the filing as it then stands. That a bug was filed
 	// always counts; anything else only while the filing still waits for this very outcome.
 	FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error)
-	// DeferFiling puts off a filing that is due, with the reason, unless somebody else has taken it up.
-	DeferFiling(ctx context.Context, r crash.FilingResult) error
-	// DueFilings lists filings that a step is due for, oldest first. Those whose unit has died while it was sending, or has
+	// ParkFilings puts off all filings that are due, for a reason that has nothing to do with any of them.
+	ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error
+	// NextTurn says which filing is sent next, and when.
+	NextTurn(ctx context.Context) (crash.FilingTurn, error)
+	// DueFilings lists filings that a step is due for: those to be searched for, and the next to be sent. Those whose unit has died while it was sending, or has
 	// kept them for longer than terms allow, become uncertain first.
 	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)
 	// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time.

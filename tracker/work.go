@@ -21,28 +21,30 @@ func (f *Filer) terms() crash.FilingTerms {
 	return crash.FilingTerms{Sending: maxSending, Answer: f.cfg.Timeout, Settle: f.cfg.Settle}
 }
 
-// step claims the next step of a filing, does it, and records what came of it.
-func (f *Filer) step(ctx context.Context, id int64) error {
+// step claims the next step of a filing, does it, and records what came of it. It reports whether a bug was sent: then it is
+// the next one's turn.
+func (f *Filer) step(ctx context.Context, id int64) (sent bool, err error) {
 	if err := f.ready(ctx); err != nil {
-		return f.park(ctx, id, err)
+		return false, f.park(ctx, err)
 	}
 	started := time.Now() // of the sending, on this machine's steady clock
 	claim, err := f.store.ClaimFiling(ctx, id)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var result crash.FilingResult
 	switch claim.Step {
 	case crash.StepCreate:
 		number, err := f.client.createBug(ctx, claim.Intent, maxSending-time.Since(started))
 		result = f.created(claim, number, err)
+		result.Rest = f.rest(time.Since(started), err)
 	case crash.StepSearch:
 		number, err := f.search(ctx, claim)
 		result = f.searched(claim, number, err)
 	case crash.StepNone:
-		return nil
+		return false, nil
 	}
-	return f.finish(ctx, result)
+	return claim.Step == crash.StepCreate, f.finish(ctx, result)
 }
 
 // search looks in the tracker for the bug of a claimed filing; 0: it is certainly not there. Bugs that were filed for other
@@ -83,17 +85,13 @@ func (f *Filer) ready(ctx context.Context) error {
 	return f.probes.found
 }
 
-// park puts off a due filing for a reason that has nothing to do with it.
-func (f *Filer) park(ctx context.Context, id int64, why error) error {
+// park puts off all that is due for a reason that has nothing to do with any of it.
+func (f *Filer) park(ctx context.Context, why error) error {
 	e, ok := errors.AsType[*crash.Error](why)
 	if !ok || e.Code == "" {
 		return why
 	}
-	return f.store.DeferFiling(ctx, crash.FilingResult{
-		Claim:   crash.FilingClaim{Filing: crash.Filing{ID: id}},
-		Delay:   jitter(parkFor),
-		Problem: e.Code, Reason: e.Message,
-	})
+	return f.store.ParkFilings(ctx, e.Code, e.Message, jitter(parkFor))
 }
 
 // created says what follows from the outcome of sending a bug.
