@@ -1,0 +1,148 @@
+package tracker_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+// watch puts a counter before the tracker: how many bugs are being sent to it at the same time.
+func (h *house) watch() *senders {
+	w := &senders{}
+	front := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/bugs") {
+			w.enter()
+			defer w.leave()
+		}
+		h.lp.ServeHTTP(out, r)
+	}))
+	h.t.Cleanup(front.Close)
+	h.cfg.APIURL = front.URL + "/devel"
+	return w
+}
+
+type senders struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+func (s *senders) enter() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now++
+	s.most = max(s.most, s.now)
+}
+
+func (s *senders) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now--
+}
+
+// Hundreds of clicks at two units: the bugs are sent one at a time, in the order of the clicks.
+func TestLine(t *testing.T) {
+	t.Parallel()
+	const clicks = 200
+	h := newHouse(t)
+	w := h.watch()
+	h.cfg.Timeout, h.cfg.Settle = patience, patience
+	for i := range clicks {
+		h.problem(i)
+	}
+	units := []*unit{h.unit(), h.unit()}
+	for i := range clicks {
+		if _, err := units[i%2].filer.CreateBug(t.Context(), problemSignature(i), tracker.Options{Person: "ines"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.until("all bugs are filed", units, func() bool { return len(h.lp.Bugs()) == clicks })
+	for i, bug := range h.lp.Bugs() {
+		if want := crash.BucketIDOf(problemSignature(i)).Path(); !contains(bug.Description, want) {
+			t.Fatalf("bug %d: got another problem than that of click %d", bug.Number, i)
+		}
+	}
+	h.until("all are linked", units, func() bool { return h.totals()[crash.FilingFiled] == clicks })
+	if w.most != 1 {
+		t.Errorf("got %d bugs sent at the same time, want 1", w.most)
+	}
+}
+
+func (h *house) totals() map[crash.FilingState]int64 {
+	h.t.Helper()
+	totals, err := h.db.FilingTotals(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return totals.States
+}
+
+// What waits does not hold up what comes after it.
+func TestWaitingHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []trackertest.Fault{trackertest.DropAfter, trackertest.Error503, trackertest.TooMany429} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			u := h.unit(func(c *tracker.Config) { c.Settle, c.Backoff = time.Hour, time.Hour })
+			waits, goes := h.problem(1), h.problem(2)
+			h.lp.Fail(trackertest.OpCreate, fault)
+			_, _ = u.filer.CreateBug(t.Context(), waits, tracker.Options{Wait: patience}) // uncertain, or put off
+			r, err := u.filer.CreateBug(t.Context(), goes, tracker.Options{Wait: patience})
+			if err != nil || r.State != crash.FilingFiled {
+				t.Errorf("the second: got %+v, %v, want it filed", r.Filing, err)
+			}
+			if f := h.bucket(waits).Filing; f.State == crash.FilingFiled || time.Until(f.NotBefore) < time.Minute && fault != trackertest.TooMany429 {
+				t.Errorf("the first: got %s until %v, want it to wait", f.State, f.NotBefore)
+			}
+		})
+	}
+}
+
+// Who stands in line rests after each bug that is sent; who comes when nobody does is sent at once.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ctx := t.Context()
+	first := h.claimed(h.problem(1))
+	ask := func(n int) crash.Filing {
+		t.Helper()
+		in := crash.Intent{Bucket: crash.BucketIDOf(h.problem(n)), Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}
+		f, _, err := h.db.AskFiling(ctx, in, crash.Filing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	wantStep := func(what string, f crash.Filing, want crash.FilingStep) {
+		t.Helper()
+		if c, err := h.db.ClaimFiling(ctx, f.ID); err != nil || c.Step != want {
+			t.Errorf("%s: got step %q, %v, want %q", what, c.Step, err, want)
+		}
+	}
+	second := ask(2)
+	wantStep("while one is being sent", second, crash.StepNone)
+	if turn, err := h.db.NextTurn(ctx); err != nil || turn.Filing != 0 {
+		t.Errorf("while one is being sent: got %+v, %v, want nobody's turn", turn, err)
+	}
+	result := crash.FilingResult{Claim: first, State: crash.FilingRefused, Problem: "p", Reason: "r", Rest: time.Hour}
+	if _, err := h.db.FinishFiling(ctx, result, crash.FilingTerms{}); err != nil {
+		t.Fatal(err)
+	}
+	wantStep("in line, within the rest", second, crash.StepNone)
+	if turn, err := h.db.NextTurn(ctx); err != nil || turn.Filing != second.ID || turn.In < 59*time.Minute {
+		t.Errorf("in line: got %+v, %v, want the second in an hour", turn, err)
+	}
+	third := ask(3)
+	wantStep("behind the head of the line", third, crash.StepNone)
+	if _, err := h.db.GiveUpFiling(ctx, second.ID, "ada", "not worth it"); err != nil {
+		t.Fatal(err)
+	}
+	wantStep("came after the last was sent", third, crash.StepCreate)
+}
