@@ -66,7 +66,6 @@ func (r BugReading) Closed() bool {
 type KnownVersion struct {
 	Version string
 	Arrived time.Time // of the first report that has it
-	Day     time.Time // the earliest day that such a report counts on
 }
 
 // StateWord says in one word how a bucket stands to its bug.
@@ -176,21 +175,19 @@ func afterFix(b Bucket, fixes []BugFix, tasks []BugTask) (StateWord, string) {
 	case known == "":
 		return StateFixed, "The bug is closed with a fix; the tracker does not say in which version, and no version of the package was known here at that time."
 	case dpkg.Compare(b.LastVersion, known) > 0:
-		return StateRegression, fmt.Sprintf("Fixed after %s, the newest version known here when the bug was closed%s, and seen again in %s.",
+		return StateRegression, fmt.Sprintf("Fixed after %s (the newest version known here%s when the bug was closed), and seen again in %s.",
 			known, in(b.LastVerRel), b.LastVersion)
 	}
-	return StateFixed, fmt.Sprintf("Fixed after %s, the newest version known here when the bug was closed%s; last seen in %s.", known, in(b.LastVerRel), b.LastVersion)
+	return StateFixed, fmt.Sprintf("Fixed after %s (the newest version known here%s when the bug was closed); last seen in %s.", known, in(b.LastVerRel), b.LastVersion)
 }
 
-// knownAt is the greatest version that was known at a moment: reported from by then, or, for reports that came in later,
-// used on an earlier day. versions are sorted, greatest first.
+// knownAt is the greatest version that was known at a moment. versions are sorted, greatest first.
 func knownAt(versions []KnownVersion, t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	day := t.UTC().Truncate(24 * time.Hour)
 	for _, v := range versions {
-		if !v.Arrived.After(t) || v.Day.Before(day) {
+		if !v.Arrived.After(t) {
 			return v.Version
 		}
 	}
@@ -274,4 +271,18 @@ func in(r Release) string {
 		return ""
 	}
 	return " in " + string(r)
+}
+
+// BugTotals counts the bugs that are followed, for the monitor.
+type BugTotals struct {
+	Followed, Due, Failing int64
+	Oldest                 time.Time // when the one was read that was read longest ago; zero: none was
+}
+
+// Counts is the number of the bug that the bucket is judged by: its own, or that of the one which its own repeats.
+func (b Bug) Counts() int64 {
+	if b.State.DuplicateOf != 0 {
+		return b.State.DuplicateOf
+	}
+	return b.Number
 }

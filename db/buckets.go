@@ -30,9 +30,9 @@ const (
 			where l.bucket_id = b.id order by ` + bugOrder + ` limit 1
 		) as g (number, title, url, how, person, at, state, master, master_title, master_url) on true
 		left join lateral (
-			select jsonb_agg(jsonb_build_object('Version', version, 'Arrived', arrived, 'Day', day::timestamptz) order by version_key desc) as known
+			select jsonb_agg(jsonb_build_object('Version', version, 'Arrived', arrived) order by version_key desc) as known
 			from (
-				select version, version_key, arrived, day from package_versions
+				select version, version_key, arrived from package_versions
 				where package = b.package and release = (b.last_version).release
 				order by version_key desc limit 100
 			) as v

@@ -169,9 +169,12 @@ func listOf[T any](list []T) []T {
 }
 
 const sqlFailState = `
-	update bug_states set failures = failures + 1, failure = @failure, next_read = now() + @again::interval where number = @number`
+	update bug_states set failures = failures + 1, failure = @failure, 
+		next_read = now() + least(@again::interval * power(2, least(failures, 9)), interval '6 hours')
+	where number = @number`
 
-// FailBugReading notes that a bug could not be read, why, and when to try again.
+// FailBugReading notes that a bug could not be read, and why. It is tried again after a while, which doubles with each
+// failure in a row.
 func (s *Store) FailBugReading(ctx context.Context, number int64, why string, again time.Duration) error {
 	_, err := s.pool.Exec(ctx, sqlFailState, pgx.NamedArgs{"number": number, "failure": why, "again": again})
 	if err != nil {

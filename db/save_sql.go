@@ -121,13 +121,13 @@ with input as materialized (
 	on conflict (day, release, package, version, architecture, problem_type, proposed)
 	do update set reports = b.reports + excluded.reports
 ), package_rows as (
-	insert into package_versions as v (package, release, version, version_key, arrived, day)
-	select package, release, version, version_key, min(received), min(day) from fresh as f
+	insert into package_versions as v (package, release, version, version_key, arrived)
+	select package, release, version, version_key, min(received) from fresh as f
 	where counted and package <> '' and version_key is not null and not exists (
 		select from package_versions as v
-		where v.package = f.package and v.release = f.release and v.version = f.version and v.arrived <= f.received and v.day <= f.day)
+		where v.package = f.package and v.release = f.release and v.version = f.version and v.arrived <= f.received)
 	group by package, release, version, version_key order by package, release, version
-	on conflict (package, release, version) do update set arrived = least(v.arrived, excluded.arrived), day = least(v.day, excluded.day)
+	on conflict (package, release, version) do update set arrived = least(v.arrived, excluded.arrived)
 ), release_rows as (
 	insert into releases (release)
 	select distinct release from fresh where counted and release <> '' order by release

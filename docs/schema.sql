@@ -226,8 +226,7 @@ CREATE TABLE package_versions (
     release text NOT NULL COLLATE pg_catalog."C",
     version text NOT NULL,
     version_key bytea NOT NULL,
-    arrived timestamp with time zone NOT NULL,
-    day date NOT NULL
+    arrived timestamp with time zone NOT NULL
 );
 
 CREATE TABLE releases (

@@ -38,15 +38,14 @@ create table package_versions (
     version     text        not null,
     version_key bytea       not null,
     arrived     timestamptz not null,  -- the first report that has it
-    day         date        not null,  -- the earliest day that such a report counts on
     primary key (package, release, version)
 );
 create index package_versions_order on package_versions (package, release, version_key desc);
-insert into package_versions (package, release, version, version_key, arrived, day)
-select d.package, d.release, d.version, k.version_key, now(), min(d.day)
+insert into package_versions (package, release, version, version_key, arrived)
+select distinct d.package, d.release, d.version, k.version_key, now()
 from report_days as d
     join (select distinct version, version_key from bucket_versions where version_key is not null) as k using (version)
-group by d.package, d.release, d.version, k.version_key;
+where d.package <> '';
 
 -- What mishap said in the tracker by itself: once for a bug and a version, whatever became of it.
 create table bug_comments (

@@ -14,6 +14,9 @@ type TrackerBug struct {
 	Tags        []string `json:"tags"`
 	Private     bool     `json:"private"`
 	DuplicateOf string   `json:"duplicate_of_link"` // link of the bug that it repeats; empty: of none
+
+	InformationType string `json:"information_type"`
+	MessageCount    int    `json:"message_count"`
 }
 
 // ReadBug reads one bug. A bug that is missing and one that our account may not see both give a *CallError with status 404.

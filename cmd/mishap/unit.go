@@ -39,6 +39,7 @@ type unit struct {
 
 	web, ingest, ops *http.Server // nil: not this kind of unit
 	filer            *tracker.Filer
+	watcher          *tracker.Watcher
 	jobs             *db.Jobs
 }
 
@@ -75,6 +76,7 @@ func (u *unit) buildWeb() error {
 	credentials := tracker.NewCredentials(settings, u.store)
 	client := tracker.NewClient(settings, credentials)
 	u.filer = tracker.NewFiler(settings, u.store, client)
+	u.watcher = tracker.NewWatcher(settings, u.store, client, tracker.WatchOptions{Silent: !u.config.AllowBugFiling})
 	jobs, err := db.NewJobs(u.store, db.JobsConfig{Log: u.log, File: u.filer.Work})
 	if err != nil {
 		return fmt.Errorf("job queue: %w", err)
@@ -127,6 +129,7 @@ func (u *unit) run(ctx context.Context) error {
 			return fmt.Errorf("job queue: %w", err)
 		}
 		work.Go(func() { u.filer.Run(background) })
+		work.Go(func() { u.watcher.Run(background) })
 		work.Go(func() { u.tidy(background) })
 	}
 	failed := make(chan error, 3)

@@ -1,6 +1,7 @@
 package trackertest
 
 import (
+	"cmp"
 	"crypto/sha1" //nolint:gosec // entity tags, as the real one makes them
 	"encoding/hex"
 	"encoding/json"
@@ -47,10 +48,21 @@ func (s *Server) route(c *call, token *accessToken) response {
 		switch {
 		case bug == nil:
 			return notFound(p[1])
+		case write && op == "newMessage":
+			return s.newMessage(c, bug, token)
 		case write:
 			return operation(op, "subscribe", func() response { return s.subscribe(c, bug, token) })
 		}
 		return object(s.bugJSON(c, bug))
+	case len(p) == 3 && p[0] == "bugs" && !write && (p[2] == "bug_tasks" || p[2] == "messages"):
+		bug := s.visible(p[1], token)
+		switch {
+		case bug == nil:
+			return notFound(p[1])
+		case p[2] == "bug_tasks":
+			return s.list(c, s.tasks(c, bug))
+		}
+		return s.list(c, s.messages(c, bug))
 	case slices.Equal(p, []string{"people", "+me"}) && !write:
 		if token == nil {
 			return text(401, "You need to be logged in to view this URL.")
@@ -134,7 +146,7 @@ func (s *Server) bugJSON(c *call, b *Bug) map[string]any {
 		"id": b.Number, "title": b.Title, "description": b.Description, "tags": orEmpty(b.Tags), "name": nil,
 		"owner_link": c.root() + "/~" + b.Reporter, "information_type": b.InformationType, "private": b.private(),
 		"security_related": b.securityRelated(), "duplicate_of_link": master, "date_created": isoTime(b.Created),
-		"date_last_updated": isoTime(b.Created), "date_last_message": isoTime(b.Created), "heat": 4, "message_count": 1,
+		"date_last_updated": isoTime(b.updated()), "date_last_message": isoTime(b.updated()), "heat": 4, "message_count": 1 + len(b.Messages),
 		"users_affected_count": 1, "bug_tasks_collection_link": self + "/bug_tasks", "messages_collection_link": self + "/messages",
 		"subscriptions_collection_link": self + "/subscriptions", "duplicates_collection_link": self + "/duplicates",
 	}
@@ -145,6 +157,21 @@ func orEmpty(list []string) []string {
 		return []string{}
 	}
 	return list
+}
+
+// linkOr makes a link of a name; of none it makes null.
+func linkOr(c *call, path, name string) any {
+	if name == "" {
+		return nil
+	}
+	return c.root() + path + name
+}
+
+func (b *Bug) updated() time.Time {
+	if b.Updated.After(b.Created) {
+		return b.Updated
+	}
+	return b.Created
 }
 
 // targetPath is the path of what the bug is filed against.
@@ -160,13 +187,19 @@ func (s *Server) taskJSON(c *call, b *Bug) map[string]any {
 	if b.Package != "" {
 		name = b.Package + " (" + name + ")"
 	}
+	var released any
+	if b.Status == "Fix Released" {
+		released = when(b.Closed)
+	}
 	self := fmt.Sprintf("%s%s/+bug/%d", c.root(), b.targetPath(), b.Number)
 	return map[string]any{
 		"self_link": self, "web_link": fmt.Sprintf("%s%s/+bug/%d", c.origin, b.targetPath(), b.Number),
 		"resource_type_link": c.root() + "/#bug_task", "bug_link": fmt.Sprintf("%s/bugs/%d", c.root(), b.Number),
 		"target_link": c.root() + b.targetPath(), "bug_target_name": name, "bug_target_display_name": name,
-		"status": b.Status, "importance": "Undecided", "is_complete": slices.Contains(complete, b.Status),
-		"owner_link": c.root() + "/~" + b.Reporter, "assignee_link": nil, "milestone_link": nil, "bug_watch_link": nil,
+		"status": b.Status, "importance": cmp.Or(b.Importance, "Undecided"), "is_complete": slices.Contains(complete, b.Status),
+		"owner_link": c.root() + "/~" + b.Reporter, "bug_watch_link": nil,
+		"assignee_link": linkOr(c, "/~", b.Assignee), "milestone_link": linkOr(c, "/"+b.Distribution+"/+milestone/", b.Milestone),
+		"date_closed": when(b.Closed), "date_fix_released": released,
 		"title": fmt.Sprintf("Bug #%d in %s: %q", b.Number, name, b.Title), "date_created": isoTime(b.Created),
 	}
 }

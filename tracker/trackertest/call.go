@@ -23,6 +23,9 @@ const (
 	OpSubscribe     Operation = "subscribe"
 	OpMe            Operation = "me"
 	OpSourcePackage Operation = "source-package"
+	OpTasks         Operation = "tasks"
+	OpMessages      Operation = "messages"
+	OpComment       Operation = "comment"
 	OpOther         Operation = "other"
 )
 
@@ -82,12 +85,18 @@ func (c *call) operation() Operation {
 		return OpSubscribe
 	case "getSourcePackage":
 		return OpSourcePackage
+	case "newMessage":
+		return OpComment
 	}
 	switch {
 	case slices.Equal(c.parts, []string{"people", "+me"}):
 		return OpMe
 	case len(c.parts) == 2 && c.parts[0] == "bugs":
 		return OpBug
+	case len(c.parts) == 3 && c.parts[0] == "bugs" && c.parts[2] == "bug_tasks":
+		return OpTasks
+	case len(c.parts) == 3 && c.parts[0] == "bugs" && c.parts[2] == "messages":
+		return OpMessages
 	}
 	return OpOther
 }

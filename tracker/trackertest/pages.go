@@ -3,6 +3,7 @@ package trackertest
 import (
 	"bytes"
 	"html/template"
+	"net/http"
 	"strconv"
 )
 
@@ -44,11 +45,25 @@ func (s *Server) page(c *call) response {
 	case len(parts) == 2 && parts[0] == "bugs",
 		len(parts) >= 3 && parts[len(parts)-2] == "+bug" && s.exists(parts[:len(parts)-2]):
 		n, err := strconv.ParseInt(parts[len(parts)-1], 10, 64)
-		if bug := s.state.bug(n); err == nil && bug != nil {
-			return htmlPage(200, bugTemplate, bug)
+		bug := s.state.bug(n)
+		switch {
+		case err != nil || bug == nil:
+		case c.r.Method == http.MethodPost:
+			if wrong := s.edit(bug, c.form); wrong != "" {
+				return text(400, wrong)
+			}
+			return text(303, "").with("Location", c.path)
+		default:
+			return htmlPage(200, bugTemplate, bugPage{bug, statuses, importances, forDistributions})
 		}
 	}
 	return htmlPage(404, lostTemplate, nil)
+}
+
+// bugPage is a bug with what can be chosen on its page.
+type bugPage struct {
+	*Bug
+	Statuses, Importances, Types []string
 }
 
 var (
@@ -63,6 +78,8 @@ var (
 <dl>
 <dt>Reported by</dt><dd>{{.Reporter}}, <time>{{.Created.Format "2006-01-02 15:04:05 UTC"}}</time></dd>
 <dt>Affects</dt><dd>{{if .Package}}{{.Package}} ({{.Distribution}}){{else}}{{.Distribution}}{{end}}: {{.Status}}</dd>
+{{range .Series}}<dt>In {{.Series}}</dt><dd>{{.Status}}</dd>{{end}}
+<dt>Importance</dt><dd>{{or .Importance "Undecided"}}</dd>
 <dt>Information type</dt><dd>{{.InformationType}}</dd>
 <dt>Tags</dt><dd>{{range .Tags}}{{.}} {{else}}none{{end}}</dd>
 <dt>Subscribers</dt><dd>{{range .Subscribers}}{{.}} {{end}}</dd>
@@ -70,6 +87,19 @@ var (
 </dl>
 <h2>Bug description</h2>
 <pre>{{.Description}}</pre>
+{{range .Messages}}<h2>{{.Owner}}, <time>{{.Created.Format "2006-01-02 15:04:05 UTC"}}</time></h2>
+<pre>{{.Content}}</pre>
+{{end}}<h2>Change</h2>
+<form method="post">
+{{$b := .}}<p><label>Status <select name="status">{{range .Statuses}}<option{{if eq . $b.Status}} selected{{end}}>{{.}}</option>{{end}}</select></label></p>
+<p><label>Importance <select name="importance">{{range .Importances}}<option{{if eq . $b.Importance}} selected{{end}}>{{.}}</option>{{end}}</select></label></p>
+<p><label>Information type <select name="information_type">{{range .Types}}<option{{if eq . $b.InformationType}} selected{{end}}>{{.}}</option>{{end}}</select></label></p>
+<p><label>Duplicate of bug <input name="duplicate_of" inputmode="numeric"{{with .DuplicateOf}} value="{{.}}"{{end}}></label></p>
+{{if .Package}}<p><label>Fixed by an upload of version <input name="fixed_in"></label> (closes the bug with the message that names the version)</p>
+<p><label>In the series <input name="series" placeholder="noble"></label> <label>it is <select name="series_status">{{range .Statuses}}<option>{{.}}</option>{{end}}</select></label></p>
+{{end}}<p><label>Comment<br><textarea name="comment" rows="3" cols="60"></textarea></label></p>
+<p><button>Save</button></p>
+</form>
 ` + pageBottom))
 	lostTemplate = template.Must(template.New("lost").Parse(pageTop + `
 <h1>Lost something?</h1><p>There is no such page on this tracker.</p>

@@ -61,6 +61,7 @@ type query struct {
 	statuses   []string
 	reporter   string
 	since      time.Time
+	modified   time.Time
 	duplicates bool // shown too
 	tags       []string
 	all        bool // of the tags
@@ -81,7 +82,7 @@ func (q query) matches(b *Bug) bool {
 		return false
 	case q.reporter != "" && b.Reporter != q.reporter:
 		return false
-	case !q.since.IsZero() && !b.Created.After(q.since):
+	case !q.since.IsZero() && !b.Created.After(q.since), !q.modified.IsZero() && !b.updated().After(q.modified):
 		return false
 	}
 	has := func(tag string) bool { return slices.Contains(b.Tags, tag) }
@@ -123,6 +124,12 @@ func (s *Server) readQuery(c *call, token *accessToken, target []string) (q quer
 		var err error
 		if q.since, err = readTime(since); err != nil {
 			return q, "created_since: " + err.Error()
+		}
+	}
+	if since, ok := textParam(params, "modified_since"); ok {
+		var err error
+		if q.modified, err = readTime(since); err != nil {
+			return q, "modified_since: " + err.Error()
 		}
 	}
 	if omit, ok := loads(params.Get("omit_duplicates")).(bool); ok {
@@ -167,15 +174,9 @@ func (s *Server) search(c *call, token *accessToken, target []string) response {
 	if wrong != "" {
 		return text(400, wrong)
 	}
-	size, start := s.opts.PageSize, 0
-	if v := c.query.Get("ws.size"); v != "" {
-		size, _ = strconv.Atoi(v) // nonsense is refused with the next line
-	}
-	if size < 1 || size > maxPage {
-		return text(400, fmt.Sprintf(`Maximum for "ws.size" parameter is %d.`, maxPage))
-	}
-	if v := c.query.Get("ws.start"); v != "" {
-		start, _ = strconv.Atoi(v) // nonsense begins at the beginning
+	size, start, refusal := s.pageSize(c)
+	if refusal != nil {
+		return *refusal
 	}
 	var found []*Bug
 	for _, b := range s.state.Bugs {
@@ -196,16 +197,38 @@ func (s *Server) search(c *call, token *accessToken, target []string) response {
 	if c.query.Get("ws.show") == "total_size" {
 		return text(200, strconv.Itoa(len(found))).with("Content-Type", "application/json")
 	}
-	return s.pageOf(c, found, max(start, 0), size)
+	entries := make([]any, len(found))
+	for i, b := range found {
+		entries[i] = s.taskJSON(c, b)
+	}
+	return s.collection(c, entries, start, size)
 }
 
-func (s *Server) pageOf(c *call, found []*Bug, start, size int) response {
+// pageSize reads which page of a collection is wanted.
+func (s *Server) pageSize(c *call) (size, start int, refusal *response) {
+	size = s.opts.PageSize
+	if v := c.query.Get("ws.size"); v != "" {
+		size, _ = strconv.Atoi(v) // nonsense is refused with the next line
+	}
+	if size < 1 || size > maxPage {
+		r := text(400, fmt.Sprintf(`Maximum for "ws.size" parameter is %d.`, maxPage))
+		return 0, 0, &r
+	}
+	if v := c.query.Get("ws.start"); v != "" {
+		start, _ = strconv.Atoi(v) // nonsense begins at the beginning
+	}
+	return size, max(start, 0), nil
+}
+
+// collection is one page of some entries.
+func (s *Server) collection(c *call, found []any, start, size int) response {
 	end := min(start+size, len(found))
 	entries := []any{}
-	for _, b := range found[min(start, end):end] {
-		entry := s.taskJSON(c, b)
-		entry["http_etag"] = etag(entry)
-		entries = append(entries, entry)
+	for _, v := range found[min(start, end):end] {
+		if entry, ok := v.(map[string]any); ok {
+			entry["http_etag"] = etag(entry)
+		}
+		entries = append(entries, v)
 	}
 	page := map[string]any{"start": start, "entries": entries}
 	fits := start == 0 && end == len(found)

@@ -34,6 +34,14 @@ type Bug struct {
 	DuplicateOf     int64 // 0: of none
 	Created         time.Time
 	Subscribers     []string
+
+	Importance string // empty: Undecided
+	Assignee   string // name of an account; empty: nobody
+	Milestone  string
+	Closed     time.Time // since when Status is a complete one
+	Updated    time.Time // last change; zero: none
+	Series     []SeriesTask
+	Messages   []Message // comments, without the description
 }
 
 func (b *Bug) private() bool {

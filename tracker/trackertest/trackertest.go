@@ -76,7 +76,7 @@ func (s *Server) Bugs() []Bug {
 	defer s.mu.Unlock()
 	out := make([]Bug, len(s.state.Bugs))
 	for i, b := range s.state.Bugs {
-		out[i] = *b
+		out[i] = b.copied()
 	}
 	return out
 }
@@ -89,7 +89,9 @@ func (s *Server) Change(number int64, change func(*Bug)) bool {
 	if b == nil {
 		return false
 	}
+	before := b.copied()
 	change(b)
+	b.settle(before, s.now())
 	s.save()
 	return true
 }
@@ -109,6 +111,7 @@ func (s *Server) Add(b Bug) int64 {
 	if b.Created.IsZero() {
 		b.Created = s.now()
 	}
+	b.settle(Bug{}, b.Created)
 	s.state.Bugs = append(s.state.Bugs, &b)
 	s.save()
 	return b.Number

@@ -1,0 +1,247 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"mishap/crash"
+)
+
+const (
+	maxTaskPages    = 5
+	messagesAtOnce  = 25  // comments can be long, and an answer is bounded
+	lastMessages    = 100 // how many of the last comments are looked through for a fix
+	janitor         = "janitor"
+	maxName         = 300
+	maxFixes        = 20
+	redactedValue   = "tag:launchpad.net:2008:redacted"
+	informationText = 40
+)
+
+// page is one page of a collection of the API.
+type page[T any] struct {
+	Next    string `json:"next_collection_link"`
+	Entries []T    `json:"entries"`
+}
+
+// collect reads a collection, page by page, at most limit pages.
+func collect[T any](ctx context.Context, c *Client, operation, address string, limit int) ([]T, error) {
+	var out []T
+	for range limit {
+		var p page[T]
+		if err := c.get(ctx, operation, address, &p); err != nil {
+			return nil, err
+		}
+		out = append(out, p.Entries...)
+		if p.Next == "" {
+			return out, nil
+		}
+		u, err := url.Parse(p.Next)
+		if err != nil || !c.cfg.sameOrigin(u) {
+			return nil, c.record(ctx, &CallError{Operation: operation, Outcome: OutcomeUnknown, Words: "the next page is not on the tracker"})
+		}
+		address = p.Next
+	}
+	return out, nil
+}
+
+// taskEntry is a bug_task of the API.
+type taskEntry struct {
+	TargetLink string    `json:"target_link"`
+	Name       string    `json:"bug_target_display_name"`
+	Status     string    `json:"status"`
+	Importance string    `json:"importance"`
+	Assignee   string    `json:"assignee_link"`
+	Milestone  string    `json:"milestone_link"`
+	Complete   bool      `json:"is_complete"`
+	Closed     time.Time `json:"date_closed"`
+	Released   time.Time `json:"date_fix_released"`
+}
+
+// messageEntry is a message of the API.
+type messageEntry struct {
+	Owner   string `json:"owner_link"`
+	Content string `json:"content"`
+}
+
+// ReadState reads where a bug stands: the bug, its tasks, and for a fixed one the versions that have the fix. A bug that the
+// tracker does not show to our account is not an error: the reading says Hidden. Everything is cleaned and cut. The errors
+// are those of ReadBug.
+func (c *Client) ReadState(ctx context.Context, number int64) (crash.BugReading, error) {
+	bug, err := c.ReadBug(ctx, number)
+	if missing(err) {
+		return crash.BugReading{Number: number, Hidden: true}, nil
+	}
+	if err != nil {
+		return crash.BugReading{}, err
+	}
+	r := crash.BugReading{
+		Number: number, Title: clean(bug.Title, maxName), Private: bug.Private,
+		InformationType: clean(bug.InformationType, informationText),
+	}
+	if bug.Private {
+		r.Title = ""
+	}
+	if master, ok := c.bugNumber(bug.DuplicateOf); ok && master != number {
+		r.DuplicateOf = master
+	}
+	entries, err := collect[taskEntry](ctx, c, "tasks", c.cfg.link("/bugs/"+itoa(number)+"/bug_tasks"), maxTaskPages)
+	if missing(err) {
+		return crash.BugReading{Number: number, Hidden: true}, nil
+	}
+	if err != nil {
+		return crash.BugReading{}, err
+	}
+	for _, e := range entries {
+		r.Tasks = append(r.Tasks, c.task(e))
+	}
+	if slices.ContainsFunc(r.Tasks, func(t crash.BugTask) bool { return t.Status == crash.FixReleased }) {
+		r.Fixes, err = c.fixes(ctx, number, bug.MessageCount)
+	}
+	return r, err
+}
+
+// answered is the status of the answer that an error is about; 0: there was none.
+func answered(err error) int {
+	if e, ok := errors.AsType[*CallError](err); ok {
+		return e.Status
+	}
+	return 0
+}
+
+// missing reports whether the tracker says that there is no such thing, or none for us.
+func missing(err error) bool {
+	return answered(err) == http.StatusNotFound || answered(err) == http.StatusGone
+}
+
+func (c *Client) task(e taskEntry) crash.BugTask {
+	t := crash.BugTask{
+		Target: clean(c.path(e.TargetLink), maxName), Name: clean(e.Name, maxName),
+		Status: clean(e.Status, informationText), Importance: clean(e.Importance, informationText), Complete: e.Complete,
+		Assignee: strings.TrimPrefix(clean(path.Base(c.path(e.Assignee)), 100), "~"), Milestone: clean(path.Base(c.path(e.Milestone)), 100),
+	}
+	if t.Complete {
+		if t.Closed = e.Closed.UTC(); t.Closed.IsZero() {
+			t.Closed = e.Released.UTC()
+		}
+	}
+	return t
+}
+
+// path is that of a link below the API's root; "." for a link elsewhere, a hidden one, or none.
+func (c *Client) path(link string) string {
+	u, err := url.Parse(link)
+	if link == "" || link == redactedValue || err != nil || !c.cfg.sameOrigin(u) {
+		return ""
+	}
+	root, err := url.Parse(c.cfg.APIURL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(u.Path, root.Path)
+}
+
+var (
+	fixedIn  = regexp.MustCompile(`^This bug was fixed in the package ([a-z0-9][a-z0-9+.-]+) - ([0-9A-Za-z.+:~-]{1,128})\s`)
+	uploaded = regexp.MustCompile(`(?m)^\s*[a-z0-9][a-z0-9+.-]+ \([^()\s]+\) ([a-z]+)(-[a-z]+)*; urgency=`)
+)
+
+// fixes looks through the last messages of a bug for those by which the tracker's own account closes a bug after an upload;
+// they name the version. A reading without them is still a reading: answers that cannot be read are passed over.
+func (c *Client) fixes(ctx context.Context, number int64, count int) ([]crash.BugFix, error) {
+	query := url.Values{"ws.size": {itoa(messagesAtOnce)}}
+	if count > lastMessages {
+		query.Set("ws.start", itoa(int64(count-lastMessages)))
+	}
+	address := c.cfg.link("/bugs/" + itoa(number) + "/messages?" + query.Encode())
+	messages, err := collect[messageEntry](ctx, c, "messages", address, lastMessages/messagesAtOnce+1)
+	if answered(err) == http.StatusOK || missing(err) {
+		return nil, nil //nolint:nilerr // see above
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []crash.BugFix
+	for _, m := range messages {
+		if c.path(m.Owner) != "/~"+janitor {
+			continue // anybody can write these words
+		}
+		content := strings.ReplaceAll(m.Content, "\r\n", "\n") + "\n"
+		fix := fixedIn.FindStringSubmatch(content)
+		if fix == nil || len(out) >= maxFixes {
+			continue
+		}
+		f := crash.BugFix{Package: fix[1], Version: fix[2]}
+		if to := uploaded.FindStringSubmatch(content); to != nil {
+			f.Series = to[1]
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// Changed lists the bugs that our account filed on the target and that have changed since a time, closed and duplicate ones
+// included.
+func (c *Client) Changed(ctx context.Context, since time.Time) ([]int64, error) {
+	me, err := c.Me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := c.changed(ctx, me, since, allStatuses)
+	if answered(err) == http.StatusBadRequest {
+		numbers, err = c.changed(ctx, me, since, oldStatuses)
+	}
+	return numbers, err
+}
+
+func (c *Client) changed(ctx context.Context, account string, since time.Time, statuses []string) ([]int64, error) {
+	query := url.Values{
+		"ws.op":           {"searchTasks"},
+		"bug_reporter":    {encodeJSON(c.cfg.link("/~" + account))},
+		"modified_since":  {encodeJSON(since.UTC().Format("2006-01-02T15:04:05+00:00"))},
+		"omit_duplicates": {"false"},
+		"order_by":        {encodeJSON([]string{"id"})},
+		"status":          {encodeJSON(statuses)},
+	}
+	type link struct {
+		Bug string `json:"bug_link"`
+	}
+	links, err := collect[link](ctx, c, "changes", c.cfg.link("/"+c.cfg.Target)+"?"+query.Encode(), maxPages)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []int64
+	for _, l := range links {
+		if n, ok := c.bugNumber(l.Bug); ok && !slices.Contains(numbers, n) {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers, nil
+}
+
+// Comment adds a message to a bug. The errors are a *CallError: of OutcomeUnknown when the message may be there all the same;
+// or Unavailable with the code tracker_credentials, and nothing was sent. Nothing is ever sent twice.
+func (c *Client) Comment(ctx context.Context, number int64, text string) error {
+	const operation = "comment"
+	form := url.Values{"ws.op": {"newMessage"}, "content": {encodeJSON(text)}}
+	a, err := c.post(ctx, operation, c.cfg.link("/bugs/"+itoa(number)), form, maxSending)
+	if err != nil {
+		return err
+	}
+	if a.status != http.StatusCreated {
+		e := failure(operation, a, c.creds.secrets()...)
+		if a.status < 300 {
+			e.Outcome, e.Words = OutcomeUnknown, "the answer does not say whether the message was added"
+		}
+		return c.record(ctx, e)
+	}
+	c.done(ctx, operation)
+	return nil
+}
