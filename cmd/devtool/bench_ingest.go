@@ -101,7 +101,7 @@ func compare(ctx context.Context, handlers []http.Handler, pool *pgxpool.Pool, o
 	reports := newReportPool(time.Now())
 	addresses := make([]string, len(handlers))
 	for i, h := range handlers {
-		address, stop, err := listen(h)
+		address, stop, err := listen(ctx, h)
 		if err != nil {
 			return err
 		}
@@ -127,8 +127,8 @@ func compare(ctx context.Context, handlers []http.Handler, pool *pgxpool.Pool, o
 }
 
 // listen serves h on a free port of this machine until stop is called.
-func listen(h http.Handler) (address string, stop func(), err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func listen(ctx context.Context, h http.Handler) (address string, stop func(), err error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
 	}

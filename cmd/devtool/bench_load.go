@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -79,7 +80,7 @@ func dependencies(r *rand.Rand, length int) string {
 // next returns a request for the next crash, made in buf.
 func (p *reportPool) next(buf []byte) []byte {
 	n := p.sent.Add(1)
-	i := int(n % poolReports) //nolint:gosec // small
+	i := int(n % poolReports)
 	buf = fmt.Appendf(buf[:0], "POST /%0128x HTTP/1.1\r\nHost: bench\r\nContent-Length: %d\r\n\r\n", n%poolMachines, len(p.bodies[i]))
 	at := len(buf) + p.place[i]
 	buf = append(buf, p.bodies[i]...)
@@ -144,7 +145,7 @@ func (p *reportPool) sender(ctx context.Context, address string) (took []time.Du
 			return took, err
 		}
 		text, err := io.ReadAll(res.Body)
-		if err != nil {
+		if err = errors.Join(err, res.Body.Close()); err != nil {
 			return took, err
 		}
 		if res.StatusCode != http.StatusOK {

@@ -53,7 +53,7 @@ func startSite(ctx context.Context, program, folder, databaseURL string) (_ *sit
 	if s.client, err = newVisitor(); err != nil {
 		return nil, err
 	}
-	bare, stopBare, err := listen(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") }))
+	bare, stopBare, err := listen(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") }))
 	if err != nil {
 		return nil, err
 	}

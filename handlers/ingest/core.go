@@ -130,8 +130,7 @@ func roomFor(folder string, size int64) bool {
 	if err := syscall.Statfs(folder, &st); err != nil {
 		return true // writing will tell
 	}
-	block := int64(st.Bsize) //nolint:unconvert // its type differs between machines
-	return int64(st.Bavail)*block-size > int64(st.Blocks)*block/20
+	return uint64(size)/uint64(st.Bsize)+st.Blocks/20 < st.Bavail //nolint:gosec // neither is negative
 }
 
 // removeRests removes what uploads left behind that were cut off by the end of a process. Another process may be
