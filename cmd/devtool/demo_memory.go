@@ -21,7 +21,7 @@ type memory struct {
 
 func readMemory(file string) (*memory, error) {
 	m := &memory{file: file}
-	doc, err := os.ReadFile(file) //nolint:gosec // our own file
+	doc, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}

@@ -35,7 +35,7 @@ func (d *demo) start(ctx context.Context, environ []string) (*server, error) {
 		return nil, err
 	}
 	s := &server{log: log, banner: newBanner(), last: &lastLines{}, ended: make(chan struct{})}
-	s.command = exec.CommandContext(context.WithoutCancel(ctx), d.program, "serve", "--config", d.configFile()) //nolint:gosec // our own program
+	s.command = exec.CommandContext(context.WithoutCancel(ctx), d.program, "serve", "--config", d.configFile())
 	s.command.Env = environ
 	s.command.Stdout = io.MultiWriter(log, s.banner)
 	s.command.Stderr = io.MultiWriter(log, s.last)
@@ -78,7 +78,10 @@ func (s *server) failure() error {
 	if words := s.last.said(); words != "" {
 		return errors.New(words)
 	}
-	return fmt.Errorf("mishap ended: %v; its log is %s", s.err, s.log.Name())
+	if s.err == nil {
+		return errors.New("mishap was stopped by somebody else")
+	}
+	return fmt.Errorf("mishap ended: %w; its log is %s", s.err, s.log.Name())
 }
 
 // stop asks the server to stop and waits until it has.
@@ -97,7 +100,7 @@ func (d *demo) account(ctx context.Context, environ []string) error {
 	password := strings.Join([]string{text[:4], text[4:8], text[8:12], text[12:16]}, "-")
 	run := func(args ...string) (string, error) {
 		args = append(args, "--password-stdin", "--config", d.configFile())
-		command := exec.CommandContext(ctx, d.program, args...) //nolint:gosec // our own program
+		command := exec.CommandContext(ctx, d.program, args...)
 		command.Env, command.Stdin = environ, strings.NewReader(password)
 		var said bytes.Buffer
 		command.Stderr = &said

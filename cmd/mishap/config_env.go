@@ -29,7 +29,7 @@ func (c *Config) readEnvironment(environ []string) mistakes {
 			continue
 		case byFile:
 			name += "_FILE"
-			content, err := os.ReadFile(path) //nolint:gosec // the administrator names the file
+			content, err := os.ReadFile(path)
 			if err != nil {
 				wrong = append(wrong, name+": "+path+" cannot be read: "+cause(err))
 				c.given[k.name] = given{where: name, wrong: true}

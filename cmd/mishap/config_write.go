@@ -34,7 +34,7 @@ func quoteTOML(s string) string {
 // and says why.
 func writeTokens(file string, token, secret crash.Secret) error {
 	file = behindLinks(file)
-	doc, err := os.ReadFile(file) //nolint:gosec // the person's own configuration file
+	doc, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errUnwritable("%s cannot be read: %s", file, cause(err))
 	}
@@ -122,7 +122,7 @@ func replaceFile(file string, content []byte) (err error) {
 	if err = os.Rename(tmp.Name(), file); err != nil {
 		return err
 	}
-	dir, err := os.Open(folder) //nolint:gosec // the folder of the configuration file
+	dir, err := os.Open(folder)
 	if err != nil {
 		return err
 	}

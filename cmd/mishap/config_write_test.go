@@ -25,7 +25,7 @@ func TestWriteTokens(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			file := configFile(t, tt.before)
-			if err := os.Chmod(file, 0o644); err != nil { //nolint:gosec // too open on purpose
+			if err := os.Chmod(file, 0o644); err != nil {
 				t.Fatal(err)
 			}
 			if err := writeTokens(file, "new", "s\"\\3\x7f"); err != nil {

@@ -79,7 +79,10 @@ func (b *browser) watch() {
 	}
 	console, requests := chromedp.Console(b.ctx), chromedp.Events(b.ctx, network.RequestWillBeSent)
 	b.watching.Go(func() {
-		for m := range console {
+		for m, err := range console {
+			if err != nil {
+				return
+			}
 			b.mu.Lock()
 			b.console = append(b.console, fmt.Sprintf("%s %s (%s)", m.Type, m.Text, m.URL))
 			b.mu.Unlock()
@@ -172,8 +175,12 @@ func (b *browser) complaints() []string {
 
 // outside lists requests to other places than the installation.
 func (b *browser) outside() []string {
+	b.t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if len(b.requests) == 0 {
+		b.t.Error("requests of the browser: got none, want them noted")
+	}
 	var list []string
 	for _, url := range b.requests {
 		if !strings.HasPrefix(url, b.in.url+"/") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "about:") {

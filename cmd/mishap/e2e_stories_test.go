@@ -62,8 +62,8 @@ func TestBrowserConnectTracker(t *testing.T) {
 	b.do(
 		chromedp.Navigate(page),
 		chromedp.Click(chromedp.CSS(`button[name="field.actions.WRITE_PUBLIC"]`)),
-		chromedp.WaitVisible(chromedp.CSS("main")),
 	)
+	b.until(`document.body.innerText.includes("Almost finished")`)
 	b.open("/admin/tracker")
 	b.do(chromedp.Click(chromedp.CSS(`form[action$="/access-token"] button`)), chromedp.WaitVisible(chromedp.CSS(".state-done")))
 	if got := b.text("main"); !strings.Contains(got, "Connected") || !strings.Contains(got, "practice-person") {

@@ -21,12 +21,12 @@ func (c *Config) intake() intake.Config {
 
 // knownReleases is what this machine's files know of releases, when they know more than this program.
 func knownReleases(ubuntu, debian string) *crash.ReleaseTable {
-	u, err := os.Open(ubuntu) //nolint:gosec // a file of the distribution
+	u, err := os.Open(ubuntu)
 	if err != nil {
 		return crash.BuiltInReleases()
 	}
-	defer u.Close()           //nolint:errcheck // only read
-	d, err := os.Open(debian) //nolint:gosec // a file of the distribution
+	defer u.Close() //nolint:errcheck // only read
+	d, err := os.Open(debian)
 	if err != nil {
 		return crash.BuiltInReleases()
 	}
@@ -40,7 +40,7 @@ func knownReleases(ubuntu, debian string) *crash.ReleaseTable {
 
 // readCrashFile reads the fields of an apport report file. Dumps of memory in it are passed over.
 func readCrashFile(file string) (crash.Fields, error) {
-	f, err := os.Open(file) //nolint:gosec // the person names the file
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}

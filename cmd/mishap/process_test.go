@@ -39,7 +39,7 @@ func built(t *testing.T) string {
 			return
 		}
 		binary.path = filepath.Join(binary.folder, "mishap")
-		out, err := exec.Command("go", "build", "-o", binary.path, ".").CombinedOutput() //nolint:noctx // ends by itself
+		out, err := exec.Command("go", "build", "-o", binary.path, ".").CombinedOutput()
 		if err != nil {
 			binary.err = fmt.Errorf("go build: %w\n%s", err, out)
 		}

@@ -114,10 +114,10 @@ func TestSetupOAuthTokenScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(root, "setup-oauth-token.sh"), script, 0o755); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(root, "setup-oauth-token.sh"), script, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(root, "bin"), 0o755); err != nil { //nolint:gosec // as in a checkout
+	if err := os.Mkdir(filepath.Join(root, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(built(t), filepath.Join(root, "bin", "mishap")); err != nil {
