@@ -69,6 +69,17 @@ func Advise(f AdviceFacts) Advice {
 	return Advice{AdviceReady, "Looks ready to file."}
 }
 
+// Telling reports whether a report has something from which a developer could tell where the fault is: a stack with names, a
+// traceback, an assertion, or the message of the kernel or the package manager.
+func Telling(f Fields) bool {
+	for _, field := range []string{"Traceback", "AssertionMessage", "OopsText", "ErrorMessage"} {
+		if f[field] != "" {
+			return true
+		}
+	}
+	return HasUsefulStacktrace(f) || named(Frames(f)) > 1
+}
+
 // leftBehind is a version that is newer than those affected in its release, when there is one in each affected release:
 // that of the highest release. Empty: in some release the newest version is affected, or nothing is known.
 func (f AdviceFacts) leftBehind() (version string, release Release) {

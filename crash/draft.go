@@ -57,3 +57,9 @@ func ReadTags(s string) []string {
 	}
 	return tags
 }
+
+// NoDraft says why no bug can be filed for the bucket even when a person says what it is filed against; empty when one can.
+func (b Bucket) NoDraft() string {
+	b.SourcePackage = "any"
+	return b.NoFiling()
+}

@@ -18,6 +18,11 @@ func (s *Server) bugPart(r *http.Request, b crash.Bucket) views.BugPart {
 		CSRFToken: nosurf.Token(r), Next: comeBackTo(r),
 	}
 	p.State = s.bugState(u, b)
+	switch p.State {
+	case views.BugCreate, views.BugWaiting, views.BugRefused, views.BugImpossible:
+		p.Review = p.MayFile && b.NoDraft() == ""
+	case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugCreating, views.BugChecking:
+	}
 	if p.State == views.BugImpossible {
 		p.Reason = b.NoFiling()
 	}

@@ -53,7 +53,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			byScheme[secure(r)].ServeHTTP(w, r)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxRequestBytes)
+		r.Body = http.MaxBytesReader(w, r.Body, requestLimit(r.URL.Path))
 		token, inHeader, err := sentToken(r)
 		if err != nil {
 			s.serveError(w, r, err)
@@ -92,6 +92,8 @@ func (s *Server) nosurf(next http.Handler, tls bool) http.Handler {
 	h.SetFailureHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		visitOf(r).csrf = h
 		switch {
+		case errors.Is(nosurf.Reason(r), nosurf.ErrBadToken) && s.keepable(r):
+			s.do(s.keepText)(w, r)
 		case currentUser(r).ID == 0 && r.URL.Path != pathSignIn:
 			s.serveError(w, r, errNotSignedIn)
 		case errors.Is(nosurf.Reason(r), nosurf.ErrBadToken):
@@ -116,7 +118,7 @@ func sentToken(r *http.Request) (token string, inHeader bool, err error) {
 		return "", false, nil
 	}
 	if err = r.ParseForm(); err == nil {
-		err = r.ParseMultipartForm(maxRequestBytes) // all in memory
+		err = r.ParseMultipartForm(maxTextBytes) // all in memory
 	}
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		return "", false, errTooLarge

@@ -58,6 +58,9 @@ func (s *Server) routes() (http.Handler, error) {
 		triager.Use(s.need(crash.RoleTriager))
 		triager.Post(pathCreateBug, s.do(s.createBug))
 		triager.Post(pathCreateBug+"/", s.do(s.createBug))
+		triager.Get("/problem/{id}/review", s.do(s.showReview))
+		triager.Post("/problem/{id}/review", s.do(s.reviewBug))
+		triager.Get("/problem/{id}/review/bugs", s.do(s.showReviewBugs))
 	})
 	site.Group(func(admin chi.Router) {
 		admin.Use(s.need(crash.RoleAdmin))

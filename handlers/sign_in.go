@@ -30,7 +30,7 @@ func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request) error {
 
 // signIn checks name and password and starts a session. What was typed, but the password, is kept when they are wrong.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
-	form := views.SignInForm{Name: r.PostFormValue("username"), Next: localPath(r.PostFormValue("next"))}
+	form := views.SignInForm{Name: r.PostFormValue("username"), Next: localPath(r.PostFormValue("next")), Kept: r.PostFormValue("kept")}
 	u, err := s.accounts.SignIn(r.Context(), db.SignIn{
 		Name: form.Name, Password: r.PostFormValue("password"), Address: clientAddress(r),
 	})
@@ -46,6 +46,9 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.sessions.Put(r.Context(), db.SessionUser, strconv.FormatInt(u.ID, 10))
 	renewToken(w, r)
+	if form.Kept != "" && keepsText(form.Next) {
+		return s.keepInSession(w, r, form.Next, form.Kept)
+	}
 	return redirect(w, r, form.Next)
 }
 

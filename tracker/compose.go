@@ -50,11 +50,11 @@ func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 	if err != nil && !errors.Is(err, crash.NotFound) {
 		return writer{}, err
 	}
-	return writer{bucket: b, report: report, versions: versions, marker: f.marker(b.ID), redact: newRedactor(report.Fields)}, nil
+	return writer{bucket: b, report: report, versions: versions, marker: f.Marker(b.ID), redact: newRedactor(report.Fields)}, nil
 }
 
-// marker is the permanent address of a problem: it stands in its bug, which is found again by it.
-func (f *Filer) marker(id crash.BucketID) string { return f.cfg.BaseURL + id.Path() }
+// Marker is the permanent address of a problem: it stands in its bug, which is found again by it.
+func (f *Filer) Marker(id crash.BucketID) string { return f.cfg.BaseURL + id.Path() }
 
 // target is the path of what the bug is filed against: the source package, or the distribution when the caller says so.
 func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {

@@ -17,6 +17,7 @@ type Proposal struct {
 	Marker   string               // the permanent address of the problem, which stays in the description
 	Report   crash.StoredReport   // what the text was made from; zero: none is left
 	Versions []crash.VersionCount // versions × releases
+	Kept     bool                 // the text is what a person made of it before
 
 	title, text string // as they were written here, whatever a person made of them later
 	redact      redactor
@@ -25,7 +26,7 @@ type Proposal struct {
 // Propose writes the bug for a bucket as one click would file it; or, when a person has gone over its text before and it
 // was not filed then, gives that text back. It returns Unprocessable when no bug can be filed for the bucket at all.
 func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
-	if reason := (crash.Bucket{Signature: b.Signature, SourcePackage: "any"}).NoFiling(); reason != "" {
+	if reason := b.NoDraft(); reason != "" {
 		return Proposal{}, crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
 	}
 	w, err := f.writer(ctx, b)
@@ -38,10 +39,13 @@ func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 	p.title, p.text = p.Title, p.Description
 	kept, err := f.kept(ctx, b)
 	if err == nil && kept.Edited {
-		p.Draft = f.draftOf(kept)
+		p.Draft, p.Kept = f.draftOf(kept), true
 	}
 	return p, err
 }
+
+// Distribution is the name of what bugs are filed under, "ubuntu".
+func (f *Filer) Distribution() string { return f.cfg.Target }
 
 // kept is the intent of an earlier try that may be made again; zero when there was none.
 func (f *Filer) kept(ctx context.Context, b crash.Bucket) (crash.Intent, error) {
@@ -90,7 +94,7 @@ func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash
 	if err != nil {
 		return crash.Intent{}, err
 	}
-	marker := f.marker(b.ID)
+	marker := f.Marker(b.ID)
 	return crash.Intent{
 		Bucket: b.ID, Person: opts.Person, Target: target, Title: d.Title, Tags: d.Tags, Marker: marker,
 		Description: WithMarker(d.Description, marker), Edited: true, InformationType: d.Information, Subscribe: d.Subscribe,
@@ -118,7 +122,7 @@ func (f *Filer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems
 	case !storable(d.Title):
 		add(crash.DraftTitle, "The title holds bytes that are no text.")
 	}
-	whole := WithMarker(d.Description, f.marker(id))
+	whole := WithMarker(d.Description, f.Marker(id))
 	switch n := utf8.RuneCountInString(whole); {
 	case strings.TrimSpace(d.Description) == "":
 		add(crash.DraftDescription, "A bug needs a description.")

@@ -31,6 +31,7 @@ type BugPart struct {
 	Bug       crash.Bug
 	Reason    string
 	MayFile   bool   // the person may press Create, and try again
+	Review    bool   // the person may go over the bug before it is filed
 	CSRFToken string // for the form
 	Next      string // local path to come back to after signing in
 }

@@ -81,6 +81,21 @@ func components(text string, n int) map[string]templ.Component {
 	forVisitors.Shell, forVisitors.Stack, forVisitors.Reports = visitor, nil, nil
 	bucketed := views.ReportPage{Shell: shell, Report: report, Newer: crash.NewOopsID(now), Older: crash.NewOopsID(now)}
 	bucketed.Report.Bucket = &bucket.ID
+	found := crash.FoundBug{Number: 7, Title: text, Status: text, Fixed: text, URL: text}
+	linked := bucket
+	linked.Bug = crash.Bug{Number: 8, Title: text, URL: text}
+	reviewable := bug
+	reviewable.Review = true
+	review := views.ReviewPage{
+		Shell: shell, InPart: n > 3, Bug: reviewable, Heading: text, Source: text, Distribution: text, Tracker: text, Fileable: true,
+		Draft:    crash.Draft{Title: text, Description: strings.Repeat(text+" https://x.example/"+text+"\n", n), Tags: []string{text, text}, Package: text},
+		Problems: crash.DraftProblems{crash.DraftTitle: text, crash.DraftDescription: text, crash.DraftTags: text, crash.DraftPackage: text, crash.DraftInformation: text},
+		Problem:  text, Notice: text, Suspected: text, Advice: crash.Advice{Kind: crash.AdviceOneMachine, Text: text},
+		Similar: []crash.SimilarProblem{{Bucket: linked, Likeness: crash.SameFunction}},
+	}
+	searched := review
+	searched.Search = &views.ReviewSearch{Bug: bug, Tracker: text, Words: text, Where: text, Bugs: []crash.FoundBug{found}}
+	searched.Preview = &views.ReviewPreview{Draft: review.Draft, Target: text, Marker: text, Private: []string{text}}
 	visited := list
 	visited.Shell, visited.First, visited.Choice = visitor, 1, views.ListChoice{Period: crash.PeriodDay}
 	return map[string]templ.Component{
@@ -93,6 +108,11 @@ func components(text string, n int) map[string]templ.Component {
 		"machine":           views.System(views.SystemPage{Shell: shell, System: crash.SystemID(text), Reports: machine}),
 		"error":             views.ErrorPage(visitor, views.ErrorView{Status: 404, Message: text, RequestID: text, SignIn: true}),
 		"sign in":           views.SignInPage(visitor, views.SignInForm{Name: text, Problem: text, Next: text}),
+		"review":            views.Review(review),
+		"review, searched":  views.Review(searched),
+		"review done":       views.ReviewDone(bug, text),
+		"review not found":  views.ReviewFound(views.ReviewSearch{Tracker: text, Words: text, Problem: text}),
+		"sign in elsewhere": views.SignInElsewhere(),
 		"bug trouble":       views.BugTrouble(text, text, true),
 	}
 }

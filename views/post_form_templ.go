@@ -17,6 +17,7 @@ type PostFormArgs struct {
 	Part      bool   // with scripts, the answer replaces the form in place; without, the browser follows the answer
 	InPlace   bool   // like Part, and answers that say no replace the form too: they carry it again
 	Target    string // what the answer replaces, as hx-target; empty: the form
+	Errors    string // with Part: where refusals are shown, as hx-target; empty: among the messages at the top
 	JSON      bool   // with scripts, the fields are sent as a JSON object
 }
 
@@ -37,8 +38,12 @@ func (a PostFormArgs) attributes() templ.Attributes {
 	}
 	if !a.InPlace {
 		attributes["hx-status:422"] = "swap:outerHTML"
-		attributes["hx-status:4xx"] = "target:#flash swap:innerHTML"
-		attributes["hx-status:5xx"] = "target:#flash swap:innerHTML"
+		errors := a.Errors
+		if errors == "" {
+			errors = "#flash"
+		}
+		attributes["hx-status:4xx"] = "target:" + errors + " swap:innerHTML"
+		attributes["hx-status:5xx"] = "target:" + errors + " swap:innerHTML"
 	}
 	if a.JSON {
 		attributes["hx-encoding"] = "application/json"
@@ -94,7 +99,7 @@ func PostForm(a PostFormArgs) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(a.ID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 54, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 59, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -131,7 +136,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var5 templ.SafeURL
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(a.Action))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 60, Col: 34}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 65, Col: 34}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -152,7 +157,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(a.CSRFToken)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 63, Col: 60}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 68, Col: 60}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {

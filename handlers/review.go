@@ -1,0 +1,257 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"mishap/crash"
+	"mishap/tracker"
+	"mishap/views"
+)
+
+// How long a page waits for the tracker before it says that it does not know.
+const (
+	searchTime  = 4 * time.Second
+	packageTime = 3 * time.Second
+)
+
+// showReview is the bug of a bucket before it is filed, for a person to go over: a page, or a part opened on another page.
+func (s *Server) showReview(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.reviewed(r)
+	if err != nil {
+		return err
+	}
+	page, _, err := s.reviewPage(r, b)
+	if err != nil {
+		return err
+	}
+	if form, found := s.takeKept(r); found && page.Fileable {
+		page.Draft = draftIn(form)
+		page.Notice = "What you wrote is back. Nothing has been filed yet."
+	}
+	if r.URL.Query().Get("search") != "" && page.Fileable {
+		page.Search = s.searchBugs(r, b)
+	}
+	return s.sendReview(w, r, http.StatusOK, page)
+}
+
+// showReviewBugs is the part that tells what the tracker knows.
+func (s *Server) showReviewBugs(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.reviewed(r)
+	if err != nil {
+		return err
+	}
+	if !wantsPart(r) {
+		http.Redirect(w, r, b.ID.Path()+"/review?search=1", http.StatusSeeOther)
+		return nil
+	}
+	return s.page(w, r, http.StatusOK, views.ReviewFound(*s.searchBugs(r, b)))
+}
+
+// reviewBug takes the form: it shows the bug as it will look, or has it filed. Whatever stands in the way, the form comes
+// back with what was typed.
+func (s *Server) reviewBug(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.reviewed(r)
+	if err != nil {
+		return err
+	}
+	if err := r.ParseForm(); err != nil {
+		return crash.Errorf(crash.Invalid, "bad_form", "The form cannot be read.").Because(err)
+	}
+	page, proposal, err := s.reviewPage(r, b)
+	if err != nil {
+		return err
+	}
+	page.Draft = draftIn(r.PostForm)
+	if !page.Fileable {
+		page.Fileable = true // so that the text is not lost
+		page.Problem = s.tooLate(b)
+		return s.sendReview(w, r, http.StatusConflict, page)
+	}
+	if page.Problems, err = s.checkDraft(r, b, page.Draft); err != nil {
+		return err
+	}
+	if len(page.Problems) > 0 {
+		page.Problem = "The bug has not been filed: see below."
+		if r.PostForm.Get("do") != "file" {
+			page.Problem = ""
+		}
+		return s.sendReview(w, r, http.StatusUnprocessableEntity, page)
+	}
+	switch r.PostForm.Get("do") {
+	case "file":
+		return s.fileReviewed(w, r, b, page)
+	case "search":
+		page.Search = s.searchBugs(r, b)
+	default:
+		page.Preview = s.preview(proposal, page)
+	}
+	return s.sendReview(w, r, http.StatusOK, page)
+}
+
+// reviewed is the bucket of the address; it returns Forbidden where filing is switched off.
+func (s *Server) reviewed(r *http.Request) (crash.Bucket, error) {
+	if !s.config.AllowBugFiling {
+		return crash.Bucket{}, errFilingOff
+	}
+	id, err := crash.ParseBucketID(r.PathValue("id"))
+	if err != nil {
+		return crash.Bucket{}, err
+	}
+	return s.store.Bucket(r.Context(), id)
+}
+
+// reviewPage gathers what is known here. It is fileable while the bucket has no bug and none is under way.
+func (s *Server) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, tracker.Proposal, error) {
+	page := views.ReviewPage{
+		InPart: wantsPart(r) && r.PostFormValue("page") == "", Bug: s.bugPart(r, b), Heading: views.DocumentTitle(b, true),
+		Source: b.SourcePackage, Distribution: s.filer.Distribution(), Tracker: s.config.TrackerName,
+	}
+	proposal, err := s.filer.Propose(r.Context(), b)
+	if err != nil {
+		return page, proposal, err
+	}
+	if page.Advice, page.Similar, err = s.advice(r.Context(), b, proposal.Versions, proposal.Report.Fields); err != nil {
+		return page, proposal, err
+	}
+	switch page.Bug.State {
+	case views.BugCreate, views.BugRefused, views.BugWaiting, views.BugImpossible:
+		page.Fileable = true
+	case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugCreating, views.BugChecking:
+	}
+	page.Draft = proposal.Draft
+	if page.Suspected = crash.SuspectedCorruption(proposal.Report.Fields); page.Suspected != "" && !proposal.Kept {
+		page.Draft.Information = crash.InformationPrivate
+	}
+	return page, proposal, nil
+}
+
+// advice says whether filing will help, and which problems with a bug look like this one.
+func (s *Server) advice(ctx context.Context, b crash.Bucket, versions []crash.VersionCount, report crash.Fields) (crash.Advice, []crash.SimilarProblem, error) {
+	newest, err := s.store.NewestVersions(ctx, b.Package)
+	if err != nil {
+		return crash.Advice{}, nil, err
+	}
+	similar, err := s.store.Similar(ctx, b)
+	if err != nil {
+		return crash.Advice{}, nil, err
+	}
+	facts := crash.AdviceFacts{Bucket: b, Versions: versions, Newest: newest, Named: len(report) == 0 || crash.Telling(report)}
+	if len(similar) > 0 && similar[0].Likeness >= crash.SameFunction {
+		facts.Similar = similar[0].Bucket.Bug
+	}
+	return crash.Advise(facts), similar, nil
+}
+
+// searchBugs asks the tracker what it has. That takes a few seconds at most, and stands in the way of nothing.
+func (s *Server) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch {
+	ctx, cancel := context.WithTimeout(r.Context(), searchTime)
+	defer cancel()
+	title := views.DocumentTitle(b, true)
+	search := &views.ReviewSearch{Bug: s.bugPart(r, b), Tracker: s.config.TrackerName, Words: tracker.SearchWords(title), Where: b.SourcePackage}
+	if search.Where == "" {
+		search.Where = s.filer.Distribution()
+	}
+	var err error
+	search.Bugs, err = s.tracker.SearchBugs(ctx, b.SourcePackage, title, s.filer.Marker(b.ID))
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		search.Problem = fmt.Sprintf("it did not answer within %d seconds.", int(searchTime.Seconds()))
+	default:
+		search.Problem = answerTo(r, err).Message
+		s.log.InfoContext(r.Context(), "search of the tracker failed", "request_id", requestID(r), "error", err)
+	}
+	return search
+}
+
+// checkDraft says what is wrong with a draft. Of a package that was typed the tracker is asked whether there is one of that
+// name; when it does not answer soon, it will say so when the bug is filed.
+func (s *Server) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (crash.DraftProblems, error) {
+	problems := s.filer.CheckDraft(b.ID, d)
+	if d.OnDistribution || problems[crash.DraftPackage] != "" || d.Package == b.SourcePackage {
+		return problems, nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), packageTime)
+	defer cancel()
+	if found, err := s.tracker.HasSource(ctx, d.Package); err == nil && !found {
+		problems[crash.DraftPackage] = fmt.Sprintf("%s has no source package “%s”. (Names of binary packages do not count.)", s.filer.Distribution(), d.Package)
+	}
+	return problems, r.Context().Err()
+}
+
+// preview is the bug as the tracker will show it.
+func (s *Server) preview(p tracker.Proposal, page views.ReviewPage) *views.ReviewPreview {
+	v := &views.ReviewPreview{Draft: page.Draft, Target: s.filer.Distribution(), Private: p.Private(page.Draft)}
+	if !page.Draft.OnDistribution {
+		v.Target = page.Draft.Package + " in " + v.Target
+	}
+	if v.Draft.Description = tracker.WithMarker(page.Draft.Description, p.Marker); v.Draft.Description != page.Draft.Description {
+		v.Marker = p.Marker
+	}
+	return v
+}
+
+// fileReviewed has the bug filed as it was typed.
+func (s *Server) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bucket, page views.ReviewPage) error {
+	result, err := s.filer.CreateBug(r.Context(), b.Signature, tracker.Options{
+		Person: currentUser(r).Name, Wait: s.config.CreateWait, Draft: &page.Draft,
+	})
+	waits := crash.KindOf(err) == crash.Unavailable && result.New // kept, and filed by itself later
+	switch {
+	case err != nil && !waits:
+		a := answerTo(r, err)
+		s.logError(r, err, a)
+		page.Problem = "The bug has not been filed. " + a.Message
+		if wantsPart(r) {
+			a.status = http.StatusUnprocessableEntity // htmx puts the form back where it was
+		}
+		return s.sendReview(w, r, a.status, page)
+	case !result.New:
+		if b, err = s.store.Bucket(r.Context(), b.ID); err != nil {
+			return err
+		}
+		page.Bug, page.Problem = s.bugPart(r, b), s.tooLate(b)
+		return s.sendReview(w, r, http.StatusConflict, page)
+	}
+	kind, message := views.FlashDone, "The bug is being filed, as you have written it."
+	switch {
+	case waits:
+		kind, message = views.FlashError, "The bug is kept as you have written it, and filed as soon as that is possible. "+answerTo(r, err).Message
+	case result.State == crash.FilingFiled:
+		message = fmt.Sprintf("Bug %d has been filed, as you have written it.", result.Bug)
+	}
+	if page.InPart {
+		b, err := s.store.Bucket(r.Context(), b.ID)
+		if err != nil {
+			return err
+		}
+		return s.page(w, r, createdStatus(result), views.ReviewDone(s.bugPart(r, b), message))
+	}
+	if err := s.flash(r, kind, message); err != nil {
+		return err
+	}
+	return redirect(w, r, b.ID.Path())
+}
+
+// tooLate says why what was typed cannot be filed any more.
+func (s *Server) tooLate(b crash.Bucket) string {
+	if b.Bug.Number != 0 {
+		return fmt.Sprintf("This problem has the bug %d meanwhile. What you wrote was not sent; it is still below, to copy it into that bug.", b.Bug.Number)
+	}
+	return "A bug for this problem is being filed already. What you wrote was not sent; it is still below, to copy it into that bug."
+}
+
+// sendReview sends the page, or the part. A form that is put back in its place by htmx has the status 422 for that.
+func (s *Server) sendReview(w http.ResponseWriter, r *http.Request, status int, page views.ReviewPage) error {
+	if wantsPart(r) {
+		if status == http.StatusConflict {
+			status = http.StatusUnprocessableEntity
+		}
+		return s.page(w, r, status, views.ReviewPart(page))
+	}
+	page.Shell = s.shell(r, "Review: "+page.Heading)
+	return s.page(w, r, status, views.Review(page))
+}

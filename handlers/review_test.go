@@ -1,0 +1,212 @@
+package handlers_test
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+	"mishap/tracker/trackertest"
+)
+
+// formOf reads the fields of the review form as a browser would send them.
+func formOf(t *testing.T, a *handlertest.Answer) url.Values {
+	t.Helper()
+	form := url.Values{}
+	for _, input := range a.HTML().Find("form.review-form input").EachIter() {
+		name, _ := input.Attr("name")
+		kind, _ := input.Attr("type")
+		_, checked := input.Attr("checked")
+		value, _ := input.Attr("value")
+		if name != "csrf_token" && (checked || kind != "radio" && kind != "checkbox") {
+			form.Add(name, value)
+		}
+	}
+	// A browser sends lines that end with CR LF, and drops the first line end of a text area.
+	text := a.HTML().Find("form.review-form textarea").Text()
+	form.Set("description", strings.ReplaceAll(strings.TrimPrefix(text, "\n"), "\n", "\r\n"))
+	return form
+}
+
+// with is a form with some fields changed.
+func with(form url.Values, pairs ...string) url.Values {
+	form = maps.Clone(form)
+	for i := 0; i < len(pairs); i += 2 {
+		form.Set(pairs[i], pairs[i+1])
+	}
+	return form
+}
+
+func TestReviewFilesWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	for name, headers := range map[string][]handlertest.Header{"without scripts": nil, "in place": handlertest.AsPart} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+			b := site.Save(t, crashtest.Native())
+			c := site.As(t, crash.RoleTriager)
+			path := b.ID.Path() + "/review"
+			c.Get(b.ID.Path()).Want(http.StatusOK).WantText(`a.review-link[href="`+path+`"]`, "Review…")
+			page := c.Get(path, headers...).Want(http.StatusOK)
+			form := formOf(t, page)
+			if got := form.Get("title"); got != b.Title {
+				t.Errorf("title: got %q, want %q", got, b.Title)
+			}
+			marker := site.URL + b.ID.Path()
+			if !strings.Contains(form.Get("description"), marker) || form.Get("tags") != "noble" || form.Get("package") != b.SourcePackage ||
+				form.Get("target") != "package" || form.Get("information_type") != "Public" || form.Get("subscribe") != "1" {
+				t.Errorf("got form %q, want the bug as one click files it", form)
+			}
+			form = with(form, "title", "  Parsing <b>rows</b> & more ✓ ", "description", "First line\r\n\r\n  indented: 24.10\r\n",
+				"tags", "noble, 24.10 regression-update\tnoble", "package", "tide", "information_type", "Private Security")
+
+			preview := c.Post(path, with(form, "do", "preview"), headers...).Want(http.StatusOK)
+			preview.WantText("#review-preview h4", "Parsing <b>rows</b> & more ✓").WantText("#review-preview", "added as the last line")
+			wantText := "First line\n\n  indented: 24.10\n\n" + marker + "\n"
+			if got := preview.HTML().Find(".tracker-text").Text(); got != wantText {
+				t.Errorf("preview: got %q, want %q", got, wantText)
+			}
+			if got := preview.Attr(".tracker-text a", "href"); got != marker {
+				t.Errorf("link: got %q, want %q", got, marker)
+			}
+			if len(site.Tracker.Bugs()) != 0 {
+				t.Fatal("a preview has filed a bug")
+			}
+
+			again := formOf(t, preview)
+			filed := c.Post(path, with(again, "do", "file"), headers...)
+			bugs := site.Tracker.Bugs()
+			if len(bugs) != 1 {
+				t.Fatalf("got %d bugs, want 1\n%s", len(bugs), filed.Body)
+			}
+			number := strconv.FormatInt(bugs[0].Number, 10)
+			if headers == nil {
+				filed.WantRedirect(http.StatusSeeOther, b.ID.Path())
+				c.Get(b.ID.Path()).WantText(".flash-done", "Bug "+number+" has been filed").WantNone(".review-link")
+			} else {
+				filed.Want(http.StatusCreated).WantText("#review-panel h2", "Bug "+number+" has been filed")
+				filed.WantText("#bug-"+b.ID.String()+`[hx-swap-oob="innerHTML"] a.bug-link`, number)
+			}
+			got := bugs[0]
+			if got.Title != "Parsing <b>rows</b> & more ✓" || got.Description != wantText || strings.Join(got.Tags, " ") != "noble 24.10 regression-update" ||
+				got.Package != "tide" || got.InformationType != "Private Security" {
+				t.Errorf("got bug %+v, want what was typed", got)
+			}
+			if f := site.Bucket(t, b.ID).Filing; f.State != crash.FilingFiled || f.Person != "ada-triager" {
+				t.Errorf("got filing %+v, want it filed by the person", f)
+			}
+			// Somebody else's page is older: what is typed there is neither sent nor lost.
+			late := c.Post(path, with(again, "do", "file", "title", "my own words"), headers...)
+			late.WantText("#review-trouble", "has the bug "+number+" meanwhile")
+			if late.Attr("#review-title", "value") != "my own words" || len(site.Tracker.Bugs()) != 1 {
+				t.Errorf("got %d bugs and\n%s\nwant one, and the words", len(site.Tracker.Bugs()), late.Body)
+			}
+		})
+	}
+}
+
+func TestReviewOnDistribution(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	c := site.As(t, crash.RoleTriager)
+	for i, sourced := range []bool{true, false} {
+		options := []crashtest.Option{crashtest.Process(50 + i), crashtest.Set("DuplicateSignature", "on the distribution "+strconv.Itoa(i))}
+		if !sourced {
+			options = append(options, crashtest.Without("SourcePackage"))
+		}
+		b := site.Save(t, crashtest.Native(options...))
+		path := b.ID.Path() + "/review"
+		c.Get(b.ID.Path()).WantText(".review-link", "Review…")
+		form := formOf(t, c.Get(path).Want(http.StatusOK))
+		if !sourced {
+			c.Post(path, with(form, "do", "file")).Want(http.StatusUnprocessableEntity).WantText("#review-problem-package", "Name the source package")
+		}
+		c.Post(path, with(form, "do", "file", "target", "distribution")).Want(http.StatusSeeOther)
+		bugs := site.Tracker.Bugs()
+		if got := bugs[len(bugs)-1]; len(bugs) != i+1 || got.Package != "" || got.Distribution != "ubuntu" {
+			t.Errorf("got bugs %+v, want one on the distribution", bugs)
+		}
+	}
+}
+
+// TestReviewRefused: what the tracker would refuse is said beside the field, with what was typed, and nothing is sent.
+func TestReviewRefused(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second, Tracker: trackertest.New(t, trackertest.Options{Packages: []string{"tide", "tidewatch"}})})
+	b := site.Save(t, crashtest.Native())
+	c := site.As(t, crash.RoleTriager)
+	path := b.ID.Path() + "/review"
+	good := formOf(t, c.Get(path).Want(http.StatusOK))
+	for field, values := range map[string][]string{
+		"title":            {"", "   ", strings.Repeat("ż", 201), "two\nlines", "carriage\rreturn", "nul\x00", "\xff\xfe"},
+		"description":      {"", " \r\n\t ", strings.Repeat("漢", 50_001), strings.Repeat("x", 49_990), "nul\x00", "\xff"},
+		"tags":             {"Noble", "a", "under_score", "-dash", "sl/ash", "ünder", "fine Bad"},
+		"package":          {"", "Tide", "t", "ti de", "../x", "tide_x", "no-such-package", "noble/+source/x"},
+		"information_type": {"", "Proprietary", "public", "Embargoed"},
+	} {
+		for _, value := range values {
+			for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart} {
+				a := c.Post(path, with(good, "do", "file", field, value), headers...)
+				if a.Status != http.StatusUnprocessableEntity || a.Text("#review-problem-"+field) == "" {
+					t.Errorf("%s %.30q (%s): got status %d and %q, want 422 and the reason", field, value, name, a.Status, a.Text(".error"))
+				}
+				if got := formOf(t, a); field != "information_type" && !strings.Contains(value, "\x00") && !strings.Contains(value, "\xff") {
+					back, typed := strings.TrimSpace(got.Get(field)), strings.TrimSpace(value)
+					if field == "title" && strings.ContainsAny(typed, "\r\n") {
+						typed = strings.ReplaceAll(typed, "\r", "\n") // as a page is read
+						back = strings.ReplaceAll(back, "\r", "\n")
+					}
+					if back != typed {
+						t.Errorf("%s %.30q: came back as %.30q", field, value, back)
+					}
+				}
+			}
+		}
+	}
+	if n := len(site.Tracker.Requests(trackertest.OpCreate)); n != 0 {
+		t.Errorf("the tracker was called %d times, want never", n)
+	}
+	if f := site.Bucket(t, b.ID).Filing; f.ID != 0 {
+		t.Errorf("got filing %+v, want none", f)
+	}
+}
+
+// TestReviewTakenByTracker: what passes here passes there.
+func TestReviewTakenByTracker(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	c := site.As(t, crash.RoleTriager)
+	full := func(b crash.Bucket) string { // 50,000 characters with the address that is added
+		return strings.Repeat("漢", 50_000-len(site.URL+b.ID.Path())-3)
+	}
+	for i, change := range [][2]string{
+		{"title", strings.Repeat("ż", 200)}, {"title", "24.10"}, {"title", "null"}, {"title", `{"a": 1}`}, {"title", "tab\there \u2028"},
+		{"description", "x"}, {"description", "007"}, {"description", "\u00a0 no-break"}, {"description", "full"},
+		{"tags", ""}, {"tags", "24.10 true null 1e3 a+b-c.d"}, {"package", "libstdc++6"}, {"package", "0ad"},
+		{"information_type", "Private Security"}, {"subscribe", ""},
+	} {
+		b := site.Save(t, crashtest.Native(crashtest.Process(100+i), crashtest.Set("DuplicateSignature", "taken "+strconv.Itoa(i))))
+		path := b.ID.Path() + "/review"
+		form := formOf(t, c.Get(path).Want(http.StatusOK))
+		if change[1] == "full" {
+			change[1] = full(b)
+		}
+		a := c.Post(path, with(form, "do", "file", change[0], change[1]))
+		bugs := site.Tracker.Bugs()
+		if a.Status != http.StatusSeeOther || len(bugs) != i+1 {
+			t.Fatalf("%s %.30q: got status %d and %d bugs, want it filed: %s", change[0], change[1], a.Status, len(bugs), a.Text(".error, .flash"))
+		}
+		got := bugs[i]
+		for field, value := range map[string]string{"title": got.Title, "tags": strings.Join(got.Tags, " "), "package": got.Package, "information_type": got.InformationType} {
+			if field == change[0] && value != change[1] {
+				t.Errorf("%s: got %.50q in the tracker, want %.50q", field, value, change[1])
+			}
+		}
+	}
+}

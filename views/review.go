@@ -1,0 +1,135 @@
+package views
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+
+	"mishap/crash"
+)
+
+// Limits of the tracker that the form counts against, in characters.
+const (
+	titleLimit       = 200
+	descriptionLimit = 50_000
+)
+
+// ReviewPage is a bug before it is filed: what is known already, the bug as it will be, and what it will look like. It is a
+// page of its own, or a part that is opened on another page.
+type ReviewPage struct {
+	Shell        Shell
+	InPart       bool // opened on another page
+	Bug          BugPart
+	Heading      string // of the problem
+	Source       string // source package of the problem; empty: not known
+	Distribution string // "ubuntu"
+	Tracker      string // name of the tracker, for people
+
+	Draft    crash.Draft
+	Problems crash.DraftProblems
+	Problem  string // what stands in the way of the whole; empty: nothing
+	Notice   string // good to know: what was typed before is back
+	Fileable bool   // the form is shown
+
+	Advice    crash.Advice
+	Suspected string // why memory may have been corrupted; empty: nothing says so
+	Similar   []crash.SimilarProblem
+	Search    *ReviewSearch  // nil: asked for separately
+	Preview   *ReviewPreview // nil: not asked for
+}
+
+// ReviewSearch is what the tracker knows.
+type ReviewSearch struct {
+	Bug     BugPart
+	Tracker string
+	Words   string // what was searched for
+	Where   string // "tidewatch" or "ubuntu"
+	Bugs    []crash.FoundBug
+	Problem string // why it is not known; empty: it is
+}
+
+// ReviewPreview is the bug as the tracker will show it.
+type ReviewPreview struct {
+	Draft   crash.Draft // with the description as it will be sent
+	Target  string      // "tidewatch in ubuntu"
+	Marker  string      // added as the last line; empty: it was there
+	Private []string    // what looks private in what was typed
+}
+
+func reviewPath(p BugPart) string { return p.Bucket.Path() + "/review" }
+
+func (p ReviewPage) form() PostFormArgs {
+	return PostFormArgs{
+		ID: "review-form", Action: reviewPath(p.Bug), CSRFToken: p.Bug.CSRFToken, Class: "review-form",
+		Part: true, Target: "#review-panel", Errors: "#review-trouble",
+	}
+}
+
+func linkForm(p BugPart, number int64) PostFormArgs {
+	return PostFormArgs{
+		ID: "link-" + strconv.FormatInt(number, 10), Action: p.Bucket.Path() + "/link", CSRFToken: p.CSRFToken, Class: "link-form",
+	}
+}
+
+func runes(s string) string { return strconv.Itoa(utf8.RuneCountInString(s)) }
+
+func (p ReviewPage) tags() string { return strings.Join(p.Draft.Tags, " ") }
+
+// described names the element that says what is wrong with a field, for aria-describedby.
+func (p ReviewPage) described(field crash.DraftField) templ.Attributes {
+	if p.Problems[field] == "" {
+		return nil
+	}
+	return templ.Attributes{"aria-invalid": "true", "aria-describedby": problemID(field)}
+}
+
+func problemID(field crash.DraftField) string { return "review-problem-" + string(field) }
+
+// piece is a stretch of text of a bug: plain, or an address that the tracker makes a link of.
+type piece struct {
+	text string
+	link string
+}
+
+var address = regexp.MustCompile(`\b(?:https?|ftp)://[^\s<>"]+`)
+
+// maxLinks is how many addresses of one text become links.
+const maxLinks = 500
+
+// pieces parts a text as the tracker does when it shows it: addresses become links, without the punctuation that ends the
+// sentence around them.
+func pieces(text string) []piece {
+	var out []piece
+	last := 0
+	for _, m := range address.FindAllStringIndex(text, maxLinks) {
+		link := strings.TrimRight(text[m[0]:m[1]], `.,;:!?)'`)
+		if m[0] > last {
+			out = append(out, piece{text: text[last:m[0]]})
+		}
+		out = append(out, piece{text: link, link: link})
+		last = m[0] + len(link)
+	}
+	if last < len(text) {
+		out = append(out, piece{text: text[last:]})
+	}
+	return out
+}
+
+func adviceState(kind crash.AdviceKind) string {
+	if kind == crash.AdviceReady {
+		return "advice advice-ready"
+	}
+	return "advice"
+}
+
+// similarStatus is where the bug of a similar problem stands.
+func similarStatus(b crash.Bucket) string {
+	state := crash.StateOf(b)
+	if state.Status != "" {
+		return state.Status
+	}
+	return string(state.Word)
+}
