@@ -1,0 +1,23 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+const sqlSettleByLink = `
+	update filings set state = 'filed', bug_number = @number, unit = null, problem = '', reason = '', updated = now()
+	where bucket_id = @bucket and state in ('queued', 'uncertain')`
+
+// settleByLink ends an open filing of a bucket that was given a bug by hand, so that none is filed besides. One that is being
+// sent at this moment goes on, and its bug counts as well.
+func (s *Store) settleByLink(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, bug crash.Bug) error {
+	if _, err := tx.Exec(ctx, sqlSettleByLink, pgx.NamedArgs{"bucket": bucket[:], "number": bug.Number}); err != nil {
+		return fmt.Errorf("end the filing of %s: %w", bucket, err)
+	}
+	return nil
+}
