@@ -1,0 +1,64 @@
+package tracker
+
+import (
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"mishap/crash"
+)
+
+var (
+	plainNumber = regexp.MustCompile(`(?i)^(?:lp:?|bug)?\s*#?\s*([0-9]+)$`)
+	bugAddress  = regexp.MustCompile(`/(?:bugs|\+bug)/([0-9]+)(?:/.*)?$`)
+)
+
+var (
+	errNoBugNumber = crash.Errorf(crash.Unprocessable, "not_a_bug", "This is neither the number of a bug nor its address in the tracker.")
+	errOtherPlace  = crash.Errorf(crash.Unprocessable, "not_this_tracker", "This address is not one of the tracker that is used here.")
+)
+
+// BugNumber reads what a person means by a bug: its number, also as "#123" or "LP: #123", or the address of one of its pages.
+// It returns Unprocessable, with a sentence, for anything else.
+func (c *Client) BugNumber(text string) (int64, error) {
+	text = strings.TrimSpace(text)
+	digits := ""
+	if m := plainNumber.FindStringSubmatch(text); m != nil {
+		digits = m[1]
+	} else {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+			return 0, errNoBugNumber
+		}
+		if !c.ours(u) {
+			return 0, errOtherPlace
+		}
+		if m = bugAddress.FindStringSubmatch(u.Path); m == nil {
+			return 0, errNoBugNumber
+		}
+		digits = m[1]
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 1 || n > maxBugNumber {
+		return 0, errNoBugNumber
+	}
+	return n, nil
+}
+
+// maxBugNumber has 18 digits, as many as are believed of the tracker's own links.
+const maxBugNumber = 999_999_999_999_999_999
+
+// ours reports whether an address is on the tracker: its pages, its pages for bugs ("bugs." before the name), or its API.
+func (c *Client) ours(u *url.URL) bool {
+	for _, address := range []string{c.cfg.URL, c.cfg.APIURL} {
+		own, err := url.Parse(address)
+		if err == nil && (strings.EqualFold(u.Host, own.Host) || strings.EqualFold(u.Host, "bugs."+own.Host)) {
+			return true
+		}
+	}
+	return false
+}
+
+// BugURL is the page of a bug for people.
+func (c *Client) BugURL(number int64) string { return c.cfg.bugURL(number) }
