@@ -19,7 +19,7 @@ const (
 		where id = @id and state = 'abandoned' and unsettled
 		returning ` + filingColumns
 	sqlFilingForUpdate = sqlFiling + ` for update`
-	sqlHastenFiling = `
+	sqlHastenFiling    = `
 		update filings set updated = now(),
 			not_before = case state when 'uncertain' then greatest(now(), coalesce(settles, now())) else now() end
 		where id = @id and state in ('queued', 'uncertain') and unit is null

@@ -11,10 +11,11 @@ import (
 
 const sqlSettleByLink = `
 	update filings set state = 'filed', bug_number = @number, unit = null, problem = '', reason = '', updated = now()
-	where bucket_id = @bucket and state in ('queued', 'uncertain')`
+	where bucket_id = @bucket and state = 'queued'`
 
-// settleByLink ends an open filing of a bucket that was given a bug by hand, so that none is filed besides. One that is being
-// sent at this moment goes on, and its bug counts as well.
+// settleByLink ends a filing that stands in line when its bucket was given a bug by hand, so that none is filed besides. One
+// that is being sent goes on, and one that was perhaps filed is still searched for: what it has filed counts as well. If that
+// was nothing, nothing more is sent.
 func (s *Store) settleByLink(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, bug crash.Bug) error {
 	if _, err := tx.Exec(ctx, sqlSettleByLink, pgx.NamedArgs{"bucket": bucket[:], "number": bug.Number}); err != nil {
 		return fmt.Errorf("end the filing of %s: %w", bucket, err)

@@ -60,6 +60,7 @@ func redirect(w http.ResponseWriter, r *http.Request, path string) error {
 func (s *Server) shell(r *http.Request, title string) views.Shell {
 	shell := s.bareShell(r, title)
 	shell.Flash = s.takeFlashes(r)
+	shell.Banner = s.banner(r)
 	return shell
 }
 

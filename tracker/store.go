@@ -37,6 +37,12 @@ type Ledger interface {
 	// FinishFiling records what came of a claimed step and returns the filing as it then stands. That a bug was filed
 	// always counts; anything else only while the filing still waits for this very outcome.
 	FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error)
+	// HastenFiling makes a filing that waits due at once, or as soon as a search can tell; others come back as they are. It
+	// returns NotFound for an unknown filing.
+	HastenFiling(ctx context.Context, id int64, person string) (crash.Filing, error)
+	// GiveUpFiling ends a filing that has not led to a bug. It returns Conflict when it is being sent or is final, and
+	// NotFound for an unknown one.
+	GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error)
 	// ParkFilings puts off all filings that are due, for a reason that has nothing to do with any of them.
 	ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error
 	// NextTurn says which filing is sent next, and when.

@@ -15,6 +15,7 @@ type Shell struct {
 	User      crash.User
 	CSRFToken string
 	Flash     []Flash
+	Banner    Banner    // what an admin must know on every page
 	Path      string    // path and query of this page: where sign-in comes back to
 	FilingOn  bool      // whether bugs can be filed at all
 	Now       time.Time // for "3 min ago"
@@ -22,6 +23,13 @@ type Shell struct {
 
 // SignedIn reports whether somebody is signed in.
 func (s Shell) SignedIn() bool { return s.User.Role.Allows(crash.RoleViewer) }
+
+// Banner is a sentence at the top of every page until what it tells of is over.
+type Banner struct {
+	Text string // empty: none
+	Href string // where it can be put right
+	Link string // text of the link
+}
 
 // FlashKind says how a message is drawn.
 type FlashKind string
@@ -36,6 +44,14 @@ const (
 type Flash struct {
 	Kind FlashKind
 	Text string
+	Undo *Undo // how to take it back; nil: it cannot be, or need not
+}
+
+// Undo is a form that takes back what a message is about.
+type Undo struct {
+	Action    string
+	Bug       int64
+	CSRFToken string `json:"-"` // of the request that shows it
 }
 
 func (s Shell) documentTitle() string {

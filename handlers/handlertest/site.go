@@ -33,6 +33,7 @@ type Options struct {
 	NoFiling     bool                 // bug filing switched off
 	BaseURL      string               // a base address of its own, as behind a proxy; empty: where it listens
 	CreateWait   time.Duration        // 0: 4 s
+	SearchTime   time.Duration        // how long a review waits for the tracker; 0: 4 s
 	Settle       time.Duration        // how long after an unknown outcome the tracker is searched; 0: 1 ms
 	Environment  bool                 // the access token is said to come from the environment
 	WriteTokens  func(context.Context, crash.AccessToken) error
@@ -48,6 +49,7 @@ type Site struct {
 	Tracker  *trackertest.Tracker
 	Filer    *tracker.Filer
 	Metrics  *prometheus.Registry
+	Token    crash.AccessToken // of the configuration, zero with Options.Disconnected
 	routes   chi.Routes
 	Written  []crash.AccessToken // what went into the configuration file, unless Options.WriteTokens was given
 }
@@ -88,6 +90,7 @@ func New(t testing.TB, o Options) *Site {
 	}
 	if !o.Disconnected {
 		tc.Token = o.Tracker.Token(ConsumerKey)
+		site.Token = tc.Token
 	}
 	creds := tracker.NewCredentials(tc, o.Store)
 	client := tracker.NewClient(tc, creds)
@@ -96,7 +99,7 @@ func New(t testing.TB, o Options) *Site {
 		Store: o.Store, Accounts: site.Accounts, Filer: site.Filer, Tracker: client, Credentials: creds,
 		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
 		Config: handlers.Config{
-			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, TrackerName: "the practice tracker",
+			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime, TrackerName: "the practice tracker",
 			ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
 		},
 	})

@@ -1,0 +1,35 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+// banner is what an admin is told on every page: that the tracker does not accept us, so that nothing is filed.
+func (s *Server) banner(r *http.Request) views.Banner {
+	if !s.config.AllowBugFiling || !currentUser(r).Role.Allows(crash.RoleAdmin) {
+		return views.Banner{}
+	}
+	c, err := s.creds.Status(r.Context())
+	if err != nil {
+		return views.Banner{} // the page itself has worse to tell
+	}
+	text := ""
+	switch {
+	case c.Source == crash.NotConnected:
+		text = "mishap is not connected to " + s.config.TrackerName + ": no bugs are created."
+	case c.Dead:
+		text = s.config.TrackerName + " no longer accepts mishap's access token: no bugs are created."
+	default:
+		return views.Banner{}
+	}
+	if totals, err := s.store.FilingTotals(r.Context()); err == nil {
+		if n := totals.States[crash.FilingQueued] + totals.States[crash.FilingUncertain]; n > 0 {
+			text += fmt.Sprintf(" %s; nothing is lost.", views.Counted(n, "filing waits", "filings wait"))
+		}
+	}
+	return views.Banner{Text: text, Href: pathTracker, Link: "Connect"}
+}

@@ -1,0 +1,179 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+const filingsPath = "/admin/filings"
+
+// numbered is a report of a problem of its own.
+func numbered(n int) crashtest.Report {
+	return crashtest.Native(crashtest.Set("DuplicateSignature", fmt.Sprintf("/usr/bin/tidewatch:11:problem_%d", n)), crashtest.Process(20_000+n))
+}
+
+// file has the bug of a new problem asked for, and returns its bucket as it then is.
+func file(t *testing.T, site *handlertest.Site, n int) crash.Bucket {
+	t.Helper()
+	b := site.Save(t, numbered(n))
+	_, _ = site.Filer.CreateBug(t.Context(), b.Signature, tracker.Options{Person: "ines", Wait: 10 * time.Second}) // some are refused
+	return site.Bucket(t, b.ID)
+}
+
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	admin := site.As(t, crash.RoleAdmin)
+	admin.Get(filingsPath).Want(http.StatusOK).WantText(".empty", "Nobody has pressed Create yet")
+
+	filed := file(t, site, 1)
+	site.Tracker.Fail(trackertest.OpCreate, trackertest.FrontEnd403)
+	refused := file(t, site, 2)
+	page := admin.Get(filingsPath).Want(http.StatusOK)
+	page.WantText(".filing[data-state=filed] .bug-link", fmt.Sprint(filed.Bug.Number)).WantText(".filing[data-state=filed]", "sent to the tracker").
+		WantText(".filing[data-state=filed]", "201").WantText(".filing[data-state=filed]", "ines").
+		WantText(".filing[data-state=refused]", "403").WantText(".filing-states", "refused 1")
+	admin.Get(filingsPath+"?state=refused").Want(http.StatusOK).WantNone(".filing[data-state=filed]").WantText("main", "403 Forbidden")
+	admin.Get(filingsPath + "?state=given").Want(http.StatusBadRequest)
+	admin.Get(filingsPath + "?after=nonsense").Want(http.StatusBadRequest)
+	admin.Get(filingsPath + "/4711").Want(http.StatusNotFound)
+
+	// On the page of the bucket everybody who is signed in reads it; only admins have buttons.
+	site.As(t, crash.RoleViewer).Get(refused.ID.Path()).Want(http.StatusOK).WantText(".filing", "403").WantNone(".filing-form")
+	site.Visitor(t).Get(refused.ID.Path()).Want(http.StatusOK).WantNone(".filing")
+	admin.Get(refused.ID.Path()).Want(http.StatusOK).WantText(".filing-form button", "Retry now")
+	site.As(t, crash.RoleTriager).Get(filingsPath).Want(http.StatusForbidden)
+}
+
+func TestManageFilings(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	admin := site.As(t, crash.RoleAdmin)
+	site.Tracker.Fail(trackertest.OpCreate, trackertest.FrontEnd403)
+	b := file(t, site, 1)
+	path := fmt.Sprintf("%s/%d", filingsPath, b.Filing.ID)
+
+	admin.Post(path+"/give-up", url.Values{"reason": {" "}}).WantRedirect(http.StatusSeeOther, filingsPath)
+	admin.Get(filingsPath).WantText("#flash", "Say why").WantText(".filing", "refused")
+	admin.Post(path+"/give-up", url.Values{"reason": {"a <b>test</b> machine"}}).WantRedirect(http.StatusSeeOther, filingsPath)
+	admin.Get(filingsPath+"?state=abandoned").WantText("#flash", "given up").WantText(".filing", "a <b>test</b> machine").
+		WantText(".filing-history", "ada-admin")
+	admin.Post(path+"/give-up", url.Values{"reason": {"again"}}).WantRedirect(http.StatusSeeOther, filingsPath)
+	admin.Get(path).Want(http.StatusOK).WantText("#flash", "cannot be given up")
+	site.As(t, crash.RoleTriager).Get(b.ID.Path()).WantText(".bug-now button", "Create") // it can be asked for again
+
+	admin.Post(path+"/retry", nil).WantRedirect(http.StatusSeeOther, filingsPath)
+	got := site.Bucket(t, b.ID)
+	if got.Filing.State != crash.FilingFiled || got.Bug.Number == 0 || len(site.Tracker.Bugs()) != 1 {
+		t.Errorf("retry: got %+v, want it filed", got.Filing)
+	}
+	admin.Get(path).WantText("#flash", fmt.Sprint(got.Bug.Number)).WantNone(".filing-form")
+	for _, action := range []string{"/retry", "/give-up"} {
+		admin.Post(filingsPath+"/99"+action, url.Values{"reason": {"r"}}).Want(http.StatusNotFound)
+		site.As(t, crash.RoleTriager).Post(path+action, nil).Want(http.StatusForbidden)
+	}
+}
+
+// What was given up while nobody knew whether it was filed is searched for when it is asked for again.
+func TestGivenUpWhileUncertain(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	admin := site.As(t, crash.RoleAdmin)
+	site.Tracker.Fail(trackertest.OpCreate, trackertest.DropAfter)
+	site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpSearch, Fault: trackertest.Error503, Times: 200})
+	b := site.Save(t, numbered(1))
+	_, _ = site.Filer.CreateBug(t.Context(), b.Signature, tracker.Options{Person: "ines", Wait: 50 * time.Millisecond})
+	f := site.Bucket(t, b.ID).Filing
+	if f.State != crash.FilingUncertain {
+		t.Fatalf("got %s, want uncertain", f.State)
+	}
+	path := fmt.Sprintf("%s/%d", filingsPath, f.ID)
+	admin.Part(path).Want(http.StatusOK).WantText(".filing", "uncertain")
+	admin.Post(path+"/give-up", url.Values{"reason": {"tired"}}).Want(http.StatusSeeOther)
+	site.Tracker.ClearFaults()
+	answer := admin.Post(path+"/retry", nil)
+	answer.Want(http.StatusSeeOther)
+	if got := site.Bucket(t, b.ID); got.Filing.State != crash.FilingFiled || len(site.Tracker.Bugs()) != 1 {
+		t.Errorf("got %s and %d bugs, want it found", got.Filing.State, len(site.Tracker.Bugs()))
+	}
+}
+
+func TestLedgerPages(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	admin := site.As(t, crash.RoleAdmin)
+	site.Tracker.Revoke(site.Token.Token) // nothing leaves: the filings stay where they are
+	const filings = 27
+	for i := range filings {
+		b := site.Save(t, numbered(i))
+		_, _ = site.Filer.CreateBug(t.Context(), b.Signature, tracker.Options{Person: "ines"})
+	}
+	seen := map[string]bool{}
+	page := admin.Get(filingsPath).Want(http.StatusOK)
+	for range 3 {
+		for _, n := range page.HTML().Find(".filing").EachIter() {
+			id, _ := n.Attr("id")
+			if seen[id] {
+				t.Errorf("%s is listed twice", id)
+			}
+			seen[id] = true
+		}
+		next := page.HTML().Find(".paging a").First()
+		if !strings.Contains(next.Text(), "older") {
+			break
+		}
+		href, _ := next.Attr("href")
+		page = admin.Get(href).Want(http.StatusOK)
+	}
+	if len(seen) != filings {
+		t.Errorf("got %d filings on all pages, want %d", len(seen), filings)
+	}
+}
+
+// The banner stands on every page of admins while the tracker does not accept us, and on nobody else's.
+func TestBanner(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	admin := site.As(t, crash.RoleAdmin)
+	admin.Get("/").Want(http.StatusOK).WantNone(".banner")
+	site.Tracker.Fail(trackertest.OpCreate, trackertest.Permission)
+	file(t, site, 1)
+	admin.Get("/").Want(http.StatusOK).WantNone(".banner") // a missing permission says nothing about the credentials
+	site.Tracker.Revoke(site.Token.Token)
+	file(t, site, 2)
+	for _, path := range []string{"/", filingsPath, trackerPath} {
+		admin.Get(path).Want(http.StatusOK).WantText(".banner", "no longer accepts").WantText(".banner", "1 filing waits")
+	}
+	admin.Get("/").Want(http.StatusOK).WantText(".banner a[href='/admin/tracker']", "Connect")
+	site.As(t, crash.RoleTriager).Get("/").Want(http.StatusOK).WantNone(".banner")
+	site.Visitor(t).Get("/").Want(http.StatusOK).WantNone(".banner")
+
+	// Connecting again lets the queue go at once.
+	admin.Post(trackerPath+"/request-token", nil)
+	u, err := url.Parse(admin.Get(trackerPath).Attr("#authorize", "href"))
+	if err != nil || !site.Tracker.Authorize(u.Query().Get("oauth_token"), "WRITE_PUBLIC") {
+		t.Fatalf("authorise: %v", err)
+	}
+	admin.Post(trackerPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, trackerPath)
+	admin.Get("/").Want(http.StatusOK).WantNone(".banner")
+	if err := site.Filer.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for site.Bucket(t, crash.BucketIDOf("/usr/bin/tidewatch:11:problem_2")).Bug.Number == 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("the queue is not released")
+		}
+		_ = site.Filer.Sweep(t.Context())
+	}
+}

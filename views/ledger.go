@@ -1,0 +1,166 @@
+package views
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"mishap/crash"
+)
+
+// LedgerPage is the page of filings for admins.
+type LedgerPage struct {
+	Shell  Shell
+	State  crash.FilingState // empty: all
+	Only   bool              // the page of one filing
+	Totals crash.FilingTotals
+	Rows   []FilingPart
+	Next   string // address of the next page; empty: this is the last
+	First  bool   // this is the first page
+}
+
+// FilingPart is one filing with its history, on the page of filings and on that of its bucket.
+type FilingPart struct {
+	crash.LedgerEntry
+	BugURL    string // page of the bug that it led to
+	MayManage bool   // retry, give up, link by hand
+	Alone     bool   // on the page of its bucket: which problem it is need not be said
+	Trouble   string // what a button met, shown beside the buttons
+	CSRFToken string
+	Now       time.Time
+}
+
+// filingStates are the states in the order in which they are listed, with the word and the look of each.
+var filingStates = []struct {
+	state crash.FilingState
+	word  string
+	look  string
+	means string
+}{
+	{crash.FilingQueued, "queued", "state-wait", "It is sent when its turn comes."},
+	{crash.FilingSending, "filing", "state-wait", "It is being sent to the tracker."},
+	{crash.FilingUncertain, "uncertain", "state-warn", "The tracker may have it; it is searched for before anything is sent again."},
+	{crash.FilingRefused, "refused", "state-error", "The tracker said no."},
+	{crash.FilingAbandoned, "given up", "", "A person gave it up."},
+	{crash.FilingFiled, "filed", "state-done", "The bug is in the tracker."},
+}
+
+// FilingStateOf reads a state as addresses name it.
+func FilingStateOf(text string) (crash.FilingState, bool) {
+	for _, s := range filingStates {
+		if string(s.state) == text {
+			return s.state, true
+		}
+	}
+	return "", false
+}
+
+func filingState(state crash.FilingState) (word, look, means string) {
+	for _, s := range filingStates {
+		if s.state == state {
+			return s.word, s.look, s.means
+		}
+	}
+	return string(state), "", ""
+}
+
+// PathFilings is the address of the ledger.
+const PathFilings = "/admin/filings"
+
+func filingsURL(state crash.FilingState) string {
+	if state == "" {
+		return PathFilings
+	}
+	return PathFilings + "?" + url.Values{"state": {string(state)}}.Encode()
+}
+
+// NextFilings is the address of the page below an entry.
+func NextFilings(state crash.FilingState, last crash.LedgerEntry) string {
+	q := url.Values{"after": {fmt.Sprintf("%d.%d", last.Created.UnixMicro(), last.ID)}}
+	if state != "" {
+		q.Set("state", string(state))
+	}
+	return PathFilings + "?" + q.Encode()
+}
+
+func (p LedgerPage) total() int64 {
+	var n int64
+	for _, count := range p.Totals.States {
+		n += count
+	}
+	return n
+}
+
+func (p FilingPart) id() string { return "filing-" + strconv.FormatInt(p.ID, 10) }
+
+func (p FilingPart) path() string { return PathFilings + "/" + strconv.FormatInt(p.ID, 10) }
+
+// Moves reports whether it will be different soon by itself.
+func (p FilingPart) moves() bool {
+	return p.State == crash.FilingSending || p.State == crash.FilingQueued && p.Problem == ""
+}
+
+func (p FilingPart) open() bool {
+	return p.State == crash.FilingSending || p.State == crash.FilingQueued || p.State == crash.FilingUncertain
+}
+
+func (p FilingPart) form(action string) PostFormArgs {
+	return PostFormArgs{
+		ID: p.id() + "-" + action, Action: p.path() + "/" + action, CSRFToken: p.CSRFToken, Class: "filing-form",
+		InPlace: true, Target: "#" + p.id(),
+	}
+}
+
+func (p FilingPart) linkForm() PostFormArgs {
+	return PostFormArgs{ID: p.id() + "-link", Action: p.Bucket.Path() + "/link", CSRFToken: p.CSRFToken, Class: "filing-form"}
+}
+
+func (p FilingPart) mayRetry() bool {
+	return p.State != crash.FilingFiled && p.State != crash.FilingSending && p.Linked == 0
+}
+
+func (p FilingPart) mayGiveUp() bool {
+	return p.State == crash.FilingQueued || p.State == crash.FilingUncertain || p.State == crash.FilingRefused
+}
+
+// actionWords say what a line of the history is.
+func actionWords(l crash.LedgerLine) string {
+	switch l.Call {
+	case "create":
+		return "sent to the tracker"
+	case "search":
+		return "searched for"
+	case "subscribe":
+		return "subscribed the person who asked"
+	}
+	words, ok := map[string]string{
+		"bug.create": "asked for", "bug.filed": "filed", "bug.retry": "retried by hand", "bug.give-up": "given up",
+		"bug.link": "linked by hand", "bug.unlink": "unlinked", "bug.relink": "link put back", "bug.reconciled": "found in the tracker and linked",
+	}[l.Action]
+	if !ok {
+		return l.Action
+	}
+	return words
+}
+
+// outcomeWords say what came of a call.
+func outcomeWords(l crash.LedgerLine) string {
+	switch {
+	case l.Call == "":
+		return ""
+	case l.Ended.IsZero():
+		return "no answer yet"
+	}
+	return l.Outcome
+}
+
+func took(d time.Duration) string {
+	switch {
+	case d == 0:
+		return ""
+	case d < time.Second:
+		return strconv.FormatInt(max(1, d.Milliseconds()), 10) + " ms"
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+}
