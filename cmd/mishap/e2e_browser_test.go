@@ -28,10 +28,10 @@ type browser struct {
 }
 
 // stepTime is how long one step in the browser may take on a busy machine.
-const stepTime = 30 * time.Second
+const stepTime = 60 * time.Second
 
 // patience waits for what a page becomes by itself.
-const patience = 20 * time.Second
+const patience = 40 * time.Second
 
 func chromium(t *testing.T) string {
 	t.Helper()
@@ -49,7 +49,7 @@ func (in *installation) browser() *browser {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 900),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("no-proxy-server", true),
+		chromedp.Env("TMPDIR="+t.TempDir()), chromedp.Flag("disable-component-update", true), chromedp.Flag("no-proxy-server", true),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
@@ -146,8 +146,18 @@ func (b *browser) until(condition string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](condition)); err != nil {
-		b.t.Fatalf("waiting for %s: %v; at %s the page shows\n%s\nconsole: %s", condition, err, b.location(), b.text("body"), b.complaints())
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		// While the browser goes from one page to the next an evaluation may fail.
+		if holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool](condition)); err == nil && holds {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			b.t.Fatalf("waited in vain for %s; at %s the page shows\n%s\nconsole: %s", condition, b.location(), b.text("body"), b.complaints())
+		}
 	}
 }
 

@@ -112,7 +112,7 @@ func TestPrivateDatabaseIsShared(t *testing.T) {
 			t.Errorf("%s while serve runs: got status %d and %q", args, status, stderr)
 		}
 	}
-	second := start(t, append(environ, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0", "MISHAP_OPS_LISTEN=127.0.0.1:0"), "serve", config)
+	second := start(t, append(environ, "MISHAP_LISTEN="+addresses["listen"]), "serve", config) // said before the door that is in use
 	if status := second.status(); status != exitFailed || !strings.Contains(second.said.String(), "uses the database in") {
 		t.Errorf("second server: got status %d and %q, want %d and who is there", status, second.said, exitFailed)
 	}
@@ -134,9 +134,10 @@ func TestPrivateDatabaseIsShared(t *testing.T) {
 
 func TestPortInUse(t *testing.T) {
 	t.Parallel()
-	_, addresses := serveProcess(t, []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()})
+	database := "MISHAP_DATABASE_URL=" + dbtest.URL(t)
+	_, addresses := serveProcess(t, []string{database, "MISHAP_DATA_DIR=" + t.TempDir()})
 	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
-		environ := []string{"MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0", "MISHAP_OPS_LISTEN=127.0.0.1:0",
+		environ := []string{database, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0", "MISHAP_OPS_LISTEN=127.0.0.1:0",
 			envPrefix + strings.ToUpper(key) + "=" + addresses[key]}
 		p := start(t, environ, "serve", noConfig(t))
 		want := "mishap: " + key + ": " + addresses[key] + " is in use by another program"

@@ -58,17 +58,16 @@ func (p *program) serve(ctx context.Context, c Config, k kinds) (err error) {
 	log := newLog(p.err, slog.LevelInfo)
 	log.InfoContext(ctx, "starting", "version", versionText(), "config", c)
 	p.warn(ctx, c, log)
-	doors, err := p.openDoors(ctx, c, k)
-	if err != nil {
-		return err
-	}
-	defer doors.close()
-
 	database, err := openDatabase(ctx, c, true, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, database.close(ctx)) }()
+	doors, err := p.openDoors(ctx, c, k)
+	if err != nil {
+		return err
+	}
+	defer doors.close()
 	if err := db.Migrate(ctx, database.url, log); err != nil {
 		return err
 	}
