@@ -4,17 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"mishap/crash"
 	"mishap/tracker"
 	"mishap/views"
-)
-
-// How long a page waits for the tracker before it says that it does not know.
-const (
-	searchTime  = 4 * time.Second
-	packageTime = 3 * time.Second
 )
 
 // showReview is the bug of a bucket before it is filed, for a person to go over: a page, or a part opened on another page.
@@ -113,7 +106,7 @@ func (s *Server) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, 
 	if err != nil {
 		return page, proposal, err
 	}
-	if page.Advice, page.Similar, err = s.advice(r.Context(), b, proposal.Versions, proposal.Report.Fields); err != nil {
+	if page.Advice, page.Similar, err = s.advice(r.Context(), b, proposal.Report.Fields); err != nil {
 		return page, proposal, err
 	}
 	switch page.Bug.State {
@@ -129,7 +122,11 @@ func (s *Server) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, 
 }
 
 // advice says whether filing will help, and which problems with a bug look like this one.
-func (s *Server) advice(ctx context.Context, b crash.Bucket, versions []crash.VersionCount, report crash.Fields) (crash.Advice, []crash.SimilarProblem, error) {
+func (s *Server) advice(ctx context.Context, b crash.Bucket, report crash.Fields) (crash.Advice, []crash.SimilarProblem, error) {
+	versions, err := s.store.BucketVersions(ctx, b.ID)
+	if err != nil {
+		return crash.Advice{}, nil, err
+	}
 	newest, err := s.store.NewestVersions(ctx, b.Package)
 	if err != nil {
 		return crash.Advice{}, nil, err
@@ -147,7 +144,7 @@ func (s *Server) advice(ctx context.Context, b crash.Bucket, versions []crash.Ve
 
 // searchBugs asks the tracker what it has. That takes a few seconds at most, and stands in the way of nothing.
 func (s *Server) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch {
-	ctx, cancel := context.WithTimeout(r.Context(), searchTime)
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.SearchTime)
 	defer cancel()
 	title := views.DocumentTitle(b, true)
 	search := &views.ReviewSearch{Bug: s.bugPart(r, b), Tracker: s.config.TrackerName, Words: tracker.SearchWords(title), Where: b.SourcePackage}
@@ -159,7 +156,7 @@ func (s *Server) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		search.Problem = fmt.Sprintf("it did not answer within %d seconds.", int(searchTime.Seconds()))
+		search.Problem = fmt.Sprintf("it did not answer within %s.", s.config.SearchTime)
 	default:
 		search.Problem = answerTo(r, err).Message
 		s.log.InfoContext(r.Context(), "search of the tracker failed", "request_id", requestID(r), "error", err)
@@ -174,7 +171,7 @@ func (s *Server) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (cra
 	if d.OnDistribution || problems[crash.DraftPackage] != "" || d.Package == b.SourcePackage {
 		return problems, nil
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), packageTime)
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.SearchTime)
 	defer cancel()
 	if found, err := s.tracker.HasSource(ctx, d.Package); err == nil && !found {
 		problems[crash.DraftPackage] = fmt.Sprintf("%s has no source package “%s”. (Names of binary packages do not count.)", s.filer.Distribution(), d.Package)

@@ -30,6 +30,7 @@ type Config struct {
 	AllowBugFiling bool          // false: Create is shown nowhere and refused
 	IngestURL      string        // where machines post reports, as pages tell it: "http://localhost:8081"
 	CreateWait     time.Duration // how long an answer to Create waits for the tracker; 0: 4 s
+	SearchTime     time.Duration // how long a review waits for what the tracker knows; 0: 4 s
 	AssetsDir      string        // development: serve assets from this folder instead of the embedded ones
 
 	TrackerName           string // of the tracker, for people: "launchpad.net"
@@ -86,6 +87,9 @@ func New(d Deps) (*Server, error) {
 	}
 	if s.config.CreateWait == 0 {
 		s.config.CreateWait = 4 * time.Second
+	}
+	if s.config.SearchTime == 0 {
+		s.config.SearchTime = 4 * time.Second
 	}
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {
 		return nil, err

@@ -14,10 +14,9 @@ import (
 // Proposal is the bug that would be filed for a bucket, for a person to go over.
 type Proposal struct {
 	crash.Draft
-	Marker   string               // the permanent address of the problem, which stays in the description
-	Report   crash.StoredReport   // what the text was made from; zero: none is left
-	Versions []crash.VersionCount // versions × releases
-	Kept     bool                 // the text is what a person made of it before
+	Marker string             // the permanent address of the problem, which stays in the description
+	Report crash.StoredReport // what the text was made from; zero: none is left
+	Kept   bool               // the text is what a person made of it before
 
 	title, text string // as they were written here, whatever a person made of them later
 	redact      redactor
@@ -33,7 +32,7 @@ func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 	if err != nil {
 		return Proposal{}, err
 	}
-	p := Proposal{Marker: w.marker, Report: w.report, Versions: w.versions, redact: w.redact}
+	p := Proposal{Marker: w.marker, Report: w.report, redact: w.redact}
 	p.Draft = crash.Draft{Tags: releaseTags(w.versions), Package: b.SourcePackage, Information: crash.InformationPublic, Subscribe: true}
 	p.Title, p.Description = w.bug()
 	p.title, p.text = p.Title, p.Description

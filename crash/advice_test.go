@@ -1,0 +1,143 @@
+package crash_test
+
+import (
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+)
+
+func TestAdvise(t *testing.T) {
+	t.Parallel()
+	const jammy, noble, resolute = "Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"
+	plain := crash.Bucket{Reports: 12, Systems: 6, LastVersion: "1.4", Rule: crash.RuleStacktrace}
+	with := func(change func(*crash.Bucket)) crash.Bucket {
+		b := plain
+		change(&b)
+		return b
+	}
+	seen := func(cells ...string) (out []crash.VersionCount) {
+		for i := 0; i < len(cells); i += 2 {
+			out = append(out, crash.VersionCount{Version: cells[i], Release: crash.Release(cells[i+1]), Reports: 3})
+		}
+		return out
+	}
+	tests := map[string]struct {
+		facts crash.AdviceFacts
+		want  crash.AdviceKind
+		says  string
+	}{
+		"ready": {crash.AdviceFacts{Bucket: plain, Named: true, Versions: seen("1.4", noble), Newest: map[crash.Release]string{noble: "1.4"}},
+			crash.AdviceReady, "Looks ready to file."},
+		"ready, nothing known of versions": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.LastVersion = "" }), Named: true}, crash.AdviceReady, "ready"},
+		"a bug":                            {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Bug.Number, b.Provisional = 7, true }), Named: true}, crash.AdviceExists, "already: 7."},
+		"no names":                         {crash.AdviceFacts{Bucket: plain, Versions: seen("1.4", noble)}, crash.AdviceNotSymbolised, "Not symbolised"},
+		"provisional": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Provisional = true }), Named: true, Similar: crash.Bug{Number: 9}},
+			crash.AdviceNotSymbolised, "Not symbolised"},
+		"a bug of a problem like it": {crash.AdviceFacts{Bucket: plain, Named: true, Similar: crash.Bug{Number: 9}}, crash.AdviceExists, "bug 9"},
+		"old versions in its only release": {crash.AdviceFacts{Bucket: plain, Named: true, Versions: seen("1.4", noble, "1.3", noble),
+			Newest: map[crash.Release]string{noble: "1.10"}}, crash.AdviceOldVersions, "last seen in 1.4, and 1.10 is in use in Ubuntu 24.04 without it"},
+		"old versions in all releases": {crash.AdviceFacts{Bucket: plain, Named: true, Versions: seen("1.4", noble, "1.2", jammy),
+			Newest: map[crash.Release]string{noble: "1.5", jammy: "1.2.1"}}, crash.AdviceOldVersions, "1.5 is in use in Ubuntu 24.04"},
+		"old in one release, newest in another": {crash.AdviceFacts{Bucket: plain, Named: true, Versions: seen("1.4", noble, "1.2", jammy),
+			Newest: map[crash.Release]string{noble: "1.4", jammy: "1.3"}}, crash.AdviceReady, "ready"},
+		"a newer release is without it": {crash.AdviceFacts{Bucket: plain, Named: true, Versions: seen("1.4", noble),
+			Newest: map[crash.Release]string{noble: "1.4", resolute: "2.0"}}, crash.AdviceNotSince, "Not seen since version 1.4: 2.0 is in use in Ubuntu 26.04"},
+		"dpkg order, not text": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.LastVersion = "1.10" }), Named: true, Versions: seen("1.10", noble),
+			Newest: map[crash.Release]string{noble: "1.10", jammy: "1.9"}}, crash.AdviceReady, "ready"},
+		"a beta is older": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.LastVersion = "2.0~beta1" }), Named: true, Versions: seen("2.0~beta1", noble),
+			Newest: map[crash.Release]string{noble: "2.0"}}, crash.AdviceOldVersions, "2.0~beta1"},
+		"versions that cannot be compared": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.LastVersion = "" }), Named: true, Versions: seen("not a version", noble),
+			Newest: map[crash.Release]string{noble: "2.0"}}, crash.AdviceReady, "ready"},
+		"one machine":   {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems = 1 }), Named: true}, crash.AdviceOneMachine, "12 times"},
+		"one report":    {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems, b.Reports = 1, 1 }), Named: true}, crash.AdviceOneMachine, "Only one machine has reported it, so"},
+		"test machines": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems, b.Reports = 0, 0 }), Named: true}, crash.AdviceTests, "test machines"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := crash.Advise(tt.facts)
+			if got.Kind != tt.want || !strings.Contains(got.Text, tt.says) {
+				t.Errorf("got %s: %q, want %s: %q", got.Kind, got.Text, tt.want, tt.says)
+			}
+		})
+	}
+}
+
+func TestTelling(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		report crashtest.Report
+		want   bool
+	}{
+		"native": {crashtest.Native(), true}, "python": {crashtest.Python(), true}, "assertion": {crashtest.Assertion(), true},
+		"package": {crashtest.Package(), true}, "kernel": {crashtest.Oops(), true}, "no names": {crashtest.Unsymbolised(), false},
+	} {
+		if got := crash.Telling(tt.report.Fields()); got != tt.want {
+			t.Errorf("%s: got %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+func TestSuspectedCorruption(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		report crashtest.Report
+		want   string // a part of it; empty: nothing is suspected
+	}{
+		{"an ordinary crash", crashtest.Native(), ""},
+		{"an exception", crashtest.Python(), ""},
+		{"an assertion of the program", crashtest.Assertion(), ""},
+		{"double free", crashtest.Native(crashtest.Set("AssertionMessage", "free(): double free detected in tcache 2")), "double free"},
+		{"heap", crashtest.Native(crashtest.Set("AssertionMessage", "malloc(): corrupted top size")), "corrupted top size"},
+		{"stack", crashtest.Native(crashtest.Set("AssertionMessage", "*** stack smashing detected ***: terminated")), "stack smashing"},
+		{"stack, by its function", crashtest.Native(crashtest.Without("Stacktrace"), crashtest.Set("StacktraceTop", "__stack_chk_fail () at x.c:1\nmain () at y.c:2")), "stack was overrun"},
+		{"writes NULL", crashtest.Native(crashtest.Set("SegvReason", "writing NULL VMA")), ""},
+		{"reads elsewhere", crashtest.Native(crashtest.Set("SegvReason", "reading unknown VMA")), ""},
+		{"writes elsewhere", crashtest.Native(crashtest.Set("SegvReason", "writing unknown VMA")), "wrote to memory"},
+		{"runs elsewhere", crashtest.Native(crashtest.Set("SegvReason", "executing writable VMA [heap]")), "ran on"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := crash.SuspectedCorruption(tt.report.Fields())
+			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestLikenessOf(t *testing.T) {
+	t.Parallel()
+	const a = "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open:main"
+	for _, tt := range []struct {
+		name, b string
+		want    crash.Likeness
+	}{
+		{"the same two on top", "/usr/libexec/other:6:tide_parse_row:tide_load:elsewhere", crash.SameTopFrames},
+		{"the same one on top", "/usr/bin/tidewatch:11:tide_parse_row:reload:x", crash.SameFunction},
+		{"half in common", "/usr/bin/tidewatch:11:check:tide_parse_row:tide_load:on_open", crash.LikeSignature},
+		{"one in common", "/usr/bin/tidewatch:11:x:y:tide_load", crash.Unlike},
+		{"only what is everywhere", "/usr/bin/tidewatch:11:__GI_raise:abort:main", crash.Unlike},
+		{"the way out does not count", "/usr/bin/tidewatch:6:__GI_raise:abort:tide_parse_row:tide_load", crash.SameTopFrames},
+		{"names of C++ stay whole", "/usr/bin/tidewatch:11:ns::tide_parse_row:tide_load", crash.Unlike},
+		{"empty", "", crash.Unlike},
+		{"no list", "something else went wrong", crash.Unlike},
+	} {
+		if got := crash.LikenessOf(a, tt.b); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+		if ab, ba := crash.LikenessOf(a, tt.b), crash.LikenessOf(tt.b, a); ab != ba {
+			t.Errorf("%s: got %q one way and %q the other", tt.name, ab, ba)
+		}
+	}
+	if got := crash.LikenessOf("a reason of its own", "a reason of its own"); got != crash.SameFunction {
+		t.Errorf("the same words: got %q, want %q", got, crash.SameFunction)
+	}
+	if got := crash.ReadTags(" a, b\tc\na ,,b"); strings.Join(got, " ") != "a b c" {
+		t.Errorf("tags: got %q, want a b c", got)
+	}
+}
