@@ -11,6 +11,7 @@ import (
 
 	"mishap/assets"
 	"mishap/crash"
+	"mishap/views"
 )
 
 // Proxies on these networks are believed about the address of the client.
@@ -45,6 +46,8 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get("/problem/{id}", s.do(s.showProblem))
 		public.Get("/problem/{id}/bug", s.do(s.showBug))
 		public.Get("/bug/{number}", s.do(s.redirectBug))
+		public.Get(pathSignaturesForBug, s.do(s.listBugSignatures))
+		public.Get(pathSignaturesForBug+"/", s.do(s.listBugSignatures))
 		public.Get("/bucket", s.do(s.redirectBucket))
 		public.Get("/bucket/", s.do(s.redirectBucket))
 	})
@@ -58,6 +61,11 @@ func (s *Server) routes() (http.Handler, error) {
 		triager.Use(s.need(crash.RoleTriager))
 		triager.Post(pathCreateBug, s.do(s.createBug))
 		triager.Post(pathCreateBug+"/", s.do(s.createBug))
+		triager.Get("/problem/{id}/link", s.do(s.showLinkBug))
+		triager.Post("/problem/{id}/link", s.do(s.linkBug))
+		triager.Post("/problem/{id}/unlink", s.do(s.unlinkBug))
+		triager.Post("/problem/{id}/relink", s.do(s.relinkBug))
+		triager.Post("/problem/{id}/recheck", s.do(s.recheckBugs))
 		triager.Get("/problem/{id}/review", s.do(s.showReview))
 		triager.Post("/problem/{id}/review", s.do(s.reviewBug))
 		triager.Get("/problem/{id}/review/bugs", s.do(s.showReviewBugs))
@@ -71,6 +79,10 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(pathTracker+"/check", s.do(s.tryConnection))
 		admin.Post(pathTracker+"/show-token", s.do(s.showToken))
 		admin.Post(pathTracker+"/forget", s.do(s.forgetToken))
+		admin.Get(views.PathFilings, s.do(s.listFilings))
+		admin.Get(views.PathFilings+"/{id}", s.do(s.showFiling))
+		admin.Post(views.PathFilings+"/{id}/retry", s.do(s.retryFiling))
+		admin.Post(views.PathFilings+"/{id}/give-up", s.do(s.giveUpFiling))
 	})
 	return root, nil
 }
