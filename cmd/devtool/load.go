@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const defaultDoor = "http://127.0.0.1:8081"
+
+// seedCommand fills a server that runs already.
+func seedCommand() *cobra.Command {
+	var door string
+	var reports int
+	cmd := &cobra.Command{
+		Use:   "seed",
+		Short: "Posts sample reports to a server that runs",
+		Long: `Posts the sample reports of the demonstration, as machines do, to a server that runs already:
+those of a fleet of machines over the eight weeks until today, and one of each kind that pages must
+bear. On one day the same reports are posted each time; those that can be recognised count once.`,
+		Example: "  devtool seed --to http://127.0.0.1:8081 --reports 20000",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			bar := progress(cmd.ErrOrStderr(), reports, "posting sample reports")
+			today := time.Now().UTC().Truncate(24 * time.Hour)
+			err := postReports(cmd.Context(), door, sampleReports(reports, today), func() { _ = bar.Add(1) })
+			_ = bar.Finish() // of no account
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&door, "to", defaultDoor, "the `address` where machines post reports")
+	cmd.Flags().IntVar(&reports, "reports", 1500, "how many reports the fleet has")
+	return cmd
+}
+
+// loadCommand measures a server that runs already, wherever it is.
+func loadCommand() *cobra.Command {
+	var door string
+	var connections int
+	var length time.Duration
+	cmd := &cobra.Command{
+		Use:   "load",
+		Short: "Posts reports as fast as a server takes them, and says how fast that is",
+		Long: `Posts reports of about 20 kB over a number of connections, each waiting for its answer, to a
+server that runs already, and prints how many it accepted per second and how long they took. Its
+limits per machine and per address should be off (0). The reports stay: use a database for trials.`,
+		Example: "  devtool load --to http://127.0.0.1:8081 --connections 32 --for 10s",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			to, err := url.Parse(door)
+			if err != nil || to.Scheme != "http" || to.Port() == "" {
+				return fmt.Errorf("--to: expected an address such as %s, got %q", defaultDoor, door)
+			}
+			ctx, stop := context.WithCancel(cmd.Context())
+			defer stop()
+			result, err := newReportPool(time.Now()).load(ctx, to.Host, connections, length)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%.0f reports/s on %d connections, p50 %.2f ms, p99 %.2f ms\n",
+				result.perSecond, connections, result.p50, result.p99)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&door, "to", defaultDoor, "the `address` where machines post reports")
+	cmd.Flags().IntVar(&connections, "connections", 32, "how many reports are under way at once")
+	cmd.Flags().DurationVar(&length, "for", 10*time.Second, "how long")
+	return cmd
+}
