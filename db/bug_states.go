@@ -201,6 +201,16 @@ func (s *Store) BugState(ctx context.Context, number int64) (crash.BugState, err
 	return state.state(number, title), nil
 }
 
+const sqlReadBugsNow = `update bug_states set next_read = now() where number = any(@numbers)`
+
+// ReadBugsNow has bugs read soon, because somebody asks for it, also those that could not be read lately.
+func (s *Store) ReadBugsNow(ctx context.Context, numbers []int64) error {
+	if _, err := s.pool.Exec(ctx, sqlReadBugsNow, pgx.NamedArgs{"numbers": numbers}); err != nil {
+		return fmt.Errorf("read bugs now: %w", known(err))
+	}
+	return nil
+}
+
 const sqlHurryBugs = `
 	update bug_states set next_read = now()
 	where number = any(@numbers) and next_read > now() and failures = 0 and (read is null or read < now() - @older::interval)`

@@ -17,7 +17,7 @@ func (s *Server) bugPart(r *http.Request, b crash.Bucket) views.BugPart {
 		MayFile:   s.config.AllowBugFiling && u.Role.Allows(crash.RoleTriager),
 		CSRFToken: nosurf.Token(r), Next: comeBackTo(r),
 	}
-	p.State = s.bugState(u, b)
+	p.State, p.Standing = s.bugState(u, b), crash.StateOf(b)
 	switch p.State {
 	case views.BugCreate, views.BugWaiting, views.BugRefused, views.BugImpossible:
 		p.Review = p.MayFile && b.NoDraft() == ""

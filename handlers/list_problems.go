@@ -48,9 +48,14 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 		problems = problems[:listSize]
 		page.Next = choice.NextURL(rank+listSize, problems[listSize-1])
 	}
+	var bugs []crash.Bug
 	for _, p := range problems {
+		if p.Bug.Number != 0 {
+			bugs = append(bugs, p.Bug)
+		}
 		page.Rows = append(page.Rows, views.ListRow{Problem: p, Bug: s.bugPart(r, p.Bucket)})
 	}
+	s.hurry(r, staleOnList, bugs...)
 	if wantsPart(r) {
 		page.Shell = s.bareShell(r, "")
 		w.Header().Set("HX-Push-Url", choice.URL())

@@ -9,20 +9,26 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
+	"mishap/views"
 )
 
-// redirectBug leads from a bug's number to the bucket that has it.
+// redirectBug leads from a bug's number to the bucket that has it; of several it shows a list.
 func (s *Server) redirectBug(w http.ResponseWriter, r *http.Request) error {
 	text := chi.URLParam(r, "number")
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number <= 0 {
 		return crash.Errorf(crash.NotFound, "unknown_bug", "There is no bug with such a number.")
 	}
-	id, err := s.store.BucketOfBug(r.Context(), number)
+	buckets, err := s.store.BucketsOfBug(r.Context(), number)
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, id.Path())
+	if len(buckets) == 1 {
+		return redirect(w, r, buckets[0].ID.Path())
+	}
+	return s.page(w, r, http.StatusOK, views.BugProblems(views.BugProblemsPage{
+		Shell: s.shell(r, "Bug "+text), Number: number, Buckets: buckets,
+	}))
 }
 
 // redirectBucket leads from a signature in the query (id) to the page of its bucket.

@@ -98,10 +98,15 @@ const sessionFlash = "flash"
 // flash keeps a message for the next page that the visitor sees. Without somebody signed in there is no session to keep
 // it in, and it is dropped.
 func (s *Server) flash(r *http.Request, kind views.FlashKind, text string) error {
+	return s.flashUndo(r, views.Flash{Kind: kind, Text: text})
+}
+
+// flashUndo is flash for a message that may have a way to take back what it is about.
+func (s *Server) flashUndo(r *http.Request, message views.Flash) error {
 	if currentUser(r).ID == 0 {
 		return nil
 	}
-	b, err := json.Marshal(append(s.takeFlashes(r), views.Flash{Kind: kind, Text: text}))
+	b, err := json.Marshal(append(s.takeFlashes(r), message))
 	if err != nil {
 		return fmt.Errorf("flash: %w", err)
 	}
@@ -117,6 +122,11 @@ func (s *Server) takeFlashes(r *http.Request) []views.Flash {
 	if text := s.sessions.PopString(r.Context(), sessionFlash); text != "" {
 		if err := json.Unmarshal([]byte(text), &flashes); err != nil {
 			s.log.ErrorContext(r.Context(), "unreadable flash", "request_id", requestID(r), "error", err)
+		}
+	}
+	for _, f := range flashes {
+		if f.Undo != nil {
+			f.Undo.CSRFToken = nosurf.Token(r)
 		}
 	}
 	return flashes

@@ -49,7 +49,10 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 		return nil, err
 	}
 	page := &views.ProblemPage{
-		Bucket: bucket, Bug: s.bugPart(r, bucket), Address: strings.TrimSuffix(s.config.BaseURL, "/") + id.Path(),
+		Bucket: bucket, Address: strings.TrimSuffix(s.config.BaseURL, "/") + id.Path(),
+	}
+	if page.Bugs, err = s.bugsView(r, bucket); err != nil {
+		return nil, err
 	}
 	since, until := views.ChartSpan(bucket.FirstSeen, s.now())
 	days, err := s.store.BucketDays(r.Context(), id, since, until)
@@ -73,6 +76,14 @@ func (s *Server) addReports(r *http.Request, page *views.ProblemPage) error {
 	case err == nil:
 		page.Stack = views.NewStack(report)
 	case !errors.Is(err, crash.NotFound):
+		return err
+	}
+	if page.Bugs.Cell.Review {
+		if page.Advice, _, err = s.advice(r.Context(), page.Bucket, report.Fields); err != nil {
+			return err
+		}
+	}
+	if page.Filing, err = s.bucketFiling(r, page.Bucket.ID); err != nil {
 		return err
 	}
 	page.Reports, err = s.bucketReports(r, page.Bucket.ID)

@@ -2,7 +2,6 @@ package views
 
 import (
 	"net/url"
-	"strconv"
 
 	"mishap/crash"
 )
@@ -29,6 +28,7 @@ type BugPart struct {
 	Signature string
 	State     BugState
 	Bug       crash.Bug
+	Standing  crash.ProblemState // to that bug
 	Reason    string
 	MayFile   bool   // the person may press Create, and try again
 	Review    bool   // the person may go over the bug before it is filed
@@ -46,8 +46,6 @@ func (p BugPart) path() string { return p.Bucket.Path() + "/bug" }
 // sent is the signature as forms send it. The server decodes it once, so that a signature with a percent sign in it means
 // the same to this form and to scripts that encode what they send.
 func (p BugPart) sent() string { return url.PathEscape(p.Signature) }
-
-func (p BugPart) bugNumber() string { return strconv.FormatInt(p.Bug.Number, 10) }
 
 // changing reports whether the cell will be different soon by itself. One that waits for the tracker is left alone, or
 // the button in it would go away under the finger.

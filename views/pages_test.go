@@ -28,7 +28,7 @@ func components(text string, n int) map[string]templ.Component {
 	signature := "/usr/bin/" + text + ":11:" + strings.Repeat(text+":", n)
 	shell := views.Shell{
 		Title: text, User: crash.User{ID: 1, Name: text, Role: crash.RoleAdmin}, CSRFToken: text, Path: "/x?y=" + text,
-		Flash: []views.Flash{{Kind: views.FlashError, Text: text}}, FilingOn: true, Now: now,
+		Flash: []views.Flash{{Kind: views.FlashError, Text: text, Undo: &views.Undo{Action: "/x/relink", Bug: 7, CSRFToken: text}}}, FilingOn: true, Now: now,
 	}
 	visitor := shell
 	visitor.User = crash.User{}
@@ -73,8 +73,17 @@ func components(text string, n int) map[string]templ.Component {
 		ReportRow: crash.ReportRow{ID: crash.NewOopsID(now), Summary: summary, System: crash.SystemID(text), Occurred: now, Unbucketed: text},
 		Fields:    fields,
 	}
+	bug.Standing = crash.ProblemState{Word: crash.StateRegression, Reason: text, Read: now}
+	known := crash.BugState{
+		BugReading: crash.BugReading{Number: 7, Title: text, Tasks: []crash.BugTask{{Name: text, Status: text, Importance: text, Assignee: text, Milestone: text}}},
+		Read:       now, Failure: text,
+	}
+	bugs := views.BugsView{
+		Bucket: bucket.ID, Cell: bug, MayLink: n > 0, SignedIn: true, Now: now, CSRFToken: text,
+		Bugs: []crash.Bug{{Number: 7, Title: text, URL: text, By: text, At: now, State: known, Master: &known, MasterURL: text}},
+	}
 	problem := views.ProblemPage{
-		Shell: shell, Bucket: bucket, Bug: bug, Address: "https://crashes.example.org" + bucket.ID.Path(),
+		Shell: shell, Bucket: bucket, Bugs: bugs, Address: "https://crashes.example.org" + bucket.ID.Path(),
 		Chart: views.NewChart(days, since, until), Versions: views.NewVersionTable(versions), Stack: views.NewStack(report), Reports: &reports,
 	}
 	forVisitors := problem
@@ -108,6 +117,11 @@ func components(text string, n int) map[string]templ.Component {
 		"machine":           views.System(views.SystemPage{Shell: shell, System: crash.SystemID(text), Reports: machine}),
 		"error":             views.ErrorPage(visitor, views.ErrorView{Status: 404, Message: text, RequestID: text, SignIn: true}),
 		"sign in":           views.SignInPage(visitor, views.SignInForm{Name: text, Problem: text, Next: text}),
+		"bugs":              views.BugsPart(bugs),
+		"link a bug": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Number: 7, Found: crash.BugReading{
+			Title: text, DuplicateOf: 8, Tasks: known.Tasks}}),
+		"link all the same": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket, Text: text, Number: 7, Warning: text}),
+		"problems of a bug": views.BugProblems(views.BugProblemsPage{Shell: shell, Number: 7, Buckets: []crash.Bucket{bucket, linked}}),
 		"review":            views.Review(review),
 		"review, searched":  views.Review(searched),
 		"review done":       views.ReviewDone(bug, text),

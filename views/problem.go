@@ -6,12 +6,14 @@ import "mishap/crash"
 type ProblemPage struct {
 	Shell    Shell
 	Bucket   crash.Bucket
-	Bug      BugPart
-	Address  string // permanent address, with the host
+	Bugs     BugsView
+	Advice   crash.Advice // whether filing will help; empty where nobody is asked to file
+	Address  string       // permanent address, with the host
 	Chart    Chart
 	Versions VersionTable
 	Stack    *Stack      // nil for visitors, and when no report is stored
 	Reports  *ReportList // nil for visitors
+	Filing   *FilingPart // who asked for a bug and what became of it; nil: nobody has, or the person may not see it
 }
 
 func (p ProblemPage) heading() string { return heading(p.Bucket, p.Shell.SignedIn()) }
