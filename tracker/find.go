@@ -78,7 +78,7 @@ func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, 
 	return found, nil
 }
 
-// filedBy lists the links of the bugs that an account has filed on a target since the given time.
+// filedBy lists the links of the bugs that an account has filed on a target since the given time; zero: ever.
 func (c *Client) filedBy(ctx context.Context, account, target string, since time.Time) ([]string, error) {
 	links, err := c.search(ctx, account, target, since, allStatuses)
 	if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusBadRequest {
@@ -91,10 +91,14 @@ func (c *Client) search(ctx context.Context, account, target string, since time.
 	query := url.Values{
 		"ws.op":           {"searchTasks"},
 		"bug_reporter":    {encodeJSON(c.cfg.link("/~" + account))},
-		"created_since":   {encodeJSON(since.Add(-searchMargin).UTC().Format("2006-01-02T15:04:05+00:00"))},
 		"omit_duplicates": {"false"},
 		"order_by":        {encodeJSON([]string{"id"})},
 		"status":          {encodeJSON(statuses)},
+	}
+	if since.IsZero() {
+		query.Set("ws.size", "300") // the most that a page may have
+	} else {
+		query.Set("created_since", encodeJSON(since.Add(-searchMargin).UTC().Format("2006-01-02T15:04:05+00:00")))
 	}
 	next := c.cfg.link(target) + "?" + query.Encode()
 	var links []string
