@@ -236,7 +236,7 @@ func TestReviewElsewhere(t *testing.T) {
 	c.Get(failed.ID.Path() + "/review").Want(http.StatusUnprocessableEntity)
 	c.Get(failed.ID.Path()).WantNone(".review-link")
 	c.Get("/problem/" + strings.Repeat("0", 40) + "/review").Want(http.StatusNotFound)
-	c.Get("/problem/x/review").Want(http.StatusBadRequest)
+	c.Get("/problem/x/review").Want(http.StatusNotFound)
 
 	off := handlertest.New(t, handlertest.Options{NoFiling: true})
 	b := off.Save(t, crashtest.Native())

@@ -200,7 +200,7 @@ func (s *Server) taskJSON(c *call, b *Bug) map[string]any {
 		"owner_link": c.root() + "/~" + b.Reporter, "bug_watch_link": nil,
 		"assignee_link": linkOr(c, "/~", b.Assignee), "milestone_link": linkOr(c, "/"+b.Distribution+"/+milestone/", b.Milestone),
 		"date_closed": when(b.Closed), "date_fix_released": released,
-		"title": fmt.Sprintf("Bug #%d in %s: %q", b.Number, name, b.Title), "date_created": isoTime(b.Created),
+		"title": fmt.Sprintf("Bug #%d in %s: \"%s\"", b.Number, name, b.Title), "date_created": isoTime(b.Created),
 	}
 }
 
