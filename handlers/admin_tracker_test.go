@@ -192,7 +192,7 @@ func TestTrackerFromConfiguration(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	c := site.As(t, crash.RoleAdmin)
-	c.Get(trackerPath).WantText("main", "Connected").WantText(".facts", "the configuration file of this unit").WantText(".facts", "by a configuration")
+	c.Get(trackerPath).WantText("main", "Connected").WantText(".facts", "the configuration file of this unit").WantText(".facts", "by the configuration")
 	c.Post(trackerPath+"/check", nil).WantRedirect(http.StatusSeeOther, trackerPath)
 	c.Get(trackerPath).WantText(".facts", "practice-person")
 	site.Tracker.Fail(trackertest.OpMe, trackertest.ExpiredToken)
