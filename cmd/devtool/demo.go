@@ -121,6 +121,7 @@ mishap is running, with sample reports and a practice bug tracker.
   sign in as        %s, password %s
   practice tracker  %s
   machines post to  %s
+  database          %s
   log               %s
 
 Post a report as a machine would, then reload the page:
@@ -129,5 +130,5 @@ Post a report as a machine would, then reload the page:
 
 (The same report from the same machine counts once; machine-2 is another one.)
 Ctrl-C stops everything; the data stay in %s.`,
-		doors.base, demoAccount, d.memory.Password, practice.url, doors.ingest, d.path("mishap.log"), sample, doors.ingest, d.folder)
+		doors.base, demoAccount, d.memory.Password, practice.url, doors.ingest, doors.database, d.path("mishap.log"), sample, doors.ingest, d.folder)
 }

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// doors are the addresses of the running server.
-type doors struct{ base, ingest string }
+// doors are the addresses of the running server, and where its database is.
+type doors struct{ base, ingest, database string }
 
 // banner reads what the server prints when it runs.
 type banner struct {
@@ -21,6 +21,7 @@ func newBanner() *banner { return &banner{read: make(chan doors, 1)} }
 var (
 	bannerPages  = regexp.MustCompile(`(?m)^ +pages +(\S+)$`)
 	bannerIngest = regexp.MustCompile(`(?m)^ +machines post to +(\S+)$`)
+	bannerData   = regexp.MustCompile(`(?m)^ +private PostgreSQL +(.+)$`)
 )
 
 // Write is called by one goroutine.
@@ -32,7 +33,11 @@ func (b *banner) Write(p []byte) (int, error) {
 	pages, ingest := bannerPages.FindSubmatch(b.text), bannerIngest.FindSubmatch(b.text)
 	if pages != nil && ingest != nil && strings.Contains(string(b.text), "Ctrl-C") {
 		b.done = true
-		b.read <- doors{base: string(pages[1]), ingest: string(ingest[1])}
+		d := doors{base: string(pages[1]), ingest: string(ingest[1]), database: "that of database_url"}
+		if data := bannerData.FindSubmatch(b.text); data != nil {
+			d.database = string(data[1])
+		}
+		b.read <- d
 	}
 	return len(p), nil
 }
