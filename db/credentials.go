@@ -55,7 +55,7 @@ const (
 	sqlForgetHealth = `delete from oauth_health where tracker_url = @url and consumer_key = @consumer and token = @token`
 	sqlWakeFilings  = `
 		update filings set not_before = now(), updated = now(), problem = '', reason = ''
-		where state in ('queued', 'uncertain') and problem = 'tracker_credentials'
+		where state in ('queued', 'uncertain') and problem = 'tracker_credentials' and unit is null
 		returning id`
 )
 
@@ -72,24 +72,32 @@ func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash
 				return fmt.Errorf("save token: %w", err)
 			}
 		}
-		rows, err := tx.Query(ctx, sqlWakeFilings)
-		if err != nil {
-			return fmt.Errorf("wake filings: %w", err)
-		}
-		woken, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-		if err != nil {
-			return fmt.Errorf("wake filings: %w", err)
-		}
-		for _, id := range woken {
-			if err := s.addFilingJob(ctx, tx, id, 0); err != nil {
-				return err
-			}
+		if err := s.wakeFilings(ctx, tx); err != nil {
+			return err
 		}
 		return s.audit(ctx, tx, AuditEvent{
 			Person: person, Action: "tracker.connect", Subject: key.URL,
 			Detail: map[string]any{"consumer_key": key.ConsumerKey, "token": token.Token, "context": token.Context},
 		})
 	})
+}
+
+// wakeFilings makes the filings that wait for credentials due at once.
+func (s *Store) wakeFilings(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, sqlWakeFilings)
+	if err != nil {
+		return fmt.Errorf("wake filings: %w", err)
+	}
+	woken, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return fmt.Errorf("wake filings: %w", err)
+	}
+	for _, id := range woken {
+		if err := s.addFilingJob(ctx, tx, id, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) tokenArgs(key crash.TrackerKey, token crash.AccessToken) (pgx.NamedArgs, error) {
@@ -166,15 +174,21 @@ const sqlSaveTokenHealth = `
 		last_error_at = greatest(oauth_health.last_error_at, excluded.last_error_at),
 		dead = excluded.dead`
 
-// SaveTokenHealth records how a token has fared. Of two units that record at once, the later news stays.
+// SaveTokenHealth records how a token has fared. Of two units that record at once, the later news stays. A token that works
+// lets the filings go that wait for one.
 func (s *Store) SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth) error {
 	args := keyArgs(key)
 	args["token"], args["account"], args["error"], args["dead"] = token, h.Account, h.LastError, h.Dead
 	args["success"], args["errorat"] = orNull(h.LastSuccess), orNull(h.LastErrorAt)
-	if _, err := s.pool.Exec(ctx, sqlSaveTokenHealth, args); err != nil {
-		return fmt.Errorf("save token health: %w", known(err))
-	}
-	return nil
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlSaveTokenHealth, args); err != nil {
+			return fmt.Errorf("save token health: %w", err)
+		}
+		if h.Dead || h.LastSuccess.Before(h.LastErrorAt) {
+			return nil
+		}
+		return s.wakeFilings(ctx, tx)
+	})
 }
 
 // orNull writes a zero time as null.

@@ -1,0 +1,87 @@
+package tracker_test
+
+import (
+	"testing"
+
+	"mishap/crash"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+// Credentials that stop working park the queue: one call finds out, nothing more is sent, and a new connection lets all of
+// it go, in its order.
+func TestDeadCredentialsParkTheQueue(t *testing.T) {
+	t.Parallel()
+	const clicks = 20
+	h := newHouse(t)
+	token := h.cfg.Token
+	h.cfg.Token = crash.AccessToken{} // the database has it, for all units
+	units := []*unit{h.unit(), h.unit()}
+	if err := units[0].creds.Remember(t.Context(), token, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	h.lp.Revoke(token.Token)
+	for i := range clicks {
+		_, err := units[i%2].filer.CreateBug(t.Context(), h.problem(i), tracker.Options{Person: "ines", Wait: patience})
+		if crash.KindOf(err) != crash.Unavailable || codeOf(err) != "tracker_credentials" {
+			t.Errorf("click %d: got %v, want tracker_credentials", i, err)
+		}
+	}
+	for range 5 {
+		for _, u := range units {
+			if err := u.filer.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	totals, err := h.db.FilingTotals(t.Context())
+	if err != nil || totals.Parked != clicks || totals.States[crash.FilingQueued] != clicks {
+		t.Errorf("got %+v, %v, want %d parked", totals, err, clicks)
+	}
+	if got := len(h.lp.Requests(trackertest.OpCreate)); got != 1 {
+		t.Errorf("got %d requests to create, want 1", got)
+	}
+	if err := units[1].creds.Remember(t.Context(), h.lp.Token(consumer), "ada"); err != nil {
+		t.Fatal(err)
+	}
+	h.until("the queue is released", units, func() bool { return h.totals()[crash.FilingFiled] == clicks })
+	for i, bug := range h.lp.Bugs() {
+		if want := crash.BucketIDOf(problemSignature(i)).Path(); !contains(bug.Description, want) {
+			t.Errorf("bug %d is not that of click %d", bug.Number, i)
+		}
+	}
+}
+
+// A token that is found to work again, by whomever, lets the queue go too.
+func TestTokenThatWorksAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	u := h.unit()
+	h.lp.Fail(trackertest.OpCreate, trackertest.ExpiredToken)
+	signature := h.problem(1)
+	if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines", Wait: patience}); codeOf(err) != "tracker_credentials" {
+		t.Fatalf("got %v, want tracker_credentials", err)
+	}
+	if _, err := u.lp.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.until("the queue is released", []*unit{u}, func() bool { return h.bucket(signature).Bug.Number != 0 })
+}
+
+// A missing permission is about one bug: it is refused, and the others go on.
+func TestMissingPermissionParksNothing(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	u := h.unit()
+	h.lp.Fail(trackertest.OpCreate, trackertest.Permission)
+	first, second := h.problem(1), h.problem(2)
+	if _, err := u.filer.CreateBug(t.Context(), first, tracker.Options{Wait: patience}); crash.KindOf(err) != crash.Refused {
+		t.Errorf("got %v, want Refused", err)
+	}
+	if r, err := u.filer.CreateBug(t.Context(), second, tracker.Options{Wait: patience}); err != nil || r.State != crash.FilingFiled {
+		t.Errorf("the next: got %+v, %v, want it filed", r.Filing, err)
+	}
+	if totals, err := h.db.FilingTotals(t.Context()); err != nil || totals.Parked != 0 {
+		t.Errorf("got %d parked, %v, want none", totals.Parked, err)
+	}
+}
