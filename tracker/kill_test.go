@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 type child struct {
 	Database, URL, APIURL, Token, Secret string
 	Settle                               time.Duration
-	First, Count                         int // problems whose bugs it asks for
+	Count                                int // problems whose bugs it asks for, from 0 on
 }
 
 // runChild asks for all bugs, as many people would at once, and keeps the filings going until it is killed.
@@ -54,7 +55,7 @@ func runChild(spec string) error {
 	cfg := tracker.Config{
 		URL: c.URL, APIURL: c.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
 		Token:   crash.AccessToken{Token: c.Token, Secret: crash.Secret(c.Secret)},
-		Timeout: 2 * time.Second, Settle: c.Settle, Backoff: 10 * time.Millisecond,
+		Timeout: 2 * time.Second, Settle: c.Settle, Backoff: 10 * time.Millisecond, Rest: time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	filer := tracker.NewFiler(cfg, store, tracker.NewClient(cfg, tracker.NewCredentials(cfg, store)))
@@ -62,7 +63,7 @@ func runChild(spec string) error {
 	for i := range c.Count {
 		people.Go(func() {
 			opts := tracker.Options{Person: "ines", Wait: time.Minute}
-			if _, err := filer.CreateBug(ctx, problemSignature(c.First+i), opts); err != nil {
+			if _, err := filer.CreateBug(ctx, problemSignature(i), opts); err != nil {
 				fmt.Fprintln(os.Stderr, "create:", err)
 			}
 		})
@@ -96,59 +97,65 @@ func (h *house) start(c child) *exec.Cmd {
 	return cmd
 }
 
-// A unit that is killed at any moment, again and again, with another beside it that goes on, neither loses a bug nor files
-// one twice.
+// killsEnv says over how many bugs units are killed; without it there are few, so that the suite stays quick.
+const killsEnv = "MISHAP_TEST_KILLS"
+
+// Two units on one database, killed at random moments again and again while they file bugs at a tracker that fails too:
+// none is lost and none is filed twice.
 func TestKilledUnits(t *testing.T) {
 	t.Parallel()
-	const problems, kills = 120, 24
+	if testing.Short() {
+		t.Skip("kills processes for a while; left out with -short")
+	}
+	bugs := 40
+	if text := os.Getenv(killsEnv); text != "" {
+		var err error
+		if bugs, err = strconv.Atoi(text); err != nil || bugs < 1 {
+			t.Fatalf("%s: got %q, want a number of bugs", killsEnv, text)
+		}
+	}
 	h := newHouse(t)
-	settle := 300 * time.Millisecond // the practice tracker works for at most 50 ms
-	for i := range problems {
+	for i := range bugs {
 		h.problem(i)
 	}
-	for range 40 {
-		h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 50 * time.Millisecond})
-		h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.DropAfter})
-		h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Error500})
+	for range bugs / 5 {
+		h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 50 * time.Millisecond, Times: 3})
+		h.lp.Fail(trackertest.OpCreate, trackertest.DropAfter)
+		h.lp.Fail(trackertest.OpCreate, trackertest.Error500)
 	}
 	token := h.cfg.Token
 	spec := child{
-		Database: h.url, URL: h.lp.URL, APIURL: h.lp.APIURL, Token: token.Token, Secret: string(token.Secret), Settle: settle,
+		Database: h.url, URL: h.lp.URL, APIURL: h.lp.APIURL, Token: token.Token, Secret: string(token.Secret),
+		Settle: 300 * time.Millisecond, // the practice tracker works for at most 50 ms
+		Count:  bugs,
 	}
-	steady := h.unit(func(c *tracker.Config) { c.Settle = settle })
-	steady.run(t)
-	filed := func() int {
-		totals, err := h.db.FilingTotals(t.Context())
-		if err != nil {
+	filed := func() int { return int(h.totals()[crash.FilingFiled]) }
+	units := []*exec.Cmd{h.start(spec), h.start(spec)}
+	killed, whileSending, mostKills := 0, 0, bugs/2
+	for filed() < bugs && killed < mostKills {
+		for range rand.IntN(4) { // mostly after something has happened, so that there is always progress
+			before := len(h.lp.Requests(trackertest.OpCreate))
+			h.until("a bug is sent", nil, func() bool { return len(h.lp.Requests(trackertest.OpCreate)) > before || filed() == bugs })
+		}
+		pause(t, rand.N(60*time.Millisecond))
+		if h.totals()[crash.FilingSending] > 0 {
+			whileSending++
+		}
+		i := rand.IntN(len(units))
+		if err := units[i].Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		return int(totals.States[crash.FilingFiled])
-	}
-	killed := 0
-	for range kills {
-		spec.First, spec.Count = rand.IntN(problems-30), 30
-		cmd := h.start(spec)
-		before := filed()
-		target := before + rand.IntN(5)
-		h.until("a child has begun", nil, func() bool { return filed() >= target || filed() >= problems-30 })
-		pause(t, rand.N(120*time.Millisecond))
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait() // it was killed
+		_ = units[i].Wait() // it was killed
 		killed++
+		units[i] = h.start(spec)
 	}
-	for i := range problems {
-		if _, err := steady.filer.CreateBug(t.Context(), problemSignature(i), tracker.Options{Person: "theo"}); err != nil && crash.KindOf(err) != crash.Unavailable {
-			t.Errorf("create after the kills: %v", err)
-		}
-	}
-	h.until("all bugs are filed", []*unit{steady}, func() bool { return filed() == problems && h.lp.Working() == 0 })
-	for i := range problems {
+	h.until("all bugs are filed", nil, func() bool { return filed() == bugs && h.lp.Working() == 0 })
+	for i := range bugs {
 		h.wantOneBug(problemSignature(i))
 	}
-	if got := len(h.lp.Bugs()); got != problems {
-		t.Errorf("got %d bugs in the tracker after %d kills, want %d", got, killed, problems)
+	if got := len(h.lp.Bugs()); got != bugs {
+		t.Errorf("got %d bugs in the tracker after %d kills, want %d", got, killed, bugs)
 	}
-	t.Logf("%d kills, %d bugs", killed, len(h.lp.Bugs()))
+	t.Logf("%d kills, %d of them while a bug was being sent; %d bugs, %d calls to create, %d searches",
+		killed, whileSending, len(h.lp.Bugs()), len(h.lp.Requests(trackertest.OpCreate)), len(h.lp.Requests(trackertest.OpSearch)))
 }
