@@ -41,8 +41,12 @@ func (s *Server) trackerPage(w http.ResponseWriter, r *http.Request, failed erro
 	if err != nil {
 		return errors.Join(failed, err)
 	}
+	comments, err := s.commentsView(r)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
 	p := views.TrackerPage{
-		Tracker: s.config.TrackerName, Connection: connection,
+		Tracker: s.config.TrackerName, Connection: connection, Comments: comments,
 		ConfigFile: s.config.ConfigFile, FromEnvironment: s.config.TokensFromEnvironment,
 		Unwritten: s.sessions.GetString(r.Context(), sessionUnwritten) != "", Lines: lines,
 	}

@@ -49,6 +49,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /admin/tracker/access-token", trackerPath + "/access-token", [4]int{401, 403, 403, 409}},
 		{"POST /admin/tracker/check", trackerPath + "/check", [4]int{401, 403, 403, 503}},
 		{"POST /admin/tracker/show-token", trackerPath + "/show-token", [4]int{401, 403, 403, 503}},
+		{"POST /admin/tracker/comments", trackerPath + "/comments", [4]int{401, 403, 403, 400}},
 		{"POST /admin/tracker/forget", trackerPath + "/forget", [4]int{401, 403, 403, 303}},
 		{"POST /api/1.0/create-bug-report", strings.TrimSuffix(createPath, "/"), [4]int{401, 403, 400, 400}},
 		{"POST /api/1.0/create-bug-report/", createPath, [4]int{401, 403, 400, 400}},

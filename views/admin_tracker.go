@@ -14,6 +14,7 @@ type TrackerPage struct {
 	Shell      Shell
 	Tracker    string // its name, "launchpad.net"
 	Connection crash.Connection
+	Comments   CommentsView
 
 	AuthorizeURL string    // the page to decide on, while a request is under way; empty: none is
 	Expires      time.Time // when that request ends
