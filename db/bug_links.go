@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	sqlBucketExists = `select true from buckets where id = @bucket for key share`
+	sqlBucketExists = `select true from buckets where id = @bucket for no key update`
 	sqlHasBug       = `select exists (select from bucket_bugs where bucket_id = @bucket and bug_number = @number)`
 	sqlForgetUnlink = `delete from unlinked_bugs where bucket_id = @bucket and bug_number = @number`
 	sqlUnlinkBug    = `
