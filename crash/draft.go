@@ -3,6 +3,7 @@ package crash
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -62,4 +63,14 @@ func ReadTags(s string) []string {
 func (b Bucket) NoDraft() string {
 	b.SourcePackage = "any"
 	return b.NoFiling()
+}
+
+// BugTemplate is the text of bugs for a source package, a problem type, or both. The more of the two it names, the sooner
+// it is taken: package and type, package, type, all.
+type BugTemplate struct {
+	Package     string // source package; empty: all
+	ProblemType string // empty: all
+	Body        string // empty: the shipped text
+	By          string // who changed it last
+	Changed     time.Time
 }

@@ -116,6 +116,14 @@ CREATE TABLE bug_states (
     failure text DEFAULT ''::text NOT NULL
 );
 
+CREATE TABLE bug_templates (
+    package text NOT NULL,
+    problem_type text NOT NULL,
+    body text NOT NULL,
+    person text NOT NULL,
+    changed timestamp with time zone NOT NULL
+);
+
 CREATE TABLE bug_watch (
     single boolean DEFAULT true NOT NULL,
     comment boolean DEFAULT false NOT NULL,
@@ -348,6 +356,9 @@ ALTER TABLE ONLY bug_comments
 
 ALTER TABLE ONLY bug_states
     ADD CONSTRAINT bug_states_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY bug_templates
+    ADD CONSTRAINT bug_templates_pkey PRIMARY KEY (package, problem_type);
 
 ALTER TABLE ONLY bug_watch
     ADD CONSTRAINT bug_watch_pkey PRIMARY KEY (single);

@@ -50,7 +50,14 @@ func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 	if err != nil && !errors.Is(err, crash.NotFound) {
 		return writer{}, err
 	}
-	return writer{bucket: b, report: report, versions: versions, marker: f.Marker(b.ID), redact: newRedactor(report.Fields)}, nil
+	template, err := f.store.BugTemplate(ctx, b.SourcePackage, b.ProblemType)
+	if err != nil {
+		return writer{}, err
+	}
+	return writer{
+		bucket: b, report: report, versions: versions, marker: f.Marker(b.ID), redact: newRedactor(report.Fields),
+		template: cmp.Or(template.Body, DefaultTemplate),
+	}, nil
 }
 
 // Marker is the permanent address of a problem: it stands in its bug, which is found again by it.
@@ -103,6 +110,7 @@ type writer struct {
 	versions []crash.VersionCount
 	marker   string
 	redact   redactor
+	template string
 }
 
 // title is one line, not cut yet.
@@ -121,25 +129,17 @@ func (w writer) subject() string {
 
 // bug is the title and the description, within the tracker's limits.
 func (w writer) bug() (title, description string) {
-	full := w.title()
-	title = cut(full, maxTitle)
-	return title, withMarker(w.description(full, title), w.marker)
+	title = cut(w.title(), maxTitle)
+	return title, withMarker(w.description(title), w.marker)
 }
 
-func (w writer) description(fullTitle, title string) string {
-	var b strings.Builder
-	if fullTitle != title {
-		b.WriteString(cut(fullTitle, 2000) + "\n\n")
+// description is the text by the bucket's template. One that cannot be read, which saving does not let happen, is passed over.
+func (w writer) description(title string) string {
+	parts, problems := parseTemplate(w.template)
+	if len(problems) > 0 {
+		parts, _ = parseTemplate(DefaultTemplate)
 	}
-	b.WriteString(w.howOften() + "\n\nCurrent numbers and all reports: " + w.marker + "\n\n")
-	b.WriteString(w.facts())
-	if len(w.versions) > 0 {
-		b.WriteString("\nReports by version and release:\n\n" + versionTable(w.versions))
-	}
-	if trace := w.trace(); trace != "" {
-		b.WriteString("\n" + trace)
-	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
+	return strings.TrimSpace(fill(parts, w.values(title))) + "\n"
 }
 
 // howOften says in a sentence how many saw it, and since when.

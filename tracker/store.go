@@ -21,6 +21,9 @@ type Problems interface {
 	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
 	// RepresentativeReport returns the report that says most about the bucket, NotFound when it has none any more.
 	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
+	// BugTemplate returns the template for bugs of a source package and a problem type; its body is empty when the shipped
+	// one is to be taken.
+	BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error)
 }
 
 // Ledger keeps filings. Its times are the database's, one clock for all units.

@@ -66,30 +66,46 @@
         }
         opener = element;
       }
-      // The page may be older than the last sign-in in another tab.
+      // The page may be older than the last sign-in in another tab. What is being sent is not lost by leaving the page.
       if (element.matches?.("form.review-form")) {
         ctx.request.headers["X-CSRFToken"] = csrfToken() || ctx.request.headers["X-CSRFToken"];
-        element.dataset.sent = element.dataset.edited || "";
+        ctx.review = { form: element, edited: element.dataset.edited || "" };
+        element.dataset.edited = "";
+      }
+      if (element.matches?.("a.review-link")) {
+        ctx.review = {};
       }
       return true;
     },
 
     // The keyboard goes where the news is: to what is wrong, to the preview, to the head of the panel.
-    htmx_after_swap(element) {
-      if (element.matches?.("a.review-link")) {
-        panel()?.querySelector("#review-heading")?.focus();
+    htmx_after_swap(element, { ctx }) {
+      if (!ctx?.review) {
+        return;
       }
-      if (element.matches?.("form.review-form")) {
-        const now = document.getElementById("review-panel");
-        const form = now?.querySelector("form.review-form");
-        if (form && element !== form && element.dataset.sent) {
-          form.dataset.edited = element.dataset.sent;
+      const now = document.getElementById("review-panel");
+      const form = now?.querySelector("form.review-form");
+      if (ctx.review.form && form) {
+        form.dataset.edited = ctx.review.edited;
+      }
+      if (ctx.review.form && form === ctx.review.form) {
+        return; // a refusal beside the form, which is as it was
+      }
+      const next = now?.querySelector("[aria-invalid], #review-preview") || now?.querySelector("#review-heading");
+      if (next) {
+        if (!next.matches("input, textarea")) {
+          next.tabIndex = -1;
         }
-        const next = now?.querySelector("[aria-invalid]") || now?.querySelector("#review-preview") || now?.querySelector("#review-heading");
-        if (next && element !== form) {
-          next.tabIndex = next.tabIndex < 0 ? -1 : next.tabIndex;
-          next.focus();
-        }
+        next.focus();
+      }
+    },
+
+    // No answer at all: the form is still there, and may be sent again.
+    htmx_error(element, { ctx }) {
+      const form = ctx?.review?.form;
+      if (form?.isConnected) {
+        form.dataset.edited = ctx.review.edited;
+        document.getElementById("review-trouble").textContent = "The server did not answer. Press again: no bug is filed twice.";
       }
     },
   });

@@ -1,0 +1,89 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+const (
+	templateColumns = `package, problem_type, body, person, changed`
+
+	sqlBugTemplate = `
+		select ` + templateColumns + ` from bug_templates
+		where package in ('', @package) and problem_type in ('', @type)
+		order by package = '', problem_type = '' limit 1`
+	sqlBugTemplates = `select ` + templateColumns + ` from bug_templates order by package, problem_type`
+	sqlSaveTemplate = `
+		insert into bug_templates (package, problem_type, body, person, changed) values (@package, @type, @body, @person, now())
+		on conflict (package, problem_type) do update set body = @body, person = @person, changed = now()`
+	sqlDropTemplate = `delete from bug_templates where package = @package and problem_type = @type returning body`
+)
+
+// BugTemplate returns the template for bugs of a source package and a problem type: that for both, else that for the
+// package, the type, or all. Its body is empty when there is none.
+func (s *Store) BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error) {
+	rows, err := s.pool.Query(ctx, sqlBugTemplate, pgx.NamedArgs{"package": source, "type": problemType})
+	if err != nil {
+		return crash.BugTemplate{}, fmt.Errorf("template of bugs: %w", known(err))
+	}
+	t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[crash.BugTemplate])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return crash.BugTemplate{}, nil
+	}
+	if err != nil {
+		return crash.BugTemplate{}, fmt.Errorf("template of bugs: %w", known(err))
+	}
+	return t, nil
+}
+
+// BugTemplates lists the templates that were changed here.
+func (s *Store) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
+	rows, err := s.pool.Query(ctx, sqlBugTemplates)
+	if err != nil {
+		return nil, fmt.Errorf("templates of bugs: %w", known(err))
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.BugTemplate])
+	if err != nil {
+		return nil, fmt.Errorf("templates of bugs: %w", known(err))
+	}
+	return all, nil
+}
+
+// SaveBugTemplate keeps a template, in the place of the one that is there. Whether it makes sense the caller has checked.
+func (s *Store) SaveBugTemplate(ctx context.Context, t crash.BugTemplate) error {
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sqlSaveTemplate, pgx.NamedArgs{
+			"package": t.Package, "type": t.ProblemType, "body": t.Body, "person": t.By,
+		})
+		if err != nil {
+			return fmt.Errorf("save template: %w", err)
+		}
+		return s.auditTemplate(ctx, tx, "template.save", t)
+	})
+}
+
+// DropBugTemplate goes back to what is taken without this template. Its text stays in the audit events. It returns NotFound
+// when there is none.
+func (s *Store) DropBugTemplate(ctx context.Context, t crash.BugTemplate) error {
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, sqlDropTemplate, pgx.NamedArgs{"package": t.Package, "type": t.ProblemType}).Scan(&t.Body)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return crash.Errorf(crash.NotFound, "unknown_template", "There is no such template any more.")
+		}
+		if err != nil {
+			return fmt.Errorf("drop template: %w", err)
+		}
+		return s.auditTemplate(ctx, tx, "template.drop", t)
+	})
+}
+
+func (s *Store) auditTemplate(ctx context.Context, tx pgx.Tx, action string, t crash.BugTemplate) error {
+	return s.audit(ctx, tx, AuditEvent{
+		Person: t.By, Action: action, Subject: t.Package + "/" + t.ProblemType, Detail: map[string]any{"body": t.Body},
+	})
+}

@@ -1,0 +1,212 @@
+package tracker
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// DefaultTemplate is the text of bugs as it is shipped.
+const DefaultTemplate = `{?whole_title}
+{whole_title}
+
+{/whole_title}
+{how_often}
+
+Current numbers and all reports: {problem_url}
+
+{facts}
+{?versions_table}
+
+Reports by version and release:
+
+{versions_table}
+{/versions_table}
+{?trace}
+
+{trace}
+{/trace}
+`
+
+// maxTemplate is how long a template may be, in characters.
+const maxTemplate = 20_000
+
+// TemplateName is a value that templates can name.
+type TemplateName struct {
+	Name  string
+	Means string
+}
+
+// TemplateNames are all of them. Values are redacted; one that is not known is empty, and its block is left out.
+func TemplateNames() []TemplateName {
+	return []TemplateName{
+		{"problem_url", "the permanent address of the problem; has to be in every bug"},
+		{"title", "the bug's title, however long"},
+		{"whole_title", "the same, only where it is too long for the title of a bug"},
+		{"how_often", "a sentence: how many reports, from how many machines, since when"},
+		{"reports", "number of reports"}, {"machines", "number of machines"},
+		{"first_day", "day of the first report"}, {"last_day", "day of the latest report"},
+		{"facts", "program, package, versions and the like as an aligned list"},
+		{"program", "path of the program"}, {"package", "binary package"}, {"source_package", "source package"},
+		{"first_version", "lowest version with the problem, and its release"},
+		{"last_version", "highest version with the problem, and its release"},
+		{"architecture", "of the report that the trace is from"},
+		{"problem_type", "Crash, KernelOops, Package, …"}, {"signature", "what the reports have in common"},
+		{"versions_table", "versions × releases as an aligned table"},
+		{"trace", "assertion, traceback, stack, kernel's or package manager's message, whatever there is, with headings"},
+		{"report_version", "version and release of the report that the trace is from"},
+		{"frames", "the top of the stack"}, {"traceback", "the Python traceback"}, {"assertion", "the assertion that failed"},
+		{"kernel_message", "the kernel's message"}, {"error_message", "the package manager's message"},
+	}
+}
+
+// values are what the names stand for, for one bug.
+func (w writer) values(title string) map[string]string {
+	full := w.title()
+	values := map[string]string{
+		"problem_url": w.marker, "title": full, "how_often": w.howOften(), "facts": w.facts(), "trace": w.trace(),
+		"frames": w.stack(), "traceback": w.traceback(), "kernel_message": w.oops(),
+		"assertion": w.line(w.report.Fields["AssertionMessage"], 1000), "error_message": w.line(w.report.Fields["ErrorMessage"], 1000),
+		"report_version": versionIn(w.report.Version, w.report.Release),
+		"program":        clean(w.redact.path(w.bucket.Executable), 200),
+		"package":        clean(w.bucket.Package, 100), "source_package": clean(w.bucket.SourcePackage, 100),
+		"first_version": versionIn(w.bucket.FirstVersion, w.bucket.FirstVersionRel),
+		"last_version":  versionIn(w.bucket.LastVersion, w.bucket.LastVerRel),
+		"architecture":  clean(w.report.Architecture, 20), "problem_type": clean(w.bucket.ProblemType, 50),
+		"signature": clean(w.redact.signature(w.bucket.Signature), 300),
+	}
+	if full != title {
+		values["whole_title"] = cut(full, 2000)
+	}
+	if w.bucket.Reports > 0 {
+		values["reports"], values["machines"] = itoa(w.bucket.Reports), itoa(w.bucket.Systems)
+		values["first_day"], values["last_day"] = day(w.bucket.FirstSeen), day(w.bucket.LastSeen)
+	}
+	if len(w.versions) > 0 {
+		values["versions_table"] = versionTable(w.versions)
+	}
+	for name, value := range values {
+		values[name] = strings.TrimRight(value, "\n")
+	}
+	return values
+}
+
+// textPart is a piece of a template: text, a name, or a block that is kept when its name has a value.
+type textPart struct {
+	text  string
+	name  string
+	block []textPart // not nil: a block
+}
+
+var (
+	templateMark = regexp.MustCompile(`\{\{|\{([?/]?)([A-Za-z0-9_]*)\}|\{`)
+	blockLine    = regexp.MustCompile(`(?m)^[ \t]*(\{[?/][a-z_]+\})[ \t]*(?:\n|\z)`)
+)
+
+// parseTemplate reads a template. The problems are sentences for the person who wrote it; there are none when it is good.
+func parseTemplate(text string) (parts []textPart, problems []string) {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	lineOf := func(at int) int { return strings.Count(text[:at], "\n") + 1 }
+	known := map[string]bool{}
+	for _, n := range TemplateNames() {
+		known[n.Name] = true
+	}
+	add := func(at int, format string, args ...any) {
+		if len(problems) < 20 {
+			problems = append(problems, fmt.Sprintf("Line %d: ", lineOf(at))+fmt.Sprintf(format, args...))
+		}
+	}
+	// A line with nothing but the mark of a block is no line of the bug.
+	alone := map[int]int{} // where the mark begins → where what follows its line begins
+	lineStart := map[int]int{}
+	for _, m := range blockLine.FindAllStringSubmatchIndex(text, -1) {
+		alone[m[2]], lineStart[m[2]] = m[1], m[0]
+	}
+	type open struct {
+		name  string
+		at    int
+		outer []textPart
+	}
+	var stack []open
+	last := 0
+	for _, m := range templateMark.FindAllStringSubmatchIndex(text, -1) {
+		end, from := m[1], m[0]
+		if after, ok := alone[m[0]]; ok {
+			end, from = after, lineStart[m[0]]
+		}
+		if from > last {
+			parts = append(parts, textPart{text: text[last:from]})
+		}
+		last = end
+		mark := text[m[0]:m[1]]
+		switch {
+		case mark == "{{":
+			parts = append(parts, textPart{text: "{"})
+			continue
+		case mark == "{":
+			add(m[0], "“{” begins no name here; write {{ for the sign itself.")
+			continue
+		}
+		kind, name := text[m[2]:m[3]], text[m[4]:m[5]]
+		if !known[name] {
+			add(m[0], "there is no value with the name “%s”.", clean(name, 50))
+		}
+		switch kind {
+		case "?":
+			stack = append(stack, open{name, m[0], parts})
+			parts = []textPart{}
+		case "/":
+			if len(stack) == 0 || stack[len(stack)-1].name != name {
+				add(m[0], "{/%s} ends no block that is open here.", clean(name, 50))
+				continue
+			}
+			block := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			parts = append(block.outer, textPart{name: name, block: parts})
+		default:
+			parts = append(parts, textPart{name: name})
+		}
+	}
+	if last < len(text) {
+		parts = append(parts, textPart{text: text[last:]})
+	}
+	for _, block := range stack {
+		add(block.at, "the block {?%s} is never ended with {/%s}.", clean(block.name, 50), clean(block.name, 50))
+	}
+	return parts, problems
+}
+
+// CheckTemplate says what is wrong with a template, in sentences; nil when it can be used.
+func CheckTemplate(text string) []string {
+	parts, problems := parseTemplate(text)
+	if !slices.ContainsFunc(parts, func(p textPart) bool { return p.name == "problem_url" && p.block == nil }) {
+		problems = append(problems, "{problem_url} is missing, or only in a block: every bug needs the permanent address of its problem.")
+	}
+	if n := utf8.RuneCountInString(text); n > maxTemplate {
+		problems = append(problems, fmt.Sprintf("The template has %d characters; %d are enough.", n, maxTemplate))
+	}
+	if !storable(text) {
+		problems = append(problems, "The template holds bytes that are no text.")
+	}
+	return problems
+}
+
+// fill puts values into a template.
+func fill(parts []textPart, values map[string]string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		switch {
+		case p.block != nil:
+			if values[p.name] != "" {
+				b.WriteString(fill(p.block, values))
+			}
+		case p.name != "":
+			b.WriteString(values[p.name])
+		default:
+			b.WriteString(p.text)
+		}
+	}
+	return b.String()
+}
