@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -125,7 +124,7 @@ func (c *Client) task(e taskEntry) crash.BugTask {
 	t := crash.BugTask{
 		Target: clean(c.path(e.TargetLink), maxName), Name: clean(e.Name, maxName),
 		Status: clean(e.Status, informationText), Importance: clean(e.Importance, informationText), Complete: e.Complete,
-		Assignee: strings.TrimPrefix(clean(path.Base(c.path(e.Assignee)), 100), "~"), Milestone: clean(path.Base(c.path(e.Milestone)), 100),
+		Assignee: strings.TrimPrefix(c.name(e.Assignee), "~"), Milestone: c.name(e.Milestone),
 	}
 	if t.Complete {
 		if t.Closed = e.Closed.UTC(); t.Closed.IsZero() {
@@ -135,7 +134,13 @@ func (c *Client) task(e taskEntry) crash.BugTask {
 	return t
 }
 
-// path is that of a link below the API's root; "." for a link elsewhere, a hidden one, or none.
+// name is the last part of a link; empty for none.
+func (c *Client) name(link string) string {
+	p := c.path(link)
+	return clean(p[strings.LastIndexByte(p, '/')+1:], 100)
+}
+
+// path is that of a link below the API's root; empty for a link elsewhere, a hidden one, or none.
 func (c *Client) path(link string) string {
 	u, err := url.Parse(link)
 	if link == "" || link == redactedValue || err != nil || !c.cfg.sameOrigin(u) {

@@ -64,7 +64,9 @@ func TestStatesComeBack(t *testing.T) {
 	number := h.file(u, signature)
 	h.wantState(signature, crash.StateUnread, "")
 	round(t, w)
-	h.wantState(signature, crash.StateOpen, "New")
+	if task := h.wantState(signature, crash.StateOpen, "New").Bug.State.Tasks[0]; task.Assignee != "" || task.Milestone != "" || task.Importance != "Undecided" {
+		t.Errorf("a new bug: got the task %+v, want it for nobody", task)
+	}
 
 	h.lp.Change(number, func(b *trackertest.Bug) {
 		b.Title, b.Importance, b.Assignee, b.Milestone = "A better title", "High", "grace", "ubuntu-24.04.3"
