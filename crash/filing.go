@@ -71,3 +71,11 @@ func (b Bucket) NoFiling() string {
 	}
 	return ""
 }
+
+// Subscription is a person who is to get the tracker's mail about the bug that they had filed.
+type Subscription struct {
+	Filing  int64
+	Bug     int64
+	Account string // the person's name at the tracker
+	Entry   int64  // of the ledger, to which the outcome belongs
+}

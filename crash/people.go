@@ -37,4 +37,6 @@ type User struct {
 	Disabled  bool
 	Created   time.Time
 	LastLogin time.Time // zero: never
+
+	TrackerName string // of the person's account at the tracker; empty: not told
 }

@@ -139,7 +139,7 @@ const (
 	sqlTakeBackAttempt    = `update sign_in_failures set failures = greatest(failures - 1, 0) where key = @key`
 	sqlSignedIn           = `
 		update users set last_login = @now where id = @id
-		returning id, name, role, disabled, created, last_login`
+		returning id, name, role, disabled, created, last_login, tracker_name`
 )
 
 // signedIn clears the name's failures, and takes back this attempt for the address: were the address cleared too, a guesser

@@ -70,7 +70,7 @@ func (a *Accounts) Add(ctx context.Context, by, name string, role crash.Role, pa
 	return u, nil
 }
 
-const sqlUsers = `select id, name, role, disabled, created, last_login from users order by lower(name)`
+const sqlUsers = `select id, name, role, disabled, created, last_login, tracker_name from users order by lower(name)`
 
 // List returns all accounts by name, disabled ones too.
 func (a *Accounts) List(ctx context.Context) ([]crash.User, error) {
@@ -85,7 +85,7 @@ func (a *Accounts) List(ctx context.Context) ([]crash.User, error) {
 	return users, nil
 }
 
-const sqlUserByName = `select id, name, role, disabled, created, last_login from users where lower(name) = lower(@name)`
+const sqlUserByName = `select id, name, role, disabled, created, last_login, tracker_name from users where lower(name) = lower(@name)`
 
 // ByName returns the account of this name, in any case; NotFound when there is none.
 func (a *Accounts) ByName(ctx context.Context, name string) (crash.User, error) {
@@ -96,7 +96,7 @@ func (a *Accounts) ByName(ctx context.Context, name string) (crash.User, error) 
 	return u, err
 }
 
-const sqlUserByID = `select id, name, role, disabled, created, last_login from users where id = @id`
+const sqlUserByID = `select id, name, role, disabled, created, last_login, tracker_name from users where id = @id`
 
 // ByID returns an account, as it is now; NotFound when there is none.
 func (a *Accounts) ByID(ctx context.Context, id int64) (crash.User, error) {
@@ -122,7 +122,7 @@ func (a *Accounts) one(ctx context.Context, sql string, args pgx.NamedArgs) (cra
 func scanUser(row pgx.CollectableRow) (crash.User, error) {
 	var u crash.User
 	var lastLogin *time.Time
-	err := row.Scan(&u.ID, &u.Name, &u.Role, &u.Disabled, &u.Created, &lastLogin)
+	err := row.Scan(&u.ID, &u.Name, &u.Role, &u.Disabled, &u.Created, &lastLogin, &u.TrackerName)
 	if lastLogin != nil {
 		u.LastLogin = *lastLogin
 	}
@@ -135,6 +135,24 @@ const sqlDisableUser = `update users set disabled = true where lower(name) = low
 // It returns NotFound for an unknown name.
 func (a *Accounts) Disable(ctx context.Context, by, name string) error {
 	return a.change(ctx, sqlDisableUser, pgx.NamedArgs{"name": name}, AuditEvent{Person: by, Action: "user.disable", Subject: name})
+}
+
+const sqlSetTrackerName = `update users set tracker_name = @tracker where lower(name) = lower(@name) returning name`
+
+// SetTrackerName notes, or with an empty one forgets, what an account is called at the tracker. Sessions stay. It returns
+// NotFound for an unknown name.
+func (a *Accounts) SetTrackerName(ctx context.Context, by, name, trackerName string) error {
+	return a.store.inTx(ctx, func(tx pgx.Tx) error {
+		event := AuditEvent{Person: by, Action: "user.tracker-name", Detail: map[string]any{"tracker_name": trackerName}}
+		err := tx.QueryRow(ctx, sqlSetTrackerName, pgx.NamedArgs{"name": name, "tracker": trackerName}).Scan(&event.Subject)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errUnknownUser(name)
+		}
+		if err != nil {
+			return fmt.Errorf("tracker name of %q: %w", name, err)
+		}
+		return a.store.audit(ctx, tx, event)
+	})
 }
 
 const sqlSetPassword = `update users set password_hash = @hash where lower(name) = lower(@name) returning id, name`

@@ -35,7 +35,7 @@ func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (cras
 	if err != nil {
 		return crash.Intent{}, err
 	}
-	in := crash.Intent{Bucket: b.ID, Person: opts.Person, Target: target, Tags: releaseTags(w.versions), Marker: w.marker}
+	in := crash.Intent{Bucket: b.ID, Person: opts.Person, Target: target, Tags: releaseTags(w.versions), Marker: w.marker, Subscribe: true}
 	in.Title, in.Description = w.bug()
 	return in, nil
 }

@@ -30,7 +30,9 @@ type Filer struct {
 	flights map[int64]chan struct{} // filings that this unit works on; closed when it has done a step
 	line    line
 	closed  bool
-	running sync.WaitGroup
+
+	subscribing bool // somebody is at it
+	running     sync.WaitGroup
 
 	probes prober
 }
@@ -260,6 +262,9 @@ func (f *Filer) Sweep(ctx context.Context) error {
 	ids, err := f.store.DueFilings(ctx, f.terms(), maxSweep)
 	for _, id := range ids {
 		f.start(id)
+	}
+	if err == nil {
+		f.startSubscribing()
 	}
 	return err
 }

@@ -53,6 +53,10 @@ type Ledger interface {
 	// DueFilings lists filings that a step is due for: those to be searched for, and the next to be sent. Those whose unit has died while it was sending, or has
 	// kept them for longer than terms allow, become uncertain first.
 	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)
+	// ClaimSubscription takes somebody who is to be subscribed to a bug; Filing is 0 when nobody is.
+	ClaimSubscription(ctx context.Context) (crash.Subscription, error)
+	// FinishSubscription records what came of it.
+	FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error
 	// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time.
 	FiledBugs(ctx context.Context, since time.Time) ([]int64, error)
 	// FilingTotals counts filings for the monitor.

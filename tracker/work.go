@@ -185,6 +185,9 @@ func (f *Filer) finish(ctx context.Context, result crash.FilingResult) error {
 		var filing crash.Filing
 		if filing, err = f.record(ctx, result); err == nil {
 			f.tell(ctx, filing, result)
+			if filing.State == crash.FilingFiled && filing.Subscribe {
+				f.startSubscribing()
+			}
 			return nil
 		}
 		timer := time.NewTimer(pause)

@@ -1,0 +1,77 @@
+package tracker_test
+
+import (
+	"slices"
+	"testing"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+// lineOf is the last line of a bucket's ledger about one kind of call.
+func (h *house) lineOf(signature, call string) crash.LedgerLine {
+	h.t.Helper()
+	entries, err := h.db.Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature), Limit: 1})
+	if err != nil || len(entries) != 1 {
+		h.t.Fatalf("ledger: got %d entries, %v", len(entries), err)
+	}
+	for _, line := range slices.Backward(entries[0].Lines) {
+		if line.Call == call {
+			return line
+		}
+	}
+	return crash.LedgerLine{}
+}
+
+// Who asked for a bug is subscribed to it when their name at the tracker is known; that this fails changes nothing.
+func TestSubscribe(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	u := h.unit()
+	accounts := db.NewAccounts(h.db)
+	for _, name := range []string{"ines", "theo"} {
+		if _, err := accounts.Add(t.Context(), "", name, crash.RoleTriager, "correct horse battery"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := accounts.SetTrackerName(t.Context(), "", "ines", "ines-lp"); err != nil {
+		t.Fatal(err)
+	}
+	if ines, err := accounts.ByName(t.Context(), "ines"); err != nil || ines.TrackerName != "ines-lp" {
+		t.Errorf("account: got %+v, %v", ines, err)
+	}
+	create := func(n int, person string) string {
+		t.Helper()
+		signature := h.problem(n)
+		if r, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: person, Wait: patience}); err != nil || r.State != crash.FilingFiled {
+			t.Fatalf("got %+v, %v, want it filed", r.Filing, err)
+		}
+		return signature
+	}
+	first := create(1, "ines")
+	h.until("the outcome is written down", []*unit{u}, func() bool { return h.lineOf(first, "subscribe").Outcome != "" })
+	if got := h.lineOf(first, "subscribe"); got.Outcome != "done" || got.Words != "ines-lp" {
+		t.Errorf("ledger: got %+v, want it done", got)
+	}
+	if bugs := h.lp.Bugs(); !slices.Contains(bugs[0].Subscribers, "ines-lp") {
+		t.Errorf("got subscribers %v, want ines-lp among them", bugs[0].Subscribers)
+	}
+
+	h.lp.Fail(trackertest.OpSubscribe, trackertest.Permission)
+	failed := create(2, "ines")
+	h.until("the outcome is written down", []*unit{u}, func() bool { return h.lineOf(failed, "subscribe").Outcome != "" })
+	if got := h.lineOf(failed, "subscribe"); got.Status != 401 || got.Words == "" {
+		t.Errorf("ledger: got %+v, want the tracker's words", got)
+	}
+	h.wantOneBug(failed)
+
+	unknown := create(3, "theo")
+	if err := u.filer.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.lineOf(unknown, "subscribe"); got.Call != "" || len(h.lp.Requests(trackertest.OpSubscribe)) != 2 {
+		t.Errorf("theo's name at the tracker is not known: got %+v, want no call", got)
+	}
+}
