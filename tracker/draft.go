@@ -180,3 +180,19 @@ func withMarker(description, marker string) string {
 	}
 	return WithMarker(cut(description, maxDescription-utf8.RuneCountInString(marker)-3), marker)
 }
+
+// ByTemplate writes the bug of a bucket by a template that is being tried, which CheckTemplate has no problem with. It
+// returns Unprocessable otherwise.
+func (f *Filer) ByTemplate(ctx context.Context, b crash.Bucket, template string) (crash.Draft, error) {
+	if problems := CheckTemplate(template); len(problems) > 0 {
+		return crash.Draft{}, crash.Errorf(crash.Unprocessable, "bad_template", "%s", problems[0])
+	}
+	w, err := f.writer(ctx, b)
+	if err != nil {
+		return crash.Draft{}, err
+	}
+	w.template = template
+	d := crash.Draft{Tags: releaseTags(w.versions), Package: b.SourcePackage, OnDistribution: b.SourcePackage == "", Information: crash.InformationPublic}
+	d.Title, d.Description = w.bug()
+	return d, nil
+}

@@ -1,0 +1,133 @@
+package tracker
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCheckTemplate(t *testing.T) {
+	t.Parallel()
+	const good = "{how_often}\n{problem_url}\n"
+	for name, tt := range map[string]struct {
+		text string
+		want string // a part of the first problem; empty: none
+	}{
+		"shipped":                        {DefaultTemplate, ""},
+		"smallest":                       {"{problem_url}", ""},
+		"nested blocks":                  {good + "{?trace}\nx {?frames}y{/frames}\n{/trace}", ""},
+		"the sign itself":                {good + "{{frames} and }", ""},
+		"lines of other systems":         {"a\r\n{?trace}\r\n{trace}\r\n{/trace}\r\n{problem_url}", ""},
+		"empty":                          {"", "{problem_url} is missing"},
+		"no address":                     {"{how_often}", "{problem_url} is missing"},
+		"address only in a block":        {"{?trace}{problem_url}{/trace}", "{problem_url} is missing"},
+		"address only as a condition":    {"{?problem_url}x{/problem_url}", "{problem_url} is missing"},
+		"unknown name":                   {good + "\n{hostname}", "Line 4: there is no value with the name “hostname”"},
+		"unknown condition":              {good + "{?user}x{/user}", "Line 3: there is no value with the name “user”"},
+		"capitals":                       {good + "{Package}", "“Package”"},
+		"nothing in it":                  {good + "{}", "Line 3"},
+		"a sign by itself":               {"int main() { return }\n{problem_url}", "Line 1: “{” begins no name"},
+		"a block without an end":         {good + "{?trace}x", "Line 3: the block {?trace} is never ended"},
+		"an end without a block":         {good + "{/trace}", "Line 3: {/trace} ends no block"},
+		"blocks that cross":              {good + "{?trace}{?frames}{/trace}{/frames}", "Line 3: {/trace} ends no block"},
+		"long":                           {good + strings.Repeat("x", maxTemplate), "20000 are enough"},
+		"bytes that are no text":         {good + "\xff", "bytes that are no text"},
+		"a million signs do not blow up": {strings.Repeat("{", 1_000_001), "Line 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := CheckTemplate(tt.text)
+			if tt.want == "" && got != nil || tt.want != "" && (len(got) == 0 || !slices.ContainsFunc(got, func(p string) bool { return strings.Contains(p, tt.want) })) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if len(got) > 30 {
+				t.Errorf("got %d problems, want a few", len(got))
+			}
+		})
+	}
+}
+
+func TestFillTemplate(t *testing.T) {
+	t.Parallel()
+	values := map[string]string{"package": "tide", "trace": "a\nb {package} {{", "problem_url": "https://x/"}
+	for _, tt := range []struct{ name, text, want string }{
+		{"values", "{package}: {problem_url}", "tide: https://x/"},
+		{"an empty value", "[{program}]", "[]"},
+		{"values are not read again", "{trace}", "a\nb {package} {{"},
+		{"a block in a line", "x{?package} of {package}{/package}{?program} in {program}{/program}.", "x of tide."},
+		{"marks on lines of their own", "a\n{?package}\n\n{package}\n{/package}\n  {?program}\nnot here\n  {/program}\nb\n", "a\n\ntide\nb\n"},
+		{"a mark on the last line", "a\n{?package}\nb\n{/package}", "a\nb\n"},
+		{"nested", "{?package}1{?program}2{/program}3{?trace}4{/trace}{/package}5", "1345"},
+		{"signs", "{{package} }} }", "{package} }} }"},
+		{"lines of other systems", "a\r\nb\r{package}", "a\nb\ntide"},
+	} {
+		parts, problems := parseTemplate(tt.text)
+		if got := fill(parts, values); got != tt.want || problems != nil {
+			t.Errorf("%s: got %q (%q), want %q", tt.name, got, problems, tt.want)
+		}
+	}
+}
+
+// Every name that is offered has a value in some bug, and every value has a name.
+func TestTemplateNames(t *testing.T) {
+	t.Parallel()
+	values := writer{}.values("")
+	for _, n := range TemplateNames() {
+		if n.Means == "" {
+			t.Errorf("%s: got no word on what it means", n.Name)
+		}
+		delete(values, n.Name)
+	}
+	for name := range values {
+		t.Errorf("the value %s has no name", name)
+	}
+}
+
+// Whatever somebody saves, nothing panics, and a template without problems keeps the address.
+func FuzzTemplate(f *testing.F) {
+	f.Add(DefaultTemplate)
+	f.Add("{?trace}\n{{{trace}{/trace}\n{problem_url}")
+	f.Fuzz(func(t *testing.T, text string) {
+		parts, _ := parseTemplate(text)
+		filled := fill(parts, map[string]string{"problem_url": "https://x/", "trace": "y"})
+		if len(CheckTemplate(text)) == 0 && !strings.Contains(filled, "https://x/") {
+			t.Errorf("%q: got %q, want the address in it", text, filled)
+		}
+	})
+}
+
+func TestWithMarker(t *testing.T) {
+	t.Parallel()
+	const marker = "https://x.example/problem/0"
+	for _, tt := range []struct{ name, text, want string }{
+		{"there already", "a " + marker + " b", "a " + marker + " b"},
+		{"added", "a\n\n \n", "a\n\n" + marker + "\n"},
+		{"too long, at the end", strings.Repeat("ż", maxDescription) + marker, strings.Repeat("ż", maxDescription-len(marker)-4) + "…\n\n" + marker + "\n"},
+	} {
+		got := withMarker(tt.text, marker)
+		if got != tt.want || len([]rune(got)) > maxDescription {
+			t.Errorf("%s: got %d characters …%q, want %d", tt.name, len([]rune(got)), got[max(0, len(got)-50):], len([]rune(tt.want)))
+		}
+	}
+}
+
+// What our own texts say is not pointed out again; what a person adds is.
+func TestPrivatePieces(t *testing.T) {
+	t.Parallel()
+	r := newRedactor(ines)
+	for _, tt := range []struct{ line, want string }{
+		{"nothing of the kind in tide_parse_row () at ../src/parse.c:88", ""},
+		{"open /home/bob/letter.txt now", "/home/bob/letter.txt"},
+		{"ines.almeida on cedar-laptop", "ines.almeida|cedar-laptop"},
+		{"ask ann@mail.example.org", "ann@mail.example.org"},
+		{"at 192.168.7.12 and 00:1a:2b:3c:4d:5e", "192.168.7.12|00:1a:2b:3c:4d:5e"},
+		{"token=abcdef", "abcdef"},
+		{"<Foo at 0x7f12ab34cd56> of ines.almeida at 0x7f12ab34cd56", "ines.almeida"},
+		{"<Foo at 0x7f12ab34cd56>", ""},
+		{"inesa", "inesa"},
+	} {
+		if got := strings.Join(r.private(tt.line), "|"); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.line, got, tt.want)
+		}
+	}
+}
