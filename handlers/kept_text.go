@@ -20,11 +20,9 @@ const maxTextBytes = 1 << 20
 
 const sessionKept = "kept"
 
-const pathTemplates = "/admin/templates"
-
 // keepsText reports whether the form at a path is one of those.
 func keepsText(path string) bool {
-	return strings.HasPrefix(path, "/problem/") && strings.HasSuffix(path, "/review") || path == pathTemplates
+	return strings.HasPrefix(path, "/problem/") && strings.HasSuffix(path, "/review") || path == views.PathTemplates
 }
 
 // requestLimit is how large a request to a path may be.

@@ -80,6 +80,8 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(pathTracker+"/show-token", s.do(s.showToken))
 		admin.Post(pathTracker+"/forget", s.do(s.forgetToken))
 		admin.Post(pathTracker+"/comments", s.do(s.switchComments))
+		admin.Get(views.PathTemplates, s.do(s.showTemplates))
+		admin.Post(views.PathTemplates, s.do(s.changeTemplate))
 		admin.Get(views.PathFilings, s.do(s.listFilings))
 		admin.Get(views.PathFilings+"/{id}", s.do(s.showFiling))
 		admin.Post(views.PathFilings+"/{id}/retry", s.do(s.retryFiling))

@@ -63,6 +63,8 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /problem/{id}/recheck", b.ID.Path() + "/recheck", [4]int{401, 403, 303, 303}},
 		{"GET /api/1.0/crash-signatures-for-bug", "/api/1.0/crash-signatures-for-bug?bug=1", [4]int{200, 200, 200, 200}},
 		{"GET /api/1.0/crash-signatures-for-bug/", "/api/1.0/crash-signatures-for-bug/", [4]int{400, 400, 400, 400}},
+		{"GET /admin/templates", "/admin/templates", [4]int{303, 403, 403, 200}},
+		{"POST /admin/templates", "/admin/templates", [4]int{401, 403, 403, 422}},
 		{"GET /login", "/login", [4]int{200, 303, 303, 303}},
 		{"GET /healthz", "/healthz", [4]int{200, 200, 200, 200}},
 		{"GET /readyz", "/readyz", [4]int{200, 200, 200, 200}},

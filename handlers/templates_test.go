@@ -1,0 +1,92 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+	"mishap/tracker"
+)
+
+const templatesPath = "/admin/templates"
+
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	b := site.Save(t, crashtest.Native())
+	other := site.Save(t, crashtest.Python())
+	c := site.As(t, crash.RoleAdmin)
+	page := c.Get(templatesPath+"?package=tidewatch&type=Crash").Want(http.StatusOK)
+	page.WantText("#template", "below is the shipped text").WantText(".template-names", "versions_table").WantNone("button[value=default]")
+	if got := strings.TrimPrefix(page.Text("#template-body"), "\n"); !strings.Contains(got, "{how_often}") {
+		t.Errorf("got %q, want the shipped text", got)
+	}
+	mine := url.Values{"package": {"tidewatch"}, "type": {"Crash"}, "body": {"Hello {program} <b>\r\n\r\n{problem_url}\r\n{?kernel_message}\r\nno\r\n{/kernel_message}\r\n"}}
+
+	for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart} {
+		preview := c.Post(templatesPath, with(mine, "do", "preview"), headers...).Want(http.StatusOK)
+		want := "Hello /usr/bin/tidewatch <b>\n\n" + site.URL + b.ID.Path() + "\n"
+		if got := preview.HTML().Find(".tracker-text").Text(); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+		preview = c.Post(templatesPath, with(mine, "do", "preview", "bucket", site.URL+other.ID.Path()), headers...).Want(http.StatusOK)
+		preview.WantText(".tracker-text", other.ID.String())
+		c.Post(templatesPath, with(mine, "do", "preview", "bucket", "nonsense"), headers...).Want(http.StatusUnprocessableEntity).WantText(".error", "no such problem")
+		bad := c.Post(templatesPath, with(mine, "do", "save", "body", "{hostname} {?trace}"), headers...).Want(http.StatusUnprocessableEntity)
+		for _, problem := range []string{"“hostname”", "{?trace} is never ended", "{problem_url} is missing"} {
+			bad.WantText("#template-problems", problem)
+		}
+		bad.WantText("#template-body", "{hostname} {?trace}")
+	}
+	if all, err := site.Store.BugTemplates(t.Context()); err != nil || len(all) != 0 {
+		t.Fatalf("got templates %v, %v, want none saved yet", all, err)
+	}
+
+	address := templatesPath + "?package=tidewatch&type=Crash"
+	c.Post(templatesPath, with(mine, "do", "save")).WantRedirect(http.StatusSeeOther, address)
+	c.Get(address).WantText(".flash-done", "Saved").WantText(".templates", "tidewatch, Crash").WantText("#template-body", "Hello {program}").WantText(".templates", "ada-admin")
+	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
+	if got := site.Tracker.Bugs()[0].Description; !strings.HasPrefix(got, "Hello /usr/bin/tidewatch <b>\n\n") {
+		t.Errorf("got bug %q, want it by the template", got)
+	}
+	c.Get(templatesPath+"?package=tidewatch&type=Package").WantText("#template", "below is the shipped text")
+
+	drop := c.Post(templatesPath, with(mine, "do", "default"), handlertest.AsPart...).Want(http.StatusOK)
+	if got := drop.Header.Get("HX-Redirect"); got != address {
+		t.Errorf("dropped: got to %q, want %q", got, address)
+	}
+	c.Get(address).WantText(".flash-done", "default again").WantNone("button[value=default]")
+	c.Post(templatesPath, with(mine, "do", "default")).Want(http.StatusNotFound)
+	c.Get(templatesPath + "?package=%ff").Want(http.StatusBadRequest)
+
+	// What was typed outlives the session.
+	c.SetCookie("sessionid", "ended")
+	kept := c.Post(templatesPath, with(mine, "do", "save")).Want(http.StatusUnauthorized)
+	c.Post("/login", url.Values{
+		"username": {"ada-admin"}, "password": {handlertest.Password}, "next": {kept.Attr("[name=next]", "value")}, "kept": {kept.Attr("[name=kept]", "value")},
+	}).WantRedirect(http.StatusSeeOther, templatesPath)
+	c.Get(templatesPath).WantText("#template-trouble", "is back").WantText("#template-body", "Hello {program}").WantText("#template-title", "tidewatch, Crash")
+}
+
+// TestShippedTemplate: saving the shipped text changes no bug.
+func TestShippedTemplate(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	before, err := site.Filer.Propose(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site.As(t, crash.RoleAdmin).Post(templatesPath, url.Values{
+		"do": {"save"}, "body": {strings.ReplaceAll(tracker.DefaultTemplate, "\n", "\r\n")},
+	}).Want(http.StatusSeeOther)
+	after, err := site.Filer.Propose(t.Context(), b)
+	if err != nil || before.Description != after.Description {
+		t.Errorf("got %q, %v, want %q", after.Description, err, before.Description)
+	}
+}
