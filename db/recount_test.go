@@ -17,7 +17,7 @@ import (
 
 // counts are the contents of all tables that are counted from reports, one line of text for each row.
 type counts struct {
-	Buckets, Systems, Versions, Days, Totals, Reports map[string]string
+	Buckets, Systems, Versions, Days, Totals, Reports, Packages map[string]string
 }
 
 // checkCounts counts the stored reports again, in another way than the store does, and compares all that it keeps.
@@ -69,6 +69,7 @@ func storedCounts(t *testing.T, url string) counts {
 		Totals:   lines(t, url, `select concat_ws('|', day, release, encode(bucket_id, 'hex')), reports::text from bucket_day_totals`),
 		Reports: lines(t, url, `select concat_ws('|', day, release, package, version, architecture, problem_type, proposed::text),
 			reports::text from report_days`),
+		Packages: lines(t, url, `select concat_ws('|', package, release, version), to_char(arrived, 'YYYY-MM-DD HH24:MI:SS.US') from package_versions`),
 	}
 }
 
@@ -92,7 +93,7 @@ type bucketCount struct {
 
 func recount(t *testing.T, url string) counts {
 	t.Helper()
-	c := counts{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}}
+	c := counts{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}}
 	buckets := map[string]*bucketCount{}
 	sums := map[*map[string]string]map[string]int{&c.Versions: {}, &c.Days: {}, &c.Totals: {}, &c.Reports: {}}
 	rows, err := connect(t, url).Query(t.Context(), `select counted, system, coalesce(encode(bucket_id, 'hex'), ''),
@@ -115,6 +116,12 @@ func recount(t *testing.T, url string) counts {
 			return nil
 		}
 		sums[&c.Reports][fmt.Sprintf("%s|%s|%s|%s|%s|%s|%v", day, release, pkg, version, architecture, problemType, proposed)]++
+		if at := received.UTC().Format("2006-01-02 15:04:05.000000"); pkg != "" && dpkg.Valid(version) {
+			key := pkg + "|" + release + "|" + version
+			if known, ok := c.Packages[key]; !ok || at < known {
+				c.Packages[key] = at
+			}
+		}
 		if bucket == "" {
 			return nil
 		}

@@ -168,7 +168,7 @@ func (c *Client) fixes(ctx context.Context, number int64, count int) ([]crash.Bu
 	address := c.cfg.link("/bugs/" + itoa(number) + "/messages?" + query.Encode())
 	messages, err := collect[messageEntry](ctx, c, "messages", address, lastMessages/messagesAtOnce+1)
 	if answered(err) == http.StatusOK || missing(err) {
-		return nil, nil //nolint:nilerr // see above
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err

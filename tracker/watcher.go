@@ -105,6 +105,7 @@ const (
 	clockMargin = 2 * time.Minute
 	firstRest   = 5 * time.Second
 	longestRest = 10 * time.Minute
+	hiddenAgain = time.Hour
 )
 
 // Round does once what is due, unless another unit is at it or the tracker is being left alone. It must not run twice at
@@ -228,5 +229,9 @@ func (w *Watcher) read(ctx context.Context, number int64) error {
 	if reading.DuplicateOf != 0 {
 		master = w.cfg.bugURL(reading.DuplicateOf)
 	}
-	return w.store.SaveBugReading(ctx, reading, master, w.opts.Again*3/4+rand.N(w.opts.Again/2+1)) //nolint:gosec // spreading, not secrecy
+	again := w.opts.Again
+	if reading.Hidden {
+		again = min(again, hiddenAgain) // a front end in trouble says the same
+	}
+	return w.store.SaveBugReading(ctx, reading, master, again*3/4+rand.N(again/2+1)) //nolint:gosec // spreading, not secrecy
 }

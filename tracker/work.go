@@ -160,8 +160,13 @@ func (f *Filer) searched(claim crash.FilingClaim, number int64, err error) crash
 	return result
 }
 
+// bug is what is linked to the bucket. The title of a private bug is not for everybody.
 func (f *Filer) bug(claim crash.FilingClaim, number int64) crash.Bug {
-	return crash.Bug{Number: number, Title: claim.Title, URL: f.cfg.bugURL(number), How: crash.Filed, By: claim.Person}
+	title := claim.Title
+	if claim.InformationType.Private() {
+		title = ""
+	}
+	return crash.Bug{Number: number, Title: title, URL: f.cfg.bugURL(number), How: crash.Filed, By: claim.Person}
 }
 
 func ledgerAnswer(e *CallError) crash.TrackerAnswer {

@@ -56,6 +56,9 @@ func (p BugsView) details(b crash.Bug) string {
 // taskWords is one task in words: "tidewatch (Ubuntu): Triaged, High, for grace, 24.04.3".
 func taskWords(t crash.BugTask) string {
 	out := t.Name + ": " + t.Status
+	if !t.Closed.IsZero() {
+		out += " (" + t.Closed.UTC().Format("2006-01-02") + ")"
+	}
 	if t.Importance != "" && t.Importance != "Undecided" {
 		out += ", " + t.Importance
 	}
