@@ -54,12 +54,16 @@ func (s *Server) routes() (http.Handler, error) {
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.need(crash.RoleViewer))
 		viewer.Get("/oops/{id}", s.do(s.showReport))
+		viewer.Get(pathAccount, s.do(s.showAccount))
+		viewer.Post(pathAccount, s.do(s.saveAccount))
 		viewer.Get("/user/", s.do(s.showSystem))
 		viewer.Get("/user/{system}", s.do(s.showSystem))
 	})
 	site.Group(func(triager chi.Router) {
 		triager.Use(s.need(crash.RoleTriager))
 		triager.Post(pathCreateBug, s.do(s.createBug))
+		triager.Get(views.PathChosen, s.do(s.showChosen))
+		triager.Post(views.PathChosen, s.do(s.changeChosen))
 		triager.Post(pathCreateBug+"/", s.do(s.createBug))
 		triager.Get("/problem/{id}/link", s.do(s.showLinkBug))
 		triager.Post("/problem/{id}/link", s.do(s.linkBug))

@@ -40,6 +40,9 @@ func (f *Filer) Retry(ctx context.Context, id int64, person string, wait time.Du
 // GiveUp ends a filing that has not led to a bug, for a reason that others will read. It returns Conflict when it is being
 // sent or is final, NotFound for an unknown filing, and Unprocessable without a reason.
 func (f *Filer) GiveUp(ctx context.Context, id int64, person, reason string) (crash.Filing, error) {
+	if _, err := f.store.Filing(ctx, id); err != nil {
+		return crash.Filing{}, err
+	}
 	if reason = clean(reason, maxWords); reason == "" {
 		return crash.Filing{}, crash.Errorf(crash.Unprocessable, "no_reason", "Say why it is given up; others will read it.")
 	}

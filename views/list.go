@@ -19,6 +19,11 @@ type ListPage struct {
 	IngestURL string // where machines post reports
 }
 
+// mayChoose reports whether rows can be chosen to have something done to all of them.
+func (p ListPage) mayChoose() bool {
+	return p.Shell.FilingOn && p.Shell.User.Role.Allows(crash.RoleTriager)
+}
+
 // ListRow is one problem with its bug.
 type ListRow struct {
 	crash.Problem

@@ -1,0 +1,54 @@
+package handlers
+
+import (
+	"net/http"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+const pathAccount = "/account"
+
+// showAccount is what a person may change about their own account.
+func (s *Server) showAccount(w http.ResponseWriter, r *http.Request) error {
+	return s.accountPage(w, r, http.StatusOK, currentUser(r).TrackerName, "")
+}
+
+func (s *Server) accountPage(w http.ResponseWriter, r *http.Request, status int, name, problem string) error {
+	return s.page(w, r, status, views.Account(views.AccountPage{
+		Shell: s.shell(r, "Your account"), Tracker: s.config.TrackerName, Name: name, Problem: problem,
+	}))
+}
+
+// saveAccount notes what the person is called at the tracker, after it was looked up there.
+func (s *Server) saveAccount(w http.ResponseWriter, r *http.Request) error {
+	u, name := currentUser(r), r.PostFormValue("tracker_name")
+	if name != "" {
+		found, err := s.tracker.Account(r.Context(), name)
+		if err != nil {
+			a := answerTo(r, err)
+			if a.Kind != crash.Unprocessable && a.Kind != crash.Unavailable && a.Kind != crash.Refused {
+				return err
+			}
+			s.logError(r, err, a)
+			a.headers(w)
+			return s.accountPage(w, r, a.status, cutText(name, 100), a.Message)
+		}
+		name = found
+	}
+	if err := s.accounts.SetTrackerName(r.Context(), u.Name, u.Name, name); err != nil {
+		return err
+	}
+	if err := s.flash(r, views.FlashDone, "Saved."); err != nil {
+		return err
+	}
+	return redirect(w, r, pathAccount)
+}
+
+// cutText is the beginning of a text.
+func cutText(s string, limit int) string {
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit])
+	}
+	return s
+}

@@ -1,0 +1,36 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"mishap/crash"
+	"mishap/handlers/handlertest"
+	"mishap/tracker/trackertest"
+)
+
+func TestAccount(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.As(t, crash.RoleViewer)
+	c.Get("/account").Want(http.StatusOK).WantText("main", "viewer")
+	save := func(name string) *handlertest.Answer { return c.Post("/account", url.Values{"tracker_name": {name}}) }
+	save("Ada Lovelace").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "cannot be a name")
+	site.Tracker.Fail(trackertest.OpOther, trackertest.NotFound404)
+	save("nobody-at-all").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "knows nobody of the name nobody-at-all")
+	site.Tracker.Fail(trackertest.OpOther, trackertest.Offline503)
+	if got := save("ada-lp").Want(http.StatusServiceUnavailable).Attr("#tracker-name", "value"); got != "ada-lp" {
+		t.Errorf("what was typed: got %q, want it kept", got)
+	}
+	save("~ada-lp").WantRedirect(http.StatusSeeOther, "/account")
+	page := c.Get("/account").WantText("#flash", "Saved.")
+	if got := page.Attr("#tracker-name", "value"); got != "ada-lp" {
+		t.Errorf("saved: got %q, want ada-lp", got)
+	}
+	save("").WantRedirect(http.StatusSeeOther, "/account")
+	if got := c.Get("/account").Attr("#tracker-name", "value"); got != "" {
+		t.Errorf("forgotten: got %q, want nothing", got)
+	}
+	site.Visitor(t).Get("/account").WantRedirect(http.StatusSeeOther, "/login?next=%2Faccount")
+}

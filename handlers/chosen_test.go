@@ -1,0 +1,70 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+	"mishap/tracker/trackertest"
+)
+
+const chosenPath = "/problems/chosen"
+
+func TestChosen(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.As(t, crash.RoleTriager)
+	site.Tracker.Fail(trackertest.OpCreate, trackertest.FrontEnd403)
+	var chosen []crash.Bucket
+	form := url.Values{"do": {"file"}}
+	for i := range 3 {
+		chosen = append(chosen, site.Save(t, numbered(i)))
+		form.Add("bucket", chosen[i].ID.String())
+	}
+	sourceless := site.Save(t, crashtest.Native(crashtest.Without("SourcePackage"), crashtest.Set("DuplicateSignature", "no source"), crashtest.Process(9)))
+	form.Add("bucket", sourceless.ID.String())
+	form.Add("bucket", chosen[0].ID.String()) // twice is once
+
+	list := c.Get("/?period=year").Want(http.StatusOK)
+	if got := list.HTML().Find("input[type=checkbox][form=bulk]").Length(); got != 4 {
+		t.Errorf("got %d boxes on the list, want 4", got)
+	}
+	site.As(t, crash.RoleViewer).Get("/?period=year").WantNone("input[type=checkbox]").WantNone("#bulk")
+
+	answer := c.Post(chosenPath, form).Want(http.StatusSeeOther)
+	place := answer.Header.Get("Location")
+	if !strings.HasPrefix(place, chosenPath+"?problems="+chosen[0].ID.String()+".") {
+		t.Fatalf("got %s", place)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for site.Bucket(t, chosen[0].ID).Filing.State != crash.FilingRefused || len(site.Tracker.Bugs()) < 2 {
+		if time.Now().After(deadline) {
+			t.Fatal("the bugs are not filed")
+		}
+		_ = site.Filer.Sweep(t.Context())
+	}
+	page := c.Get(place).Want(http.StatusOK).WantText("#flash", "3 bugs are asked for")
+	page.WantText(fmt.Sprintf("#bug-%s", chosen[0].ID), "403 Forbidden").WantText(fmt.Sprintf("#bug-%s", sourceless.ID), "source package")
+	for i, b := range chosen[1:] {
+		if bug := site.Tracker.Bugs()[i]; !strings.Contains(bug.Description, b.ID.Path()) {
+			t.Errorf("bug %d is not that of row %d", bug.Number, i+2)
+		}
+	}
+	form.Set("do", "recheck")
+	c.Post(chosenPath, form).Want(http.StatusSeeOther)
+	c.Get(place).WantText("#flash", "asked about 2 bugs")
+
+	c.Post(chosenPath, url.Values{"do": {"file"}}).WantRedirect(http.StatusSeeOther, "/")
+	c.Get("/").WantText("#flash", "No row is chosen")
+	c.Post(chosenPath, url.Values{"do": {"dance"}, "bucket": {chosen[0].ID.String()}}).Want(http.StatusBadRequest)
+	c.Post(chosenPath, url.Values{"do": {"file"}, "bucket": {"zz"}}).Want(http.StatusNotFound)
+	c.Get(chosenPath).Want(http.StatusBadRequest)
+	c.Get(chosenPath + "?problems=" + crash.BucketIDOf("unknown").String()).Want(http.StatusNotFound)
+	site.As(t, crash.RoleViewer).Post(chosenPath, form).Want(http.StatusForbidden)
+}
