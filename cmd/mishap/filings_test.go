@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/db"
 	"mishap/tracker/trackertest"
 )
 
@@ -83,4 +84,38 @@ func TestReconcileCannot(t *testing.T) {
 	if status, _, _ := runIn(t.Context(), nil, p.environ, "filings", noConfig(t)); status != exitUsage {
 		t.Errorf("filings alone: got status %d, want %d", status, exitUsage)
 	}
+}
+
+func TestTrackerName(t *testing.T) {
+	t.Parallel()
+	p := prepare(t)
+	run := func(want int, args ...string) string {
+		t.Helper()
+		status, out, stderr := runIn(t.Context(), nil, p.environ, append([]string{"user", "tracker-name", noConfig(t)}, args...)...)
+		if status != want {
+			t.Fatalf("%v: got status %d, want %d: %s", args, status, want, stderr)
+		}
+		return out + stderr
+	}
+	name := func() string {
+		t.Helper()
+		u, err := db.NewAccounts(p.store).ByName(t.Context(), "tess")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.TrackerName
+	}
+	if out := run(exitOK, "tess", "~tess-lp"); !strings.Contains(out, "tess is tess-lp") || name() != "tess-lp" {
+		t.Errorf("got %q, saved %q, want tess-lp", out, name())
+	}
+	if out := run(exitFailed, "tess", "Not A Name"); !strings.Contains(out, "cannot be a name") || name() != "tess-lp" {
+		t.Errorf("got %q, saved %q, want it refused", out, name())
+	}
+	if out := run(exitFailed, "nobody", "tess-lp"); !strings.Contains(out, "nobody") {
+		t.Errorf("unknown account: got %q", out)
+	}
+	if run(exitOK, "tess"); name() != "" {
+		t.Errorf("forgotten: got %q, want nothing", name())
+	}
+	run(exitUsage)
 }

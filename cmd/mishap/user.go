@@ -12,6 +12,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/tracker"
 )
 
 func (p *program) userCommand() *cobra.Command {
@@ -24,7 +25,8 @@ connects the bug tracker and sees /admin.`,
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
-	user.AddCommand(p.userAddCommand(), p.userListCommand(), p.userDisableCommand(), p.userPasswordCommand())
+	user.AddCommand(p.userAddCommand(), p.userListCommand(), p.userDisableCommand(), p.userPasswordCommand(),
+		p.userTrackerNameCommand())
 	return user
 }
 
@@ -145,4 +147,38 @@ func (p *program) userPasswordCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from the standard input")
 	return cmd
+}
+
+func (p *program) userTrackerNameCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "tracker-name NAME [TRACKER-NAME]",
+		Short: "Sets what a person is called at the tracker",
+		Long: `Sets what a person is called at the bug tracker, after looking the name up there. The person is
+subscribed there to the bugs that they create. Without TRACKER-NAME it is forgotten. People can set
+it themselves at /account.`,
+		Example: `  mishap user tracker-name ada ada-lovelace
+  mishap user tracker-name ada`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c Config, store *db.Store) error {
+				if len(args) == 1 {
+					if err := db.NewAccounts(store).SetTrackerName(ctx, "", args[0], ""); err != nil {
+						return err
+					}
+					_, err := fmt.Fprintf(p.out, "%s is not subscribed to bugs any more.\n", args[0])
+					return err
+				}
+				settings := c.tracker(newLog(p.err, slog.LevelWarn), nil)
+				found, err := tracker.NewClient(settings, tracker.NewCredentials(settings, store)).Account(ctx, args[1])
+				if err != nil {
+					return err
+				}
+				if err := db.NewAccounts(store).SetTrackerName(ctx, "", args[0], found); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(p.out, "%s is %s at the tracker.\n", args[0], found)
+				return err
+			})
+		},
+	}
 }
