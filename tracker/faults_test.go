@@ -12,31 +12,52 @@ import (
 
 func contains(s, sub string) bool { return strings.Contains(s, sub) }
 
-// Whatever goes wrong with the creation of a bug, in the end the tracker has one bug for the bucket and the bucket has it.
+// Whatever goes wrong with the creation of a bug, once or several times in a row, and with the searches after it, in the end
+// the tracker has one bug for the bucket and the bucket has it.
 func TestEveryFaultEndsInOneBug(t *testing.T) {
 	t.Parallel()
 	for _, fault := range trackertest.Faults() {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
+			h.cfg.Timeout = 250 * time.Millisecond
 			if fault == trackertest.Slow {
 				// The tracker works on after we have given up: only a search that is late enough is right.
-				h.cfg.Settle = 2 * time.Second
+				h.cfg.Settle = time.Second
 			}
-			h.exerciseFault(fault)
+			u := h.unit()
+			for i, tt := range []struct{ create, search trackertest.FaultSpec }{
+				{trackertest.FaultSpec{Fault: fault}, trackertest.FaultSpec{}},
+				{trackertest.FaultSpec{Fault: fault, Times: 3}, trackertest.FaultSpec{}},
+				{trackertest.FaultSpec{Fault: fault}, trackertest.FaultSpec{Fault: fault, Times: 2}},
+				{trackertest.FaultSpec{Fault: trackertest.DropAfter}, trackertest.FaultSpec{Fault: fault}},
+				{trackertest.FaultSpec{Fault: trackertest.DropBefore}, trackertest.FaultSpec{Fault: fault}},
+			} {
+				for operation, spec := range map[trackertest.Operation]trackertest.FaultSpec{
+					trackertest.OpCreate: tt.create, trackertest.OpSearch: tt.search,
+				} {
+					if spec.Operation, spec.Delay = operation, 400*time.Millisecond; spec.Fault != "" {
+						h.lp.FailWith(spec)
+					}
+				}
+				h.exerciseFault(u, i)
+				h.lp.ClearFaults()
+				if got := len(h.lp.Bugs()); got != i+1 {
+					t.Fatalf("after %+v: got %d bugs in the tracker, want %d", tt, got, i+1)
+				}
+			}
 		})
 	}
 }
 
-func (h *house) exerciseFault(fault trackertest.Fault) {
+// exerciseFault has a bug created by somebody who does not give up.
+func (h *house) exerciseFault(u *unit, n int) {
 	h.t.Helper()
-	u := h.unit()
-	signature := h.problem(1)
-	h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: fault, Delay: 700 * time.Millisecond})
+	signature := h.problem(n)
 	press := func() {
 		_, err := u.filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines", Wait: 50 * time.Millisecond})
 		if err != nil && crash.KindOf(err) != crash.Refused && crash.KindOf(err) != crash.Unavailable {
-			h.t.Errorf("after %s: got error %v of kind %v, want it refused or unavailable", fault, err, crash.KindOf(err))
+			h.t.Errorf("got error %v of kind %v, want it refused or unavailable", err, crash.KindOf(err))
 		}
 	}
 	press()
@@ -48,7 +69,4 @@ func (h *house) exerciseFault(fault trackertest.Fault) {
 		return filing.State == crash.FilingFiled && h.lp.Working() == 0
 	})
 	h.wantOneBug(signature)
-	if got := len(h.lp.Bugs()); got != 1 {
-		h.t.Errorf("got %d bugs in the tracker, want 1", got)
-	}
 }
