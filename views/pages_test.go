@@ -124,6 +124,11 @@ func components(text string, n int) map[string]templ.Component {
 		"problems of a bug": views.BugProblems(views.BugProblemsPage{Shell: shell, Number: 7, Buckets: []crash.Bucket{bucket, linked}}),
 		"review":            views.Review(review),
 		"review, searched":  views.Review(searched),
+		"texts of bugs": views.Templates(views.TemplatesPage{
+			Shell: shell, Saved: []crash.BugTemplate{{Package: text, Body: text, By: text, Changed: now}}, Own: n > 3, From: text,
+			Editing: crash.BugTemplate{Package: text, ProblemType: text, Body: text}, Names: []views.TemplateName{{Name: text, Means: text}},
+			Problems: []string{text}[:min(n, 1)], Bucket: text, NoBucket: text, Preview: searched.Preview, Notice: text,
+		}),
 		"review done":       views.ReviewDone(bug, text),
 		"review not found":  views.ReviewFound(views.ReviewSearch{Tracker: text, Words: text, Problem: text}),
 		"sign in elsewhere": views.SignInElsewhere(),

@@ -128,8 +128,16 @@ func adviceState(kind crash.AdviceKind) string {
 // similarStatus is where the bug of a similar problem stands.
 func similarStatus(b crash.Bucket) string {
 	state := crash.StateOf(b)
-	if state.Status != "" {
+	if state.Status != "" || state.Word == crash.StateUnread {
 		return state.Status
 	}
 	return string(state.Word)
+}
+
+// forPeople is the name of a distribution as its people write it: "Ubuntu".
+func forPeople(distribution string) string {
+	if distribution == "" {
+		return ""
+	}
+	return strings.ToUpper(distribution[:1]) + distribution[1:]
 }

@@ -1,0 +1,67 @@
+package handlers_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+	"mishap/tracker/trackertest"
+)
+
+// TestReviewInBrowser is a bug gone over in the panel of a list, in a real browser: opened in place, counted while typing,
+// previewed, refused with its reason, filed; the page around it stays, and nothing that was typed is lost on the way.
+func TestReviewInBrowser(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	ada := site.AddUser(t, crash.RoleTriager)
+	b := site.Save(t, crashtest.Native())
+	site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row", Status: "Fix Released"})
+	ctx := browser(t)
+	cell := "#bug-" + b.ID.String()
+	do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		chromedp.SendKeys("#username", ada.Name), chromedp.SendKeys("#password", handlertest.Password+"\r"),
+		chromedp.WaitVisible(".account-name"),
+		chromedp.Navigate(site.URL+"/?period=year"), chromedp.WaitVisible(cell+" .review-link"))
+	eval[bool](ctx, t, `window.stays = true; window.refused = [];
+		document.addEventListener("securitypolicyviolation", (e) => refused.push(e.violatedDirective)); true`)
+
+	do(ctx, t, chromedp.Click(cell+" .review-link"), chromedp.WaitVisible("#review-found .review-bug-title"))
+	if got := eval[string](ctx, t, `document.activeElement.id`); got != "review-heading" {
+		t.Errorf("opened: got the focus on %q, want it on the head of the panel", got)
+	}
+	set := func(id, value string) {
+		t.Helper()
+		eval[bool](ctx, t, `{ const field = document.getElementById("`+id+`"); field.focus(); field.value = "`+value+`";
+			field.dispatchEvent(new Event("input", {bubbles: true})); } true`)
+	}
+	set("review-title", "Żółw 🐢")
+	if got := eval[string](ctx, t, `document.querySelector("output[for=review-title]").textContent`); got != "6" {
+		t.Errorf("count: got %q, want 6 characters", got)
+	}
+	// Opening it once more drops nothing.
+	eval[bool](ctx, t, `document.querySelector("`+cell+` .review-link").click(); true`)
+	set("review-tags", "Not a tag")
+	do(ctx, t, chromedp.Click(`#review button[value=file]`), chromedp.WaitVisible("#review-problem-tags"))
+	if got := eval[string](ctx, t, `document.activeElement.id + " " + document.getElementById("review-title").value`); got != "review-tags Żółw 🐢" {
+		t.Errorf("refused: got %q, want the focus on the tags and the title as typed", got)
+	}
+	set("review-tags", "noble mine")
+	do(ctx, t, chromedp.Click(`#review button[value=preview]`), chromedp.WaitVisible("#review-preview"))
+	if got := eval[string](ctx, t, `document.querySelector("#review-preview h4").textContent`); got != "Żółw 🐢" {
+		t.Errorf("preview: got %q, want the title as typed", got)
+	}
+	eval[bool](ctx, t, `const button = document.querySelector("#review button[value=file]"); button.click(); button.click(); true`)
+	do(ctx, t, chromedp.WaitVisible(cell+" a.bug-link"), chromedp.WaitVisible("#review h2"))
+	bugs := site.Tracker.Bugs()
+	if len(bugs) != 2 || bugs[1].Title != "Żółw 🐢" {
+		t.Errorf("got bugs %+v, want what was typed, once", bugs)
+	}
+	do(ctx, t, chromedp.Click(".review-close"))
+	if got := eval[bool](ctx, t, `window.stays && refused.length === 0 && document.getElementById("review").childElementCount === 0`); !got {
+		t.Errorf("got the page loaded again, something refused by the policy (%v), or the panel still open", eval[string](ctx, t, `String(window.refused)`))
+	}
+}
