@@ -6,8 +6,9 @@ FUZZTIME ?= 30s
 
 # Whatever is not run with the race detector is built with the same flags, so that nothing is compiled twice. The version
 # goes in by the linker: git need not be asked by the Go tool, which it may not in everybody's checkout.
-static := CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false'
-templ  := $(static) $(GO) tool -modfile=tools.mod templ
+trimpath := -trimpath
+static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
+templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test dev generate fmt verify lint fuzz bench schema clean
@@ -26,9 +27,9 @@ test: ## runs every test, with the race detector, a real database and a headless
 	@.ci/need postgresql chromium compiler
 	$(GO) run -race -buildvcs=false ./cmd/devtool postgres -- $(GO) test -race -shuffle=on ./...
 
-dev: build ## as run, and restarts and reloads the browser when a file changes
-	@.ci/need postgresql
-	$(templ) generate --watch --proxy=http://localhost:8080 --cmd="$(MAKE) --no-print-directory run"
+# Without -trimpath, as templ's live templates look for their source.
+dev: ## as run, and restarts it and reloads the browser when a file changes
+	$(templ) generate --watch --proxy=http://localhost:8080 --cmd="$(MAKE) --no-print-directory run trimpath="
 
 generate: ## makes *_templ.go from *.templ
 	$(templ) generate
