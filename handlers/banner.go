@@ -22,7 +22,7 @@ func (s *Server) banner(r *http.Request) views.Banner {
 	case c.Source == crash.NotConnected:
 		text = "mishap is not connected to " + s.config.TrackerName + ": no bugs are created."
 	case c.Dead:
-		text = s.config.TrackerName + " no longer accepts mishap's access token: no bugs are created."
+		text = "mishap's access token is no longer accepted by " + s.config.TrackerName + ": no bugs are created."
 	default:
 		return views.Banner{}
 	}
