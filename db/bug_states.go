@@ -183,24 +183,6 @@ func (s *Store) FailBugReading(ctx context.Context, number int64, why string, ag
 	return nil
 }
 
-const sqlBugState = `
-	select to_jsonb(st), title from bugs as g left join bug_states as st using (number) where number = @number`
-
-// BugState returns what is known of a bug, zero for one that is not followed.
-func (s *Store) BugState(ctx context.Context, number int64) (crash.BugState, error) {
-	var title string
-	var state *storedState
-	rows, err := s.pool.Query(ctx, sqlBugState, pgx.NamedArgs{"number": number})
-	if err != nil {
-		return crash.BugState{}, fmt.Errorf("state of bug %d: %w", number, known(err))
-	}
-	_, err = pgx.ForEachRow(rows, []any{&state, &title}, func() error { return nil })
-	if err != nil {
-		return crash.BugState{}, fmt.Errorf("state of bug %d: %w", number, known(err))
-	}
-	return state.state(number, title), nil
-}
-
 const sqlReadBugsNow = `update bug_states set next_read = now() where number = any(@numbers)`
 
 // ReadBugsNow has bugs read soon, because somebody asks for it, also those that could not be read lately.

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -34,23 +33,6 @@ func (s *Store) linkBug(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, b
 		return fmt.Errorf("link bug %d to %s: %w", bug.Number, bucket, err)
 	}
 	return nil
-}
-
-const sqlBucketOfBug = `
-	select bucket_id from bucket_bugs where bug_number = @number order by how, at desc, bucket_id limit 1`
-
-// BucketOfBug returns the bucket of a bug: that which it was filed for, else the one that it was linked to last. It returns
-// NotFound when no bucket has the bug.
-func (s *Store) BucketOfBug(ctx context.Context, number int64) (crash.BucketID, error) {
-	var id crash.BucketID
-	err := s.pool.QueryRow(ctx, sqlBucketOfBug, pgx.NamedArgs{"number": number}).Scan(into(id[:]))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return id, crash.Errorf(crash.NotFound, "unknown_bug", "No problem here has the bug %d.", number)
-	}
-	if err != nil {
-		return id, fmt.Errorf("bucket of bug %d: %w", number, known(err))
-	}
-	return id, nil
 }
 
 const sqlFiledBugs = `

@@ -38,10 +38,10 @@ func TestCreateBug(t *testing.T) {
 	if b.Bug.How != crash.Filed || b.Bug.By != "ines" || b.Bug.URL != first.URL || b.Bug.Title == "" {
 		t.Errorf("got bug %+v", b.Bug)
 	}
-	if id, err := h.db.BucketOfBug(t.Context(), first.Bug); err != nil || id != b.ID {
-		t.Errorf("bucket of the bug: got %v, %v, want %v", id, err, b.ID)
+	if got, err := h.db.BucketsOfBug(t.Context(), first.Bug); err != nil || len(got) != 1 || got[0].ID != b.ID {
+		t.Errorf("bucket of the bug: got %d buckets, %v, want %v", len(got), err, b.ID)
 	}
-	if _, err := h.db.BucketOfBug(t.Context(), 1); crash.KindOf(err) != crash.NotFound {
+	if _, err := h.db.BucketsOfBug(t.Context(), 1); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("bucket of no bug: got %v, want NotFound", err)
 	}
 }
