@@ -21,7 +21,7 @@ func TestTemplates(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	other := site.Save(t, crashtest.Python())
 	c := site.As(t, crash.RoleAdmin)
-	page := c.Get(templatesPath+"?package=tidewatch&type=Crash").Want(http.StatusOK)
+	page := c.Get(templatesPath + "?package=tidewatch&type=Crash").Want(http.StatusOK)
 	page.WantText("#template", "below is the shipped text").WantText(".template-names", "versions_table").WantNone("button[value=default]")
 	if got := strings.TrimPrefix(page.Text("#template-body"), "\n"); !strings.Contains(got, "{how_often}") {
 		t.Errorf("got %q, want the shipped text", got)
