@@ -137,7 +137,7 @@ func (s *Server) advice(ctx context.Context, b crash.Bucket, report crash.Fields
 	}
 	facts := crash.AdviceFacts{Bucket: b, Versions: versions, Newest: newest, Named: len(report) == 0 || crash.Telling(report)}
 	if len(similar) > 0 && similar[0].Likeness >= crash.SameFunction {
-		facts.Similar = similar[0].Bucket.Bug
+		facts.Similar = similar[0].Bug
 	}
 	return crash.Advise(facts), similar, nil
 }

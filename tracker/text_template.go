@@ -141,11 +141,11 @@ func parseTemplate(text string) (parts []textPart, problems []string) {
 		}
 		last = end
 		mark := text[m[0]:m[1]]
-		switch {
-		case mark == "{{":
+		switch mark {
+		case "{{":
 			parts = append(parts, textPart{text: "{"})
 			continue
-		case mark == "{":
+		case "{":
 			add(m[0], "“{” begins no name here; write {{ for the sign itself.")
 			continue
 		}

@@ -16,9 +16,18 @@
     button.dataset.label = button.textContent;
     button.textContent = "Creating";
     form.querySelector(".bug-problem").textContent = "";
+    reviewable(form, false);
     request.headers["Content-Type"] = "application/json";
     request.headers["X-CSRFToken"] = csrfToken() || request.headers["X-CSRFToken"];
     request.body = JSON.stringify({ signature: form.elements.signature.value });
+  }
+
+  // reviewable shows the way to the review, or hides it while it is too late for one.
+  function reviewable(form, now) {
+    const link = form.closest(".bug-now")?.querySelector(".review-link");
+    if (link) {
+      link.hidden = !now;
+    }
   }
 
   function isCreate(element) {
@@ -61,6 +70,7 @@
       }
       const button = element.querySelector("button");
       button.textContent = button.dataset.label || button.textContent;
+      reviewable(element, true);
       element.querySelector(".bug-problem").textContent =
         "The server did not answer. Press again: no bug is created twice.";
     },
