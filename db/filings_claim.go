@@ -89,7 +89,7 @@ func nextStep(state crash.FilingState) crash.FilingStep {
 		return crash.StepCreate
 	case crash.FilingUncertain:
 		return crash.StepSearch
-	case crash.FilingSending, crash.FilingFiled, crash.FilingRefused:
+	case crash.FilingSending, crash.FilingFiled, crash.FilingRefused, crash.FilingAbandoned:
 	}
 	return crash.StepNone
 }

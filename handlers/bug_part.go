@@ -43,6 +43,7 @@ func (s *Server) bugState(u crash.User, b crash.Bucket) views.BugState {
 			return views.BugWaiting
 		}
 		return views.BugCreating
+	case crash.FilingAbandoned: // as if nobody had asked
 	case crash.FilingRefused:
 		if u.Role.Allows(crash.RoleTriager) {
 			return views.BugRefused
