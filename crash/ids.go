@@ -19,7 +19,7 @@ func NewOopsID(now time.Time) OopsID {
 	var id OopsID
 	_, _ = rand.Read(id[:]) // never fails
 	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli())) //nolint:gosec // after 1970
+	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli()))
 	copy(id[:6], ms[2:])
 	id[6] = 0x70 | id[6]&0x0f
 	id[8] = 0x80 | id[8]&0x3f
