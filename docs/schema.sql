@@ -137,6 +137,40 @@ CREATE TABLE bugs (
     url text NOT NULL
 );
 
+CREATE TABLE decisions (
+    id bigint NOT NULL,
+    kind text NOT NULL,
+    cause text NOT NULL,
+    bucket_id bytea NOT NULL,
+    other_id bytea,
+    before text DEFAULT ''::text NOT NULL,
+    after text DEFAULT ''::text NOT NULL,
+    condition jsonb,
+    person text NOT NULL,
+    reason text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    undone_by text DEFAULT ''::text NOT NULL,
+    undone_at timestamp with time zone,
+    looked_at bigint DEFAULT 0 NOT NULL,
+    moved bigint DEFAULT 0 NOT NULL,
+    received timestamp with time zone,
+    report_id uuid,
+    finished boolean DEFAULT true NOT NULL,
+    CONSTRAINT decisions_cause_check CHECK ((cause = ANY (ARRAY['person'::text, 'symbolised'::text, 'regrouped'::text]))),
+    CONSTRAINT decisions_check CHECK (((other_id IS NULL) = (kind = 'renamed'::text))),
+    CONSTRAINT decisions_check1 CHECK (((condition IS NOT NULL) = (kind = 'split'::text))),
+    CONSTRAINT decisions_kind_check CHECK ((kind = ANY (ARRAY['merged'::text, 'renamed'::text, 'split'::text])))
+);
+
+ALTER TABLE decisions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME decisions_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE filing_attempts (
     id bigint NOT NULL,
     filing_id bigint NOT NULL,
@@ -208,6 +242,13 @@ ALTER TABLE filings ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE known_names (
+    address_id bytea NOT NULL,
+    bucket_id bytea NOT NULL,
+    refused boolean DEFAULT false NOT NULL,
+    CONSTRAINT known_names_address_id_check CHECK ((length(address_id) = 20))
+);
+
 CREATE TABLE oauth_credentials (
     tracker_url text NOT NULL,
     consumer_key text NOT NULL,
@@ -235,6 +276,41 @@ CREATE TABLE package_versions (
     version text NOT NULL,
     version_key bytea NOT NULL,
     arrived timestamp with time zone NOT NULL
+);
+
+CREATE TABLE regroup_moves (
+    run_id bigint NOT NULL,
+    from_id bytea NOT NULL,
+    to_id bytea NOT NULL,
+    signature text NOT NULL,
+    is_new boolean NOT NULL,
+    reports bigint NOT NULL
+);
+
+CREATE TABLE regroup_runs (
+    id bigint NOT NULL,
+    rules integer NOT NULL,
+    dry boolean NOT NULL,
+    person text NOT NULL,
+    state text NOT NULL,
+    started timestamp with time zone NOT NULL,
+    updated timestamp with time zone NOT NULL,
+    estimate bigint NOT NULL,
+    looked_at bigint DEFAULT 0 NOT NULL,
+    moved bigint DEFAULT 0 NOT NULL,
+    received timestamp with time zone,
+    report_id uuid,
+    waiting boolean DEFAULT false NOT NULL,
+    CONSTRAINT regroup_runs_state_check CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'stopped'::text])))
+);
+
+ALTER TABLE regroup_runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME regroup_runs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 CREATE TABLE releases (
@@ -296,6 +372,11 @@ CREATE TABLE sign_in_failures (
     key text NOT NULL,
     failures integer NOT NULL,
     last timestamp with time zone NOT NULL
+);
+
+CREATE TABLE split_sources (
+    bucket_id bytea NOT NULL,
+    decision_id bigint NOT NULL
 );
 
 CREATE TABLE unlinked_bugs (
@@ -366,6 +447,9 @@ ALTER TABLE ONLY bug_watch
 ALTER TABLE ONLY bugs
     ADD CONSTRAINT bugs_pkey PRIMARY KEY (number);
 
+ALTER TABLE ONLY decisions
+    ADD CONSTRAINT decisions_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY filing_attempts
     ADD CONSTRAINT filing_attempts_pkey PRIMARY KEY (id);
 
@@ -378,6 +462,9 @@ ALTER TABLE ONLY filings
 ALTER TABLE ONLY filings
     ADD CONSTRAINT filings_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY known_names
+    ADD CONSTRAINT known_names_pkey PRIMARY KEY (address_id);
+
 ALTER TABLE ONLY oauth_credentials
     ADD CONSTRAINT oauth_credentials_pkey PRIMARY KEY (tracker_url, consumer_key);
 
@@ -386,6 +473,12 @@ ALTER TABLE ONLY oauth_health
 
 ALTER TABLE ONLY package_versions
     ADD CONSTRAINT package_versions_pkey PRIMARY KEY (package, release, version);
+
+ALTER TABLE ONLY regroup_moves
+    ADD CONSTRAINT regroup_moves_pkey PRIMARY KEY (run_id, from_id, to_id);
+
+ALTER TABLE ONLY regroup_runs
+    ADD CONSTRAINT regroup_runs_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY releases
     ADD CONSTRAINT releases_pkey PRIMARY KEY (release);
@@ -404,6 +497,9 @@ ALTER TABLE ONLY sessions
 
 ALTER TABLE ONLY sign_in_failures
     ADD CONSTRAINT sign_in_failures_pkey PRIMARY KEY (key);
+
+ALTER TABLE ONLY split_sources
+    ADD CONSTRAINT split_sources_pkey PRIMARY KEY (bucket_id, decision_id);
 
 ALTER TABLE ONLY unlinked_bugs
     ADD CONSTRAINT unlinked_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
@@ -425,6 +521,16 @@ CREATE INDEX bug_states_due ON bug_states USING btree (next_read);
 
 CREATE INDEX bug_states_master ON bug_states USING btree (duplicate_of) WHERE (duplicate_of IS NOT NULL);
 
+CREATE INDEX decisions_bucket ON decisions USING btree (bucket_id);
+
+CREATE UNIQUE INDEX decisions_merged ON decisions USING btree (bucket_id) WHERE ((kind = 'merged'::text) AND (undone_at IS NULL));
+
+CREATE INDEX decisions_other ON decisions USING btree (other_id) WHERE (other_id IS NOT NULL);
+
+CREATE UNIQUE INDEX decisions_split ON decisions USING btree (other_id) WHERE ((kind = 'split'::text) AND (undone_at IS NULL));
+
+CREATE INDEX decisions_unfinished ON decisions USING btree (id) WHERE (NOT finished);
+
 CREATE INDEX filing_attempts_filing ON filing_attempts USING btree (filing_id, id);
 
 CREATE INDEX filings_ledger ON filings USING btree (created, id);
@@ -438,6 +544,8 @@ CREATE INDEX filings_sending ON filings USING btree (id) WHERE (state = 'filing'
 CREATE INDEX filings_subscriptions ON filings USING btree (id) WHERE (subscription = 'due'::text);
 
 CREATE INDEX package_versions_order ON package_versions USING btree (package, release, version_key DESC);
+
+CREATE UNIQUE INDEX regroup_runs_running ON regroup_runs USING btree ((true)) WHERE (state = 'running'::text);
 
 CREATE INDEX reports_bucket ON ONLY reports USING btree (bucket_id, received DESC, id DESC) WHERE (bucket_id IS NOT NULL);
 
@@ -467,8 +575,14 @@ ALTER TABLE ONLY filing_attempts
 ALTER TABLE ONLY filings
     ADD CONSTRAINT filings_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
 
+ALTER TABLE ONLY regroup_moves
+    ADD CONSTRAINT regroup_moves_run_id_fkey FOREIGN KEY (run_id) REFERENCES regroup_runs(id);
+
 ALTER TABLE ONLY sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY split_sources
+    ADD CONSTRAINT split_sources_decision_id_fkey FOREIGN KEY (decision_id) REFERENCES decisions(id);
 
 ALTER TABLE ONLY unlinked_bugs
     ADD CONSTRAINT unlinked_bugs_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);

@@ -1,0 +1,186 @@
+package crash
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mishap/crash/dpkg"
+)
+
+// Condition says which reports of a problem are meant: either some by their ids, or all that every term holds for, those
+// that are still to come among them.
+type Condition struct {
+	Reports []OopsID
+	Terms   []Term
+}
+
+// storedCondition is a condition as JSON.
+type storedCondition struct {
+	Reports []string `json:"reports,omitempty"`
+	Terms   []Term   `json:"terms,omitempty"`
+}
+
+// MarshalJSON writes the ids of reports in their usual form.
+func (c Condition) MarshalJSON() ([]byte, error) {
+	out := storedCondition{Terms: c.Terms}
+	for _, id := range c.Reports {
+		out.Reports = append(out.Reports, id.String())
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *Condition) UnmarshalJSON(b []byte) error {
+	var in storedCondition
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*c = Condition{Terms: in.Terms}
+	for _, text := range in.Reports {
+		id, err := ParseOopsID(text)
+		if err != nil {
+			return err
+		}
+		c.Reports = append(c.Reports, id)
+	}
+	return nil
+}
+
+// Term is one part of a condition.
+type Term struct {
+	Field TermField `json:"field"`
+	Value string    `json:"value"`
+}
+
+// TermField is what a term looks at.
+type TermField string
+
+// The fields. All but the last three want the same text.
+const (
+	TermPackage      TermField = "package"
+	TermExecutable   TermField = "executable"
+	TermArchitecture TermField = "architecture"
+	TermRelease      TermField = "release"
+	TermFrom         TermField = "version from"  // this version of the package or a greater one, by dpkg's order
+	TermBelow        TermField = "version below" // a smaller one
+	TermFrame        TermField = "frame"         // the function is anywhere in the stack or traceback that crashed
+)
+
+// TermFields are all of them, in the order in which people are offered them.
+var TermFields = []TermField{TermFrame, TermPackage, TermExecutable, TermArchitecture, TermRelease, TermFrom, TermBelow}
+
+// What a condition may hold.
+const (
+	MaxChosen    = 500 // reports by id
+	maxTerms     = 4
+	maxTermValue = 500 // code points
+)
+
+// Check reports what is wrong with a condition, as Invalid, in a sentence.
+func (c Condition) Check() error {
+	switch {
+	case len(c.Reports) == 0 && len(c.Terms) == 0:
+		return Errorf(Invalid, "no_condition", "Say which reports are meant: choose some, or fill in a condition.")
+	case len(c.Reports) > 0 && len(c.Terms) > 0:
+		return Errorf(Invalid, "two_conditions", "Either choose reports or fill in a condition, not both.")
+	case len(c.Reports) > MaxChosen:
+		return Errorf(Invalid, "too_many_reports", "At most %d reports can be chosen at once.", MaxChosen)
+	case len(c.Terms) > maxTerms:
+		return Errorf(Invalid, "too_many_terms", "A condition has at most %d parts.", maxTerms)
+	}
+	for _, t := range c.Terms {
+		if err := t.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t Term) check() error {
+	value, ok := CleanLine(t.Value, maxTermValue)
+	switch {
+	case !slices.Contains(TermFields, t.Field):
+		return Errorf(Invalid, "unknown_field", "%q is nothing that reports can be told apart by.", t.Field)
+	case !ok || value == "" || value != t.Value:
+		return Errorf(Invalid, "bad_value", "The value for %s is empty, too long or no text of one line.", t.Field)
+	case (t.Field == TermFrom || t.Field == TermBelow) && !dpkg.Valid(value):
+		return Errorf(Invalid, "bad_version", "%q is no version of a Debian package.", value)
+	}
+	return nil
+}
+
+// NeedsFields reports whether Holds looks at the fields of a report, not only at its summary.
+func (c Condition) NeedsFields() bool {
+	return slices.ContainsFunc(c.Terms, func(t Term) bool { return t.Field == TermFrame })
+}
+
+// Holds reports whether a report is meant. f may be nil unless NeedsFields says otherwise.
+func (c Condition) Holds(id OopsID, s Summary, f Fields) bool {
+	if len(c.Reports) > 0 {
+		return slices.Contains(c.Reports, id)
+	}
+	for _, t := range c.Terms {
+		if !t.holds(s, f) {
+			return false
+		}
+	}
+	return len(c.Terms) > 0
+}
+
+func (t Term) holds(s Summary, f Fields) bool {
+	switch t.Field {
+	case TermPackage:
+		return s.Package == t.Value
+	case TermExecutable:
+		return s.Executable == t.Value
+	case TermArchitecture:
+		return s.Architecture == t.Value
+	case TermRelease:
+		return string(s.Release) == t.Value
+	case TermFrom:
+		return dpkg.Valid(s.Version) && dpkg.Compare(s.Version, t.Value) >= 0
+	case TermBelow:
+		return dpkg.Valid(s.Version) && dpkg.Compare(s.Version, t.Value) < 0
+	case TermFrame:
+		return hasFrame(f, t.Value)
+	}
+	return false
+}
+
+// hasFrame reports whether a function is in the stack of a native crash or in a traceback.
+func hasFrame(f Fields, function string) bool {
+	is := func(frame Frame) bool { return frame.Function == function }
+	if slices.ContainsFunc(Frames(f), is) {
+		return true
+	}
+	return slices.ContainsFunc(Tracebacks(f), func(t Traceback) bool { return slices.ContainsFunc(t.Frames, is) })
+}
+
+// String is the condition in words: "architecture arm64, version from 2.1".
+func (c Condition) String() string {
+	if n := len(c.Reports); n == 1 {
+		return "one chosen report"
+	} else if n > 1 {
+		return fmt.Sprintf("%d chosen reports", n)
+	}
+	parts := make([]string, len(c.Terms))
+	for i, t := range c.Terms {
+		parts[i] = string(t.Field) + " " + t.Value
+	}
+	return strings.Join(parts, ", ")
+}
+
+// SplitSignature is the signature of the problem that reports meeting a condition are taken out into. It goes on where the
+// signature of the problem that they were in ends, so that people and scripts can tell what it is, and is the same whenever
+// the same condition is made again; for chosen reports, number tells one choice from another.
+func SplitSignature(signature string, c Condition, number int64) string {
+	tail := " [" + c.String() + "]"
+	if len(c.Reports) > 0 {
+		tail = fmt.Sprintf(" [%s, no. %d]", c, number)
+	}
+	return cutRunes(signature, MaxSignature-utf8Len(tail)) + tail
+}
+
+func utf8Len(s string) int { return len([]rune(s)) }
