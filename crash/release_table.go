@@ -135,6 +135,18 @@ func (t *ReleaseTable) Supported(day time.Time) []Release {
 	return list
 }
 
+// Latest is the newest release of a distribution ("Ubuntu") that is out and not at the end of its life on that UTC day; empty
+// when there is none. Names without a number, as Debian's sid, do not count.
+func (t *ReleaseTable) Latest(distribution string, day time.Time) Release {
+	var latest Release
+	for _, r := range t.Supported(day) {
+		if version, ok := strings.CutPrefix(string(r), distribution+" "); ok && version[0] >= '0' && version[0] <= '9' {
+			latest = r
+		}
+	}
+	return latest
+}
+
 // Knows returns how many releases the table holds: of two tables, the one that knows more is newer.
 func (t *ReleaseTable) Knows() int { return len(t.series) }
 
