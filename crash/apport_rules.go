@@ -9,40 +9,43 @@ import (
 // tried in apport's order, and the first that applies decides, also when it gives nothing. Empty: none; also where
 // apport itself stumbles over the report. DuplicateSignature is not looked at here; see [SignatureOf].
 func CrashSignature(f Fields) string {
-	signature, _ := crashSignature(f)
+	signature, _ := crashSignature(f, nil)
 	return signature
 }
 
 // crashSignature also names the rule that applied, RuleNone when none did.
-func crashSignature(f Fields) (string, Rule) {
+func crashSignature(f Fields, to *recorder) (string, Rule) {
 	kind := f["ProblemType"]
 	path, hasPath := f["ExecutablePath"]
 	if !hasPath && kind != "KernelCrash" && kind != "KernelOops" {
 		return "", RuleNone
 	}
 	if stack, ok := f["Stacktrace"]; ok && kind == "KernelCrash" {
-		return kernelCrashSignature(stack), RuleKernelCrash
+		return kernelCrashSignature(stack, to), RuleKernelCrash
 	}
 	signal, hasSignal := f["Signal"]
 	if message, ok := f["AssertionMessage"]; ok && signal == "6" {
 		if !hasPath {
 			return "", RuleAssertion
 		}
+		to.read("AssertionMessage")
+		to.change(message, maskAddresses(message))
 		return maskAddresses(path + ":" + message), RuleAssertion
 	}
 	if top, ok := f["StacktraceTop"]; ok && hasSignal {
 		if !hasPath {
 			return "", RuleStacktrace
 		}
-		return stacktraceSignature(path+":"+signal, top), RuleStacktrace
+		return stacktraceSignature(path+":"+signal, top, f, to), RuleStacktrace
 	}
 	if traceback, ok := f["Traceback"]; ok {
 		if !hasPath {
 			return "", RuleTraceback
 		}
-		return tracebackSignature(f, path, traceback), RuleTraceback
+		return tracebackSignature(f, path, traceback, to), RuleTraceback
 	}
 	if failure := f["Failure"]; kind == "KernelOops" && (strings.Contains(failure, "suspend") || strings.Contains(failure, "resume")) {
+		to.read("Failure")
 		for _, field := range []string{"MachineType", "dmi.bios.version"} {
 			if f[field] != "" {
 				failure += ":" + f[field]
@@ -51,7 +54,7 @@ func crashSignature(f Fields) (string, Rule) {
 		return failure, RuleSuspendResume
 	}
 	if oops, ok := f["OopsText"]; ok {
-		return oopsSignature(oops), RuleOops
+		return oopsSignature(oops, to), RuleOops
 	}
 	return "", RuleNone
 }
@@ -60,11 +63,13 @@ func crashSignature(f Fields) (string, Rule) {
 var kernelFrame = regexp.MustCompile(`^[\s\v\x1c-\x1f\x{85}\p{Z}]*#\p{Nd}+[\s\v\x1c-\x1f\x{85}\p{Z}]\[[\p{L}\p{N}_]+\][\s\v\x1c-\x1f\x{85}\p{Z}]([\p{L}\p{N}_]+)`)
 
 // kernelCrashSignature joins the functions of a stack as the crash utility writes it.
-func kernelCrashSignature(stack string) string {
+func kernelCrashSignature(stack string, to *recorder) string {
+	to.read("Stacktrace")
 	var b strings.Builder
 	b.WriteString("kernel")
 	for line := range lines(stack) {
 		if m := kernelFrame.FindStringSubmatch(line); m != nil {
+			to.use(line, m[1])
 			b.WriteString(":" + m[1])
 		}
 	}
@@ -97,7 +102,8 @@ func maskAddresses(s string) string {
 const signalHandler = "<signal handler called>"
 
 // stacktraceSignature joins the functions of a StacktraceTop. One line without a name, or fewer than two lines: none.
-func stacktraceSignature(start, top string) string {
+func stacktraceSignature(start, top string, f Fields, to *recorder) string {
+	to.read("StacktraceTop")
 	var b strings.Builder
 	b.WriteString(start)
 	n := 0
@@ -109,18 +115,21 @@ func stacktraceSignature(start, top string) string {
 			}
 			name = signalHandler
 		}
+		to.use(line, name)
 		b.WriteString(":" + name)
 		n++
 	}
 	if n < 2 {
 		return ""
 	}
+	to.unwound(f["Stacktrace"], top)
 	return b.String()
 }
 
 // tracebackSignature joins the exception's name and the functions of a Python traceback, outermost first. Outside of
 // functions it takes file and line; links are not followed, since the file lies on another machine.
-func tracebackSignature(f Fields, path, traceback string) string {
+func tracebackSignature(f Fields, path, traceback string, to *recorder) string {
+	to.read("Traceback")
 	var frames strings.Builder
 	var last string
 	n := 0
@@ -128,11 +137,12 @@ func tracebackSignature(f Fields, path, traceback string) string {
 		last = line
 		n++
 		if frame, ok := parseTracebackLine(line); ok {
-			if frame.function == "<module>" {
-				frames.WriteString(":" + frame.file + "@" + frame.line)
-			} else {
-				frames.WriteString(":" + frame.function)
+			name := frame.function
+			if name == "<module>" {
+				name = frame.file + "@" + frame.line
 			}
+			to.use(line, name)
+			frames.WriteString(":" + name)
 		}
 	}
 	switch n {
@@ -153,7 +163,8 @@ func tracebackSignature(f Fields, path, traceback string) string {
 }
 
 // oopsSignature takes the problem and the functions of a kernel oops whose frames look like "[<ffffffff>] name+0x1/0x2".
-func oopsSignature(oops string) string {
+func oopsSignature(oops string, to *recorder) string {
+	to.read("OopsText")
 	var parts []string
 	inTrace := false
 	for line := range strings.SplitSeq(oops, "\n") {
@@ -162,6 +173,7 @@ func oopsSignature(oops string) string {
 			case i == 0:
 				return "" // apport stumbles here
 			case i > 0:
+				to.change(line, problem[:i])
 				parts = append(parts, problem[:i])
 			}
 		}
@@ -175,9 +187,12 @@ func oopsSignature(oops string) string {
 			if name == "" {
 				return "" // and here
 			}
-			if name[0] != '?' {
-				parts = append(parts, name)
+			if name[0] == '?' {
+				to.skip(line, "the kernel is not sure of it")
+				continue
 			}
+			to.use(line, name)
+			parts = append(parts, name)
 		default:
 			inTrace = strings.HasPrefix(line, "Call Trace:")
 		}

@@ -53,7 +53,7 @@ type Summary struct {
 // Rule names the rule that grouped a report.
 type Rule string
 
-// The rules, in the order in which they are tried.
+// The rules, in the order in which they are tried: the report's own word, apport's, ours. Their names are stored and stay.
 const (
 	RuleDuplicateSignature Rule = "duplicate-signature" // the report brought its own
 	RuleKernelCrash        Rule = "kernel-crash"
@@ -62,8 +62,20 @@ const (
 	RuleTraceback          Rule = "traceback"
 	RuleSuspendResume      Rule = "suspend-resume"
 	RuleOops               Rule = "oops"
-	RuleAddress            Rule = "address" // provisional: no names yet
-	RuleNone               Rule = ""        // cannot be bucketed
+	RuleKernel             Rule = "kernel"
+	RulePackage            Rule = "package"
+	RuleJava               Rule = "java"
+	RuleGoPanic            Rule = "go-panic"
+	RuleRustPanic          Rule = "rust-panic"
+	RuleCompiler           Rule = "compiler"
+	RuleStackNames         Rule = "stacktrace-names" // all frames are named, in forms that apport refuses
+	RulePython             Rule = "python"
+	RuleSnap               Rule = "snap"
+	RuleRecoverable        Rule = "recoverable"
+	RuleAddress            Rule = "address"            // provisional: no names yet
+	RuleStackPartial       Rule = "stacktrace-partial" // some frames have no name, and there is no address signature
+	RuleHang               Rule = "hang"
+	RuleNone               Rule = "" // cannot be bucketed
 )
 
 // MaxSignature is how many characters (code points) of a signature are kept.

@@ -3,19 +3,30 @@ package crash
 import "strings"
 
 // SignatureOf says which bucket a report belongs to. It tries, in this order: the report's own DuplicateSignature, kept
-// as it stands; apport's rules ([CrashSignature]); for a native crash or hang whose frames have no names, its address
-// signature, provisionally, until it is symbolised. Signatures are cut to [MaxSignature] code points. A report that
-// fits nothing gets a Reason.
-func SignatureOf(f Fields) Grouping {
+// as it stands; apport's rules ([CrashSignature]); our own, where apport has none (see [RuleKernel] and those after it);
+// for a native crash or hang whose frames have no names, its address signature, provisionally, until it is symbolised; for
+// one that has not even that, the names that there are. Signatures are cut to [MaxSignature] code points. A report that
+// fits nothing gets a Reason. [Explain] says how it came about.
+func SignatureOf(f Fields) Grouping { return group(f, nil) }
+
+func group(f Fields, to *recorder) Grouping {
 	if own := f["DuplicateSignature"]; own != "" {
+		to.read("DuplicateSignature")
 		return Grouping{Signature: cutRunes(own, MaxSignature), Rule: RuleDuplicateSignature}
 	}
-	signature, rule := crashSignature(f)
+	signature, rule := crashSignature(f, to)
 	if signature != "" {
 		return Grouping{Signature: cutRunes(signature, MaxSignature), Rule: rule}
 	}
+	if g := sign(ownRules[:], f, to); g.Signature != "" {
+		return g
+	}
 	if address := AddressSignature(f); address != "" {
+		to.addresses(f, address)
 		return Grouping{Signature: cutRunes(address, MaxSignature), Rule: RuleAddress, Provisional: true}
+	}
+	if g := sign(lastRules[:], f, to); g.Signature != "" {
+		return g
 	}
 	return Grouping{Reason: whyNone(f, rule)}
 }

@@ -115,7 +115,7 @@ func TestSamples(t *testing.T) {
 		"brigwifi-dkms.0":                           {crash.RuleDuplicateSignature, "brigwifi-dkms 2.0-1ubuntu3", day("2026-06-30"), true, false},
 		"susres.2026-02-03_06:07:08.123456":         {crash.RuleDuplicateSignature, "linux-image-6.17.0-8-generic 6.17.0-8.8", day("2026-02-03"), false, true},
 		"linux-image-5.15.0-97-generic.77aa01":      {crash.RuleOops, "linux-image-5.15.0-97-generic 5.15.0-97.107", today, true, false},
-		"linux-image-6.8.0-41-generic.3f1b77aa":     {crash.RuleNone, "linux-image-6.8.0-41-generic 6.8.0-41.41", today, true, false},
+		"linux-image-6.8.0-41-generic.3f1b77aa":     {crash.RuleKernel, "linux-image-6.8.0-41-generic 6.8.0-41.41", today, true, false},
 		"linux-image-7.0.0-12-generic-202607010203": {crash.RuleNone, "linux-image-7.0.0-12-generic 7.0.0-12.12", day("2026-07-01"), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,141 @@
+package crash
+
+import "strings"
+
+// Rules of our own, for reports to which apport gives no signature. Each lives in a file group_*.go with its reason.
+//
+// They have in common: a signature begins with the program (or package, or "kernel") and goes on with names that say where
+// the fault is, parted by colons. Addresses, process ids, temporary names, line numbers and versions are left out, since
+// they differ from machine to machine or from update to update. A rule that finds too little to tell two faults apart
+// gives none: too many buckets can be merged by people, a bucket of many faults helps nobody.
+
+// ownRule is one of them. sign gives "" where the rule has nothing to say; it tells the recorder what it took and left.
+type ownRule struct {
+	rule Rule
+	sign func(f Fields, to *recorder) string
+}
+
+// ownRules stand before the address signature: they know names. The first that gives a signature decides.
+var ownRules = [...]ownRule{
+	{RuleKernel, kernelSignature},
+	{RulePackage, packageSignature},
+	{RuleJava, javaSignature},
+	{RuleGoPanic, goPanicSignature},
+	{RuleRustPanic, rustPanicSignature},
+	{RuleCompiler, compilerSignature},
+	{RuleStackNames, stackNamesSignature},
+	{RulePython, pythonSignature},
+	{RuleSnap, snapSignature},
+	{RuleRecoverable, recoverableSignature},
+}
+
+// lastRules are for what has not even an address signature.
+var lastRules = [...]ownRule{
+	{RuleStackPartial, stackPartialSignature},
+	{RuleHang, hangSignature},
+}
+
+// Limits of our own rules.
+const (
+	maxRead    = 1 << 20 // bytes of one field that are looked at
+	maxMessage = 500     // code points of a message within a signature
+	maxSymbol  = 1000    // code points of a name within a signature
+	mostFrames = 5       // of one stack, as apport takes
+)
+
+// sign tries rules in turn.
+func sign(rules []ownRule, f Fields, to *recorder) Grouping {
+	for _, r := range rules {
+		to.reset()
+		if signature := r.sign(f, to); signature != "" {
+			return Grouping{Signature: cutRunes(signature, MaxSignature), Rule: r.rule}
+		}
+	}
+	to.reset()
+	return Grouping{}
+}
+
+// subject is what a signature begins with: the program, else the package. Programs of snaps lie in a directory of their
+// revision, "/snap/reef/123/bin/reef": that is left out.
+func subject(f Fields) string {
+	if path := f["ExecutablePath"]; path != "" {
+		return cutRunes(currentRevision(path), maxExecutable)
+	}
+	return cutRunes(firstWord(cutRunes(f["Package"], maxWords)), maxName)
+}
+
+// currentRevision replaces the revision in the path of a snap by "current".
+func currentRevision(path string) string {
+	for _, root := range [...]string{"/snap/", "/var/lib/snapd/snap/"} {
+		rest, ok := strings.CutPrefix(path, root)
+		if !ok {
+			continue
+		}
+		name, rest, ok := strings.Cut(rest, "/")
+		revision, file, inside := strings.Cut(rest, "/")
+		if ok && inside && isRevision(revision) {
+			return root + name + "/current/" + file
+		}
+	}
+	return path
+}
+
+// isRevision says whether a directory is named for a revision: "123", or "x1" of a snap that was not got from the store.
+func isRevision(s string) bool {
+	digits := strings.TrimPrefix(s, "x")
+	return digits != "" && run(digits, isDigit) == digits
+}
+
+// tailOf is the end of a long text, where what happened last stands; whole lines.
+func tailOf(s string) string {
+	if len(s) <= maxRead {
+		return s
+	}
+	_, rest, _ := strings.Cut(s[len(s)-maxRead:], "\n")
+	return rest
+}
+
+// headOf is the beginning of a long text.
+func headOf(s string) string { return s[:min(len(s), maxRead)] }
+
+// join makes a signature of parts; control characters become blanks, empty parts are left out.
+func join(parts ...string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		part = strings.TrimSpace(plain(cutRunes(part, maxSymbol)))
+		if part == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(':')
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// plain replaces control characters by blanks.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// recurring are the functions that make up an endless recursion, for a stack that ended because it was full: where in the
+// circle it happened differs each time, so they come sorted, and what only stands at the end of the stack is left out.
+func recurring(functions []string) []string {
+	const often = 3
+	seen := map[string]int{}
+	var circle []string
+	for _, name := range functions {
+		if seen[name]++; seen[name] == often {
+			circle = append(circle, name)
+		}
+	}
+	return sortedCopy(circle, maxRecurring)
+}
+
+const maxRecurring = 12

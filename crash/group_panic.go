@@ -1,0 +1,42 @@
+package crash
+
+import "strings"
+
+// panicFields are where the text of a panic may be: what the program wrote before it ended, or where a collector put it.
+// Journals are not among them: there, programs speak all at once.
+var panicFields = [...]string{"PanicMessage", "AssertionMessage", "StdErr", "Stderr", "StandardError", "ErrorMessage", "Stacktrace", "StackTrace", "Traceback", "ThreadStacktrace", "StacktraceTop"}
+
+// panicText finds the first field that holds a mark, from its line on.
+func panicText(f Fields, mark string) (field, text string) {
+	for _, field := range panicFields {
+		value, ok := f[field]
+		if !ok || len(value) < len(mark) {
+			continue
+		}
+		value = tailOf(value)
+		if i := strings.Index(value, mark); i >= 0 {
+			return field, value[strings.LastIndexByte(value[:i], '\n')+1:]
+		}
+	}
+	return "", ""
+}
+
+// withoutNumbers replaces all numbers in a message of a language's runtime: "index out of range [5] with length 3".
+func withoutNumbers(s string) string {
+	var b strings.Builder
+	for s != "" {
+		if word := run(s, isWord); word != "" {
+			if isNumber(word) {
+				word, s = "N", s[len(word):]
+			} else {
+				s = s[len(word):]
+			}
+			b.WriteString(word)
+			continue
+		}
+		other := s[:len(run(s, func(r rune) bool { return !isWord(r) }))]
+		b.WriteString(other)
+		s = s[len(other):]
+	}
+	return b.String()
+}
