@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -29,6 +30,11 @@ func (r Release) Key() string {
 		}
 	}
 	return strings.Join(tokens, " ")
+}
+
+// Compare orders releases as Key does, and those of one key by their names.
+func (r Release) Compare(other Release) int {
+	return cmp.Or(cmp.Compare(r.Key(), other.Key()), cmp.Compare(r, other))
 }
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }

@@ -135,6 +135,18 @@ func (t *ReleaseTable) Supported(day time.Time) []Release {
 	return list
 }
 
+// All lists every release of a distribution ("Ubuntu") that has a version, those to come too, in release order.
+func (t *ReleaseTable) All(distribution string) []Release {
+	var list []Release
+	for r, s := range t.series {
+		if strings.HasPrefix(string(r), distribution+" ") && s.codename != "" {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, Release.Compare)
+	return list
+}
+
 // Latest is the newest release of a distribution ("Ubuntu") that is out and not at the end of its life on that UTC day; empty
 // when there is none. Names without a number, as Debian's sid, do not count.
 func (t *ReleaseTable) Latest(distribution string, day time.Time) Release {
