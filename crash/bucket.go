@@ -5,10 +5,12 @@ import "time"
 // Release is a distribution release as reports name it: "Ubuntu 24.04".
 type Release string
 
-// Bucket is all reports with one signature.
+// Bucket is all reports with one signature, and those of the signatures that were merged into it.
 type Bucket struct {
 	ID                          BucketID
 	Signature                   string
+	Name                        string // given by a person; empty: none
+	Members                     int64  // how many signatures it has, 1 when nothing was merged into it
 	Rule                        Rule
 	Provisional                 bool // not symbolised yet
 	ProblemType                 string

@@ -8,6 +8,9 @@ type Rules struct {
 	Group   func(Fields) Grouping
 }
 
+// CurrentRules are the grouping rules of this program.
+func CurrentRules() Rules { return Rules{Version: RulesVersion, Group: SignatureOf} }
+
 // RegroupState says how a run of regrouping stands.
 type RegroupState string
 
@@ -40,4 +43,12 @@ type RegroupMove struct {
 	New                bool // To was no bucket before
 	Reports            int64
 	Left               int64 // counted reports that From still has; of a dry run, had
+}
+
+// RegroupEffect sums up what a run does to problems.
+type RegroupEffect struct {
+	Changed int64 // problems that reports leave
+	Split   int64 // of these, problems whose reports are in several ones afterwards, itself among them
+	New     int64 // problems that there were not before
+	Merged  int64 // problems that get reports of several others, or of another one besides their own
 }
