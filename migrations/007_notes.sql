@@ -1,1 +1,2 @@
 -- What people write down about problems, and what they follow.
+select;
