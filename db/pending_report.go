@@ -1,11 +1,9 @@
 package db
 
 import (
-	"crypto/sha256"
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
 )
 
 // pendingReport is a report on its way to the disk, with everything ready that the statement needs. It is made by the
@@ -16,41 +14,49 @@ type pendingReport struct {
 	answer chan saved // holds one, so that an answer never waits for its reader
 
 	// Empty values are nil, which is null in the database.
+	bucket       *crash.BucketID
 	occurred     *time.Time // when the report says it
-	seen         time.Time  // when it counts as a sighting: the crash by its own clock if that was believed, else the arrival
-	systemKey    []byte     // stands for the machine where machines are counted
+	systemKey    *int64     // stands for the machine
 	duplicateKey []byte
-	bucketID     []byte
-	versionKey   []byte // of a version that dpkg takes; others are counted, but are neither first nor last
-	releaseKey   string
 }
 
+// saved is what became of a report.
 type saved struct {
-	id  crash.OopsID // the report's own, or that of the first sending
-	err error
+	id      crash.OopsID    // the report's own, or that of the first sending
+	counted <-chan struct{} // closed when it is counted; nil: that is not worth waiting for
+	err     error
 }
 
 func newPendingReport(rec crash.Record, body []byte) *pendingReport {
-	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), seen: rec.Received(), releaseKey: rec.Release.Key()}
+	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), systemKey: systemKey(rec.System)}
 	if !rec.Occurred.IsZero() {
 		p.occurred = &rec.Occurred
-		if rec.Occurred.UTC().Truncate(24 * time.Hour).Equal(rec.Day) {
-			p.seen = rec.Occurred
-		}
-	}
-	if rec.System != "" {
-		sum := sha256.Sum256([]byte(rec.System))
-		p.systemKey = sum[:16]
 	}
 	if rec.DuplicateKey != [16]byte{} {
 		p.duplicateKey = rec.DuplicateKey[:]
 	}
 	if rec.Grouping.Signature != "" {
 		id := crash.BucketIDOf(rec.Grouping.Signature)
-		p.bucketID = id[:]
-	}
-	if dpkg.Valid(rec.Version) {
-		p.versionKey = dpkg.Key(rec.Version)
+		p.bucket = &id
 	}
 	return p
+}
+
+func (p *pendingReport) bucketID() []byte {
+	if p.bucket == nil {
+		return nil
+	}
+	return p.bucket[:]
+}
+
+// sighting is what is counted of the report.
+func (p *pendingReport) sighting() sighting {
+	s := sighting{
+		id: p.ID, counted: p.Counted, day: p.Day, received: p.Received(), system: p.systemKey, bucket: p.bucket,
+		signature: p.Grouping.Signature, rule: p.Grouping.Rule, provisional: p.Grouping.Provisional, Summary: p.Summary,
+	}
+	s.seen = seenAt(p.Occurred, p.Day, s.received)
+	s.names = nameOf(p.Counted, p.Grouping.Rule, p.AddressSignature)
+	s.AddressSignature = "" // may be long, and is not counted by
+	return s
 }

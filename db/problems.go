@@ -13,7 +13,7 @@ import (
 // table that is ordered by day serves; with one, the few buckets of the package are looked at one by one.
 const (
 	problemCounts = `
-		select bucket_id, sum(reports)::bigint as n from bucket_day_totals
+		select bucket_id, sum(reports)::bigint as n from bucket_days
 		where day between @since and @until and (@release = '' or release = @release)
 		group by bucket_id`
 	packageProblemCounts = `

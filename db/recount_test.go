@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,16 +15,20 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
+	"mishap/db/dbtest"
 )
 
 // counts are the contents of all tables that are counted from reports, one line of text for each row.
 type counts struct {
-	Buckets, Systems, Versions, Days, Totals, Reports, Packages map[string]string
+	Buckets, Systems, Versions, Days, Reports, Releases, Active, Packages map[string]string
 }
 
 // checkCounts counts the stored reports again, in another way than the store does, and compares all that it keeps.
 func checkCounts(t *testing.T, url string) {
 	t.Helper()
+	if err := dbtest.Open(t, url).WaitCounted(t.Context()); err != nil {
+		t.Fatalf("wait until all is counted: %v", err)
+	}
 	if diff := gocmp.Diff(recount(t, url), storedCounts(t, url)); diff != "" {
 		t.Errorf("counts differ from the stored reports (-recounted +kept):\n%s", diff)
 	}
@@ -63,12 +69,14 @@ func storedCounts(t *testing.T, url string) counts {
 			coalesce((first_version).version, '-'), coalesce((first_version).release, '-'),
 			coalesce((last_version).version, '-'), coalesce((last_version).release, '-'),
 			coalesce((first_release).release, '-'), coalesce((last_release).release, '-')) from buckets`),
-		Systems:  lines(t, url, `select encode(bucket_id, 'hex') || encode(system, 'hex'), '' from bucket_systems`),
-		Versions: lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release, version), reports::text from bucket_versions`),
-		Days:     lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), day, release, version, architecture), reports::text from bucket_days`),
-		Totals:   lines(t, url, `select concat_ws('|', day, release, encode(bucket_id, 'hex')), reports::text from bucket_day_totals`),
+		Systems:  lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), system, release, version), reports::text from bucket_systems`),
+		Versions: lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release, version), reports || '|' || systems from bucket_versions`),
+		Days:     lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), day, release, version, architecture), reports || '|' || proposed from bucket_days`),
 		Reports: lines(t, url, `select concat_ws('|', day, release, package, version, architecture, problem_type, proposed::text),
 			reports::text from report_days`),
+		Releases: lines(t, url, `select concat_ws('|', day, release, architecture, problem_type, proposed::text), reports::text from release_days`),
+		Active: lines(t, url, `select concat_ws('|', release, day), active::text from (
+			select release, day, sum(change) over (partition by release order by day) as active, change from release_active) as a where change <> 0`),
 		Packages: lines(t, url, `select concat_ws('|', package, release, version), to_char(arrived, 'YYYY-MM-DD HH24:MI:SS.US') from package_versions`),
 	}
 }
@@ -91,71 +99,164 @@ type bucketCount struct {
 	releases    []place
 }
 
+// recounted is what is counted again, one row after the other.
+type recounted struct {
+	buckets  map[string]*bucketCount
+	reports  map[string]int
+	releases map[string]int
+	versions map[string]int
+	days     map[string][2]int                        // reports, of these proposed
+	machines map[string]int                           // by cell and machine
+	active   map[string]map[string]map[time.Time]bool // by release and machine: the days with a report
+	packages map[string]string
+}
+
+// storedReport is what counts have to know of a report.
+type storedReport struct {
+	counted, proposed                                                     bool
+	system, bucket, day, release, pkg, version, architecture, problemType string
+	received                                                              time.Time
+	occurred                                                              *time.Time
+}
+
 func recount(t *testing.T, url string) counts {
 	t.Helper()
-	c := counts{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}}
-	buckets := map[string]*bucketCount{}
-	sums := map[*map[string]string]map[string]int{&c.Versions: {}, &c.Days: {}, &c.Totals: {}, &c.Reports: {}}
+	c := recounted{
+		buckets: map[string]*bucketCount{}, reports: map[string]int{}, releases: map[string]int{}, versions: map[string]int{},
+		days: map[string][2]int{}, machines: map[string]int{}, active: map[string]map[string]map[time.Time]bool{}, packages: map[string]string{},
+	}
 	rows, err := connect(t, url).Query(t.Context(), `select counted, system, coalesce(encode(bucket_id, 'hex'), ''),
 		day::text, received, occurred, release, package, version, architecture, problem_type, proposed from reports`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var (
-		counted, proposed                                                     bool
-		system, bucket, day, release, pkg, version, architecture, problemType string
-		received                                                              time.Time
-		occurred                                                              *time.Time
-	)
-	if _, err := pgx.ForEachRow(rows, []any{&counted, &system, &bucket, &day, &received, &occurred, &release, &pkg, &version,
-		&architecture, &problemType, &proposed}, func() error {
-		if bucket != "" && buckets[bucket] == nil {
-			buckets[bucket] = &bucketCount{systems: map[string]bool{}}
-		}
-		if !counted {
-			return nil
-		}
-		sums[&c.Reports][fmt.Sprintf("%s|%s|%s|%s|%s|%s|%v", day, release, pkg, version, architecture, problemType, proposed)]++
-		if at := received.UTC().Format("2006-01-02 15:04:05.000000"); pkg != "" && dpkg.Valid(version) {
-			key := pkg + "|" + release + "|" + version
-			if known, ok := c.Packages[key]; !ok || at < known {
-				c.Packages[key] = at
-			}
-		}
-		if bucket == "" {
-			return nil
-		}
-		sums[&c.Versions][bucket+"|"+release+"|"+version]++
-		sums[&c.Days][bucket+"|"+day+"|"+release+"|"+version+"|"+architecture]++
-		sums[&c.Totals][day+"|"+release+"|"+bucket]++
-		seen := received
-		if occurred != nil && occurred.UTC().Format("2006-01-02") == day {
-			seen = *occurred
-		}
-		buckets[bucket].add(seen, system, release, version)
+	var r storedReport
+	if _, err := pgx.ForEachRow(rows, []any{&r.counted, &r.system, &r.bucket, &r.day, &r.received, &r.occurred, &r.release, &r.pkg, &r.version,
+		&r.architecture, &r.problemType, &r.proposed}, func() error {
+		c.add(r)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for table, sum := range sums {
-		for key, n := range sum {
-			(*table)[key] = fmt.Sprint(n)
+	return c.counts()
+}
+
+func (c *recounted) add(r storedReport) {
+	if r.bucket != "" && c.buckets[r.bucket] == nil {
+		c.buckets[r.bucket] = &bucketCount{systems: map[string]bool{}}
+	}
+	if !r.counted {
+		return
+	}
+	c.reports[fmt.Sprintf("%s|%s|%s|%s|%s|%s|%v", r.day, r.release, r.pkg, r.version, r.architecture, r.problemType, r.proposed)]++
+	c.releases[fmt.Sprintf("%s|%s|%s|%s|%v", r.day, r.release, r.architecture, r.problemType, r.proposed)]++
+	if at := r.received.UTC().Format("2006-01-02 15:04:05.000000"); r.pkg != "" && dpkg.Valid(r.version) {
+		key := r.pkg + "|" + r.release + "|" + r.version
+		if known, ok := c.packages[key]; !ok || at < known {
+			c.packages[key] = at
 		}
 	}
-	for id, b := range buckets {
-		c.Buckets[id] = b.String()
-		for system := range b.systems {
-			c.Systems[id+system] = ""
+	if r.system != "" {
+		if c.active[r.release] == nil {
+			c.active[r.release] = map[string]map[time.Time]bool{}
+		}
+		if c.active[r.release][r.system] == nil {
+			c.active[r.release][r.system] = map[time.Time]bool{}
+		}
+		day, _ := time.Parse("2006-01-02", r.day)
+		c.active[r.release][r.system][day] = true
+	}
+	if r.bucket == "" {
+		return
+	}
+	cell := r.bucket + "|" + r.release + "|" + r.version
+	c.versions[cell]++
+	if r.system != "" {
+		c.machines[cell+"|"+r.system]++
+	}
+	key := r.bucket + "|" + r.day + "|" + r.release + "|" + r.version + "|" + r.architecture
+	n := c.days[key]
+	n[0]++
+	if r.proposed {
+		n[1]++
+	}
+	c.days[key] = n
+	seen := r.received
+	if r.occurred != nil && r.occurred.UTC().Format("2006-01-02") == r.day {
+		seen = *r.occurred
+	}
+	c.buckets[r.bucket].add(seen, r.system, r.release, r.version)
+}
+
+// counts writes down what was counted as the tables have it.
+func (c *recounted) counts() counts {
+	text := func(sums map[string]int) map[string]string {
+		found := map[string]string{}
+		for key, n := range sums {
+			found[key] = fmt.Sprint(n)
+		}
+		return found
+	}
+	all := counts{
+		Buckets: map[string]string{}, Systems: map[string]string{}, Versions: map[string]string{}, Days: map[string]string{},
+		Reports: text(c.reports), Releases: text(c.releases), Active: c.activity(), Packages: c.packages,
+	}
+	for id, b := range c.buckets {
+		all.Buckets[id] = b.String()
+	}
+	inCell := map[string]int{}
+	for key, n := range c.machines {
+		at := strings.LastIndexByte(key, '|')
+		inCell[key[:at]]++
+		bucket, cell, _ := strings.Cut(key[:at], "|")
+		all.Systems[fmt.Sprintf("%s|%d|%s", bucket, systemKey(key[at+1:]), cell)] = fmt.Sprint(n)
+	}
+	for cell, n := range c.versions {
+		all.Versions[cell] = fmt.Sprintf("%d|%d", n, inCell[cell])
+	}
+	for key, n := range c.days {
+		all.Days[key] = fmt.Sprintf("%d|%d", n[0], n[1])
+	}
+	return all
+}
+
+func systemKey(system string) int64 {
+	sum := sha256.Sum256([]byte(system))
+	return int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // 64 bits
+}
+
+// activity is how many machines are active on each day on which that changes: those that sent a report in the 90 days up
+// to it.
+func (c *recounted) activity() map[string]string {
+	found := map[string]string{}
+	for release, machines := range c.active {
+		active := map[time.Time]int{}
+		for _, days := range machines {
+			covered := map[time.Time]bool{}
+			for day := range days {
+				for i := range 90 {
+					covered[day.AddDate(0, 0, i)] = true
+				}
+			}
+			for day := range covered {
+				active[day]++
+			}
+		}
+		for day := range active {
+			for _, at := range []time.Time{day, day.AddDate(0, 0, 1)} {
+				if active[at] != active[at.AddDate(0, 0, -1)] {
+					found[release+"|"+at.Format("2006-01-02")] = fmt.Sprint(active[at])
+				}
+			}
 		}
 	}
-	return c
+	return found
 }
 
 func (b *bucketCount) add(seen time.Time, system, release, version string) {
 	b.reports++
 	if system != "" {
-		sum := sha256.Sum256([]byte(system))
-		b.systems[fmt.Sprintf("%x", sum[:16])] = true
+		b.systems[system] = true
 	}
 	if b.first.IsZero() || seen.Before(b.first) {
 		b.first = seen

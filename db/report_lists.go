@@ -12,11 +12,12 @@ import (
 
 // The first condition on received looks superfluous, but it is what leaves partitions out.
 const (
-	belowReport   = ` and received <= @received and (received, id) < (@received, @id) order by received desc, id desc`
-	sqlBucketList = `select ` + reportColumns + ` from reports where bucket_id = @bucket` + belowReport + ` limit @limit`
-	sqlSystemList = `select ` + reportColumns + ` from reports where system = @system` + belowReport + ` limit @limit`
-	sqlNextOlder  = `select id from reports where bucket_id = @bucket` + belowReport + ` limit 1`
-	sqlNextNewer  = `select id from reports where bucket_id = @bucket and received >= @received and (received, id) > (@received, @id)
+	belowReport     = ` and received <= @received and (received, id) < (@received, @id) order by received desc, id desc`
+	sqlBucketList   = `select ` + reportColumns + ` from reports where bucket_id = @bucket` + belowReport + ` limit @limit`
+	sqlSystemList   = `select ` + reportColumns + ` from reports where system_key = @system_key and system = @system` + belowReport + ` limit @limit`
+	sqlNamelessList = `select ` + reportColumns + ` from reports where system_key is null` + belowReport + ` limit @limit`
+	sqlNextOlder    = `select id from reports where bucket_id = @bucket` + belowReport + ` limit 1`
+	sqlNextNewer    = `select id from reports where bucket_id = @bucket and received >= @received and (received, id) > (@received, @id)
 		order by received, id limit 1`
 )
 
@@ -35,8 +36,11 @@ func (s *Store) BucketReports(ctx context.Context, id crash.BucketID, after cras
 // SystemReports returns the reports of a machine, as BucketReports does those of a bucket.
 func (s *Store) SystemReports(ctx context.Context, system crash.SystemID, after crash.OopsID, limit int) ([]crash.ReportRow, error) {
 	args := newestFirst(after, limit)
-	args["system"] = string(system)
-	rows, err := s.reportList(ctx, sqlSystemList, args)
+	sql := sqlNamelessList
+	if key := systemKey(system); key != nil {
+		sql, args["system"], args["system_key"] = sqlSystemList, string(system), *key
+	}
+	rows, err := s.reportList(ctx, sql, args)
 	if err != nil {
 		return nil, fmt.Errorf("reports of a machine: %w", known(err))
 	}

@@ -18,11 +18,12 @@ const (
 	savePause    = 25 * time.Millisecond // before the second attempt; four times as long before each further one
 )
 
-// save stores a batch and answers everyone in it. When the database finds fault with the contents of a batch, its halves
-// are tried by themselves, and so on, so that in the end a bad report fails alone.
+// save stores a batch, hands it over to be counted and answers everyone in it. When the database finds fault with the
+// contents of a batch, its halves are tried by themselves, and so on, so that in the end a bad report fails alone.
 func (v *saver) save(ctx context.Context, batch []*pendingReport) {
+	v.store.counter.await()
 	began := time.Now()
-	first, err := v.attempts(ctx, batch)
+	done, err := v.attempts(ctx, batch)
 	if faulty(err) && len(batch) > 1 {
 		v.save(ctx, batch[:len(batch)/2])
 		v.save(ctx, batch[len(batch)/2:])
@@ -35,33 +36,56 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 			err = errUnavailable.Because(err)
 		}
 		v.store.log.ErrorContext(ctx, "reports not stored", "reports", len(batch), "first", batch[0].ID.String(), "error", err)
-	}
-	for i, p := range batch {
-		if err != nil {
+		for _, p := range batch {
 			p.answer <- saved{err: err}
-		} else {
-			p.answer <- saved{id: first[i]}
+		}
+		return
+	}
+	v.buckets.add(batch)
+	counted := v.toCount(batch, done)
+	for i, p := range batch {
+		p.answer <- saved{id: done.first[i], counted: counted}
+	}
+}
+
+// stored is what a transaction has done.
+type stored struct {
+	first []crash.OopsID        // for each report of the batch, the id under which its crash is stored
+	now   map[crash.OopsID]bool // the reports that were stored by it
+	work  [16]byte              // under which they are to be counted
+}
+
+// toCount hands over what was stored now.
+func (v *saver) toCount(batch []*pendingReport, done stored) <-chan struct{} {
+	w := &work{id: done.work, counted: make(chan struct{}), sightings: make([]sighting, 0, len(done.now))}
+	for _, p := range batch {
+		if done.now[p.ID] {
+			w.sightings = append(w.sightings, p.sighting())
 		}
 	}
+	if len(w.sightings) == 0 {
+		return nil
+	}
+	return v.store.counter.add(w)
 }
 
 // attempts tries again after troubles that pass: a deadlock, a lost connection, a missing partition. Trying again is
 // safe even when the lost attempt was in fact committed, for a report that is stored is never stored or counted twice.
-func (v *saver) attempts(ctx context.Context, batch []*pendingReport) (first []crash.OopsID, err error) {
+func (v *saver) attempts(ctx context.Context, batch []*pendingReport) (done stored, err error) {
 	pause := savePause
 	for n := range saveAttempts {
 		if n > 0 {
 			wait(ctx, pause)
 			pause *= 4
 		}
-		if first, err = v.attempt(ctx, batch); err == nil || !passing(err) {
-			return first, err
+		if done, err = v.attempt(ctx, batch); err == nil || !passing(err) {
+			return done, err
 		}
 		if missingPartition(err) {
 			v.partitions.forget()
 		}
 	}
-	return nil, err
+	return done, err
 }
 
 func wait(ctx context.Context, d time.Duration) {
@@ -73,22 +97,24 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// attempt stores the batch in one transaction and returns, for each report, the id under which its crash is stored.
-func (v *saver) attempt(ctx context.Context, batch []*pendingReport) ([]crash.OopsID, error) {
+// attempt stores the batch in one transaction. Its work has an id of its own: should the outcome be lost, the reports are
+// stored and not counted, or neither, and what is left over is found by that.
+func (v *saver) attempt(ctx context.Context, batch []*pendingReport) (done stored, err error) {
 	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	if err := v.partitions.ensure(ctx, v.store, batch); err != nil {
-		return nil, err
+		return done, err
 	}
-	rows, err := v.store.pool.Query(ctx, sqlSaveReports, batchArgs(batch))
+	done.work = crash.NewOopsID(batch[0].Received())
+	rows, err := v.store.pool.Query(ctx, sqlSaveReports, batchArgs(done.work, batch, v.buckets.unseen(batch)))
 	if err != nil {
-		return nil, err
+		return done, err
 	}
-	stored, err := collectIDs(rows)
-	if err != nil {
-		return nil, err
+	if done.now, err = collectIDs(rows); err != nil {
+		return done, err
 	}
-	return v.firsts(ctx, batch, stored)
+	done.first, err = v.firsts(ctx, batch, done.now)
+	return done, err
 }
 
 // firsts replaces the ids of reports that were not stored now by those under which they were stored before.

@@ -9,9 +9,9 @@ import (
 	"mishap/crash"
 )
 
-// SaveReport stores rec and everything that is counted from it, in one transaction that it may share with reports of
-// other callers, and returns when that is on disk. A crash that was stored before (equal DuplicateKey) is not stored or
-// counted again: the first report's id comes back with true.
+// SaveReport stores rec, in one transaction that it may share with reports of other callers, and returns when that is on
+// disk. It is counted by a round that follows at once; while not much is under way, SaveReport waits for that too. A crash
+// that was stored before (equal DuplicateKey) is not stored or counted again: the first report's id comes back with true.
 //
 // It returns Unavailable when the database is away, when the store is closing, and when more reports wait than it is
 // willing to hold. ctx bounds only the waiting: a report that was taken in is stored even when nobody waits any more.
@@ -26,9 +26,25 @@ func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.Oops
 	}
 	select {
 	case a := <-p.answer:
+		if a.counted != nil {
+			waitFor(ctx, a.counted, maxCountWait)
+		}
 		return a.id, a.err == nil && a.id != rec.ID, a.err
 	case <-ctx.Done():
 		return crash.OopsID{}, false, errNotWaited.Because(ctx.Err())
+	}
+}
+
+// maxCountWait is how long the answer for a report that is on disk waits for its being counted.
+const maxCountWait = 250 * time.Millisecond
+
+func waitFor(ctx context.Context, done <-chan struct{}, atMost time.Duration) {
+	t := time.NewTimer(atMost)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	case <-ctx.Done():
 	}
 }
 
@@ -55,6 +71,7 @@ type saver struct {
 	queue      chan *pendingReport
 	bytes      atomic.Int64 // of the bodies that wait or are being written
 	partitions partitions
+	buckets    seenBuckets
 	stats      saverStats
 	writers    sync.WaitGroup
 

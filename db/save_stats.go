@@ -37,5 +37,5 @@ func (s *saverStats) batch(reports int, took time.Duration) {
 // Collectors are the store's metrics, for the program to register.
 func (s *Store) Collectors() []prometheus.Collector {
 	st := s.saver.stats
-	return []prometheus.Collector{st.reports, st.seconds, st.waiting}
+	return append(s.counter.stats.collectors(), st.reports, st.seconds, st.waiting)
 }

@@ -28,12 +28,14 @@ type Config struct {
 
 // Store is the database. It is safe for concurrent use.
 type Store struct {
-	pool   *pgxpool.Pool
-	log    *slog.Logger
-	now    func() time.Time
-	bodies *bodyCodec
-	saver  *saver
+	pool    *pgxpool.Pool
+	log     *slog.Logger
+	now     func() time.Time
+	bodies  *bodyCodec
+	saver   *saver
+	counter *counter
 
+	names    seenNames             // of address signatures, that are in the database
 	unit     *unit                 // shows other units that this one lives
 	password string                // with which the database is reached: seals the tracker's secret
 	inserter *river.Client[pgx.Tx] // puts jobs into the queue
@@ -88,13 +90,17 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
+	s.counter = startCounter(ctx, s)
 	s.saver = startSaver(ctx, s)
 	return s, nil
 }
 
-// Close finishes what was accepted, then closes the connections. Calls that are still under way get Unavailable.
+// Close finishes what was accepted, then closes the connections. Calls that are still under way get Unavailable. It may be
+// called more than once.
 func (s *Store) Close() {
+	s.counter.release()
 	s.saver.close()
+	s.counter.close()
 	s.unit.close()
 	s.pool.Close()
 }

@@ -13,6 +13,41 @@ CREATE TYPE version_seen AS (
 	release text COLLATE pg_catalog."C"
 );
 
+CREATE TABLE api_tokens (
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    hash bytea NOT NULL,
+    name text NOT NULL,
+    hint text NOT NULL,
+    scopes text[] NOT NULL,
+    created timestamp with time zone NOT NULL,
+    expires timestamp with time zone NOT NULL,
+    last_used timestamp with time zone,
+    revoked timestamp with time zone,
+    CONSTRAINT api_tokens_hash_check CHECK ((length(hash) = 32))
+);
+
+ALTER TABLE api_tokens ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME api_tokens_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE archive_facts (
+    kind text NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    value jsonb,
+    read timestamp with time zone,
+    asked timestamp with time zone NOT NULL,
+    next_read timestamp with time zone NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    failure text DEFAULT ''::text NOT NULL,
+    CONSTRAINT archive_facts_kind_check CHECK ((kind = ANY (ARRAY['source'::text, 'binary'::text, 'version'::text, 'set'::text, 'person'::text])))
+);
+
 CREATE TABLE audit_events (
     id bigint NOT NULL,
     at timestamp with time zone NOT NULL,
@@ -40,26 +75,23 @@ CREATE TABLE bucket_bugs (
     CONSTRAINT bucket_bugs_how_check CHECK ((how = ANY (ARRAY['filed'::text, 'linked'::text])))
 );
 
-CREATE TABLE bucket_day_totals (
-    day date NOT NULL,
-    release text NOT NULL,
-    bucket_id bytea NOT NULL,
-    reports bigint NOT NULL
-);
-
 CREATE TABLE bucket_days (
     bucket_id bytea NOT NULL,
     day date NOT NULL,
     release text NOT NULL,
     version text NOT NULL,
     architecture text NOT NULL,
-    reports bigint NOT NULL
+    reports bigint NOT NULL,
+    proposed bigint NOT NULL,
+    changed bigint NOT NULL
 );
 
 CREATE TABLE bucket_systems (
     bucket_id bytea NOT NULL,
-    system bytea NOT NULL,
-    CONSTRAINT bucket_systems_system_check CHECK ((length(system) = 16))
+    system bigint NOT NULL,
+    release text NOT NULL,
+    version text NOT NULL,
+    reports bigint NOT NULL
 );
 
 CREATE TABLE bucket_versions (
@@ -67,16 +99,20 @@ CREATE TABLE bucket_versions (
     release text NOT NULL,
     version text NOT NULL,
     version_key bytea,
-    reports bigint NOT NULL
-);
+    reports bigint NOT NULL,
+    systems bigint NOT NULL
+)
+WITH (fillfactor='80');
 
 CREATE TABLE buckets (
     id bytea NOT NULL,
+    head bytea NOT NULL,
     signature text NOT NULL,
     rule text NOT NULL,
     provisional boolean NOT NULL,
     problem_type text NOT NULL,
     title text NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
     executable text NOT NULL,
     package text NOT NULL COLLATE pg_catalog."C",
     source_package text NOT NULL COLLATE pg_catalog."C",
@@ -88,8 +124,11 @@ CREATE TABLE buckets (
     last_version version_seen,
     first_release release_seen,
     last_release release_seen,
+    changed bigint NOT NULL,
+    shrunk bigint DEFAULT 0 NOT NULL,
     CONSTRAINT buckets_id_check CHECK ((length(id) = 20))
-);
+)
+WITH (fillfactor='80');
 
 CREATE TABLE bug_comments (
     bug_number bigint NOT NULL,
@@ -135,6 +174,12 @@ CREATE TABLE bugs (
     number bigint NOT NULL,
     title text DEFAULT ''::text NOT NULL,
     url text NOT NULL
+);
+
+CREATE TABLE counting (
+    single boolean DEFAULT true NOT NULL,
+    round bigint NOT NULL,
+    CONSTRAINT counting_single_check CHECK (single)
 );
 
 CREATE TABLE decisions (
@@ -246,6 +291,7 @@ CREATE TABLE known_names (
     address_id bytea NOT NULL,
     bucket_id bytea NOT NULL,
     refused boolean DEFAULT false NOT NULL,
+    fresh boolean DEFAULT true NOT NULL,
     CONSTRAINT known_names_address_id_check CHECK ((length(address_id) = 20))
 );
 
@@ -313,20 +359,46 @@ ALTER TABLE regroup_runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE release_active (
+    release text NOT NULL,
+    day date NOT NULL,
+    change bigint NOT NULL
+)
+WITH (fillfactor='80');
+
+CREATE TABLE release_days (
+    day date NOT NULL,
+    release text NOT NULL,
+    architecture text NOT NULL,
+    problem_type text NOT NULL,
+    proposed boolean NOT NULL,
+    reports bigint NOT NULL
+)
+WITH (fillfactor='80');
+
+CREATE TABLE release_systems (
+    release text NOT NULL,
+    system bigint NOT NULL,
+    from_day date NOT NULL,
+    until_day date NOT NULL
+)
+WITH (fillfactor='80');
+
 CREATE TABLE releases (
     release text NOT NULL
 );
 
 CREATE TABLE report_days (
+    package text NOT NULL COLLATE pg_catalog."C",
     day date NOT NULL,
     release text NOT NULL,
-    package text NOT NULL,
     version text NOT NULL,
     architecture text NOT NULL,
     problem_type text NOT NULL,
     proposed boolean NOT NULL,
     reports bigint NOT NULL
-);
+)
+WITH (fillfactor='80');
 
 CREATE TABLE report_keys (
     key bytea NOT NULL,
@@ -341,9 +413,11 @@ CREATE TABLE reports (
     day date NOT NULL,
     counted boolean NOT NULL,
     system text NOT NULL,
+    system_key bigint,
     bucket_id bytea,
     unbucketed text DEFAULT ''::text NOT NULL,
     rule text NOT NULL,
+    rules integer NOT NULL,
     problem_type text NOT NULL,
     title text NOT NULL,
     executable text NOT NULL,
@@ -379,6 +453,12 @@ CREATE TABLE split_sources (
     decision_id bigint NOT NULL
 );
 
+CREATE TABLE uncounted (
+    id uuid NOT NULL,
+    stored timestamp with time zone DEFAULT now() NOT NULL,
+    reports uuid[] NOT NULL
+);
+
 CREATE TABLE unlinked_bugs (
     bucket_id bytea NOT NULL,
     bug_number bigint NOT NULL,
@@ -411,20 +491,23 @@ ALTER TABLE users ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+ALTER TABLE ONLY api_tokens
+    ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY archive_facts
+    ADD CONSTRAINT archive_facts_pkey PRIMARY KEY (kind, key);
+
 ALTER TABLE ONLY audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY bucket_bugs
     ADD CONSTRAINT bucket_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
 
-ALTER TABLE ONLY bucket_day_totals
-    ADD CONSTRAINT bucket_day_totals_pkey PRIMARY KEY (day, release, bucket_id);
-
 ALTER TABLE ONLY bucket_days
     ADD CONSTRAINT bucket_days_pkey PRIMARY KEY (bucket_id, day, release, version, architecture);
 
 ALTER TABLE ONLY bucket_systems
-    ADD CONSTRAINT bucket_systems_pkey PRIMARY KEY (bucket_id, system);
+    ADD CONSTRAINT bucket_systems_pkey PRIMARY KEY (bucket_id, system, release, version);
 
 ALTER TABLE ONLY bucket_versions
     ADD CONSTRAINT bucket_versions_pkey PRIMARY KEY (bucket_id, release, version);
@@ -446,6 +529,9 @@ ALTER TABLE ONLY bug_watch
 
 ALTER TABLE ONLY bugs
     ADD CONSTRAINT bugs_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY counting
+    ADD CONSTRAINT counting_pkey PRIMARY KEY (single);
 
 ALTER TABLE ONLY decisions
     ADD CONSTRAINT decisions_pkey PRIMARY KEY (id);
@@ -480,11 +566,20 @@ ALTER TABLE ONLY regroup_moves
 ALTER TABLE ONLY regroup_runs
     ADD CONSTRAINT regroup_runs_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY release_active
+    ADD CONSTRAINT release_active_pkey PRIMARY KEY (release, day);
+
+ALTER TABLE ONLY release_days
+    ADD CONSTRAINT release_days_pkey PRIMARY KEY (day, release, architecture, problem_type, proposed);
+
+ALTER TABLE ONLY release_systems
+    ADD CONSTRAINT release_systems_pkey PRIMARY KEY (release, system, from_day);
+
 ALTER TABLE ONLY releases
     ADD CONSTRAINT releases_pkey PRIMARY KEY (release);
 
 ALTER TABLE ONLY report_days
-    ADD CONSTRAINT report_days_pkey PRIMARY KEY (day, release, package, version, architecture, problem_type, proposed);
+    ADD CONSTRAINT report_days_pkey PRIMARY KEY (package, day, release, version, architecture, problem_type, proposed);
 
 ALTER TABLE ONLY report_keys
     ADD CONSTRAINT report_keys_pkey PRIMARY KEY (key);
@@ -501,17 +596,34 @@ ALTER TABLE ONLY sign_in_failures
 ALTER TABLE ONLY split_sources
     ADD CONSTRAINT split_sources_pkey PRIMARY KEY (bucket_id, decision_id);
 
+ALTER TABLE ONLY uncounted
+    ADD CONSTRAINT uncounted_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY unlinked_bugs
     ADD CONSTRAINT unlinked_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
 
 ALTER TABLE ONLY users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
 
+CREATE UNIQUE INDEX api_tokens_hash ON api_tokens USING btree (hash);
+
+CREATE INDEX api_tokens_user ON api_tokens USING btree (user_id);
+
+CREATE INDEX archive_facts_due ON archive_facts USING btree (next_read);
+
+CREATE INDEX archive_facts_unread ON archive_facts USING btree (asked) WHERE (read IS NULL);
+
 CREATE INDEX audit_events_subject ON audit_events USING btree (subject, at DESC);
 
 CREATE INDEX bucket_bugs_at ON bucket_bugs USING btree (at);
 
 CREATE INDEX bucket_bugs_number ON bucket_bugs USING btree (bug_number);
+
+CREATE INDEX bucket_days_changed ON bucket_days USING btree (changed);
+
+CREATE INDEX buckets_changed ON buckets USING btree (changed);
+
+CREATE INDEX buckets_head ON buckets USING btree (head);
 
 CREATE INDEX buckets_package ON buckets USING btree (package);
 
@@ -543,19 +655,26 @@ CREATE INDEX filings_sending ON filings USING btree (id) WHERE (state = 'filing'
 
 CREATE INDEX filings_subscriptions ON filings USING btree (id) WHERE (subscription = 'due'::text);
 
+CREATE INDEX known_names_fresh ON known_names USING btree (address_id) WHERE fresh;
+
 CREATE INDEX package_versions_order ON package_versions USING btree (package, release, version_key DESC);
 
 CREATE UNIQUE INDEX regroup_runs_running ON regroup_runs USING btree ((true)) WHERE (state = 'running'::text);
 
 CREATE INDEX reports_bucket ON ONLY reports USING btree (bucket_id, received DESC, id DESC) WHERE (bucket_id IS NOT NULL);
 
-CREATE INDEX reports_system ON ONLY reports USING btree (system, received DESC, id DESC);
+CREATE INDEX reports_nameless ON ONLY reports USING btree (received DESC, id DESC) WHERE (system_key IS NULL);
+
+CREATE INDEX reports_system ON ONLY reports USING btree (system_key, received DESC, id DESC) WHERE (system_key IS NOT NULL);
 
 CREATE INDEX sessions_expiry ON sessions USING btree (expiry);
 
 CREATE INDEX sessions_user ON sessions USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 CREATE UNIQUE INDEX users_name ON users USING btree (lower(name));
+
+ALTER TABLE ONLY api_tokens
+    ADD CONSTRAINT api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY bucket_bugs
     ADD CONSTRAINT bucket_bugs_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);

@@ -12,9 +12,11 @@ create table reports (
     day                  date        not null,  -- the UTC day it counts on
     counted              boolean     not null,  -- false: a test machine
     system               text        not null,  -- empty: a machine without an id
+    system_key           bigint,                -- stands for the machine: the first 8 bytes of the sha256 of its name
     bucket_id            bytea,                 -- null: could not be bucketed
     unbucketed           text        not null default '',  -- why
     rule                 text        not null,
+    rules                integer     not null,  -- version of the grouping rules that put it there
     problem_type         text        not null,
     title                text        not null,
     executable           text        not null,
@@ -32,13 +34,31 @@ create table reports (
 ) partition by range (received);
 alter table reports alter column body set storage external;
 create index reports_bucket on reports (bucket_id, received desc, id desc) where bucket_id is not null;
-create index reports_system on reports (system, received desc, id desc);
+create index reports_system on reports (system_key, received desc, id desc) where system_key is not null;
+create index reports_nameless on reports (received desc, id desc) where system_key is null;
 
--- One row per crash that can be recognised when it is sent again: a hash of system, Date, ExecutablePath, ProcStatus.
+-- One row per crash that can be recognised when it is sent again. The key is the time of the crash by its own Date and a
+-- hash of system, Date, ExecutablePath and ProcStatus: what happened at one time stands together in the index.
 create table report_keys (
     key       bytea primary key check (length(key) = 16),
     report_id uuid  not null
 );
+
+-- What is stored and not yet counted: one row for each transaction that stored reports, taken away by the round that
+-- counts them.
+create table uncounted (
+    id      uuid        primary key,
+    stored  timestamptz not null default now(),
+    reports uuid[]      not null
+);
+
+-- Rounds of counting, and all else that changes counts, take turns over all units under the lock of this row. Rows of
+-- buckets and bucket_days carry the number of the round that changed them last.
+create table counting (
+    single boolean primary key default true check (single),
+    round  bigint  not null
+);
+insert into counting values (true, 0);
 
 -- Where in the order of versions, and of releases, something was seen. Rows compare column by column, so least() and
 -- greatest() keep the first and the last; ties are settled by text, so that the result does not hang on the order of
@@ -46,15 +66,18 @@ create table report_keys (
 create type version_seen as (key bytea, release_key text collate "C", version text collate "C", release text collate "C");
 create type release_seen as (key text collate "C", release text collate "C");
 
--- A bucket: all reports with one signature; the id is its sha1. Everything from `reports` on speaks of counted reports
--- only, and is null or 0 where there is none; the descriptions above are those of the counted report that was stored last.
+-- A bucket: all reports with one signature; the id is its sha1. Everything from `reports` to `last_release` speaks of
+-- counted reports only, and is null or 0 where there is none; the descriptions above are those of the counted report that
+-- was counted last. A bucket that was merged into another keeps its own counts, and has that one as its head.
 create table buckets (
     id             bytea   primary key check (length(id) = 20),
+    head           bytea   not null,            -- the bucket that stands for it in lists: its own id unless it was merged
     signature      text    not null,
     rule           text    not null,
     provisional    boolean not null,
     problem_type   text    not null,
     title          text    not null,
+    name           text    not null default '', -- given by a person; empty: none
     executable     text    not null,
     package        text    collate "C" not null,
     source_package text    collate "C" not null,
@@ -65,17 +88,13 @@ create table buckets (
     first_version  version_seen,                -- null: no version that dpkg can compare
     last_version   version_seen,
     first_release  release_seen,                -- null: no release
-    last_release   release_seen
-);
+    last_release   release_seen,
+    changed        bigint  not null             -- the round that changed it last
+) with (fillfactor = 80);
+create index buckets_head on buckets (head);
 create index buckets_package on buckets (package);
 create index buckets_source_package on buckets (source_package);
-
--- Distinct machines of a bucket; the machine by the first 16 bytes of the sha256 of its name.
-create table bucket_systems (
-    bucket_id bytea not null,
-    system    bytea not null check (length(system) = 16),
-    primary key (bucket_id, system)
-);
+create index buckets_changed on buckets (changed);
 
 -- Reports by bucket, release and package version: the versions × releases table.
 create table bucket_versions (
@@ -84,7 +103,18 @@ create table bucket_versions (
     version     text   not null,
     version_key bytea,
     reports     bigint not null,
+    systems     bigint not null,                -- distinct machines
     primary key (bucket_id, release, version)
+) with (fillfactor = 80);
+
+-- The machines of a bucket, by release and package version.
+create table bucket_systems (
+    bucket_id bytea  not null,
+    system    bigint not null,
+    release   text   not null,
+    version   text   not null,
+    reports   bigint not null,
+    primary key (bucket_id, system, release, version)
 );
 
 -- Reports by bucket and day, split by what pages filter on.
@@ -95,30 +125,53 @@ create table bucket_days (
     version      text   not null,
     architecture text   not null,
     reports      bigint not null,
+    proposed     bigint not null,               -- of these, from the proposed pocket
+    changed      bigint not null,               -- the round that changed it last
     primary key (bucket_id, day, release, version, architecture)
 );
-
--- The same without version and architecture: what lists add up.
-create table bucket_day_totals (
-    day       date   not null,
-    release   text   not null,
-    bucket_id bytea  not null,
-    reports   bigint not null,
-    primary key (day, release, bucket_id)
-);
+create index bucket_days_changed on bucket_days (changed);
 
 -- All reports of a day, bucketed or not.
 create table report_days (
+    package      text    collate "C" not null,
     day          date    not null,
     release      text    not null,
-    package      text    not null,
     version      text    not null,
     architecture text    not null,
     problem_type text    not null,
     proposed     boolean not null,
     reports      bigint  not null,
-    primary key (day, release, package, version, architecture, problem_type, proposed)
-);
+    primary key (package, day, release, version, architecture, problem_type, proposed)
+) with (fillfactor = 80);
+
+-- The same without package and version.
+create table release_days (
+    day          date    not null,
+    release      text    not null,
+    architecture text    not null,
+    problem_type text    not null,
+    proposed     boolean not null,
+    reports      bigint  not null,
+    primary key (day, release, architecture, problem_type, proposed)
+) with (fillfactor = 80);
+
+-- When a machine counts as active: from a day on which it sent a report to the 90th day, that one included, or longer when
+-- it sent more. The spans of one machine and release neither overlap nor touch.
+create table release_systems (
+    release   text   not null,
+    system    bigint not null,
+    from_day  date   not null,
+    until_day date   not null,                  -- included
+    primary key (release, system, from_day)
+) with (fillfactor = 80);
+
+-- The same as changes: so many machines of a release are active on a day as the sum of all changes up to it.
+create table release_active (
+    release text   not null,
+    day     date   not null,
+    change  bigint not null,
+    primary key (release, day)
+) with (fillfactor = 80);
 
 -- The releases that were ever seen, for the choice in filters.
 create table releases (

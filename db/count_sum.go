@@ -1,0 +1,212 @@
+package db
+
+import (
+	"bytes"
+	"cmp"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/dpkg"
+)
+
+// The keys of what is counted, as those of the tables.
+type (
+	versionCell struct {
+		bucket           crash.BucketID
+		release, version string
+	}
+	machineCell struct {
+		versionCell
+		system int64
+	}
+	dayCellKey struct {
+		versionCell
+		day          time.Time
+		architecture string
+	}
+	releaseDay struct {
+		day                                time.Time
+		release, architecture, problemType string
+		proposed                           bool
+	}
+	reportDay struct {
+		releaseDay
+		pkg, version string
+	}
+	packageVersion struct{ pkg, release, version string }
+	releaseSystem  struct {
+		release string
+		system  int64
+	}
+)
+
+type dayNumbers struct{ reports, proposed int64 }
+
+// roundSum is what a round adds to the counts. Reports of one round are added up here, so that the database is asked once
+// for each row that they touch together.
+type roundSum struct {
+	buckets  map[crash.BucketID]*bucketSum
+	versions map[versionCell]int64
+	machines map[machineCell]int64
+	days     map[dayCellKey]dayNumbers
+	reports  map[reportDay]int64
+	releases map[releaseDay]int64
+	active   map[releaseSystem]map[time.Time]bool
+	packages map[packageVersion]time.Time // when the first report that has it arrived
+	keys     versionKeys
+}
+
+// bucketSum is what a round adds to one bucket.
+type bucketSum struct {
+	newest                  *sighting // which describes it
+	reports                 int64
+	first, last             time.Time
+	lowVersion, topVersion  *versionSeen
+	lowRelease, topRelease  *releaseSeen
+	signature               string
+	rule                    crash.Rule
+	provisional, identified bool
+}
+
+// versionSeen and releaseSeen sort as the types of the same names in the database.
+type versionSeen struct {
+	key                          []byte
+	releaseKey, version, release string
+}
+
+type releaseSeen struct{ key, release string }
+
+func (a *versionSeen) compare(b *versionSeen) int {
+	return cmp.Or(bytes.Compare(a.key, b.key), strings.Compare(a.releaseKey, b.releaseKey),
+		strings.Compare(a.version, b.version), strings.Compare(a.release, b.release))
+}
+
+func (a *releaseSeen) compare(b *releaseSeen) int {
+	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.release, b.release))
+}
+
+// versionKeys remembers the sortable keys of versions, which many reports share.
+type versionKeys map[string][]byte
+
+// of returns nil for a version that dpkg does not take: it is counted, but is neither first nor last.
+func (k versionKeys) of(version string) []byte {
+	key, ok := k[version]
+	if !ok {
+		if dpkg.Valid(version) {
+			key = dpkg.Key(version)
+		}
+		k[version] = key
+	}
+	return key
+}
+
+func sumRound(sightings []sighting) *roundSum {
+	c := &roundSum{
+		buckets: map[crash.BucketID]*bucketSum{}, versions: map[versionCell]int64{}, machines: map[machineCell]int64{},
+		days: map[dayCellKey]dayNumbers{}, reports: map[reportDay]int64{}, releases: map[releaseDay]int64{},
+		active: map[releaseSystem]map[time.Time]bool{}, packages: map[packageVersion]time.Time{}, keys: versionKeys{},
+	}
+	for i := range sightings {
+		c.add(&sightings[i])
+	}
+	return c
+}
+
+func (c *roundSum) add(s *sighting) {
+	if s.bucket != nil {
+		c.addToBucket(s)
+	}
+	if !s.counted {
+		return
+	}
+	day := releaseDay{s.day, string(s.Release), s.Architecture, s.ProblemType, s.Proposed}
+	c.releases[day]++
+	c.reports[reportDay{day, s.Package, s.Version}]++
+	if s.system != nil {
+		machine := releaseSystem{string(s.Release), *s.system}
+		if c.active[machine] == nil {
+			c.active[machine] = map[time.Time]bool{}
+		}
+		c.active[machine][s.day] = true
+	}
+	if s.Package != "" && c.keys.of(s.Version) != nil {
+		version := packageVersion{s.Package, string(s.Release), s.Version}
+		if at, ok := c.packages[version]; !ok || s.received.Before(at) {
+			c.packages[version] = s.received
+		}
+	}
+}
+
+func (c *roundSum) addToBucket(s *sighting) {
+	b := c.buckets[*s.bucket]
+	if b == nil {
+		b = &bucketSum{}
+		c.buckets[*s.bucket] = b
+	}
+	if s.signature != "" {
+		b.identified, b.signature, b.rule, b.provisional = true, s.signature, s.rule, s.provisional
+	}
+	if b.newest == nil || describesBetter(s, b.newest) {
+		b.newest = s
+	}
+	if !s.counted {
+		return
+	}
+	b.reports++
+	if b.first.IsZero() || s.seen.Before(b.first) {
+		b.first = s.seen
+	}
+	if s.seen.After(b.last) {
+		b.last = s.seen
+	}
+	b.addVersion(s, c.keys.of(s.Version))
+	cell := versionCell{*s.bucket, string(s.Release), s.Version}
+	c.versions[cell]++
+	if s.system != nil {
+		c.machines[machineCell{cell, *s.system}]++
+	}
+	day := dayCellKey{cell, s.day, s.Architecture}
+	n := c.days[day]
+	n.reports++
+	if s.Proposed {
+		n.proposed++
+	}
+	c.days[day] = n
+}
+
+// describesBetter: counted reports before those of test machines, those with a title before those without, then the one
+// that arrived last.
+func describesBetter(a, b *sighting) bool {
+	if a.counted != b.counted {
+		return a.counted
+	}
+	if (a.Title == "") != (b.Title == "") {
+		return a.Title != ""
+	}
+	return bytes.Compare(a.id[:], b.id[:]) > 0
+}
+
+func (b *bucketSum) addVersion(s *sighting, key []byte) {
+	releaseKey := ""
+	if s.Release != "" {
+		releaseKey = s.Release.Key()
+		at := &releaseSeen{releaseKey, string(s.Release)}
+		if b.lowRelease == nil || at.compare(b.lowRelease) < 0 {
+			b.lowRelease = at
+		}
+		if b.topRelease == nil || at.compare(b.topRelease) > 0 {
+			b.topRelease = at
+		}
+	}
+	if key == nil {
+		return
+	}
+	at := &versionSeen{key, releaseKey, s.Version, string(s.Release)}
+	if b.lowVersion == nil || at.compare(b.lowVersion) < 0 {
+		b.lowVersion = at
+	}
+	if b.topVersion == nil || at.compare(b.topVersion) > 0 {
+		b.topVersion = at
+	}
+}

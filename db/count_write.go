@@ -1,0 +1,227 @@
+package db
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+// Rows are written in the order of their keys, so that neighbours in an index are written one after the other.
+const (
+	// A machine is new to a cell when its row is new, and new to the bucket when no row was there before. The parts of one
+	// statement all see the table as it was.
+	sqlCountMachines = `
+		with input as materialized (
+			select * from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
+				as t (bucket_id, system, release, version, n)
+		), strangers as materialized (
+			select i.bucket_id, count(distinct i.system) as n from input as i
+			where not exists (select from bucket_systems as s where s.bucket_id = i.bucket_id and s.system = i.system)
+			group by i.bucket_id
+		), written as (
+			insert into bucket_systems as s (bucket_id, system, release, version, reports)
+			select bucket_id, system, release, version, n from input
+			on conflict (bucket_id, system, release, version) do update set reports = s.reports + excluded.reports
+			returning s.bucket_id, s.release, s.version, s.xmax = 0 as fresh
+		)
+		select bucket_id, release, version, count(*) from written where fresh group by bucket_id, release, version
+		union all
+		select bucket_id, null, null, n from strangers`
+	sqlCountBuckets = `
+		insert into buckets as b (
+			id, head, signature, rule, provisional, problem_type, title, executable, package, source_package,
+			reports, systems, first_seen, last_seen, first_version, last_version, first_release, last_release, changed)
+		select id, id, signature, rule, provisional, problem_type, title, executable, package, source_package,
+			reports, systems, first_seen, last_seen,
+			case when low_key is not null then row(low_key, low_release_key, low_version, low_version_release)::version_seen end,
+			case when top_key is not null then row(top_key, top_release_key, top_version, top_version_release)::version_seen end,
+			case when low_release <> '' then row(low_seen_key, low_release)::release_seen end,
+			case when top_release <> '' then row(top_seen_key, top_release)::release_seen end,
+			@round
+		from unnest(
+			@id::bytea[], @signature::text[], @rule::text[], @provisional::boolean[], @problem_type::text[], @title::text[],
+			@executable::text[], @package::text[], @source_package::text[], @reports::bigint[], @systems::bigint[],
+			@first_seen::timestamptz[], @last_seen::timestamptz[],
+			@low_key::bytea[], @low_release_key::text[], @low_version::text[], @low_version_release::text[],
+			@top_key::bytea[], @top_release_key::text[], @top_version::text[], @top_version_release::text[],
+			@low_seen_key::text[], @low_release::text[], @top_seen_key::text[], @top_release::text[]
+		) as t (
+			id, signature, rule, provisional, problem_type, title, executable, package, source_package, reports, systems,
+			first_seen, last_seen, low_key, low_release_key, low_version, low_version_release,
+			top_key, top_release_key, top_version, top_version_release, low_seen_key, low_release, top_seen_key, top_release)
+		on conflict (id) do update set
+			problem_type   = case when excluded.reports = 0 then b.problem_type else excluded.problem_type end,
+			title          = case when excluded.reports = 0 or excluded.title = '' then b.title else excluded.title end,
+			executable     = case when excluded.reports = 0 or excluded.executable = '' then b.executable else excluded.executable end,
+			package        = case when excluded.reports = 0 or excluded.package = '' then b.package else excluded.package end,
+			source_package = case when excluded.reports = 0 or excluded.source_package = '' then b.source_package else excluded.source_package end,
+			reports        = b.reports + excluded.reports,
+			systems        = b.systems + excluded.systems,
+			first_seen     = least(b.first_seen, excluded.first_seen),
+			last_seen      = greatest(b.last_seen, excluded.last_seen),
+			first_version  = least(b.first_version, excluded.first_version),
+			last_version   = greatest(b.last_version, excluded.last_version),
+			first_release  = least(b.first_release, excluded.first_release),
+			last_release   = greatest(b.last_release, excluded.last_release),
+			changed        = excluded.changed`
+	sqlCountVersions = `
+		insert into bucket_versions as v (bucket_id, release, version, version_key, reports, systems)
+		select * from unnest(@bucket::bytea[], @release::text[], @version::text[], @key::bytea[], @n::bigint[], @systems::bigint[])
+		on conflict (bucket_id, release, version)
+		do update set reports = v.reports + excluded.reports, systems = v.systems + excluded.systems`
+	sqlCountDays = `
+		insert into bucket_days as d (bucket_id, day, release, version, architecture, reports, proposed, changed)
+		select t.*, @round from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[],
+			@n::bigint[], @proposed::bigint[]) as t
+		on conflict (bucket_id, day, release, version, architecture)
+		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed, changed = excluded.changed`
+	sqlCountReports = `
+		insert into report_days as d (package, day, release, version, architecture, problem_type, proposed, reports)
+		select * from unnest(@package::text[], @day::date[], @release::text[], @version::text[], @architecture::text[],
+			@problem_type::text[], @proposed::boolean[], @n::bigint[])
+		on conflict (package, day, release, version, architecture, problem_type, proposed)
+		do update set reports = d.reports + excluded.reports`
+	sqlCountReleases = `
+		insert into release_days as d (day, release, architecture, problem_type, proposed, reports)
+		select * from unnest(@day::date[], @release::text[], @architecture::text[], @problem_type::text[], @proposed::boolean[], @n::bigint[])
+		on conflict (day, release, architecture, problem_type, proposed) do update set reports = d.reports + excluded.reports`
+	// Most versions are known, and then nothing is written.
+	sqlCountPackages = `
+		insert into package_versions as v (package, release, version, version_key, arrived)
+		select package, release, version, version_key, arrived
+		from unnest(@package::text[], @release::text[], @version::text[], @key::bytea[], @arrived::timestamptz[])
+			as t (package, release, version, version_key, arrived)
+		where not exists (
+			select from package_versions as v
+			where v.package = t.package and v.release = t.release and v.version = t.version and v.arrived <= t.arrived)
+		on conflict (package, release, version) do update set arrived = least(v.arrived, excluded.arrived)`
+	sqlSeeReleases = `insert into releases (release) select unnest(@release::text[]) on conflict do nothing`
+)
+
+// writeRound adds what a round has summed up to the counts. Its transaction holds the lock on counting.
+func writeRound(ctx context.Context, tx pgx.Tx, round int64, c *roundSum) error {
+	machines, cells, err := c.countMachines(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("count machines: %w", err)
+	}
+	var b pgx.Batch
+	c.queueBuckets(&b, round, machines)
+	c.queueVersions(&b, cells)
+	c.queueDays(&b, round)
+	c.queueReports(&b)
+	c.queuePackages(&b)
+	if err := c.queueActive(ctx, tx, &b); err != nil {
+		return fmt.Errorf("count active machines: %w", err)
+	}
+	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+		return fmt.Errorf("count: %w", err)
+	}
+	return nil
+}
+
+func compareVersionCells(a, b versionCell) int {
+	return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), strings.Compare(a.release, b.release), strings.Compare(a.version, b.version))
+}
+
+// countMachines returns how many machines are new to buckets and to their cells.
+func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (map[crash.BucketID]int64, map[versionCell]int64, error) {
+	buckets, cells := map[crash.BucketID]int64{}, map[versionCell]int64{}
+	if len(c.machines) == 0 {
+		return buckets, cells, nil
+	}
+	keys := slices.SortedFunc(maps.Keys(c.machines), func(a, b machineCell) int {
+		return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), cmp.Compare(a.system, b.system), compareVersionCells(a.versionCell, b.versionCell))
+	})
+	rows, err := tx.Query(ctx, sqlCountMachines, pgx.NamedArgs{
+		"bucket":  column(keys, func(k machineCell) []byte { return k.bucket[:] }),
+		"system":  column(keys, func(k machineCell) int64 { return k.system }),
+		"release": column(keys, func(k machineCell) string { return k.release }),
+		"version": column(keys, func(k machineCell) string { return k.version }),
+		"n":       column(keys, func(k machineCell) int64 { return c.machines[k] }),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var bucket crash.BucketID
+	var release, version *string
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{into(bucket[:]), &release, &version, &n}, func() error {
+		if release == nil {
+			buckets[bucket] = n
+		} else {
+			cells[versionCell{bucket, *release, *version}] = n
+		}
+		return nil
+	})
+	return buckets, cells, err
+}
+
+func (c *roundSum) queueBuckets(b *pgx.Batch, round int64, machines map[crash.BucketID]int64) {
+	if len(c.buckets) == 0 {
+		return
+	}
+	ids := slices.SortedFunc(maps.Keys(c.buckets), compareIDs)
+	text := func(value func(*bucketSum) string) []string {
+		return column(ids, func(id crash.BucketID) string { return value(c.buckets[id]) })
+	}
+	at := func(value func(*bucketSum) time.Time) []*time.Time {
+		return column(ids, func(id crash.BucketID) *time.Time {
+			if t := value(c.buckets[id]); !t.IsZero() {
+				return &t
+			}
+			return nil
+		})
+	}
+	args := pgx.NamedArgs{
+		"round":          round,
+		"id":             column(ids, func(id crash.BucketID) []byte { return id[:] }),
+		"signature":      text(func(s *bucketSum) string { return s.signature }),
+		"rule":           text(func(s *bucketSum) string { return string(s.rule) }),
+		"provisional":    column(ids, func(id crash.BucketID) bool { return c.buckets[id].provisional }),
+		"problem_type":   text(func(s *bucketSum) string { return s.newest.ProblemType }),
+		"title":          text(func(s *bucketSum) string { return s.newest.Title }),
+		"executable":     text(func(s *bucketSum) string { return s.newest.Executable }),
+		"package":        text(func(s *bucketSum) string { return s.newest.Package }),
+		"source_package": text(func(s *bucketSum) string { return s.newest.SourcePackage }),
+		"reports":        column(ids, func(id crash.BucketID) int64 { return c.buckets[id].reports }),
+		"systems":        column(ids, func(id crash.BucketID) int64 { return machines[id] }),
+		"first_seen":     at(func(s *bucketSum) time.Time { return s.first }),
+		"last_seen":      at(func(s *bucketSum) time.Time { return s.last }),
+	}
+	versionArgs(args, "low", column(ids, func(id crash.BucketID) *versionSeen { return c.buckets[id].lowVersion }))
+	versionArgs(args, "top", column(ids, func(id crash.BucketID) *versionSeen { return c.buckets[id].topVersion }))
+	releaseArgs(args, "low", column(ids, func(id crash.BucketID) *releaseSeen { return c.buckets[id].lowRelease }))
+	releaseArgs(args, "top", column(ids, func(id crash.BucketID) *releaseSeen { return c.buckets[id].topRelease }))
+	b.Queue(sqlCountBuckets, args)
+}
+
+func versionArgs(args pgx.NamedArgs, end string, seen []*versionSeen) {
+	for i, s := range seen {
+		if s == nil {
+			seen[i] = &versionSeen{}
+		}
+	}
+	args[end+"_key"] = column(seen, func(s *versionSeen) []byte { return s.key })
+	args[end+"_release_key"] = column(seen, func(s *versionSeen) string { return s.releaseKey })
+	args[end+"_version"] = column(seen, func(s *versionSeen) string { return s.version })
+	args[end+"_version_release"] = column(seen, func(s *versionSeen) string { return s.release })
+}
+
+func releaseArgs(args pgx.NamedArgs, end string, seen []*releaseSeen) {
+	for i, s := range seen {
+		if s == nil {
+			seen[i] = &releaseSeen{}
+		}
+	}
+	args[end+"_seen_key"] = column(seen, func(s *releaseSeen) string { return s.key })
+	args[end+"_release"] = column(seen, func(s *releaseSeen) string { return s.release })
+}

@@ -1,0 +1,45 @@
+package db
+
+import (
+	"sync"
+
+	"mishap/crash"
+)
+
+// maxSeenBuckets bounds what a process remembers of buckets that are in the database.
+const maxSeenBuckets = 1 << 17
+
+// seenBuckets remembers which buckets are in the database, so that only new ones cost anything. Buckets are never removed.
+type seenBuckets struct {
+	mu   sync.Mutex
+	seen map[crash.BucketID]bool
+}
+
+// unseen returns a report for each bucket of a batch that is not known to be in the database.
+func (b *seenBuckets) unseen(batch []*pendingReport) []*pendingReport {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var reports []*pendingReport
+	here := map[crash.BucketID]bool{}
+	for _, p := range batch {
+		if p.bucket != nil && !b.seen[*p.bucket] && !here[*p.bucket] {
+			here[*p.bucket] = true
+			reports = append(reports, p)
+		}
+	}
+	return reports
+}
+
+// add is for a batch that is committed.
+func (b *seenBuckets) add(batch []*pendingReport) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.seen == nil || len(b.seen) > maxSeenBuckets {
+		b.seen = map[crash.BucketID]bool{}
+	}
+	for _, p := range batch {
+		if p.bucket != nil {
+			b.seen[*p.bucket] = true
+		}
+	}
+}
