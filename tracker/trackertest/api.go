@@ -33,6 +33,9 @@ func api(r response) response {
 
 func (s *Server) route(c *call, token *accessToken) response {
 	op, write := c.param("ws.op"), c.r.Method == http.MethodPost
+	if c.op == OpArchive && !write {
+		return s.archive(c, op)
+	}
 	switch p := c.parts; {
 	case len(p) == 1 && p[0] == "" || len(p) == 0:
 		return object(map[string]any{

@@ -26,6 +26,7 @@ const (
 	OpTasks         Operation = "tasks"
 	OpMessages      Operation = "messages"
 	OpComment       Operation = "comment"
+	OpArchive       Operation = "archive"
 	OpOther         Operation = "other"
 )
 
@@ -87,6 +88,8 @@ func (c *call) operation() Operation {
 		return OpSourcePackage
 	case "newMessage":
 		return OpComment
+	case "getPublishedSources", "getPublishedBinaries", "getSourcesIncluded", "getBugSubscriberPackages":
+		return OpArchive
 	}
 	switch {
 	case slices.Equal(c.parts, []string{"people", "+me"}):

@@ -24,6 +24,7 @@ type Options struct {
 	Distribution string           // empty: "ubuntu"
 	Packages     []string         // source packages of the distribution; nil: every well-formed name
 	Unpublished  []string         // source packages that are known but not published
+	Archive      *Archive         // what is published; nil: every version that is asked for by its number
 	PageSize     int              // entries on a page of a search; 0: 75
 	Now          func() time.Time // nil: time.Now
 	Log          *slog.Logger     // nil: silent

@@ -1,0 +1,148 @@
+package tracker_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+// practiceArchive is what the tests of the archive have published.
+var practiceArchive = trackertest.Archive{
+	Sources: map[string][]crash.Publication{"tidewatch": {
+		{Series: "noble", Pocket: "Release", Version: "1.0-1"}, {Series: "noble", Pocket: "Updates", Version: "1.0-1ubuntu0.1"},
+		{Series: "resolute", Pocket: "Proposed", Version: "1:2.0~rc1-1"},
+	}},
+	Superseded: map[string][]crash.Publication{"tidewatch": {{Series: "noble", Pocket: "Updates", Version: "0.9-1"}}},
+	Binaries: map[string][]crash.Publication{"libtide1": {
+		{Series: "noble", Architecture: "amd64", Pocket: "Release", Version: "1.0-1", Source: "tidewatch"},
+		{Series: "noble", Architecture: "arm64", Pocket: "Release", Version: "1.0-1", Source: "tidewatch"},
+	}},
+	Sets:          map[string][]string{"noble/desktop-core": {"tidewatch", "gtk4", "../evil"}},
+	Subscriptions: map[string][]string{"tide-team": {"tidewatch", "gtk4"}, "idle": {}},
+}
+
+func want(kind crash.ArchiveKind, key string) crash.ArchiveWant {
+	return crash.ArchiveWant{Kind: kind, Key: key}
+}
+
+// archiveFacts reads what is known, without when.
+func archiveFacts(t *testing.T, u *unit, wants ...crash.ArchiveWant) []crash.ArchiveFact {
+	t.Helper()
+	facts, err := u.store.ArchiveFacts(t.Context(), wants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range facts {
+		if facts[i].Known() {
+			facts[i].Read = time.Unix(0, 0)
+		}
+	}
+	return facts
+}
+
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, trackertest.Options{Archive: &practiceArchive, PageSize: 1})
+	u := h.unit(func(c *tracker.Config) { c.Token = crash.AccessToken{} }) // nobody has authorised anything
+	archivist := tracker.NewArchivist(h.cfg, u.store, u.lp, tracker.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
+	wants := []crash.ArchiveWant{
+		want(crash.ArchiveSource, "tidewatch"), want(crash.ArchiveSource, "nosuch"), want(crash.ArchiveBinary, "libtide1"),
+		want(crash.ArchiveVersion, "tidewatch 0.9-1"), want(crash.ArchiveVersion, "tidewatch 9-1"),
+		want(crash.ArchiveSet, "noble/desktop-core"), want(crash.ArchiveSet, "noble/nosuch"),
+		want(crash.ArchivePerson, "tide-team"), want(crash.ArchivePerson, "idle"), want(crash.ArchivePerson, "nobody"),
+	}
+	for _, f := range archiveFacts(t, u, wants...) {
+		if f.Known() {
+			t.Errorf("%v: known before anybody asked", f)
+		}
+	}
+	if err := archivist.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	read := time.Unix(0, 0)
+	expected := []crash.ArchiveFact{
+		{ArchiveWant: wants[0], Read: read, Exists: true, Publications: practiceArchive.Sources["tidewatch"]},
+		{ArchiveWant: wants[1], Read: read},
+		{ArchiveWant: wants[2], Read: read, Exists: true, Publications: practiceArchive.Binaries["libtide1"]},
+		{ArchiveWant: wants[3], Read: read, Exists: true, Publications: practiceArchive.Superseded["tidewatch"]},
+		{ArchiveWant: wants[4], Read: read},
+		{ArchiveWant: wants[5], Read: read, Exists: true, Names: []string{"gtk4", "tidewatch"}},
+		{ArchiveWant: wants[6], Read: read},
+		{ArchiveWant: wants[7], Read: read, Exists: true, Names: []string{"gtk4", "tidewatch"}},
+		{ArchiveWant: wants[8], Read: read, Exists: true},
+		{ArchiveWant: wants[9], Read: read},
+	}
+	if diff := cmp.Diff(expected, archiveFacts(t, u, wants...)); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+	calls := len(h.lp.Requests(trackertest.OpArchive))
+	if err := archivist.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(h.lp.Requests(trackertest.OpArchive)); n != calls {
+		t.Errorf("got %d more calls although all is fresh, want none", n-calls)
+	}
+	for _, r := range h.lp.Requests(trackertest.OpArchive) {
+		if r.Header.Get("Authorization") != "" {
+			t.Errorf("%s: sent a token, want none", r.URI)
+		}
+	}
+	names, known, err := u.store.PackagesOfSet(t.Context(), "Ubuntu 24.04", "desktop-core")
+	if err != nil || !known || len(names) != 2 {
+		t.Errorf("PackagesOfSet: got %v, %v, %v, want two", names, known, err)
+	}
+	if _, _, err := u.store.PackagesOfPerson(t.Context(), "nobody"); crash.KindOf(err) != crash.NotFound {
+		t.Errorf("PackagesOfPerson(nobody): got %v, want not found", err)
+	}
+	if names, known, err := u.store.PackagesOfPerson(t.Context(), "new-team"); err != nil || known || names != nil {
+		t.Errorf("PackagesOfPerson(new-team): got %v, %v, %v, want not known yet", names, known, err)
+	}
+}
+
+func TestArchiveTrouble(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, trackertest.Options{Archive: &practiceArchive})
+	u := h.unit()
+	now := time.Now()
+	cfg := h.cfg
+	cfg.Now = func() time.Time { return now }
+	archivist := tracker.NewArchivist(cfg, u.store, u.lp, tracker.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
+	set := want(crash.ArchiveSet, "noble/desktop-core")
+	archiveFacts(t, u, set)
+	for _, fault := range []trackertest.Fault{
+		trackertest.Error500, trackertest.Error503, trackertest.TooMany429, trackertest.HangBefore, trackertest.PageBefore, trackertest.Redirect302,
+	} {
+		h.lp.Fail(trackertest.OpArchive, fault)
+		if err := archivist.Round(t.Context()); err != nil {
+			t.Fatalf("%s: %v", fault, err)
+		}
+		if f := archiveFacts(t, u, set)[0]; f.Known() {
+			t.Errorf("%s: got %+v, want nothing known", fault, f)
+		}
+		now = now.Add(time.Hour) // past every rest
+	}
+	if err := archivist.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f := archiveFacts(t, u, set)[0]; !f.Exists {
+		t.Errorf("after the trouble: got %+v, want the set", f)
+	}
+	other := h.unit()
+	end, ok, err := other.store.TakeArchiveTurn(t.Context())
+	if err != nil || !ok {
+		t.Fatalf("turn: got %v, %v, want it", ok, err)
+	}
+	defer end()
+	archiveFacts(t, u, want(crash.ArchivePerson, "tide-team"))
+	if err := archivist.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f := archiveFacts(t, u, want(crash.ArchivePerson, "tide-team"))[0]; f.Known() {
+		t.Error("read although another unit has the turn")
+	}
+}
