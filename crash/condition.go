@@ -184,3 +184,12 @@ func SplitSignature(signature string, c Condition, number int64) string {
 }
 
 func utf8Len(s string) int { return len([]rune(s)) }
+
+// SplitPreview says which of the newest reports of a problem a condition would take out.
+type SplitPreview struct {
+	LookedAt     int64
+	More         bool // there are older ones, which were not looked at
+	Goes, Stays  int64
+	GoesExamples []ReportRow // the newest
+	StayExamples []ReportRow
+}

@@ -10,40 +10,61 @@ import (
 	"mishap/crash"
 )
 
-// bucketColumns and bucketJoins make a crash.Bucket of each row of buckets as b; scanBucket reads it. A bucket may have
-// several bugs: bugOrder says which one is shown.
+// bucketColumns and bucketJoins make a crash.Bucket of each row of buckets as b; scanBucket reads it. The row should be a
+// head: what it says of reports, bugs and filings is about all buckets that were merged into it. A problem may have several
+// bugs: bugOrder says which one is shown. Of several filings it is the one that a bug may still come of.
 const (
 	bucketColumns = `
-		b.id, b.signature, b.rule, b.provisional, b.problem_type, b.title, b.executable, b.package, b.source_package,
-		b.reports, b.systems, b.first_seen, b.last_seen,
-		coalesce((b.first_version).version, ''), coalesce((b.first_version).release, ''),
-		coalesce((b.last_version).version, ''), coalesce((b.last_version).release, ''),
-		coalesce((b.first_release).release, ''), coalesce((b.last_release).release, ''),
+		b.id, b.signature, b.rule, b.provisional, b.problem_type, b.title, b.name, b.executable, b.package, b.source_package,
+		w.members, w.reports, w.systems, w.first_seen, w.last_seen,
+		coalesce((w.first_version).version, ''), coalesce((w.first_version).release, ''),
+		coalesce((w.last_version).version, ''), coalesce((w.last_version).release, ''),
+		coalesce((w.first_release).release, ''), coalesce((w.last_release).release, ''),
 		g.number, g.title, g.url, g.how, g.person, g.at, g.state, g.master, g.master_title, g.master_url, k.known,
 		coalesce(f.id, 0), coalesce(f.state, ''), coalesce(f.bug_number, 0), coalesce(f.person, ''), coalesce(f.target, ''),
 		coalesce(f.title, ''), coalesce(f.marker, ''), coalesce(f.problem, ''),
 		coalesce(f.reason, ''), coalesce(f.attempts, 0),
 		f.created, f.updated, f.not_before`
 	bucketJoins = `
+		cross join lateral (
+			select count(*) as members, sum(m.reports)::bigint as reports,
+				case when count(*) = 1 then max(m.systems)
+					else (select count(distinct system) from bucket_systems where bucket_id in (select id from buckets where head = b.id)) end as systems,
+				min(m.first_seen) as first_seen, max(m.last_seen) as last_seen,
+				(array_agg(m.first_version order by m.first_version) filter (where m.first_version is not null))[1] as first_version,
+				(array_agg(m.last_version order by m.last_version desc) filter (where m.last_version is not null))[1] as last_version,
+				(array_agg(m.first_release order by m.first_release) filter (where m.first_release is not null))[1] as first_release,
+				(array_agg(m.last_release order by m.last_release desc) filter (where m.last_release is not null))[1] as last_release
+			from buckets as m where m.head = b.id
+		) as w
 		left join lateral (
 			select ` + bugColumns + ` from bucket_bugs as l ` + bugJoins + `
-			where l.bucket_id = b.id order by ` + bugOrder + ` limit 1
+			where l.bucket_id in (select id from buckets where head = b.id) order by ` + bugOrder + ` limit 1
 		) as g (number, title, url, how, person, at, state, master, master_title, master_url) on true
 		left join lateral (
 			select jsonb_agg(jsonb_build_object('Version', version, 'Arrived', arrived) order by version_key desc) as known
 			from (
 				select version, version_key, arrived from package_versions
-				where package = b.package and release = (b.last_version).release
+				where package = b.package and release = (w.last_version).release
 				order by version_key desc limit 100
 			) as v
 			where g.number is not null
 		) as k on true
-		left join filings as f on f.bucket_id = b.id`
+		left join lateral (
+			select * from filings where bucket_id in (select id from buckets where head = b.id)
+			order by case when state in ('filing', 'uncertain') then 0 when state = 'queued' then 1
+					when state = 'filed' then 2 when unsettled then 3 else 4 end,
+				bucket_id = b.id desc, updated desc, id desc limit 1
+		) as f on true`
+
+	// members are all buckets of the problem that @bucket is part of.
+	members = `(select id from buckets where head = (select head from buckets where id = @bucket))`
 )
 
-const sqlBucket = `select ` + bucketColumns + ` from buckets as b ` + bucketJoins + ` where b.id = @id`
+const sqlBucket = `select ` + bucketColumns + ` from buckets as b ` + bucketJoins + ` where b.id = (select head from buckets where id = @id)`
 
-// Bucket returns the bucket with this id, its bug and where the filing of one stands (all but the text and the tags that
+// Bucket returns the problem that the bucket with this id is part of: the bucket itself, or the one that it was merged into,
+// which then has another id; with all that was merged into it. It has its bug and where the filing of one stands (all but the text and the tags that
 // are sent). It returns NotFound when there is none.
 func (s *Store) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
 	rows, err := s.pool.Query(ctx, sqlBucket, pgx.NamedArgs{"id": id[:]})
@@ -70,8 +91,8 @@ func scanBucket(row pgx.CollectableRow) (crash.Bucket, error) {
 func scanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
 	var bug bugScan
 	columns := []any{
-		into(b.ID[:]), &b.Signature, &b.Rule, &b.Provisional, &b.ProblemType, &b.Title, &b.Executable, &b.Package, &b.SourcePackage,
-		&b.Reports, &b.Systems, orZero(&b.FirstSeen), orZero(&b.LastSeen),
+		into(b.ID[:]), &b.Signature, &b.Rule, &b.Provisional, &b.ProblemType, &b.Title, &b.Name, &b.Executable, &b.Package, &b.SourcePackage,
+		&b.Members, &b.Reports, &b.Systems, orZero(&b.FirstSeen), orZero(&b.LastSeen),
 		&b.FirstVersion, &b.FirstVersionRel, &b.LastVersion, &b.LastVerRel, &b.FirstRelease, &b.LastRelease,
 	}
 	columns = append(columns, bug.columns()...)

@@ -13,11 +13,11 @@ import (
 
 const (
 	sqlBucketExists = `select true from buckets where id = @bucket for no key update`
-	sqlHasBug       = `select exists (select from bucket_bugs where bucket_id = @bucket and bug_number = @number)`
-	sqlForgetUnlink = `delete from unlinked_bugs where bucket_id = @bucket and bug_number = @number`
+	sqlHasBug       = `select exists (select from bucket_bugs where bucket_id in ` + members + ` and bug_number = @number)`
+	sqlForgetUnlink = `delete from unlinked_bugs where bucket_id in ` + members + ` and bug_number = @number`
 	sqlUnlinkBug    = `
 		with gone as (
-			delete from bucket_bugs where bucket_id = @bucket and bug_number = @number
+			delete from bucket_bugs where bucket_id in ` + members + ` and bug_number = @number
 			returning bucket_id, bug_number, how, person, at
 		)
 		insert into unlinked_bugs (bucket_id, bug_number, how, person, at, unlinked_by, unlinked_at)
@@ -27,7 +27,7 @@ const (
 		returning how, person, at`
 	sqlRelinkBug = `
 		with back as (
-			delete from unlinked_bugs where bucket_id = @bucket and bug_number = @number
+			delete from unlinked_bugs where bucket_id in ` + members + ` and bug_number = @number
 			returning bucket_id, bug_number, how, person, at
 		)
 		insert into bucket_bugs (bucket_id, bug_number, how, person, at) select bucket_id, bug_number, how, person, at from back
@@ -36,10 +36,11 @@ const (
 	// A filing whose bug was taken away can be asked for again, as one that was given up.
 	sqlUnfile = `
 		update filings set state = 'abandoned', bug_number = null, problem = 'unlinked', reason = @reason, updated = now()
-		where bucket_id = @bucket and state = 'filed' and bug_number = @number`
+		where bucket_id in ` + members + ` and state = 'filed' and bug_number = @number`
 	sqlRefile = `
 		update filings set state = 'filed', bug_number = @number, problem = '', reason = '', updated = now()
-		where bucket_id = @bucket and state = 'abandoned' and problem = 'unlinked'`
+		where bucket_id in ` + members + ` and state = 'abandoned' and problem = 'unlinked' and exists (
+			select from bucket_bugs as l where l.bucket_id = filings.bucket_id and l.bug_number = @number and l.how = 'filed')`
 )
 
 // LinkBug gives a bucket a bug of the tracker, by hand. It is false when the bucket has it already. An open filing of the
@@ -138,11 +139,12 @@ const maxBucketsOfBug = 1000
 
 const sqlBucketsOfBug = `
 	select ` + bucketColumns + ` from (
-			select bucket_id from bucket_bugs where bug_number = @number
+			select m.head from bucket_bugs join buckets as m on m.id = bucket_id where bug_number = @number
 			union
-			select bucket_id from bucket_bugs join bug_states on number = bug_number where duplicate_of = @number
-		) as l join buckets as b on b.id = l.bucket_id` + bucketJoins + `
-	order by b.reports desc, b.id limit @limit`
+			select m.head from bucket_bugs join buckets as m on m.id = bucket_id join bug_states on number = bug_number
+			where duplicate_of = @number
+		) as l join buckets as b on b.id = l.head` + bucketJoins + `
+	order by w.reports desc, b.id limit @limit`
 
 // BucketsOfBug returns the buckets that have a bug, or one that repeats it, the most frequent first. It returns NotFound when
 // none has.

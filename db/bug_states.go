@@ -81,11 +81,15 @@ func (b *bugScan) bug() crash.Bug {
 	return out
 }
 
-const sqlBucketBugs = `select ` + bugColumns + ` from bucket_bugs as l ` + bugJoins + ` where l.bucket_id = @id order by ` + bugOrder
+// A bug that several buckets of one problem have is shown once: as the one that has it longest.
+const sqlBucketBugs = `
+	select ` + bugColumns + ` from (
+		select distinct on (bug_number) * from bucket_bugs where bucket_id in ` + members + ` order by bug_number, at, bucket_id
+	) as l ` + bugJoins + ` order by ` + bugOrder
 
-// BucketBugs returns all bugs of a bucket, in the order in which they count: the first is the one that lists show.
+// BucketBugs returns all bugs of the problem that a bucket is part of, in the order in which they count: the first is the one that lists show.
 func (s *Store) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug, error) {
-	rows, err := s.pool.Query(ctx, sqlBucketBugs, pgx.NamedArgs{"id": id[:]})
+	rows, err := s.pool.Query(ctx, sqlBucketBugs, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {
 		return nil, fmt.Errorf("bugs of bucket %s: %w", id, known(err))
 	}

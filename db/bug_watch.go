@@ -69,12 +69,12 @@ func (s *Store) SetComments(ctx context.Context, on bool, person string) error {
 const sqlUnsaid = `
 	select ` + bucketColumns + ` from buckets as b ` + bucketJoins + `
 	where b.id in (
-			select l.bucket_id from bucket_bugs as l join bug_states as st on st.number = l.bug_number
+			select lb.head from bucket_bugs as l join buckets as lb on lb.id = l.bucket_id join bug_states as st on st.number = l.bug_number
 				left join bug_states as m on m.number = st.duplicate_of
 			where coalesce(m.closed, st.closed))
 		and not exists (
 			select from bug_comments as c
-			where c.bug_number = coalesce((g.state ->> 'duplicate_of')::bigint, g.number) and c.version = (b.last_version).version)
+			where c.bug_number = coalesce((g.state ->> 'duplicate_of')::bigint, g.number) and c.version = (w.last_version).version)
 	order by b.id`
 
 // Unsaid returns the buckets that are regressions of which nothing has been said yet in the tracker, for their newest

@@ -51,6 +51,7 @@ const (
 			@subscribe, now(), now(), now())
 		on conflict (bucket_id) do nothing
 		returning ` + filingColumns
+	sqlSeenFiling     = `select ` + filingColumns + ` from filings where id = @seen for update`
 	sqlFilingOfBucket = `select ` + filingColumns + ` from filings where bucket_id = @bucket for update`
 	sqlRenewFiling    = `
 		update filings set
@@ -64,18 +65,23 @@ const (
 // AskFiling stores what a person wants filed, together with the job that works on it. A bucket has one filing: when there
 // is one already it comes back instead, and stored is false. But a filing that was refused or abandoned, or that waits to be
 // tried again, is renewed with this intent (stored is true) if nothing has happened to it since the caller saw it, so that many
-// people who press at once do not have it tried once each.
+// people who press at once do not have it tried once each. The filing that the caller saw may be that of another bucket of the
+// same problem.
 func (s *Store) AskFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error) {
 	args := pgx.NamedArgs{
 		"bucket": in.Bucket[:], "person": in.Person, "target": in.Target, "title": in.Title, "description": in.Description,
 		"tags": tagList(in.Tags), "marker": in.Marker, "edited": in.Edited, "information": string(in.InformationType),
-		"subscribe": in.Subscribe,
+		"subscribe": in.Subscribe, "seen": seen.ID,
 	}
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		stored = true
-		err := scanFiling(tx.QueryRow(ctx, sqlInsertFiling, args), &f)
+		err := pgx.ErrNoRows
+		there := sqlSeenFiling
+		if seen.ID == 0 {
+			err, there = scanFiling(tx.QueryRow(ctx, sqlInsertFiling, args), &f), sqlFilingOfBucket
+		}
 		if errors.Is(err, pgx.ErrNoRows) {
-			if err := scanFiling(tx.QueryRow(ctx, sqlFilingOfBucket, args), &f); err != nil {
+			if err := scanFiling(tx.QueryRow(ctx, there, args), &f); err != nil {
 				return err
 			}
 			if stored = f.ID == seen.ID && f.Updated.Equal(seen.Updated) && f.Renewable(); !stored {

@@ -47,16 +47,18 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, e
 			claim.Step = crash.StepNone
 		}
 		if claim.Step == crash.StepCreate {
-			linked, mine, err := s.myTurn(ctx, tx, id)
+			turn, err := s.myTurn(ctx, tx, id)
 			if err != nil {
 				return err
 			}
-			if linked != 0 {
+			if turn.linked != 0 || turn.cedes || !turn.mine {
 				claim.Step = crash.StepNone
-				return s.filed(ctx, tx, &claim.Filing, crash.Bug{Number: linked, How: crash.Linked})
 			}
-			if !mine {
-				claim.Step = crash.StepNone
+			if turn.linked != 0 {
+				return s.filed(ctx, tx, &claim.Filing, crash.Bug{Number: turn.linked, How: crash.Linked})
+			}
+			if turn.cedes {
+				return s.cede(ctx, tx, &claim.Filing)
 			}
 		}
 		sql := sqlClaimCreate

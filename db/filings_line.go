@@ -17,14 +17,22 @@ import (
 const (
 	sqlLockWriter = `select from filing_writer for update`
 	sqlMyTurn     = `
-		select coalesce((select min(bug_number) from bucket_bugs where bucket_id = f.bucket_id), 0),
+		select
+			coalesce((select min(bug_number) from bucket_bugs where bucket_id = any(whole.ids)), 0),
+			exists (
+				select from filings as o
+				where o.bucket_id = any(whole.ids) and o.id <> f.id
+					and (o.state in ('filing', 'uncertain') or o.state = 'queued' and (o.created, o.id) < (f.created, f.id))),
 			not exists (select from filings where state = 'filing')
 			and not exists (
 				select from filings as o
 				where o.state = 'queued' and o.unit is null and o.not_before <= clock_timestamp()
 					and (o.created, o.id) < (f.created, f.id))
 			and (f.created > w.ended or clock_timestamp() >= w.ended + w.rest)
-		from filings as f, filing_writer as w where f.id = @id`
+		from filings as f, filing_writer as w, lateral (
+			select array_agg(id) || f.bucket_id as ids from buckets where head = (select head from buckets where id = f.bucket_id)
+		) as whole
+		where f.id = @id`
 	sqlEndWriting = `update filing_writer set ended = clock_timestamp(), rest = @rest::interval`
 	sqlNextTurn   = `
 		select f.id, case when f.created > w.ended then interval '0' else greatest(w.ended + w.rest - clock_timestamp(), interval '0') end
@@ -34,16 +42,35 @@ const (
 		where not exists (select from filings where state = 'filing')`
 )
 
-// myTurn reports whether a queued filing may be sent now; the caller's transaction then holds the lock. When the bucket has
-// been given a bug by hand meanwhile, its number comes back, and nothing is to be sent.
-func (s *Store) myTurn(ctx context.Context, tx pgx.Tx, id int64) (linked int64, mine bool, err error) {
+// turn is what a queued filing is to do that would be sent next.
+type turn struct {
+	linked int64 // the problem has got this bug meanwhile, by hand or by a merge: nothing is to be sent; 0: none
+	cedes  bool  // the problem was merged with another one, whose filing is before this one: a bug of it is for both
+	mine   bool  // it may be sent now
+}
+
+// myTurn finds out what a queued filing is to do; the caller's transaction then holds the lock. What counts is the whole that
+// its bucket is part of by now.
+func (s *Store) myTurn(ctx context.Context, tx pgx.Tx, id int64) (turn, error) {
+	var t turn
 	if _, err := tx.Exec(ctx, sqlLockWriter); err != nil {
-		return 0, false, fmt.Errorf("lock the line: %w", err)
+		return t, fmt.Errorf("lock the line: %w", err)
 	}
-	if err := tx.QueryRow(ctx, sqlMyTurn, pgx.NamedArgs{"id": id}).Scan(&linked, &mine); err != nil {
-		return 0, false, fmt.Errorf("turn of filing %d: %w", id, err)
+	if err := tx.QueryRow(ctx, sqlMyTurn, pgx.NamedArgs{"id": id}).Scan(&t.linked, &t.cedes, &t.mine); err != nil {
+		return t, fmt.Errorf("turn of filing %d: %w", id, err)
 	}
-	return linked, mine, nil
+	return t, nil
+}
+
+const sqlCedeFiling = `
+	update filings set state = 'abandoned', problem = 'merged', reason = @reason, updated = now() where id = @id
+	returning ` + filingColumns
+
+// cede ends a filing in favour of that of another bucket of the same problem.
+func (s *Store) cede(ctx context.Context, tx pgx.Tx, f *crash.Filing) error {
+	return scanFiling(tx.QueryRow(ctx, sqlCedeFiling, pgx.NamedArgs{
+		"id": f.ID, "reason": "This problem was merged with another one, for which a bug is being created already.",
+	}), f)
 }
 
 // endWriting lets the next in line come after a rest.

@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"mishap/crash"
 )
 
 // FilingJob is the job that works on one filing. It may run too often, too late or not at all without harm: what is to be
@@ -23,12 +25,16 @@ func (FilingJob) Kind() string { return "filing" }
 
 // JobsConfig says what the jobs do.
 type JobsConfig struct {
-	Log  *slog.Logger
-	File func(ctx context.Context, filing int64) error // one step of a filing
+	Log   *slog.Logger
+	File  func(ctx context.Context, filing int64) error // one step of a filing
+	Rules crash.Rules                                   // that stored reports are regrouped by; zero: this program's
 }
 
 // Jobs works on the queue. It is safe to run in any number of units.
-type Jobs struct{ client *river.Client[pgx.Tx] }
+type Jobs struct {
+	client *river.Client[pgx.Tx]
+	slow   *slowWork
+}
 
 const (
 	filingWorkers = 4
@@ -45,16 +51,24 @@ func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
 	if log == nil {
 		log = s.log
 	}
+	if c.Rules.Group == nil {
+		c.Rules = crash.CurrentRules()
+	}
+	slow := newSlowWork(s, c.Rules)
+	if err := slow.add(workers); err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
 	client, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
 		Logger:        log,
 		Workers:       workers,
-		Queues:        map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: filingWorkers}},
+		Queues:        map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: filingWorkers}, queueSlow: {MaxWorkers: slowWorkers}},
 		FetchCooldown: fetchCooldown,
+		PeriodicJobs:  []*river.PeriodicJob{leftBehind()},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	return &Jobs{client: client}, nil
+	return &Jobs{client: client, slow: slow}, nil
 }
 
 // Start begins working. The workers outlive ctx; Stop ends them.
@@ -67,6 +81,7 @@ func (j *Jobs) Start(ctx context.Context) error {
 
 // Stop takes up no more jobs and waits for those under way until ctx ends; then they are cancelled.
 func (j *Jobs) Stop(ctx context.Context) error {
+	j.slow.stop() // where it was stands in the database
 	err := j.client.Stop(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = j.client.StopAndCancel(context.WithoutCancel(ctx))

@@ -12,11 +12,11 @@ import (
 const (
 	sqlLedger = `
 		select ` + filingColumns + `,
-			coalesce((select coalesce(nullif(title, ''), left(signature, 200)) from buckets where id = filings.bucket_id), ''),
+			coalesce((select coalesce(nullif(name, ''), nullif(title, ''), left(signature, 200)) from buckets where id = filings.bucket_id), ''),
 			coalesce((select package from buckets where id = filings.bucket_id), ''),
 			coalesce((select max(bug_number) from bucket_bugs where bucket_id = filings.bucket_id), 0)
 		from filings
-		where (@state = '' or state = @state) and (@bucket::bytea is null or bucket_id = @bucket) and (@id = 0 or id = @id)
+		where (@state = '' or state = @state) and (@bucket::bytea is null or bucket_id in ` + members + `) and (@id = 0 or id = @id)
 			and (@after = 0 or (created, id) < (@created, @after))
 		order by created desc, id desc limit @limit`
 	sqlLedgerCalls = `

@@ -17,7 +17,8 @@ const (
 
 	sqlWithBugs = `
 		select b.id, left(b.signature, 4096) from buckets as b
-		where b.id <> @id and exists (select from bucket_bugs as l where l.bucket_id = b.id)
+		where b.head = b.id and b.id <> @id
+			and exists (select from bucket_bugs as l join buckets as m on m.id = l.bucket_id where m.head = b.id)
 			and (b.source_package = @source and @source <> '' or b.package = @package and @package <> '')
 		order by b.reports desc, b.id limit @limit`
 )

@@ -1,6 +1,10 @@
 -- What is decided about problems after they were grouped: by people, who decide last, and by mishap itself when a stack
 -- gets its names or the grouping rules change. A decision that was undone stays in the history.
 
+-- The round in which reports were moved out of a bucket last: rows of its days may have gone then, so that who keeps them in
+-- memory reads them all again.
+alter table buckets add column shrunk bigint not null default 0;
+
 -- merged: bucket_id counts under other_id, and its head is that one's. renamed: bucket_id is called after instead of before.
 -- split: reports of the signatures in split_sources that meet the condition are in other_id; bucket_id is the problem that
 -- they were taken out of.
@@ -47,8 +51,10 @@ create table split_sources (
 create table known_names (
     address_id bytea   primary key check (length(address_id) = 20),
     bucket_id  bytea   not null,
-    refused    boolean not null default false   -- a person has taken it back
+    refused    boolean not null default false,  -- a person has taken it back
+    fresh      boolean not null default true    -- the next round looks whether a provisional bucket is waiting for it
 );
+create index known_names_fresh on known_names (address_id) where fresh;
 
 -- Runs of "mishap regroup". One at a time; the worker holds an advisory lock, so that a dead one is told from a live one.
 create table regroup_runs (

@@ -176,15 +176,11 @@ type SplitPage struct {
 	Chosen  map[crash.OopsID]bool
 }
 
-// SplitPreview is what a condition would take out, among the newest reports.
+// SplitPreview is what a condition would take out.
 type SplitPreview struct {
-	Condition    crash.Condition
-	Into         string // the signature of what they would go into
-	LookedAt     int64  // the newest so many
-	All          bool   // these are all that there are
-	Goes, Stays  int64
-	GoesExamples []crash.ReportRow
-	StayExamples []crash.ReportRow
+	crash.SplitPreview
+	Condition crash.Condition
+	Into      string // the signature of what they would go into
 }
 
 func (p SplitPage) path() string { return p.Bucket.ID.Path() + "/split" }

@@ -308,7 +308,7 @@ func splitPreview(p SplitPage, v SplitPreview) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if v.All {
+		if !v.More {
 			var templ_7745c5c3_Var13 string
 			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs("Of " + Counted(v.LookedAt, "report", "reports") + ", " + Count(v.Goes) + " would go and " + Count(v.Stays) + " stay")
 			if templ_7745c5c3_Err != nil {

@@ -1,0 +1,149 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+// sqlNextRound takes the lock that rounds of counting take, and makes this transaction one of them: what it stamps with
+// the round is seen as changed by everybody who keeps problems in memory.
+const sqlNextRound = `update counting set round = round + 1 returning round`
+
+// deciding is a transaction that changes what is decided about problems. There is one at a time over all units, and none
+// while a round counts: two people can neither merge crosswise nor decide about reports that are just being counted.
+type deciding struct {
+	pgx.Tx
+	store *Store
+	round int64
+}
+
+func (s *Store) decide(ctx context.Context, do func(*deciding) error) error {
+	return s.inRound(ctx, func(tx pgx.Tx, round int64) error { return do(&deciding{Tx: tx, store: s, round: round}) })
+}
+
+// countAll counts all reports that are stored by now.
+func (d *deciding) countAll(ctx context.Context) error {
+	for {
+		n, err := d.store.takeLeftOver(ctx, d, d.round, 0)
+		if err != nil && !errors.Is(err, errNothing) { // all that was left may be gone: its partition was dropped
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+	}
+}
+
+const (
+	decisionColumns = `
+		d.id, d.kind, d.cause, d.bucket_id, d.other_id,
+		coalesce((select coalesce(nullif(name, ''), nullif(title, ''), left(signature, 200)) from buckets where id = d.bucket_id), ''),
+		coalesce((select coalesce(nullif(name, ''), nullif(title, ''), left(signature, 200)) from buckets where id = d.other_id), ''),
+		d.before, d.after, coalesce(d.condition, '{}'), d.person, d.reason, d.at, d.undone_by, d.undone_at,
+		d.looked_at, d.moved, d.finished`
+	sqlDecision = `select ` + decisionColumns + ` from decisions as d where d.id = @id`
+	// A decision about a problem that was merged into this one, or was part of it once, belongs to the history too.
+	sqlDecisions = `
+		with members as (select id from buckets where head = (select head from buckets where id = @bucket))
+		select ` + decisionColumns + ` from decisions as d
+		where d.bucket_id in (select id from members) or d.other_id in (select id from members)
+		order by d.id desc limit @limit`
+)
+
+func scanDecision(row pgx.CollectableRow) (d crash.Decision, err error) {
+	var other []byte
+	err = row.Scan(
+		&d.ID, &d.Kind, &d.Cause, into(d.Bucket[:]), &other, &d.BucketLabel, &d.OtherLabel,
+		&d.Before, &d.After, &d.Condition, &d.Person, &d.Reason, &d.At, &d.UndoneBy, orZero(&d.UndoneAt),
+		&d.LookedAt, &d.Moved, &d.Finished)
+	copy(d.Other[:], other)
+	return d, err
+}
+
+// Decisions returns what was decided about a problem and about those that are part of it, the last decision first, at most
+// limit.
+func (s *Store) Decisions(ctx context.Context, id crash.BucketID, limit int) ([]crash.Decision, error) {
+	rows, err := s.pool.Query(ctx, sqlDecisions, pgx.NamedArgs{"bucket": id[:], "limit": limit})
+	if err != nil {
+		return nil, fmt.Errorf("decisions about %s: %w", id, known(err))
+	}
+	found, err := pgx.CollectRows(rows, scanDecision)
+	if err != nil {
+		return nil, fmt.Errorf("decisions about %s: %w", id, known(err))
+	}
+	return found, nil
+}
+
+var (
+	errUnknownDecision = crash.Errorf(crash.NotFound, "unknown_decision", "There is no such entry in the history.")
+	errUndone          = crash.Errorf(crash.Conflict, "undone_already", "That was undone already.")
+)
+
+// Decision returns one entry of the history, or NotFound.
+func (s *Store) Decision(ctx context.Context, id int64) (crash.Decision, error) {
+	rows, err := s.pool.Query(ctx, sqlDecision, pgx.NamedArgs{"id": id})
+	if err != nil {
+		return crash.Decision{}, fmt.Errorf("decision %d: %w", id, known(err))
+	}
+	return oneDecision(id, rows)
+}
+
+func oneDecision(id int64, rows pgx.Rows) (crash.Decision, error) {
+	d, err := pgx.CollectExactlyOneRow(rows, scanDecision)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return d, errUnknownDecision
+	}
+	if err != nil {
+		return d, fmt.Errorf("decision %d: %w", id, known(err))
+	}
+	return d, nil
+}
+
+const sqlUndone = `update decisions set undone_by = @person, undone_at = @at where id = @id`
+
+// Undo takes back a decision, whoever made it. The history keeps both. Reports that were taken out are brought back in
+// steps: see GoOnSplits. It returns NotFound for an unknown decision, and Conflict when it was undone already or a later
+// decision rests on it.
+func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Decision, error) {
+	var decision crash.Decision
+	err := s.decide(ctx, func(d *deciding) error {
+		rows, err := d.Query(ctx, sqlDecision, pgx.NamedArgs{"id": id})
+		if err != nil {
+			return err
+		}
+		if decision, err = oneDecision(id, rows); err != nil {
+			return err
+		}
+		if !decision.Stands() {
+			return errUndone
+		}
+		decision.UndoneBy, decision.UndoneAt = person, s.now()
+		if _, err := d.Exec(ctx, sqlUndone, pgx.NamedArgs{"id": id, "person": person, "at": decision.UndoneAt}); err != nil {
+			return err
+		}
+		action := ""
+		switch decision.Kind {
+		case crash.DecisionMerged:
+			action, err = "problem.unmerge", d.unmerge(ctx, decision)
+		case crash.DecisionRenamed:
+			action, err = "problem.unname", d.unname(ctx, decision)
+		case crash.DecisionSplit:
+			action, err = "problem.unsplit", d.unsplit(ctx, decision)
+		}
+		if err != nil {
+			return err
+		}
+		return s.audit(ctx, d, AuditEvent{
+			Person: person, Action: action, Subject: decision.Bucket.String(), Detail: map[string]any{"decision": id},
+		})
+	})
+	if err != nil {
+		return decision, fmt.Errorf("undo decision %d: %w", id, err)
+	}
+	return decision, nil
+}

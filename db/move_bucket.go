@@ -1,0 +1,149 @@
+package db
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+const (
+	sqlSeenOfBucket = `select reports, first_seen, last_seen from buckets where id = @id`
+	// What is still stored of a bucket. The days reach back further than the reports when old ones were dropped.
+	sqlSightings = `
+		select min(seen), max(seen) from (
+			select case when (occurred at time zone 'UTC')::date = day then occurred else received end as seen
+			from reports where bucket_id = @id and counted
+		) as r`
+	sqlDaysOfBucket   = `select min(day), max(day) from bucket_days where bucket_id = @id`
+	sqlCellsOfBucket  = `select release, version, version_key from bucket_versions where bucket_id = @id`
+	sqlCountsOfBucket = `
+		update buckets set reports = reports + @n, systems = systems + @systems, first_seen = @first_seen, last_seen = @last_seen,
+			first_version = case when @has_version then row(@first_key::bytea, @first_release_key::text, @first_version::text, @first_version_release::text)::version_seen end,
+			last_version = case when @has_version then row(@last_key::bytea, @last_release_key::text, @last_version::text, @last_version_release::text)::version_seen end,
+			first_release = case when @has_release then row(@low_key::text, @low_release::text)::release_seen end,
+			last_release = case when @has_release then row(@high_key::text, @high_release::text)::release_seen end,
+			changed = @round, shrunk = case when @shrinks then @round else shrunk end
+		where id = @id`
+)
+
+// applyBucket changes the row of a bucket after the rows of its versions and days were changed.
+func (d *deciding) applyBucket(ctx context.Context, c *countChange, id crash.BucketID, systems int64) error {
+	args := pgx.NamedArgs{"id": id[:], "n": c.buckets[id], "systems": systems, "round": d.round}
+	var reports int64
+	var old span
+	if err := d.QueryRow(ctx, sqlSeenOfBucket, args).Scan(&reports, orZero(&old.first), orZero(&old.last)); err != nil {
+		return err
+	}
+	now, err := d.seenNow(ctx, id, old, c.went[id])
+	if err != nil {
+		return err
+	}
+	if came, ok := c.came[id]; ok {
+		now = now.with(came.first).with(came.last)
+	}
+	if reports+c.buckets[id] == 0 {
+		now = span{}
+	}
+	_, args["shrinks"] = c.went[id]
+	args["first_seen"], args["last_seen"] = orNull(now.first), orNull(now.last)
+	if err := d.endsOf(ctx, args); err != nil {
+		return err
+	}
+	_, err = d.Exec(ctx, sqlCountsOfBucket, args)
+	return err
+}
+
+// seenNow is when a bucket was seen first and last, now that some of its reports are gone. They are looked for only when one
+// of those was the first or the last. Where reports of that day are counted that are no longer stored, the time stays.
+func (d *deciding) seenNow(ctx context.Context, id crash.BucketID, old, went span) (span, error) {
+	if went.first.IsZero() || went.first.After(old.first) && went.last.Before(old.last) {
+		return old, nil
+	}
+	args := pgx.NamedArgs{"id": id[:]}
+	var stored, days span
+	if err := d.QueryRow(ctx, sqlSightings, args).Scan(orZero(&stored.first), orZero(&stored.last)); err != nil {
+		return old, err
+	}
+	var firstDay, lastDay *time.Time
+	if err := d.QueryRow(ctx, sqlDaysOfBucket, args).Scan(&firstDay, &lastDay); err != nil {
+		return old, err
+	}
+	if firstDay == nil {
+		return span{}, nil
+	}
+	days = span{*firstDay, *lastDay}
+	now := stored
+	if stored.first.IsZero() || days.first.Before(stored.first.UTC().Truncate(24*time.Hour)) {
+		now.first = within(old.first, days.first)
+	}
+	if stored.last.IsZero() || days.last.After(stored.last) {
+		now.last = within(old.last, days.last)
+	}
+	return now, nil
+}
+
+// within is the time if it is on that day, else the beginning of the day.
+func within(at, day time.Time) time.Time {
+	if at.UTC().Truncate(24 * time.Hour).Equal(day.UTC()) {
+		return at
+	}
+	return day
+}
+
+// endsOf sets the first and the last version and release, as versions say that there are.
+func (d *deciding) endsOf(ctx context.Context, args pgx.NamedArgs) error {
+	rows, err := d.Query(ctx, sqlCellsOfBucket, args)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"first_key", "last_key", "first_release_key", "last_release_key", "first_version", "last_version",
+		"first_version_release", "last_version_release", "low_key", "low_release", "high_key", "high_release"} {
+		args[name] = nil
+	}
+	type place struct {
+		key                          []byte
+		releaseKey, version, release string
+	}
+	compare := func(a, b place) int {
+		return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.releaseKey, b.releaseKey), cmp.Compare(a.version, b.version), cmp.Compare(a.release, b.release))
+	}
+	var first, last, low, high *place
+	var p place
+	if _, err := pgx.ForEachRow(rows, []any{&p.release, &p.version, &p.key}, func() error {
+		at := p
+		at.key = bytes.Clone(p.key)
+		at.releaseKey = crash.Release(p.release).Key()
+		if at.key != nil {
+			if first == nil || compare(at, *first) < 0 {
+				first = &at
+			}
+			if last == nil || compare(at, *last) > 0 {
+				last = &at
+			}
+		}
+		if release := (place{releaseKey: at.releaseKey, release: at.release}); at.release != "" {
+			if low == nil || compare(release, *low) < 0 {
+				low = &release
+			}
+			if high == nil || compare(release, *high) > 0 {
+				high = &release
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if args["has_version"] = first != nil; first != nil {
+		args["first_key"], args["first_release_key"], args["first_version"], args["first_version_release"] = first.key, first.releaseKey, first.version, first.release
+		args["last_key"], args["last_release_key"], args["last_version"], args["last_version_release"] = last.key, last.releaseKey, last.version, last.release
+	}
+	if args["has_release"] = low != nil; low != nil {
+		args["low_key"], args["low_release"], args["high_key"], args["high_release"] = low.releaseKey, low.release, high.releaseKey, high.release
+	}
+	return nil
+}

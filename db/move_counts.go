@@ -1,0 +1,183 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/dpkg"
+)
+
+// What reaches 0 disappears, as if it had never been counted. Taking away comes before adding, and rows are taken in the
+// order of their keys; no round runs meanwhile.
+const (
+	sqlSystemsThere = `
+		select distinct s.bucket_id, s.system, s.release, s.version
+		from (select distinct * from unnest(@bucket::bytea[], @system::bigint[]) as k (bucket_id, system)) as k
+			join bucket_systems as s on s.bucket_id = k.bucket_id and s.system = k.system`
+	sqlDropSystems = `
+		delete from bucket_systems as s using unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
+			as c (bucket_id, system, release, version, n)
+		where s.bucket_id = c.bucket_id and s.system = c.system and s.release = c.release and s.version = c.version and s.reports + c.n <= 0`
+	sqlTakeSystems = `
+		update bucket_systems as s set reports = s.reports + c.n
+		from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
+			as c (bucket_id, system, release, version, n)
+		where c.n < 0 and s.bucket_id = c.bucket_id and s.system = c.system and s.release = c.release and s.version = c.version`
+	sqlAddSystems = `
+		insert into bucket_systems as s (bucket_id, system, release, version, reports)
+		select * from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
+			as c (bucket_id, system, release, version, n) where n > 0
+		on conflict (bucket_id, system, release, version) do update set reports = s.reports + excluded.reports`
+
+	sqlDropVersions = `
+		delete from bucket_versions as v using unnest(@bucket::bytea[], @release::text[], @version::text[], @n::bigint[]) as c (bucket_id, release, version, n)
+		where v.bucket_id = c.bucket_id and v.release = c.release and v.version = c.version and v.reports + c.n <= 0`
+	sqlTakeVersions = `
+		update bucket_versions as v set reports = v.reports + c.n, systems = v.systems + c.systems
+		from unnest(@bucket::bytea[], @release::text[], @version::text[], @n::bigint[], @systems::bigint[]) as c (bucket_id, release, version, n, systems)
+		where c.n <= 0 and v.bucket_id = c.bucket_id and v.release = c.release and v.version = c.version`
+	sqlAddVersions = `
+		insert into bucket_versions as v (bucket_id, release, version, version_key, reports, systems)
+		select bucket_id, release, version, version_key, n, systems
+		from unnest(@bucket::bytea[], @release::text[], @version::text[], @key::bytea[], @n::bigint[], @systems::bigint[])
+			as c (bucket_id, release, version, version_key, n, systems) where n > 0
+		on conflict (bucket_id, release, version) do update set reports = v.reports + excluded.reports, systems = v.systems + excluded.systems`
+
+	sqlDropDays = `
+		delete from bucket_days as d using unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @n::bigint[])
+			as c (bucket_id, day, release, version, architecture, n)
+		where d.bucket_id = c.bucket_id and d.day = c.day and d.release = c.release and d.version = c.version
+			and d.architecture = c.architecture and d.reports + c.n <= 0`
+	sqlTakeDays = `
+		update bucket_days as d set reports = d.reports + c.n, proposed = d.proposed + c.proposed, changed = @round
+		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @n::bigint[], @proposed::bigint[])
+			as c (bucket_id, day, release, version, architecture, n, proposed)
+		where c.n <= 0 and d.bucket_id = c.bucket_id and d.day = c.day and d.release = c.release and d.version = c.version
+			and d.architecture = c.architecture`
+	sqlAddDays = `
+		insert into bucket_days as d (bucket_id, day, release, version, architecture, reports, proposed, changed)
+		select bucket_id, day, release, version, architecture, n, proposed, @round
+		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @n::bigint[], @proposed::bigint[])
+			as c (bucket_id, day, release, version, architecture, n, proposed) where n > 0
+		on conflict (bucket_id, day, release, version, architecture)
+		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed, changed = excluded.changed`
+)
+
+// apply writes a change of counts down.
+func (d *deciding) apply(ctx context.Context, c *countChange) error {
+	machines, cells, err := d.applySystems(ctx, c)
+	if err != nil {
+		return fmt.Errorf("move machines: %w", err)
+	}
+	if err := d.applyVersions(ctx, c, cells); err != nil {
+		return fmt.Errorf("move versions: %w", err)
+	}
+	if err := d.applyDays(ctx, c); err != nil {
+		return fmt.Errorf("move days: %w", err)
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(c.buckets), compareIDs) {
+		if err := d.applyBucket(ctx, c, id, machines[id]); err != nil {
+			return fmt.Errorf("move counts of %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func compareIDs(a, b crash.BucketID) int { return slices.Compare(a[:], b[:]) }
+
+// applySystems returns by how much the numbers of distinct machines change, of buckets and of their cells.
+func (d *deciding) applySystems(ctx context.Context, c *countChange) (map[crash.BucketID]int64, map[cell]int64, error) {
+	machines, cells := map[crash.BucketID]int64{}, map[cell]int64{}
+	keys := slices.SortedFunc(maps.Keys(c.systems), func(a, b systemCell) int {
+		return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), cmp.Compare(a.system, b.system), compareCells(a.cell, b.cell))
+	})
+	args := pgx.NamedArgs{
+		"bucket": column(keys, func(k systemCell) []byte { return k.bucket[:] }), "system": column(keys, func(k systemCell) int64 { return k.system }),
+		"release": column(keys, func(k systemCell) string { return k.release }), "version": column(keys, func(k systemCell) string { return k.version }),
+		"n": column(keys, func(k systemCell) int64 { return c.systems[k] }),
+	}
+	// Each cell that a machine is in, before and after; a machine is in a bucket when it is in any cell of it.
+	for _, sign := range []int64{-1, 1} {
+		rows, err := d.Query(ctx, sqlSystemsThere, args)
+		if err != nil {
+			return nil, nil, err
+		}
+		in := map[systemCell]bool{}
+		var at systemCell
+		if _, err := pgx.ForEachRow(rows, []any{into(at.bucket[:]), &at.system, &at.release, &at.version}, func() error {
+			cells[at.cell] += sign
+			if whole := (systemCell{cell{bucket: at.bucket}, at.system}); !in[whole] {
+				in[whole] = true
+				machines[at.bucket] += sign
+			}
+			return nil
+		}); err != nil {
+			return nil, nil, err
+		}
+		if sign > 0 {
+			break
+		}
+		for _, sql := range []string{sqlDropSystems, sqlTakeSystems, sqlAddSystems} {
+			if _, err := d.Exec(ctx, sql, args); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return machines, cells, nil
+}
+
+func column[K, V any](keys []K, value func(K) V) []V {
+	values := make([]V, len(keys))
+	for i, k := range keys {
+		values[i] = value(k)
+	}
+	return values
+}
+
+func (d *deciding) applyVersions(ctx context.Context, c *countChange, systems map[cell]int64) error {
+	keys := slices.SortedFunc(maps.Keys(c.versions), compareCells)
+	args := pgx.NamedArgs{
+		"bucket": column(keys, func(k cell) []byte { return k.bucket[:] }), "release": column(keys, func(k cell) string { return k.release }),
+		"version": column(keys, func(k cell) string { return k.version }), "n": column(keys, func(k cell) int64 { return c.versions[k] }),
+		"systems": column(keys, func(k cell) int64 { return systems[k] }),
+		"key": column(keys, func(k cell) []byte {
+			if !dpkg.Valid(k.version) {
+				return nil
+			}
+			return dpkg.Key(k.version)
+		}),
+	}
+	for _, sql := range []string{sqlDropVersions, sqlTakeVersions, sqlAddVersions} {
+		if _, err := d.Exec(ctx, sql, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *deciding) applyDays(ctx context.Context, c *countChange) error {
+	keys := slices.SortedFunc(maps.Keys(c.days), func(a, b dayCell) int {
+		return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), a.day.Compare(b.day), compareCells(a.cell, b.cell), cmp.Compare(a.architecture, b.architecture))
+	})
+	args := pgx.NamedArgs{
+		"bucket": column(keys, func(k dayCell) []byte { return k.bucket[:] }), "day": column(keys, func(k dayCell) time.Time { return k.day }),
+		"release": column(keys, func(k dayCell) string { return k.release }), "version": column(keys, func(k dayCell) string { return k.version }),
+		"architecture": column(keys, func(k dayCell) string { return k.architecture }),
+		"n":            column(keys, func(k dayCell) int64 { return c.days[k].reports }),
+		"proposed":     column(keys, func(k dayCell) int64 { return c.days[k].proposed }),
+		"round":        d.round,
+	}
+	for _, sql := range []string{sqlDropDays, sqlTakeDays, sqlAddDays} {
+		if _, err := d.Exec(ctx, sql, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}

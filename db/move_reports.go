@@ -1,0 +1,254 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+// move is a report and where it belongs.
+type move struct {
+	id       crash.OopsID
+	to       *crash.BucketID // nil: in no bucket
+	grouping crash.Grouping  // what the rules say of it; of a report that is only taken out or brought back, as it was
+}
+
+// movedReport is what counts have to know of a report that is moved.
+type movedReport struct {
+	from, to     *crash.BucketID
+	counted      bool
+	day          time.Time
+	received     time.Time
+	occurred     time.Time
+	system       *int64
+	release      string
+	version      string
+	architecture string
+	proposed     bool
+	summary      crash.Summary
+}
+
+// seen is when the report counts as a sighting.
+func (r movedReport) seen() time.Time {
+	if !r.occurred.IsZero() && r.occurred.UTC().Truncate(24*time.Hour).Equal(r.day) {
+		return r.occurred
+	}
+	return r.received
+}
+
+const (
+	sqlReportsToMove = `
+		select r.id, r.bucket_id, r.counted, r.day, r.received, r.occurred, r.system_key, r.release, r.version, r.architecture, r.proposed,
+			r.problem_type, r.title, r.executable, r.package, r.source_package
+		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
+			join reports as r on r.received = m.received and r.id = m.id
+		order by r.received, r.id for update of r`
+	sqlMoveReports = `
+		update reports as r set bucket_id = m.bucket_id, rule = m.rule, unbucketed = m.unbucketed, rules = greatest(r.rules, @rules)
+		from unnest(@ids::uuid[], @received::timestamptz[], @buckets::bytea[], @rule::text[], @unbucketed::text[])
+			as m (id, received, bucket_id, rule, unbucketed)
+		where r.received = m.received and r.id = m.id`
+	sqlNewBucket = `
+		insert into buckets (id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)
+		values (@id, @id, @signature, @rule, @provisional, @problem_type, @title, @executable, @package, @source_package, @round)
+		on conflict (id) do nothing`
+)
+
+// moveReports puts reports that have been counted into other buckets, and moves what was counted from them along: every
+// count is as exact afterwards as if the reports had been there from the start. Buckets that are not there yet are made, with
+// the signature of the grouping. It returns how many reports really changed their bucket; those that are gone, or there
+// already, are passed over.
+func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (moved int, err error) {
+	if len(moves) == 0 {
+		return 0, nil
+	}
+	ids, received := make([][16]byte, len(moves)), make([]time.Time, len(moves))
+	byID := map[crash.OopsID]move{}
+	for i, m := range moves {
+		ids[i], received[i], byID[m.id] = m.id, m.id.Received(), m
+	}
+	reports, err := d.reportsToMove(ctx, ids, received)
+	if err != nil {
+		return 0, fmt.Errorf("reports to move: %w", err)
+	}
+	var change countChange
+	var rows reportRows
+	for id, r := range reports {
+		m := byID[id]
+		if r.to = m.to; sameBucket(r.from, r.to) {
+			continue
+		}
+		if r.to != nil {
+			if err := d.ensureBucket(ctx, *r.to, m.grouping, r.summary); err != nil {
+				return 0, err
+			}
+		}
+		change.add(r)
+		rows.add(id, m)
+	}
+	if len(rows.ids) == 0 {
+		return 0, nil
+	}
+	if _, err := d.Exec(ctx, sqlMoveReports, pgx.NamedArgs{
+		"ids": rows.ids, "received": rows.received, "buckets": rows.buckets, "rule": rows.rule, "unbucketed": rows.unbucketed, "rules": rules,
+	}); err != nil {
+		return 0, fmt.Errorf("move reports: %w", err)
+	}
+	return len(rows.ids), d.apply(ctx, &change)
+}
+
+func sameBucket(a, b *crash.BucketID) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// reportRows are the arguments of sqlMoveReports.
+type reportRows struct {
+	ids              [][16]byte
+	received         []time.Time
+	buckets          [][]byte
+	rule, unbucketed []string
+}
+
+func (r *reportRows) add(id crash.OopsID, m move) {
+	r.ids = append(r.ids, id)
+	r.received = append(r.received, id.Received())
+	var bucket []byte
+	if m.to != nil {
+		bucket = slices.Clone(m.to[:])
+	}
+	r.buckets = append(r.buckets, bucket)
+	r.rule = append(r.rule, string(m.grouping.Rule))
+	r.unbucketed = append(r.unbucketed, m.grouping.Reason)
+}
+
+func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte, received []time.Time) (map[crash.OopsID]movedReport, error) {
+	rows, err := d.Query(ctx, sqlReportsToMove, pgx.NamedArgs{"ids": ids, "received": received})
+	if err != nil {
+		return nil, err
+	}
+	found := map[crash.OopsID]movedReport{}
+	var id [16]byte
+	for rows.Next() {
+		var r movedReport
+		var from []byte
+		if err := rows.Scan(&id, &from, &r.counted, &r.day, &r.received, orZero(&r.occurred), &r.system, &r.release, &r.version,
+			&r.architecture, &r.proposed, &r.summary.ProblemType, &r.summary.Title, &r.summary.Executable, &r.summary.Package,
+			&r.summary.SourcePackage); err != nil {
+			return nil, err
+		}
+		if from != nil {
+			r.from = (*crash.BucketID)(from)
+		}
+		r.day = r.day.UTC()
+		found[id] = r
+	}
+	return found, rows.Err()
+}
+
+// ensureBucket makes a bucket that is not there yet.
+func (d *deciding) ensureBucket(ctx context.Context, id crash.BucketID, g crash.Grouping, s crash.Summary) error {
+	_, err := d.Exec(ctx, sqlNewBucket, pgx.NamedArgs{
+		"id": id[:], "signature": g.Signature, "rule": string(g.Rule), "provisional": g.Provisional, "problem_type": s.ProblemType,
+		"title": s.Title, "executable": s.Executable, "package": s.Package, "source_package": s.SourcePackage, "round": d.round,
+	})
+	if err != nil {
+		return fmt.Errorf("new bucket %s: %w", id, err)
+	}
+	return nil
+}
+
+// cell is a place in the counts of a bucket.
+type cell struct {
+	bucket           crash.BucketID
+	release, version string
+}
+
+type systemCell struct {
+	cell
+	system int64
+}
+
+type dayCell struct {
+	cell
+	day          time.Time
+	architecture string
+}
+
+type dayCount struct{ reports, proposed int64 }
+
+// countChange is what moving reports adds to counts, and takes from them.
+type countChange struct {
+	buckets  map[crash.BucketID]int64
+	versions map[cell]int64
+	systems  map[systemCell]int64
+	days     map[dayCell]dayCount
+	came     map[crash.BucketID]span // when what came to a bucket was seen
+	went     map[crash.BucketID]span
+}
+
+type span struct{ first, last time.Time }
+
+func (s span) with(at time.Time) span {
+	if s.first.IsZero() || at.Before(s.first) {
+		s.first = at
+	}
+	if at.After(s.last) {
+		s.last = at
+	}
+	return s
+}
+
+func (c *countChange) add(r movedReport) {
+	if c.buckets == nil {
+		*c = countChange{
+			buckets: map[crash.BucketID]int64{}, versions: map[cell]int64{}, systems: map[systemCell]int64{}, days: map[dayCell]dayCount{},
+			came: map[crash.BucketID]span{}, went: map[crash.BucketID]span{},
+		}
+	}
+	if r.from != nil {
+		c.count(*r.from, r, -1)
+		if r.counted {
+			c.went[*r.from] = c.went[*r.from].with(r.seen())
+		}
+	}
+	if r.to != nil {
+		c.count(*r.to, r, 1)
+		if r.counted {
+			c.came[*r.to] = c.came[*r.to].with(r.seen())
+		}
+	}
+}
+
+func (c *countChange) count(bucket crash.BucketID, r movedReport, n int64) {
+	if !r.counted {
+		c.buckets[bucket] += 0 // touched all the same: its reports are others now
+		return
+	}
+	at := cell{bucket, r.release, r.version}
+	c.buckets[bucket] += n
+	c.versions[at] += n
+	if r.system != nil {
+		c.systems[systemCell{at, *r.system}] += n
+	}
+	day := dayCell{at, r.day, r.architecture}
+	count := c.days[day]
+	count.reports += n
+	if r.proposed {
+		count.proposed += n
+	}
+	c.days[day] = count
+}
+
+func compareCells(a, b cell) int {
+	return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), strings.Compare(a.release, b.release), strings.Compare(a.version, b.version))
+}

@@ -1,0 +1,173 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+// Where a report belongs is settled in the round that counts it, under the lock that decisions take too: a report is counted
+// either before somebody decides, and then it is moved, or after that, and then it is where it belongs from the start.
+const (
+	sqlAnySplit = `select exists (select from split_sources as s join decisions as d on d.id = s.decision_id where d.undone_at is null)`
+	sqlSplitsOf = `
+		select s.bucket_id, d.other_id, d.condition from split_sources as s join decisions as d on d.id = s.decision_id
+		where d.undone_at is null and s.bucket_id = any(@buckets::bytea[]) order by d.id`
+	sqlAskedReports = `
+		select r.id, r.bucket_id, r.executable, r.package, r.version, r.release, r.architecture
+		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
+			join reports as r on r.received = m.received and r.id = m.id
+		where r.bucket_id in (select bucket_id from split_sources)`
+	sqlBody       = `select body from reports where received = @received and id = @id`
+	sqlPutReports = `
+		update reports as r set bucket_id = m.bucket_id
+		from unnest(@ids::uuid[], @received::timestamptz[], @buckets::bytea[]) as m (id, received, bucket_id)
+		where r.received = m.received and r.id = m.id`
+)
+
+// maxSplits bounds how often a report is taken out of what it was taken out into.
+const maxSplits = 16
+
+// splitRule is one standing split of a bucket.
+type splitRule struct {
+	to        crash.BucketID
+	condition crash.Condition
+}
+
+// askedReport is a report that splits are asked about.
+type askedReport struct {
+	id      crash.OopsID
+	bucket  crash.BucketID
+	summary crash.Summary
+	fields  crash.Fields // nil: not read yet
+}
+
+func scanAsked(row pgx.CollectableRow) (r askedReport, err error) {
+	err = row.Scan((*[16]byte)(&r.id), into(r.bucket[:]), &r.summary.Executable, &r.summary.Package, &r.summary.Version,
+		&r.summary.Release, &r.summary.Architecture)
+	return r, err
+}
+
+// placer finds out where reports belong by the standing splits, within one transaction.
+type placer struct {
+	store *Store
+	tx    pgx.Tx
+	rules map[crash.BucketID][]splitRule // of the buckets that were looked up
+}
+
+func newPlacer(s *Store, tx pgx.Tx) *placer {
+	return &placer{store: s, tx: tx, rules: map[crash.BucketID][]splitRule{}}
+}
+
+// rulesOf returns the standing splits of a bucket, the oldest first.
+func (p *placer) rulesOf(ctx context.Context, bucket crash.BucketID) ([]splitRule, error) {
+	if rules, ok := p.rules[bucket]; ok {
+		return rules, nil
+	}
+	rows, err := p.tx.Query(ctx, sqlSplitsOf, pgx.NamedArgs{"buckets": [][]byte{bucket[:]}})
+	if err != nil {
+		return nil, err
+	}
+	rules, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r splitRule, err error) {
+		var source crash.BucketID
+		err = row.Scan(into(source[:]), into(r.to[:]), &r.condition)
+		return r, err
+	})
+	p.rules[bucket] = rules
+	return rules, err
+}
+
+// place is the bucket that a report of the given one belongs to.
+func (p *placer) place(ctx context.Context, r *askedReport, bucket crash.BucketID) (crash.BucketID, error) {
+	for range maxSplits {
+		rules, err := p.rulesOf(ctx, bucket)
+		if err != nil {
+			return bucket, err
+		}
+		next := bucket
+		for _, rule := range rules {
+			holds, err := p.holds(ctx, r, rule.condition)
+			if err != nil {
+				return bucket, err
+			}
+			if holds {
+				next = rule.to
+				break
+			}
+		}
+		if next == bucket {
+			break
+		}
+		bucket = next
+	}
+	return bucket, nil
+}
+
+func (p *placer) holds(ctx context.Context, r *askedReport, c crash.Condition) (bool, error) {
+	if c.NeedsFields() {
+		if err := p.read(ctx, r); err != nil {
+			return false, err
+		}
+	}
+	return c.Holds(r.id, r.summary, r.fields), nil
+}
+
+// read reads the fields of a report, once.
+func (p *placer) read(ctx context.Context, r *askedReport) error {
+	if r.fields != nil {
+		return nil
+	}
+	var body []byte
+	err := p.tx.QueryRow(ctx, sqlBody, reportArgs(r.id)).Scan(&body)
+	if err == nil {
+		r.fields, err = p.store.bodies.unpack(body)
+	}
+	return err
+}
+
+// placeReports puts reports that a round is about to count where the standing splits want them, and returns the new places
+// of those that moved. Without splits it costs one look into two small tables.
+func (s *Store) placeReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) (map[crash.OopsID]crash.BucketID, error) {
+	var any bool
+	if err := tx.QueryRow(ctx, sqlAnySplit).Scan(&any); err != nil || !any {
+		return nil, err
+	}
+	received := make([]time.Time, len(ids))
+	for i, id := range ids {
+		received[i] = crash.OopsID(id).Received()
+	}
+	rows, err := tx.Query(ctx, sqlAskedReports, pgx.NamedArgs{"ids": ids, "received": received})
+	if err != nil {
+		return nil, fmt.Errorf("reports to place: %w", err)
+	}
+	asked, err := pgx.CollectRows(rows, scanAsked)
+	if err != nil {
+		return nil, fmt.Errorf("reports to place: %w", err)
+	}
+	p := newPlacer(s, tx)
+	placed := map[crash.OopsID]crash.BucketID{}
+	var put reportRows
+	for i := range asked {
+		r := &asked[i]
+		to, err := p.place(ctx, r, r.bucket)
+		if err != nil {
+			return nil, fmt.Errorf("place report %s: %w", r.id, err)
+		}
+		if to != r.bucket {
+			placed[r.id] = to
+			put.add(r.id, move{to: &to})
+		}
+	}
+	if len(placed) == 0 {
+		return nil, nil
+	}
+	_, err = tx.Exec(ctx, sqlPutReports, pgx.NamedArgs{"ids": put.ids, "received": put.received, "buckets": put.buckets})
+	if err != nil {
+		return nil, fmt.Errorf("place reports: %w", err)
+	}
+	return placed, nil
+}
