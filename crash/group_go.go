@@ -199,7 +199,7 @@ func withoutMajor(directory string) string {
 }
 
 func isGoRuntime(name string) bool {
-	for _, start := range [...]string{"runtime.", "runtime/", "internal/", "reflect.", "syscall.", "panic", "log.Panic", "log.Fatal", "log.(*Logger).Panic", "log.(*Logger).Fatal", "sync.fatal", "sync.throw", "testing."} {
+	for _, start := range [...]string{"runtime.", "runtime/", "internal/", "reflect.", "syscall.", "panic", "log.Panic", "log.Fatal", "log.(*Logger).Panic", "log.(*Logger).Fatal", "sync.", "testing."} {
 		if strings.HasPrefix(name, start) {
 			return true
 		}

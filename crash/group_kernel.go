@@ -51,6 +51,7 @@ type oopsReader struct {
 	place   string // where it happened, "brig_tx_done [brigwifi]"
 	placed  string // the line that says so
 	lockup  bool   // noticed by an interrupt
+	asleep  bool   // functions that wait say nothing
 	panics  bool   // the problem says by itself what is wrong
 	traces  int    // call traces that were begun
 	inTrace bool
@@ -241,7 +242,7 @@ func (o *oopsReader) signature(to *recorder) string {
 			why = "it only reports the fault"
 		case entering.has(call.name):
 			why = "it only leads into the kernel"
-		case o.lockup && waiting.has(call.name):
+		case o.asleep && waiting.has(call.name):
 			why = "it only waits"
 		case named == mostFrames:
 			why = "enough frames"

@@ -19,7 +19,7 @@ var kernelProblems = [...]struct{ sentence, name string }{
 	{"detected expedited stall", "rcu stall"},
 	{"general protection fault", "general protection fault"},
 	{"scheduling while atomic", "scheduling while atomic"},
-	{"sleeping function called from invalid context", "sleeping function called from invalid context"},
+	{sleepingFunction, sleepingFunction},
 	{"pointer dereference in virtual", "page fault"}, // s390
 	{"synchronous external abort", "synchronous external abort"},
 	{"stack guard page was hit", "kernel stack overflow"},
@@ -37,17 +37,13 @@ var kernelProblems = [...]struct{ sentence, name string }{
 	{"illegal operation", "invalid opcode"},
 }
 
+const sleepingFunction = "sleeping function called from invalid context"
+
 // takeProblem reads a line that says what is wrong. A more general one that follows ("Oops: 0000 [#1]", "Kernel panic -
 // not syncing: Fatal exception") does not replace it.
 func (o *oopsReader) takeProblem(text string) {
-	if strings.HasPrefix(text, "UBSAN: ") || strings.HasPrefix(text, "refcount_t: ") || strings.HasPrefix(text, "list_add ") || strings.HasPrefix(text, "list_del ") {
-		if o.problem == "" && o.detail == "" {
-			o.detail = kernelSentence(text)
-			o.panics = o.panics || strings.HasPrefix(text, "UBSAN: ")
-		}
-		if strings.HasPrefix(text, "UBSAN: ") && o.problem == "" {
-			o.problem, o.detail = o.detail, ""
-		}
+	if o.problem == "" && o.detail == "" && (strings.HasPrefix(text, "refcount_t: ") || strings.HasPrefix(text, "list_add ") || strings.HasPrefix(text, "list_del ")) {
+		o.detail = kernelSentence(text) // of the warning or BUG that follows
 		return
 	}
 	if o.problem != "" {
@@ -60,6 +56,9 @@ func (o *oopsReader) takeProblem(text string) {
 	switch {
 	case strings.HasPrefix(text, "WARNING: "):
 		o.warning(strings.TrimPrefix(text, "WARNING: "))
+	case strings.HasPrefix(text, "UBSAN: "):
+		kind, file, _ := strings.Cut(text, " in ")
+		o.problem = kernelSentence(kind) + " in " + kernelFile(file)
 	case strings.HasPrefix(text, "kernel BUG at "):
 		o.problem = "kernel BUG at " + kernelFile(strings.TrimPrefix(text, "kernel BUG at "))
 	case strings.HasPrefix(text, "BUG: KASAN: "), strings.HasPrefix(text, "BUG: KFENCE: "), strings.HasPrefix(text, "BUG: KCSAN: "), strings.HasPrefix(text, "BUG: KMSAN: "):
@@ -74,6 +73,7 @@ func (o *oopsReader) takeProblem(text string) {
 	case startsProblem(text):
 		o.problem = problemName(text)
 		o.lockup = o.problem == "soft lockup" || o.problem == "hard lockup" || o.problem == "hung task" || o.problem == "rcu stall"
+		o.asleep = o.lockup || o.problem == sleepingFunction
 	}
 }
 
@@ -131,11 +131,15 @@ func (o *oopsReader) warning(text string) {
 	}
 }
 
-// kernelFile is a source file without line; builds outside the kernel's own directory have longer paths.
+// kernelFile is a source file without line; when it was built elsewhere, "/build/linux-Ab3d/linux-6.8.0/mm/slub.c", within
+// the kernel's own directory.
 func kernelFile(text string) string {
 	file := firstWord(text)
 	if i := strings.IndexByte(file, ':'); i >= 0 {
 		file = file[:i]
+	}
+	if i := strings.LastIndex(file, "/linux-"); i >= 0 && file[0] == '/' {
+		_, file, _ = strings.Cut(file[i+1:], "/")
 	}
 	return normalise(file, nil)
 }

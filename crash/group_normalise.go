@@ -137,7 +137,10 @@ func normaliseName(name string) string {
 			b.WriteString("VERSION")
 		default:
 			inVersion = false
-			b.WriteString(normalisePiece(piece))
+			if before := b.String(); !strings.HasSuffix(before, "_") || len(piece) > 2 { // "x86_64" stays
+				piece = normalisePiece(piece)
+			}
+			b.WriteString(piece)
 		}
 		inVersion = inVersion && separator == "-"
 		b.WriteString(separator)
@@ -163,7 +166,7 @@ func normalisePiece(piece string) string {
 	parts := strings.Split(piece, ".")
 	for i, part := range parts {
 		switch {
-		case i > 0 && isNumber(part):
+		case isNumber(part):
 			parts[i] = "N"
 		case i > 0 && i == len(parts)-1 && isTemporarySuffix(part):
 			parts[i] = "TMP"

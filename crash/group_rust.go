@@ -77,9 +77,8 @@ func rustFile(place string) string {
 // rustMessage is the beginning of the message, without data.
 func rustMessage(message string, to *recorder) string {
 	head := cutRunes(message, maxMessage)
-	if i := strings.IndexAny(head, ":\""); i >= 0 {
-		head = head[:i]
-	}
+	head, _, _ = strings.Cut(head, ": ")
+	head, _, _ = strings.Cut(head, "\"")
 	return to.change(message, strings.TrimSpace(withoutNumbers(normalise(head, nil))))
 }
 

@@ -15,7 +15,9 @@ import "strings"
 // Empty: there is no name.
 func cleanSymbol(symbol string) string {
 	s := strings.TrimSpace(cutRunes(symbol, maxSymbol))
-	s = strings.TrimLeft(s, "*")
+	if rest, ok := strings.CutPrefix(s, "*"); ok {
+		s = strings.TrimPrefix(rest, "__GI_") // "*__GI_raise", an inner name of the C library
+	}
 	s, _, _ = strings.Cut(s, " [clone ")
 	s, _, _ = strings.Cut(s, "@")
 	s = strings.ReplaceAll(s, "[abi:cxx11]", "")
