@@ -216,6 +216,12 @@ ALTER TABLE decisions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE dropped_months (
+    month date NOT NULL,
+    reports bigint NOT NULL,
+    dropped timestamp with time zone NOT NULL
+);
+
 CREATE TABLE filing_attempts (
     id bigint NOT NULL,
     filing_id bigint NOT NULL,
@@ -535,6 +541,9 @@ ALTER TABLE ONLY counting
 
 ALTER TABLE ONLY decisions
     ADD CONSTRAINT decisions_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY dropped_months
+    ADD CONSTRAINT dropped_months_pkey PRIMARY KEY (month);
 
 ALTER TABLE ONLY filing_attempts
     ADD CONSTRAINT filing_attempts_pkey PRIMARY KEY (id);

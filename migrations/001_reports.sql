@@ -177,3 +177,10 @@ create table release_active (
 create table releases (
     release text primary key
 );
+
+-- Months of arrival whose reports are no longer stored; what was counted of them stays.
+create table dropped_months (
+    month   date        primary key,            -- its first day
+    reports bigint      not null,
+    dropped timestamptz not null
+);

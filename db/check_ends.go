@@ -1,0 +1,148 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/dpkg"
+)
+
+// When and with what a bucket was first and last seen. The order of versions and releases is that of this program's own
+// comparison, not of the keys that are stored.
+const (
+	endsOfBuckets = `
+		select b.id, b.head = any(select id from buckets), b.first_seen, b.last_seen,
+			coalesce((b.first_version).version, ''), coalesce((b.last_version).version, ''),
+			coalesce((b.first_release).release, ''), coalesce((b.last_release).release, ''),
+			r.first_seen, r.last_seen, coalesce(v.versions, '{}'), coalesce(v.releases, '{}')
+		from buckets as b
+			left join (
+				select bucket_id, min(seen) as first_seen, max(seen) as last_seen from check_reports where counted group by bucket_id
+			) as r on r.bucket_id = b.id
+			left join (
+				select bucket_id, array_agg(distinct version) as versions, array_agg(distinct release) as releases
+				from bucket_versions group by bucket_id
+			) as v on v.bucket_id = b.id
+		where @everything or b.id in (select id from check_buckets)`
+	keysOfVersions  = `select distinct version, version_key from bucket_versions where @everything or bucket_id in (select id from check_buckets)`
+	homelessReports = `
+		select r.id from check_reports as r where bucket_id is not null and not exists (select from buckets as b where b.id = r.bucket_id) limit @most`
+)
+
+// checkEnds compares first and last seen, versions and releases of buckets with their rows by version, whose reports are
+// compared elsewhere; sees that every head is there; and that the sortable keys are those of their versions.
+func (c *checking) checkEnds(ctx context.Context) error {
+	everything := pgx.NamedArgs{"everything": c.scope.Buckets == 0, "most": max(c.scope.Most, 1)}
+	rows, err := c.Query(ctx, endsOfBuckets, everything)
+	if err != nil {
+		return fmt.Errorf("first and last: %w", err)
+	}
+	var (
+		id                        crash.BucketID
+		headThere                 bool
+		first, last, seen0, seen1 time.Time
+		lowVersion, topVersion    string
+		lowRelease, topRelease    string
+		versions, releases        []string
+	)
+	if _, err := pgx.ForEachRow(rows, []any{into(id[:]), &headThere, orZero(&first), orZero(&last), &lowVersion, &topVersion, &lowRelease, &topRelease,
+		orZero(&seen0), orZero(&seen1), &versions, &releases}, func() error {
+		c.result.Counts += 6
+		if !headThere {
+			c.differ("the problem that stands for another", id.String(), "", "a problem")
+		}
+		early := seen0.IsZero() && !first.IsZero() || !first.Equal(seen0) && (first.IsZero() || first.After(seen0))
+		late := seen1.IsZero() && !last.IsZero() || !last.Equal(seen1) && last.Before(seen1)
+		if !c.dropped && (!first.Equal(seen0) || !last.Equal(seen1)) || c.dropped && !seen0.IsZero() && (early || late) {
+			c.differ("when a problem was first and last seen", id.String(), first.String()+" – "+last.String(), seen0.String()+" – "+seen1.String())
+		}
+		low, top := endsOf(versions, dpkg.Valid, dpkg.Compare)
+		if dpkg.Compare(low, lowVersion) != 0 || dpkg.Compare(top, topVersion) != 0 {
+			c.differ("first and last version of a problem", id.String(), lowVersion+" – "+topVersion, low+" – "+top)
+		}
+		byRelease := func(a, b string) int { return compareReleases(crash.Release(a), crash.Release(b)) }
+		low, top = endsOf(releases, func(r string) bool { return r != "" }, byRelease)
+		if byRelease(low, lowRelease) != 0 || byRelease(top, topRelease) != 0 {
+			c.differ("first and last release of a problem", id.String(), lowRelease+" – "+topRelease, low+" – "+top)
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("first and last: %w", err)
+	}
+	if err := c.checkKeys(ctx, everything); err != nil {
+		return fmt.Errorf("keys of versions: %w", err)
+	}
+	return c.checkHomes(ctx, everything)
+}
+
+func (c *checking) checkKeys(ctx context.Context, args pgx.NamedArgs) error {
+	rows, err := c.Query(ctx, keysOfVersions, args)
+	if err != nil {
+		return err
+	}
+	var version string
+	var key []byte
+	_, err = pgx.ForEachRow(rows, []any{&version, &key}, func() error {
+		var want []byte
+		if dpkg.Valid(version) {
+			want = dpkg.Key(version)
+		}
+		if c.result.Counts++; !bytes.Equal(key, want) {
+			c.differ("the place of a version in the order", version, fmt.Sprintf("%x", key), fmt.Sprintf("%x", want))
+		}
+		return nil
+	})
+	return err
+}
+
+// checkHomes finds reports whose bucket is not there.
+func (c *checking) checkHomes(ctx context.Context, args pgx.NamedArgs) error {
+	rows, err := c.Query(ctx, homelessReports, args)
+	if err != nil {
+		return err
+	}
+	var id crash.OopsID
+	_, err = pgx.ForEachRow(rows, []any{(*[16]byte)(&id)}, func() error {
+		c.differ("the problem of a report", id.String(), "", "a problem")
+		return nil
+	})
+	return err
+}
+
+func (c *checking) differ(count, of, kept, recounted string) {
+	c.result.Found++
+	same := 0
+	for _, d := range c.result.Differences {
+		if d.Count == count {
+			same++
+		}
+	}
+	if same < max(c.scope.Most, 1) {
+		c.result.Differences = append(c.result.Differences, crash.Difference{Count: count, Of: of, Kept: kept, Recounted: recounted})
+	}
+}
+
+// endsOf returns the first and the last of those that count, empty when there is none.
+func endsOf(all []string, counts func(string) bool, compare func(a, b string) int) (first, last string) {
+	none := true
+	for _, s := range all {
+		switch {
+		case !counts(s):
+		case none:
+			first, last, none = s, s, false
+		default:
+			if compare(s, first) < 0 {
+				first = s
+			}
+			if compare(s, last) > 0 {
+				last = s
+			}
+		}
+	}
+	return first, last
+}

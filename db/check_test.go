@@ -1,0 +1,88 @@
+package db_test
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+func check(t *testing.T, s *db.Store, scope crash.CheckScope) crash.CheckResult {
+	t.Helper()
+	steps := 0
+	result, err := s.Check(t.Context(), scope, func() { steps++ })
+	if err != nil {
+		t.Fatalf("check: %v", err)
+	}
+	if steps != s.CheckSteps() {
+		t.Errorf("got %d steps, want the %d that were announced", steps, s.CheckSteps())
+	}
+	return result
+}
+
+// mixture stores reports of a small world and counts them.
+func mixture(t *testing.T, url string, reports int) *db.Store {
+	t.Helper()
+	s := dbtest.Open(t, url)
+	r := rand.New(rand.NewPCG(1, 2))
+	var wg sync.WaitGroup
+	for i := range reports {
+		rec := anyRecord(t, r, i)
+		wg.Go(func() {
+			if _, _, err := s.SaveReport(t.Context(), rec); err != nil {
+				t.Errorf("save report: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := s.WaitCounted(t.Context()); err != nil {
+		t.Fatalf("wait until all is counted: %v", err)
+	}
+	return s
+}
+
+// TestCheckSeesDamage falsifies each count by one and looks whether a check of everything, and one of a sample that holds
+// everything, say so.
+func TestCheckSeesDamage(t *testing.T) {
+	t.Parallel()
+	for _, damage := range []string{
+		"update buckets set reports = reports + 1 where id = (select id from buckets where reports > 1 order by id limit 1)",
+		"update buckets set systems = systems - 1 where id = (select id from buckets where systems > 0 order by id limit 1)",
+		"update buckets set last_seen = last_seen + interval '1 day' where id = (select id from buckets where reports > 0 order by id limit 1)",
+		"update buckets set first_seen = null where id = (select id from buckets where reports > 0 order by id limit 1)",
+		"update buckets set last_version = null where id = (select id from buckets where last_version is not null order by id limit 1)",
+		"update buckets set first_release = null where id = (select id from buckets where first_release is not null order by id limit 1)",
+		"update buckets set head = '\\x00' where id = (select id from buckets order by id limit 1)",
+		"delete from bucket_versions where ctid = (select ctid from bucket_versions limit 1)",
+		"update bucket_versions set systems = systems + 1 where ctid = (select ctid from bucket_versions limit 1)",
+		"update bucket_versions set version_key = '\\x00' where ctid = (select ctid from bucket_versions limit 1)",
+		"delete from bucket_systems where ctid = (select ctid from bucket_systems limit 1)",
+		"update bucket_systems set reports = reports + 1 where ctid = (select ctid from bucket_systems limit 1)",
+		"update bucket_days set reports = reports - 1 where ctid = (select ctid from bucket_days limit 1)",
+		"update bucket_days set proposed = proposed + 1 where ctid = (select ctid from bucket_days limit 1)",
+		"update report_days set reports = reports + 1 where ctid = (select ctid from report_days limit 1)",
+		"delete from release_days where ctid = (select ctid from release_days limit 1)",
+		"update release_active set change = change + 1 where ctid = (select ctid from release_active limit 1)",
+		"delete from reports where ctid = (select ctid from reports where counted and bucket_id is not null limit 1)",
+	} {
+		t.Run(damage, func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.URL(t)
+			s := mixture(t, url, 60)
+			if got := check(t, s, crash.CheckScope{Most: 5}); got.Found != 0 || got.Reports < 30 || got.Buckets == 0 || got.Counts < 100 {
+				t.Fatalf("got %+v, want most of 60 reports, many counts and no difference", got)
+			}
+			if tag, err := connect(t, url).Exec(t.Context(), damage); err != nil || tag.RowsAffected() != 1 {
+				t.Fatalf("got %v, %v; want one row", tag, err)
+			}
+			for _, scope := range []crash.CheckScope{{Most: 5}, {Buckets: 1 << 20, Seed: 7, Most: 5}} {
+				if got := check(t, s, scope); got.Found == 0 || len(got.Differences) == 0 {
+					t.Errorf("check %+v: got no difference", scope)
+				}
+			}
+		})
+	}
+}
