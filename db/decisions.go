@@ -147,3 +147,17 @@ func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Decisi
 	}
 	return decision, nil
 }
+
+const sqlSignature = `select signature, head from buckets where id = @id`
+
+// Signature returns the signature of one bucket, and the head under which it counts. It returns NotFound when there is none.
+func (s *Store) Signature(ctx context.Context, id crash.BucketID) (signature string, head crash.BucketID, err error) {
+	err = s.pool.QueryRow(ctx, sqlSignature, pgx.NamedArgs{"id": id[:]}).Scan(&signature, into(head[:]))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", head, crash.ErrUnknownBucket
+	}
+	if err != nil {
+		return "", head, fmt.Errorf("signature of %s: %w", id, known(err))
+	}
+	return signature, head, nil
+}

@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
+	"mishap/db"
 	"mishap/db/dbtest"
 )
 
@@ -26,7 +27,12 @@ type counts struct {
 // checkCounts counts the stored reports again, in another way than the store does, and compares all that it keeps.
 func checkCounts(t *testing.T, url string) {
 	t.Helper()
-	s := dbtest.Open(t, url)
+	checkCountsOf(t, url, dbtest.Open(t, url))
+}
+
+// checkCountsOf is checkCounts through a store that is open.
+func checkCountsOf(t *testing.T, url string, s *db.Store) {
+	t.Helper()
 	if err := s.WaitCounted(t.Context()); err != nil {
 		t.Fatalf("wait until all is counted: %v", err)
 	}
@@ -51,7 +57,9 @@ func connect(t *testing.T, url string) *pgx.Conn {
 // lines reads a query of two texts into a map.
 func lines(t *testing.T, url, sql string) map[string]string {
 	t.Helper()
-	rows, err := connect(t, url).Query(t.Context(), sql)
+	conn := connect(t, url)
+	defer func() { _ = conn.Close(t.Context()) }()
+	rows, err := conn.Query(t.Context(), sql)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
@@ -130,7 +138,9 @@ func recount(t *testing.T, url string) counts {
 		buckets: map[string]*bucketCount{}, reports: map[string]int{}, releases: map[string]int{}, versions: map[string]int{},
 		days: map[string][2]int{}, machines: map[string]int{}, active: map[string]map[string]map[time.Time]bool{}, packages: map[string]string{},
 	}
-	rows, err := connect(t, url).Query(t.Context(), `select counted, system, coalesce(encode(bucket_id, 'hex'), ''),
+	conn := connect(t, url)
+	defer func() { _ = conn.Close(t.Context()) }()
+	rows, err := conn.Query(t.Context(), `select counted, system, coalesce(encode(bucket_id, 'hex'), ''),
 		day::text, received, occurred, release, package, version, architecture, problem_type, proposed from reports`)
 	if err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func (d *deciding) follow(ctx context.Context, from, to crash.BucketID, run cras
 	if err := d.merge(ctx, from, head, crash.CauseRegrouped, run.Person, reason); err != nil {
 		return err
 	}
-	if _, err := d.Exec(ctx, sqlInheritSplits, args); err != nil {
+	if err := d.inheritSplits(ctx, from, to); err != nil {
 		return err
 	}
 	if name != "" && headName == "" {

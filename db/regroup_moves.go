@@ -21,7 +21,10 @@ const (
 		insert into split_sources (bucket_id, decision_id)
 		select @to, s.decision_id from split_sources as s join decisions as d on d.id = s.decision_id
 		where s.bucket_id = @from and d.undone_at is null and d.other_id <> @to
-		on conflict do nothing`
+		on conflict do nothing
+		returning decision_id`
+	// What is stored there is looked through too, from the start.
+	sqlLookAgain = `update decisions set received = null, report_id = null, finished = false where id = @id`
 )
 
 // way is from where to where reports move; an empty text: in no bucket.
@@ -206,7 +209,7 @@ func (d *deciding) inheritNew(ctx context.Context, ways map[way]wayCount) error 
 			continue
 		}
 		from, to := crash.BucketID([]byte(w.from)), crash.BucketID([]byte(w.to))
-		if _, err := d.Exec(ctx, sqlInheritSplits, pgx.NamedArgs{"from": from[:], "to": to[:]}); err != nil {
+		if err := d.inheritSplits(ctx, from, to); err != nil {
 			return err
 		}
 		heads, err := d.heads(ctx, []crash.BucketID{from, to})
@@ -221,6 +224,27 @@ func (d *deciding) inheritNew(ctx context.Context, ways map[way]wayCount) error 
 			if err := d.merge(ctx, to, head, crash.CauseRegrouped, "", reason); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// inheritSplits has the splits of one bucket asked about the reports of another, those that are stored there as well.
+func (d *deciding) inheritSplits(ctx context.Context, from, to crash.BucketID) error {
+	rows, err := d.Query(ctx, sqlInheritSplits, pgx.NamedArgs{"from": from[:], "to": to[:]})
+	if err != nil {
+		return err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if _, err := d.Exec(ctx, sqlLookAgain, pgx.NamedArgs{"id": id}); err != nil {
+			return err
+		}
+		if err := d.store.addSplitJob(ctx, d, id); err != nil {
+			return err
 		}
 	}
 	return nil

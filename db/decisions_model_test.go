@@ -1,0 +1,331 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+// The rules of these tests group by a number in the field Fault: each version of them more coarsely or finely than the one
+// before, so that regrouping merges and splits.
+func fakeRules(version int) crash.Rules {
+	return crash.Rules{Version: version, Group: func(f crash.Fields) crash.Grouping { return fakeGroup(version, f) }}
+}
+
+func fakeGroup(version int, f crash.Fields) crash.Grouping {
+	var fault int
+	if _, err := fmt.Sscan(f["Fault"], &fault); err != nil {
+		return crash.Grouping{Reason: "There is no fault."}
+	}
+	if fault == 0 && version%3 == 1 {
+		return crash.Grouping{Reason: "This version of the rules makes nothing of it."}
+	}
+	if f["Nameless"] != "" {
+		return crash.Grouping{Signature: f["StacktraceAddressSignature"], Rule: crash.RuleAddress, Provisional: true}
+	}
+	return crash.Grouping{Signature: fmt.Sprintf("/usr/bin/tide:11:v%d:f%d", version%2, fault/(1+version%3)), Rule: crash.RuleStacktrace}
+}
+
+// fleet makes reports, and remembers the rules that group them.
+type fleet struct {
+	r     *rand.Rand
+	n     int
+	rules int
+}
+
+func (f *fleet) record(t *testing.T) crash.Record {
+	t.Helper()
+	f.n++
+	at := today.Add(-time.Duration(f.r.IntN(40*24)) * time.Hour).Add(time.Duration(f.n) * time.Millisecond)
+	fault := f.r.IntN(6)
+	changes := crash.Fields{
+		"Fault": fmt.Sprint(fault), "ProcStatus": fmt.Sprint("Pid:\t", f.n),
+		"Package":                    []string{"tide", "tide-bin"}[f.r.IntN(2)] + " " + []string{"1.0-1", "1.0-2", "1:0.9", "odd_one"}[f.r.IntN(4)],
+		"DistroRelease":              []string{"Ubuntu 24.04", "Ubuntu 22.04", "Debian 13"}[f.r.IntN(3)],
+		"Architecture":               []string{"amd64", "arm64"}[f.r.IntN(2)],
+		"StacktraceAddressSignature": fmt.Sprintf("/usr/bin/tide:11:/usr/bin/tide+%d", fault),
+		"Stacktrace":                 fmt.Sprintf("#0  0x01 in frame_%d () from /lib/a.so\n#1  0x02 in main ()", f.r.IntN(3)),
+		"Tags":                       []string{"", "package-from-proposed"}[f.r.IntN(2)],
+	}
+	if f.r.IntN(5) == 0 {
+		changes["Nameless"] = "yes"
+	}
+	system := []string{"a", "b", "c", "", "deadbeef"}[f.r.IntN(5)]
+	rec := record(t, at, system, changes)
+	rec.Grouping = fakeGroup(f.rules, rec.Fields)
+	return rec
+}
+
+// desk is where somebody decides, through one of two stores.
+type desk struct {
+	*fleet
+	stores []*db.Store
+	url    string
+}
+
+func (d *desk) store() *db.Store { return d.stores[d.r.IntN(len(d.stores))] }
+
+// anyBucket is some bucket, head or not.
+func (d *desk) anyBucket(t *testing.T) crash.BucketID {
+	ids := lines(t, d.url, `select encode(id, 'hex'), '' from buckets`)
+	var all []string
+	for id := range ids {
+		all = append(all, id)
+	}
+	slices.Sort(all)
+	id, err := crash.ParseBucketID(all[d.r.IntN(len(all))])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func (d *desk) condition(t *testing.T) crash.Condition {
+	switch d.r.IntN(4) {
+	case 0:
+		return crash.Condition{Terms: []crash.Term{{Field: crash.TermArchitecture, Value: "arm64"}}}
+	case 1:
+		return crash.Condition{Terms: []crash.Term{{Field: crash.TermFrom, Value: "1.0-2"}, {Field: crash.TermRelease, Value: "Ubuntu 24.04"}}}
+	case 2:
+		return crash.Condition{Terms: []crash.Term{{Field: crash.TermFrame, Value: "frame_1"}}}
+	}
+	var c crash.Condition
+	for id := range lines(t, d.url, `select id::text, '' from reports`) {
+		if len(c.Reports) < 3 {
+			oops, err := crash.ParseOopsID(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Reports = append(c.Reports, oops)
+		}
+	}
+	return c
+}
+
+// standing are the decisions that have not been undone, the last first.
+func (d *desk) standing(t *testing.T) []int64 {
+	var ids []int64
+	for id := range lines(t, d.url, `select id::text, '' from decisions where undone_at is null`) {
+		var n int64
+		_, _ = fmt.Sscan(id, &n)
+		ids = append(ids, n)
+	}
+	slices.Sort(ids)
+	slices.Reverse(ids)
+	return ids
+}
+
+// expected are the answers to deciding something that cannot be.
+func expected(err error) bool {
+	return err == nil || errors.Is(err, crash.Conflict) || errors.Is(err, crash.NotFound)
+}
+
+// step does one thing, and reports what.
+func (d *desk) step(t *testing.T) string {
+	t.Helper()
+	ctx, s := t.Context(), d.store()
+	var did string
+	var err error
+	switch what := d.r.IntN(12); {
+	case what < 4:
+		n := 1 + d.r.IntN(12)
+		did = fmt.Sprintf("save %d", n)
+		var saving sync.WaitGroup
+		for range n {
+			rec, to := d.record(t), d.store()
+			saving.Go(func() {
+				if _, _, err := to.SaveReport(ctx, rec); err != nil {
+					t.Errorf("save: %v", err)
+				}
+			})
+		}
+		saving.Wait()
+	case what < 6:
+		did = "merge"
+		_, err = s.Merge(ctx, d.anyBucket(t), []crash.BucketID{d.anyBucket(t), d.anyBucket(t)}, "ada", "they are one")
+	case what < 7:
+		did = "rename"
+		err = s.Rename(ctx, d.anyBucket(t), fmt.Sprint("Name ", d.r.IntN(3)), "ada", "")
+	case what < 9:
+		did = "split"
+		var decision crash.Decision
+		if decision, err = s.Split(ctx, d.anyBucket(t), d.condition(t), "ada", ""); err == nil && d.r.IntN(2) == 0 {
+			err = s.FinishSplit(ctx, decision.ID) // else it is gone on with later
+		}
+	case what < 11:
+		did = "undo"
+		if ids := d.standing(t); len(ids) > 0 {
+			_, err = s.Undo(ctx, ids[d.r.IntN(len(ids))], "bob")
+		}
+	default:
+		did = "regroup"
+		err = d.regroup(t)
+	}
+	if !expected(err) {
+		t.Fatalf("%s: %v", did, err)
+	}
+	return did
+}
+
+// regroup applies the next version of the rules, after a dry run, and does some steps twice, as when a unit dies.
+func (d *desk) regroup(t *testing.T) error {
+	t.Helper()
+	ctx := t.Context()
+	d.rules++
+	rules := fakeRules(d.rules)
+	for _, dry := range []bool{true, false} {
+		run, err := d.store().StartRegroup(ctx, rules.Version, dry, "ada")
+		if err != nil {
+			return err
+		}
+		before := storedCounts(t, d.url)
+		for run.State == crash.RegroupRunning {
+			if run, err = d.store().GoOnRegroup(ctx, run.ID, rules); err != nil {
+				return err
+			}
+		}
+		if after := storedCounts(t, d.url); dry && fmt.Sprint(before) != fmt.Sprint(after) {
+			t.Errorf("a dry run changed counts")
+		}
+	}
+	return nil
+}
+
+func (d *desk) finish(ctx context.Context, t *testing.T) {
+	t.Helper()
+	ids, err := d.store().UnfinishedSplits(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if err := d.store().FinishSplit(ctx, id); err != nil {
+			t.Fatalf("finish split %d: %v", id, err)
+		}
+	}
+}
+
+// checkHeads checks that heads are what the standing merges say, and no circle.
+func (d *desk) checkHeads(t *testing.T) {
+	t.Helper()
+	parents := lines(t, d.url, `select encode(bucket_id, 'hex'), encode(other_id, 'hex') from decisions where kind = 'merged' and undone_at is null`)
+	for id, head := range lines(t, d.url, `select encode(id, 'hex'), encode(head, 'hex') from buckets`) {
+		root := id
+		for steps := 0; parents[root] != ""; steps++ {
+			if root = parents[root]; steps > len(parents) {
+				t.Fatalf("%s is in a circle of merges", id)
+			}
+		}
+		if head != root {
+			t.Errorf("head of %s: got %s, want %s", id, head, root)
+		}
+	}
+}
+
+// checkPlaces checks that no report lies where a finished, standing split does not want it.
+func (d *desk) checkPlaces(t *testing.T) {
+	t.Helper()
+	for key := range lines(t, d.url, `
+		select r.id || ' ' || d.id, '' from reports as r join split_sources as s on s.bucket_id = r.bucket_id
+			join decisions as d on d.id = s.decision_id
+		where d.undone_at is null and d.finished and d.condition -> 'terms' -> 0 ->> 'field' = 'architecture' and r.architecture = 'arm64'`) {
+		t.Errorf("report and split %s: it was not taken out", key)
+	}
+}
+
+// TestDecisions does things in random order through two stores at once, checks all counts by counting again, and in the end
+// undoes everything.
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.URL(t)
+			d := &desk{
+				fleet:  &fleet{r: rand.New(rand.NewPCG(seed, 4)), rules: crash.RulesVersion + 1},
+				stores: []*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}, url: url,
+			}
+			for range 10 {
+				save(t, d.store(), d.record(t))
+			}
+			var done []string
+			for i := range 40 {
+				done = append(done, d.step(t))
+				if i%8 == 7 || t.Failed() {
+					d.check(t)
+				}
+				if t.Failed() {
+					t.Fatalf("seed %d: %v", seed, done)
+				}
+			}
+			d.undoAll(t)
+		})
+	}
+}
+
+func (d *desk) check(t *testing.T) {
+	t.Helper()
+	for range 2 {
+		checkCountsOf(t, d.url, d.store())
+		d.finish(t.Context(), t)
+	}
+	d.checkHeads(t)
+	d.checkPlaces(t)
+}
+
+// undoAll undoes what stands until nothing does: then every report is in the bucket of its own signature.
+func (d *desk) undoAll(t *testing.T) {
+	t.Helper()
+	for round := 0; ; round++ {
+		ids := d.standing(t)
+		if len(ids) == 0 {
+			break
+		}
+		undone := 0
+		for _, id := range ids {
+			if _, err := d.store().Undo(t.Context(), id, "bob"); err == nil {
+				undone++
+			} else if !errors.Is(err, crash.Conflict) {
+				t.Fatalf("undo %d: %v", id, err)
+			}
+			d.finish(t.Context(), t)
+		}
+		if undone == 0 || round > 20 {
+			t.Fatalf("%d decisions cannot be undone: %v", len(ids), ids)
+		}
+	}
+	d.check(t)
+	if err := d.regroup(t); err != nil { // whatever rules the reports came in by, now they are grouped by the same
+		t.Fatal(err)
+	}
+	d.check(t)
+	places := map[string]string{}
+	for id, bucket := range lines(t, d.url, `select id::text, coalesce(encode(bucket_id, 'hex'), '') from reports`) {
+		places[id] = bucket
+	}
+	for id, got := range places {
+		oops, err := crash.ParseOopsID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := d.store().Report(t.Context(), oops)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if g := fakeGroup(d.rules, r.Fields); g.Signature != "" {
+			want = crash.BucketIDOf(g.Signature).String()
+		}
+		if got != want {
+			t.Errorf("report %s after everything was undone: got bucket %q, want %q", id, got, want)
+		}
+	}
+}
