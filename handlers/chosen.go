@@ -15,7 +15,7 @@ import (
 var (
 	errNoneChosen = crash.Errorf(crash.Invalid, "none_chosen", "No row is chosen. Tick the boxes of some first.")
 	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen", "At most %d problems can be chosen at once.", listSize)
-	errNoDeed     = crash.Errorf(crash.Invalid, "unknown_action", `What can be done to the chosen problems is "file" and "recheck".`)
+	errNoDeed     = crash.Errorf(crash.Invalid, "unknown_action", `What can be done to the chosen problems is "file", "recheck" and "merge".`)
 )
 
 // changeChosen has bugs created for the chosen problems, or has the tracker asked again about those that they have; then it
@@ -30,6 +30,9 @@ func (s *Server) changeChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err != nil {
 		return err
+	}
+	if r.PostFormValue("do") == "merge" {
+		return redirect(w, r, views.MergeURL(ids)) // after a look at them
 	}
 	buckets, err := s.buckets(r, ids)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/a-h/templ"
@@ -130,7 +131,7 @@ func (s *Server) unlinkBug(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{
 		Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is no longer linked to this problem.", number),
-		Undo: &views.Undo{Action: b.ID.Path() + "/relink", Bug: number},
+		Undo: &views.Undo{Action: b.ID.Path() + "/relink", Field: "bug", Value: strconv.FormatInt(number, 10)},
 	})
 }
 

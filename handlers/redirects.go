@@ -37,11 +37,12 @@ func (s *Server) redirectBucket(w http.ResponseWriter, r *http.Request) error {
 	if !ok || signature == "" {
 		return redirect(w, r, "/")
 	}
-	bucket, err := s.store.Bucket(r.Context(), crash.BucketIDOf(signature))
+	id := crash.BucketIDOf(signature)
+	bucket, err := s.store.Bucket(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, bucket.ID.Path())
+	return redirect(w, r, memberPath(bucket.ID, id))
 }
 
 // rawQueryValue finds a value in a query as leniently as hand-written links need: semicolons are text, and what is not

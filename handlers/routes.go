@@ -11,6 +11,7 @@ import (
 
 	"mishap/assets"
 	"mishap/crash"
+	"mishap/handlers/api"
 	"mishap/views"
 )
 
@@ -37,6 +38,7 @@ func (s *Server) routes() (http.Handler, error) {
 	site.NotFound(s.do(s.notFound))
 	site.MethodNotAllowed(s.do(s.wrongMethod))
 	root.Mount("/", site)
+	root.Mount(strings.TrimSuffix(api.Prefix, "/"), s.apiRoutes())
 
 	site.Group(func(public chi.Router) {
 		public.Get(pathSignIn, s.do(s.showSignIn))
@@ -46,8 +48,6 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get("/problem/{id}", s.do(s.showProblem))
 		public.Get("/problem/{id}/bug", s.do(s.showBug))
 		public.Get("/bug/{number}", s.do(s.redirectBug))
-		public.Get(pathSignaturesForBug, s.do(s.listBugSignatures))
-		public.Get(pathSignaturesForBug+"/", s.do(s.listBugSignatures))
 		public.Get("/bucket", s.do(s.redirectBucket))
 		public.Get("/bucket/", s.do(s.redirectBucket))
 	})
@@ -61,10 +61,16 @@ func (s *Server) routes() (http.Handler, error) {
 	})
 	site.Group(func(triager chi.Router) {
 		triager.Use(s.need(crash.RoleTriager))
-		triager.Post(pathCreateBug, s.do(s.createBug))
 		triager.Get(views.PathChosen, s.do(s.showChosen))
 		triager.Post(views.PathChosen, s.do(s.changeChosen))
-		triager.Post(pathCreateBug+"/", s.do(s.createBug))
+		triager.Get("/problem/{id}/merge", s.do(s.findMerge))
+		triager.Get(views.PathMerge, s.do(s.showMerge))
+		triager.Post(views.PathMerge, s.do(s.mergeProblems))
+		triager.Get("/problem/{id}/rename", s.do(s.showRename))
+		triager.Post("/problem/{id}/rename", s.do(s.renameProblem))
+		triager.Get("/problem/{id}/split", s.do(s.showSplit))
+		triager.Post("/problem/{id}/split", s.do(s.splitProblem))
+		triager.Post("/problem/{id}/undo", s.do(s.undoDecision))
 		triager.Get("/problem/{id}/link", s.do(s.showLinkBug))
 		triager.Post("/problem/{id}/link", s.do(s.linkBug))
 		triager.Post("/problem/{id}/unlink", s.do(s.unlinkBug))
@@ -86,6 +92,10 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(pathTracker+"/comments", s.do(s.switchComments))
 		admin.Get(views.PathTemplates, s.do(s.showTemplates))
 		admin.Post(views.PathTemplates, s.do(s.changeTemplate))
+		admin.Get(views.PathRegroup, s.do(s.showRegroup))
+		admin.Post(views.PathRegroup, s.do(s.tryRegroup))
+		admin.Post(views.PathRegroup+"/apply", s.do(s.applyRegroup))
+		admin.Post(views.PathRegroup+"/stop", s.do(s.stopRegroup))
 		admin.Get(views.PathFilings, s.do(s.listFilings))
 		admin.Get(views.PathFilings+"/{id}", s.do(s.showFiling))
 		admin.Post(views.PathFilings+"/{id}/retry", s.do(s.retryFiling))

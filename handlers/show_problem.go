@@ -3,7 +3,6 @@ package handlers
 import (
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -33,6 +32,15 @@ func (s *Server) showProblem(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if page.Bucket.ID != id {
+		return redirect(w, r, memberPath(page.Bucket.ID, id))
+	}
+	if page.From, err = s.cameFrom(r, id); err != nil {
+		return err
+	}
+	if page.Decisions, err = s.decisionsView(r, page.Bucket); err != nil {
+		return err
+	}
 	if signedIn {
 		if err := s.addReports(r, page); err != nil {
 			return err
@@ -49,7 +57,7 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 		return nil, err
 	}
 	page := &views.ProblemPage{
-		Bucket: bucket, Address: strings.TrimSuffix(s.config.BaseURL, "/") + id.Path(),
+		Bucket: bucket, Why: s.whyBucket(bucket),
 	}
 	if page.Bugs, err = s.bugsView(r, bucket); err != nil {
 		return nil, err
@@ -75,6 +83,9 @@ func (s *Server) addReports(r *http.Request, page *views.ProblemPage) error {
 	switch {
 	case err == nil:
 		page.Stack = views.NewStack(report)
+		if page.Why, err = s.whyLike(r, page.Bucket, report); err != nil {
+			return err
+		}
 	case !errors.Is(err, crash.NotFound):
 		return err
 	}

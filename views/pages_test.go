@@ -28,7 +28,7 @@ func components(text string, n int) map[string]templ.Component {
 	signature := "/usr/bin/" + text + ":11:" + strings.Repeat(text+":", n)
 	shell := views.Shell{
 		Title: text, User: crash.User{ID: 1, Name: text, Role: crash.RoleAdmin}, CSRFToken: text, Path: "/x?y=" + text,
-		Flash: []views.Flash{{Kind: views.FlashError, Text: text, Undo: &views.Undo{Action: "/x/relink", Bug: 7, CSRFToken: text}}}, FilingOn: true, Now: now,
+		Flash: []views.Flash{{Kind: views.FlashError, Text: text, Undo: &views.Undo{Action: "/x/relink", Field: "bug", Value: text, CSRFToken: text}}}, FilingOn: true, Now: now,
 	}
 	visitor := shell
 	visitor.User = crash.User{}
@@ -82,14 +82,21 @@ func components(text string, n int) map[string]templ.Component {
 		Bucket: bucket.ID, Cell: bug, MayLink: n > 0, SignedIn: true, Now: now, CSRFToken: text,
 		Bugs: []crash.Bug{{Number: 7, Title: text, URL: text, By: text, At: now, State: known, Master: &known, MasterURL: text}},
 	}
+	why := views.WhyPart{
+		Rule: crash.Rule(text), Signature: signature, Address: "https://crashes.example.org" + bucket.ID.Path(), Report: crash.NewOopsID(now),
+		Now: &views.WhyNow{Bucket: bucket.ID, Known: n > 0, Rules: 1}, Explained: &crash.Explanation{
+			Field: text, Frames: []crash.FrameUse{{Text: text, Used: true, As: signature}, {Text: signature, Why: text}}, Changes: []crash.Change{{From: text, To: signature}},
+		},
+	}
 	problem := views.ProblemPage{
-		Shell: shell, Bucket: bucket, Bugs: bugs, Address: "https://crashes.example.org" + bucket.ID.Path(),
+		Shell: shell, Bucket: bucket, Bugs: bugs, Why: why,
 		Chart: views.NewChart(days, since, until), Versions: views.NewVersionTable(versions), Stack: views.NewStack(report), Reports: &reports,
 	}
 	forVisitors := problem
 	forVisitors.Shell, forVisitors.Stack, forVisitors.Reports = visitor, nil, nil
+	forVisitors.Why.Explained, forVisitors.Why.Now = nil, nil
 	bucketed := views.ReportPage{Shell: shell, Report: report, Newer: crash.NewOopsID(now), Older: crash.NewOopsID(now)}
-	bucketed.Report.Bucket = &bucket.ID
+	bucketed.Report.Bucket, bucketed.Why = &bucket.ID, views.WhyPart{Rule: why.Rule, Explained: why.Explained, Now: &views.WhyNow{None: true}}
 	found := crash.FoundBug{Number: 7, Title: text, Status: text, Fixed: text, URL: text}
 	linked := bucket
 	linked.Bug = crash.Bug{Number: 8, Title: text, URL: text}

@@ -50,7 +50,8 @@ type Flash struct {
 // Undo is a form that takes back what a message is about.
 type Undo struct {
 	Action    string
-	Bug       int64
+	Field     string // what says what is meant, with its value
+	Value     string
 	CSRFToken string `json:"-"` // of the request that shows it
 }
 

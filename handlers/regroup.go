@@ -1,0 +1,91 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+const (
+	shownMoves = 50 // of a run
+	shownRuns  = 10
+)
+
+// showRegroup is how regrouping stands: the last run, or the one in the query (run).
+func (s *Server) showRegroup(w http.ResponseWriter, r *http.Request) error {
+	p := views.RegroupPage{Version: crash.RulesVersion}
+	var err error
+	if p.Runs, err = s.store.Regroups(r.Context(), shownRuns); err != nil {
+		return err
+	}
+	switch text := r.URL.Query().Get("run"); {
+	case text != "":
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return errNoRun
+		}
+		run, err := s.store.Regroup(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		p.Run = &run
+	case len(p.Runs) > 0:
+		p.Run = &p.Runs[0]
+	}
+	if p.Run != nil {
+		if p.Effect, err = s.store.RegroupEffect(r.Context(), *p.Run); err != nil {
+			return err
+		}
+		if p.Moves, err = s.store.RegroupMoves(r.Context(), p.Run.ID, shownMoves); err != nil {
+			return err
+		}
+	}
+	if wantsPart(r) && p.Run != nil {
+		p.Shell = s.bareShell(r, "")
+		return s.page(w, r, http.StatusOK, views.RegroupRun(p))
+	}
+	p.Shell = s.shell(r, "Regrouping")
+	return s.page(w, r, http.StatusOK, views.Regroup(p))
+}
+
+var errNoRun = crash.Errorf(crash.NotFound, "unknown_run", "There is no such run of regrouping.")
+
+// tryRegroup finds out what the grouping rules of this program would change.
+func (s *Server) tryRegroup(w http.ResponseWriter, r *http.Request) error {
+	return s.startRegroup(w, r, true)
+}
+
+// applyRegroup has the stored reports regrouped.
+func (s *Server) applyRegroup(w http.ResponseWriter, r *http.Request) error {
+	return s.startRegroup(w, r, false)
+}
+
+// startRegroup starts a run. A job of some unit does the work.
+func (s *Server) startRegroup(w http.ResponseWriter, r *http.Request, dry bool) error {
+	_, err := s.store.StartRegroup(r.Context(), crash.RulesVersion, dry, currentUser(r).Name)
+	return s.regroupSaid(w, r, err)
+}
+
+// stopRegroup ends a run.
+func (s *Server) stopRegroup(w http.ResponseWriter, r *http.Request) error {
+	id, err := strconv.ParseInt(r.PostFormValue("run"), 10, 64)
+	if err != nil {
+		return errNoRun
+	}
+	_, err = s.store.StopRegroup(r.Context(), id, currentUser(r).Name)
+	return s.regroupSaid(w, r, err)
+}
+
+// regroupSaid leads back to the page, with what kept something from being done.
+func (s *Server) regroupSaid(w http.ResponseWriter, r *http.Request, err error) error {
+	if errors.Is(err, crash.Conflict) {
+		err = s.flash(r, views.FlashError, answerTo(r, err).Message)
+	}
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, views.PathRegroup)
+}
