@@ -13,6 +13,7 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
+	"mishap/handlers/api"
 	"mishap/views"
 )
 
@@ -73,7 +74,11 @@ func (s *Server) serveError(w http.ResponseWriter, r *http.Request, err error) {
 	case shapePart:
 		err = s.page(w, r, a.status, a.part(r))
 	case shapeJSON:
-		err = writeJSON(w, a.status, apiError{Error: a.Message, Code: a.Code})
+		refusal := apiError{Error: a.Message, Code: a.Code}
+		if strings.HasPrefix(r.URL.Path, api.Prefix) && !strings.HasPrefix(r.URL.Path, pathCreateBug) {
+			refusal.Message = a.Message
+		}
+		err = writeJSON(w, a.status, refusal)
 	case shapePage:
 		err = s.page(w, r, a.status, views.ErrorPage(s.bareShell(r, http.StatusText(a.status)), views.ErrorView{
 			Status: a.status, Message: a.Message, RequestID: requestID(r), SignIn: a.Kind == crash.Unauthenticated && currentUser(r).ID == 0,
@@ -114,6 +119,7 @@ func (a answer) headers(w http.ResponseWriter) {
 	}
 	if a.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Session realm="mishap"`)
+		w.Header().Add("WWW-Authenticate", `Bearer realm="mishap"`)
 	}
 }
 
@@ -121,6 +127,9 @@ func (a answer) headers(w http.ResponseWriter) {
 type apiError struct {
 	Error string `json:"error"` // one sentence a person can act on
 	Code  string `json:"code"`  // one word a program can act on
+
+	// Message is Error again, under the name that clients of the old service know; not in answers to Create.
+	Message string `json:"error_message,omitempty"`
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {

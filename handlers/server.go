@@ -21,6 +21,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/handlers/api"
 	"mishap/tracker"
 )
 
@@ -31,15 +32,20 @@ type Config struct {
 	IngestURL      string        // where machines post reports, as pages tell it: "http://localhost:8081"
 	CreateWait     time.Duration // how long an answer to Create waits for the tracker; 0: 4 s
 	SearchTime     time.Duration // how long a review waits for what the tracker knows; 0: 4 s
+	Version        string        // of the program
 	AssetsDir      string        // development: serve assets from this folder instead of the embedded ones
+
+	APIRatePerToken   int // requests a minute to the API with one token; 0: no limit
+	APIRatePerAddress int // the same of one address without a token
 
 	TrackerName           string // of the tracker, for people: "launchpad.net"
 	ConfigFile            string // where WriteTokens writes
 	TokensFromEnvironment bool   // the environment gives the access token and wins over the file
 }
 
-// Deps are the things that a Server works with. All are required.
+// Deps are the things that a Server works with. All but Releases are required.
 type Deps struct {
+	Releases    *crash.ReleaseTable // nil: the one that is built in
 	Store       *db.Store
 	Accounts    *db.Accounts
 	Filer       *tracker.Filer
@@ -66,6 +72,7 @@ type Server struct {
 	log      *slog.Logger
 	now      func() time.Time
 
+	api      *api.API
 	base     *url.URL
 	sessions *scs.SessionManager
 	metrics  *metrics
@@ -95,6 +102,7 @@ func New(d Deps) (*Server, error) {
 		return nil, err
 	}
 	s.sessions = s.newSessions()
+	s.api = api.New(api.Deps{Store: d.Store, BaseURL: base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now})
 	if s.handler, err = s.routes(); err != nil {
 		return nil, err
 	}

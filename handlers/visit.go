@@ -12,9 +12,10 @@ import (
 // visit is what the middleware found out about one request. There is one per request; handlers read it through the
 // functions below.
 type visit struct {
-	id      string     // request id
-	user    crash.User // zero: a visitor
-	session bool       // the session of the request has been loaded
+	id      string          // request id
+	user    crash.User      // zero: a visitor
+	token   *crash.APIToken // by which the request came; nil: by a session, or nobody
+	session bool            // the session of the request has been loaded
 	csrf    *nosurf.CSRFHandler
 }
 

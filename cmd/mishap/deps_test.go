@@ -43,6 +43,7 @@ var rules = map[string]rule{
 	"db/embedded": {ours: "crash", never: "net/http"},
 
 	"views": {ours: "crash assets", others: "github.com/a-h/templ", itself: "net/http database"},
+	"handlers/api": {ours: "crash/* db"},
 	"handlers": {
 		ours: "crash/* db tracker views assets",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +

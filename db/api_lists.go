@@ -1,0 +1,115 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+const sqlFirstBucket = `
+	select coalesce((
+		select b.head from unnest(@ids::bytea[]) with ordinality as i (id, place) join buckets as b on b.id = i.id
+		order by i.place limit 1), '')`
+
+// FirstBucket returns the first of some buckets that there is, or the one that it was merged into. It returns NotFound when
+// there is none of them.
+func (s *Store) FirstBucket(ctx context.Context, ids []crash.BucketID) (crash.BucketID, error) {
+	list := make([][]byte, len(ids))
+	for i := range ids {
+		list[i] = ids[i][:]
+	}
+	var id []byte
+	if err := s.pool.QueryRow(ctx, sqlFirstBucket, pgx.NamedArgs{"ids": list}).Scan(&id); err != nil {
+		return crash.BucketID{}, fmt.Errorf("find bucket: %w", known(err))
+	}
+	if len(id) != len(crash.BucketID{}) {
+		return crash.BucketID{}, crash.ErrUnknownBucket
+	}
+	return crash.BucketID(id), nil
+}
+
+const sqlNewBuckets = `
+	with cells as (
+		select b.head, v.bucket_id, v.release, v.version, v.reports, v.systems
+		from buckets as b join bucket_versions as v on v.bucket_id = b.id and v.version in (@new, @previous)
+		where b.head in (select head from buckets where source_package = @source) and v.reports > 0
+	), heads as (
+		select head, count(*) as cells, max(systems)::bigint as most, sum(systems)::bigint as at_most, sum(reports)::bigint as reports
+		from cells
+		group by head having bool_and(version = @new)
+	), counted as (
+		select head, reports, case
+				when cells = 1 then most
+				when at_most <= @few then at_most
+				else (select count(distinct s.system) from bucket_systems as s join buckets as m on m.id = s.bucket_id
+					where m.head = heads.head and s.version = @new)
+			end as systems
+		from heads
+	)
+	select h.id, h.signature, c.reports, c.systems from counted as c join buckets as h on h.id = c.head
+	where c.systems > @few and not h.provisional and not starts_with(h.signature, 'failed:')
+	order by c.systems desc, c.reports desc, h.id`
+
+// NewBuckets lists the buckets of a source package that were seen with the new version, on more than few machines, and not
+// with the previous one; those on most machines first. Reports that have no symbols yet, or could not get any, make no new
+// bucket.
+func (s *Store) NewBuckets(ctx context.Context, source, previous, new string, few int) ([]crash.NewBucket, error) {
+	args := pgx.NamedArgs{"source": source, "previous": previous, "new": new, "few": few}
+	rows, err := s.pool.Query(ctx, sqlNewBuckets, args)
+	if err != nil {
+		return nil, fmt.Errorf("new buckets: %w", known(err))
+	}
+	buckets, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b crash.NewBucket, err error) {
+		err = row.Scan(into(b.ID[:]), &b.Signature, &b.Reports, &b.Systems)
+		return b, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("new buckets: %w", known(err))
+	}
+	return buckets, nil
+}
+
+// The limit is how many there can be at most, by what was counted, so that looking ends with the last of them. A crash is
+// never older than its report by more than a day.
+const sqlDayReports = `
+	select ` + reportColumns + ` from reports
+	where received >= @day::date - interval '1 day' and day = @day and counted and (@release = '' or release = @release)
+	order by received, id
+	limit least(@limit, (
+		select coalesce(sum(reports), 0) from release_days where day = @day and (@release = '' or release = @release)
+	))`
+
+// DayReports returns counted reports of crashes of a UTC day, of all releases or one, in the order of their arrival, at
+// most limit.
+func (s *Store) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow, error) {
+	rows, err := s.reportList(ctx, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit})
+	if err != nil {
+		return nil, fmt.Errorf("reports of a day: %w", known(err))
+	}
+	return rows, nil
+}
+
+const sqlStatesOf = `select to_jsonb(st) from bug_states as st where st.number = any(@numbers) and st.read is not null`
+
+// BugStates returns what the tracker said of those of some bugs that are followed and were read, in no order.
+func (s *Store) BugStates(ctx context.Context, numbers []int64) ([]crash.BugState, error) {
+	rows, err := s.pool.Query(ctx, sqlStatesOf, pgx.NamedArgs{"numbers": numbers})
+	if err != nil {
+		return nil, fmt.Errorf("states of bugs: %w", known(err))
+	}
+	states, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (crash.BugState, error) {
+		var st *storedState
+		if err := row.Scan(&st); err != nil {
+			return crash.BugState{}, err
+		}
+		return st.state(st.Number, ""), nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("states of bugs: %w", known(err))
+	}
+	return states, nil
+}

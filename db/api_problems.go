@@ -1,0 +1,121 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+// CommonFilter chooses what a list of the most common problems counts.
+type CommonFilter struct {
+	Since, Until time.Time // UTC days, both included
+	Release      crash.Release
+	Packages     []string // binary or source packages; nil: all
+	Version      string
+	Architecture string
+	NoPackage    bool   // only problems without a package; else only those with one
+	FirstVersion string // only problems that were seen first in it; empty: all
+	Limit        int
+}
+
+// The buckets of some packages are looked up one by one; for all packages the days are added up as they lie.
+const (
+	commonDays = `
+		d.day between @since and @until and (@release = '' or d.release = @release)
+			and (@version = '' or d.version = @version) and (@architecture = '' or d.architecture = @architecture)`
+	commonRows = `
+		), heads as (
+			select m.head, sum(counted.n)::bigint as n from counted join buckets as m on m.id = counted.bucket_id
+			group by m.head
+		), page as (
+			select h.head, h.n from heads as h join buckets as b on b.id = h.head
+			where (b.package = '') = @none and (@first = '' or @first = (
+				select (m.first_version).version from buckets as m
+				where m.head = h.head and m.first_version is not null order by m.first_version limit 1))
+			order by h.n desc, b.signature collate "C" limit @limit
+		)
+		select ` + bucketColumns + `, page.n from page join buckets as b on b.id = page.head` + bucketJoins + `
+		order by page.n desc, b.signature collate "C"`
+	sqlCommonProblems = `
+		with counted as materialized (
+			select d.bucket_id, sum(d.reports)::bigint as n from bucket_days as d
+			where ` + commonDays + `
+			group by d.bucket_id` + commonRows
+	sqlCommonOfPackages = `
+		with counted as materialized (
+			select d.bucket_id, sum(d.reports)::bigint as n from buckets as p join bucket_days as d on d.bucket_id = p.id
+			where (p.package = any(@packages) or p.source_package = any(@packages)) and ` + commonDays + `
+			group by d.bucket_id` + commonRows
+)
+
+// CommonProblems returns the problems that were seen most in the chosen days, those of one count in the order of their
+// signatures.
+func (s *Store) CommonProblems(ctx context.Context, f CommonFilter) ([]crash.Problem, error) {
+	sql := sqlCommonProblems
+	if f.Packages != nil {
+		sql = sqlCommonOfPackages
+	}
+	rows, err := s.pool.Query(ctx, sql, pgx.NamedArgs{
+		"since": f.Since, "until": f.Until, "release": f.Release, "packages": f.Packages, "version": f.Version,
+		"architecture": f.Architecture, "none": f.NoPackage, "first": f.FirstVersion, "limit": f.Limit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("common problems: %w", known(err))
+	}
+	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
+		err = scanBucketAnd(row, &p.Bucket, &p.Count)
+		return p, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("common problems: %w", known(err))
+	}
+	return problems, nil
+}
+
+const sqlProblemDays = `
+	select d.day, count(distinct b.head) from bucket_days as d join buckets as b on b.id = d.bucket_id
+	where d.day between @since and @until group by d.day`
+
+// ProblemDays returns how many different problems were counted on each UTC day from since to until that has any.
+func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[time.Time]int64, error) {
+	rows, err := s.pool.Query(ctx, sqlProblemDays, pgx.NamedArgs{"since": since, "until": until})
+	if err != nil {
+		return nil, fmt.Errorf("problems by day: %w", known(err))
+	}
+	days := map[time.Time]int64{}
+	var day time.Time
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&day, &n}, func() error { days[day.UTC()] = n; return nil }); err != nil {
+		return nil, fmt.Errorf("problems by day: %w", known(err))
+	}
+	return days, nil
+}
+
+const sqlTracedDays = `
+	select d.day, d.release, d.architecture,
+		coalesce(sum(d.reports) filter (where not h.provisional), 0)::bigint, coalesce(sum(d.reports) filter (where h.provisional), 0)::bigint
+	from bucket_days as d join buckets as b on b.id = d.bucket_id join buckets as h on h.id = b.head
+	where d.day between @since and @until and b.problem_type = 'Crash' and b.rule = any(@rules)
+	group by d.day, d.release, d.architecture order by d.day desc, d.release, d.architecture`
+
+// TracedDays returns how many crashes of native programs there were on each UTC day from since to until whose stack could
+// be named, and how many whose could not; the latest day first. rules are the grouping rules of native crashes.
+func (s *Store) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]crash.TracedCount, error) {
+	words := make([]string, len(rules))
+	for i, r := range rules {
+		words[i] = string(r)
+	}
+	rows, err := s.pool.Query(ctx, sqlTracedDays, pgx.NamedArgs{"since": since, "until": until, "rules": words})
+	if err != nil {
+		return nil, fmt.Errorf("traced by day: %w", known(err))
+	}
+	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.TracedCount])
+	if err != nil {
+		return nil, fmt.Errorf("traced by day: %w", known(err))
+	}
+	return counts, nil
+}

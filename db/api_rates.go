@@ -1,0 +1,137 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+// activeMachines is the part of a union that brings, by release and day, how the number of active machines changed.
+const activeMachines = `select release, day, 0::bigint as reports, 0::bigint as apart, change::bigint from release_active`
+
+// perMachine ends a statement that has a union u of counts and changes: rows of release, day, reports, some of them, and the
+// machines that were active on that day. It is one pass, however many days there are.
+const perMachine = `
+	select release, day, reports, apart, machines from (
+		select release, day, sum(reports)::bigint as reports, sum(apart)::bigint as apart,
+			sum(sum(change)) over (partition by release order by day)::bigint as machines
+		from u group by release, day
+	) as days
+	where day between @since and @until and reports > 0 and machines > 0
+	order by release, day`
+
+const (
+	sqlBucketRates = `
+		with u as (
+			select release, day, sum(reports)::bigint as reports, 0::bigint as apart, 0::bigint as change from bucket_days
+			where bucket_id in (select id from buckets where head = @id) and day between @since and @until
+			group by release, day
+			union all ` + activeMachines + `
+		) ` + perMachine
+	sqlPackageRates = `
+		with u as (
+			select release, day, reports, case when problem_type = @apart then reports else 0 end as apart, 0::bigint as change
+			from report_days
+			where package = @package and day between @since and @until and (@version = '' or version = @version)
+				and (@release = '' or release = @release)
+			union all ` + activeMachines + `
+		) ` + perMachine
+	sqlReleaseRates = `
+		with u as (
+			select release, day, reports, case when problem_type = @apart then reports else 0 end as apart, 0::bigint as change
+			from release_days where day between @since and @until and (@release = '' or release = @release)
+			union all ` + activeMachines + `
+		) ` + perMachine
+)
+
+// BucketRates returns how often a bucket was seen on each UTC day from since to until, both included, by release, beside
+// the machines active there, the earliest day first. Days without a report or an active machine are left out.
+func (s *Store) BucketRates(ctx context.Context, id crash.BucketID, since, until time.Time) ([]crash.DayRate, error) {
+	return s.dayRates(ctx, sqlBucketRates, pgx.NamedArgs{"id": id[:], "since": since, "until": until})
+}
+
+// RateFilter chooses reports to count by release and day.
+type RateFilter struct {
+	Since, Until time.Time // UTC days, both included
+	Release      crash.Release
+	Package      string // binary package; empty: all
+	Version      string // only with a package
+	Apart        string // a problem type that is counted apart
+}
+
+// Rates returns how many reports there were on each UTC day by release, as BucketRates does for a bucket.
+func (s *Store) Rates(ctx context.Context, f RateFilter) ([]crash.DayRate, error) {
+	sql := sqlPackageRates
+	if f.Package == "" {
+		sql = sqlReleaseRates
+	}
+	return s.dayRates(ctx, sql, pgx.NamedArgs{
+		"since": f.Since, "until": f.Until, "release": f.Release, "package": f.Package, "version": f.Version, "apart": f.Apart,
+	})
+}
+
+func (s *Store) dayRates(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.DayRate, error) {
+	rows, err := s.pool.Query(ctx, sql, args)
+	if err != nil {
+		return nil, fmt.Errorf("rates by day: %w", known(err))
+	}
+	rates, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DayRate])
+	if err != nil {
+		return nil, fmt.Errorf("rates by day: %w", known(err))
+	}
+	return rates, nil
+}
+
+const sqlVersionDays = `
+	select day, new, new_proposed, old, old_proposed, sum(change) over (order by day)::bigint as machines from (
+		select day, sum(new)::bigint as new, sum(new_proposed)::bigint as new_proposed,
+			sum(old)::bigint as old, sum(old_proposed)::bigint as old_proposed, sum(change)::bigint as change
+		from (
+			select day,
+				case when version = @new then reports else 0 end as new,
+				case when version = @new and proposed then reports else 0 end as new_proposed,
+				case when version = @old then reports else 0 end as old,
+				case when version = @old and proposed then reports else 0 end as old_proposed, 0::bigint as change
+			from report_days
+			where package = @package and release = @release and version in (@new, @old) and problem_type = 'Crash'
+			union all
+			select day, 0, 0, 0, 0, change from release_active where release = @release
+		) as u group by day
+	) as days order by day`
+
+// VersionDays returns, by UTC day, the earliest first, how many crashes two versions of a binary package had in a release
+// and how many machines were active there. Days on which nothing changed are left out: their machines are those of the
+// day before.
+func (s *Store) VersionDays(ctx context.Context, release crash.Release, pkg, old, new string) ([]crash.VersionDay, error) {
+	args := pgx.NamedArgs{"release": release, "package": pkg, "old": old, "new": new}
+	rows, err := s.pool.Query(ctx, sqlVersionDays, args)
+	if err != nil {
+		return nil, fmt.Errorf("days of versions: %w", known(err))
+	}
+	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.VersionDay])
+	if err != nil {
+		return nil, fmt.Errorf("days of versions: %w", known(err))
+	}
+	return days, nil
+}
+
+const sqlReleaseDays = `
+	select day, release, sum(reports)::bigint from release_days where day between @since and @until
+	group by day, release order by day desc`
+
+// ReleaseDays returns how many reports there were on each UTC day from since to until by release, the latest day first.
+func (s *Store) ReleaseDays(ctx context.Context, since, until time.Time) ([]crash.DayCount, error) {
+	rows, err := s.pool.Query(ctx, sqlReleaseDays, pgx.NamedArgs{"since": since, "until": until})
+	if err != nil {
+		return nil, fmt.Errorf("days of releases: %w", known(err))
+	}
+	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DayCount])
+	if err != nil {
+		return nil, fmt.Errorf("days of releases: %w", known(err))
+	}
+	return days, nil
+}

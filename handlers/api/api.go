@@ -1,0 +1,234 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+// Prefix is the address below which the resources are.
+const Prefix = "/api/1.0/"
+
+// Deps are the things that an API works with. All but Releases are required.
+type Deps struct {
+	Store    *db.Store
+	BaseURL  string // of the site, for links in answers
+	Version  string // of the program, for the OpenAPI document
+	Releases *crash.ReleaseTable
+	Now      func() time.Time
+}
+
+// API answers the requests below Prefix. It is safe for concurrent use.
+type API struct {
+	store     *db.Store
+	base      string
+	version   string
+	releases  *crash.ReleaseTable
+	now       func() time.Time
+	resources []resource
+	byName    map[string]*resource
+}
+
+// New builds the API.
+func New(d Deps) *API {
+	a := &API{
+		store: d.Store, base: strings.TrimRight(d.BaseURL, "/"), version: d.Version, releases: d.Releases, now: d.Now,
+		byName: map[string]*resource{},
+	}
+	if a.releases == nil {
+		a.releases = crash.BuiltInReleases()
+	}
+	a.resources = a.table()
+	for i := range a.resources {
+		a.byName[a.resources[i].name] = &a.resources[i]
+	}
+	return a
+}
+
+// Caller is who asks.
+type Caller struct {
+	Role crash.Role // RoleNone: nobody who is signed in
+	Read bool       // reports may be read: always when signed in by a session, and with tokens of that scope
+}
+
+// Errors of addresses and callers.
+var (
+	errNoResource = crash.Errorf(crash.NotFound, "no_resource", "The API has no such resource; %s lists them.", Prefix)
+	errNoDetail   = crash.Errorf(crash.NotFound, "no_resource", "This resource has no single objects; ask for its list.")
+	errNotSigned  = crash.Errorf(crash.Unauthenticated, "not_signed_in",
+		"Unauthorized: this needs somebody signed in, or an API token with the scope read in the header Authorization.")
+	errNoScope = crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope read.")
+)
+
+// MethodError says that a resource does not know a method; Allow lists those that it knows.
+type MethodError struct{ Allow string }
+
+func (*MethodError) Error() string { return "method not allowed" }
+
+// maxBody bounds what a question may hold, in bytes.
+const maxBody = 1 << 20
+
+// Serve answers one request below Prefix. Its errors are *crash.Error or a *MethodError for refusals; anything else is
+// internal. With an error nothing has been written.
+func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error {
+	path := strings.TrimPrefix(r.URL.EscapedPath(), Prefix)
+	switch path {
+	case "", strings.TrimSuffix(Prefix, "/"):
+		return a.write(w, r, http.StatusOK, a.index())
+	case "openapi.json", "openapi.json/":
+		return a.write(w, r, http.StatusOK, a.OpenAPI())
+	}
+	name, rest, _ := strings.Cut(path, "/")
+	res := a.byName[name]
+	if res == nil {
+		return errNoResource
+	}
+	if safe := r.Method == http.MethodGet || r.Method == http.MethodHead; safe != (res.method == http.MethodGet) || !safe && r.Method != res.method {
+		return &MethodError{Allow: res.allow()}
+	}
+	if !strings.HasSuffix(path, "/") && res.method == http.MethodGet {
+		return a.addSlash(w, r)
+	}
+	if err := res.access.check(caller); err != nil {
+		return err
+	}
+	q := parseQuery(r.URL.RawQuery)
+	in, err := res.read(q, caller)
+	if err != nil {
+		return err
+	}
+	switch {
+	case rest == "" && res.post != nil:
+		return a.serveQuestion(w, r, res, in)
+	case rest == "" && res.list != nil:
+		return a.serveList(w, r, res, in, q)
+	case rest == "schema/":
+		return a.write(w, r, http.StatusOK, a.schemaOf(res))
+	case rest != "" && res.detail != nil:
+		return a.serveDetail(w, r, res, in, rest)
+	case rest != "":
+		return errNoDetail
+	}
+	return errNoList(res)
+}
+
+func errNoList(res *resource) error {
+	return crash.Errorf(crash.Invalid, "no_list", "%s has no list; ask for one, as in %s%s/%s/.", res.name, Prefix, res.name, res.example)
+}
+
+// addSlash sends on to the address that ends in a slash, the query kept.
+func (a *API) addSlash(w http.ResponseWriter, r *http.Request) error {
+	to := url.URL{Path: r.URL.Path + "/", RawQuery: r.URL.RawQuery}
+	if r.URL.RawPath != "" {
+		to.RawPath = r.URL.RawPath + "/"
+	}
+	http.Redirect(w, r, to.RequestURI(), http.StatusMovedPermanently)
+	return nil
+}
+
+func (a *API) serveList(w http.ResponseWriter, r *http.Request, res *resource, in input, q query) error {
+	p, err := res.paging(q)
+	if err != nil {
+		return err
+	}
+	objects, err := res.list(r.Context(), in)
+	if err != nil {
+		return err
+	}
+	return a.write(w, r, http.StatusOK, p.envelope(r.URL, q, objects))
+}
+
+func (a *API) serveDetail(w http.ResponseWriter, r *http.Request, res *resource, in input, rest string) error {
+	key := unescaped(strings.TrimSuffix(rest, "/"))
+	if set, ok := strings.CutPrefix(key, "set/"); ok {
+		var found objectSet
+		for one := range strings.SplitSeq(set, ";") {
+			object, err := res.detail(r.Context(), in, one)
+			if err != nil {
+				return err
+			}
+			found.Objects = append(found.Objects, object)
+		}
+		return a.write(w, r, http.StatusOK, found)
+	}
+	object, err := res.detail(r.Context(), in, key)
+	if err != nil {
+		return err
+	}
+	return a.write(w, r, http.StatusOK, object)
+}
+
+// objectSet is the answer to several keys at once.
+type objectSet struct {
+	Objects []any `json:"objects"`
+}
+
+// serveQuestion answers a resource that takes a JSON body. Nothing is created; the status is that of the old service.
+func (a *API) serveQuestion(w http.ResponseWriter, r *http.Request, res *resource, in input) error {
+	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
+		return crash.Errorf(crash.UnsupportedMedia, "media_type", "Send the question as application/json.")
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return errNotJSON
+	}
+	if len(body) > maxBody {
+		return crash.Errorf(crash.TooLarge, "too_large", "The question is larger than %d KiB.", maxBody>>10)
+	}
+	answer, err := res.post(r.Context(), in, body)
+	if err != nil {
+		return err
+	}
+	return a.write(w, r, http.StatusCreated, answer)
+}
+
+var errNotJSON = crash.Errorf(crash.Invalid, "not_json", "Request is not valid JSON.")
+
+// indexEntry is what the list of resources says of one.
+type indexEntry struct {
+	List   string `json:"list_endpoint"`
+	Schema string `json:"schema"`
+}
+
+// index is the list of resources by name.
+func (a *API) index() map[string]indexEntry {
+	index := map[string]indexEntry{}
+	for _, res := range a.resources {
+		index[res.name] = indexEntry{List: Prefix + res.name + "/", Schema: Prefix + res.name + "/schema/"}
+	}
+	return index
+}
+
+// access says who may ask for a resource.
+type access string
+
+const (
+	public   access = "everybody"
+	signedIn access = "signed in"
+)
+
+func (x access) check(c Caller) error {
+	switch {
+	case x == public, c.Role.Allows(crash.RoleViewer) && c.Read:
+		return nil
+	case c.Role.Allows(crash.RoleViewer):
+		return errNoScope
+	}
+	return errNotSigned
+}
+
+// listFunc makes the objects of a list; they are paged after that.
+type listFunc func(context.Context, input) ([]any, error)
+
+// detailFunc makes one object.
+type detailFunc func(ctx context.Context, in input, key string) (any, error)
+
+// postFunc answers a question.
+type postFunc func(ctx context.Context, in input, body []byte) (any, error)

@@ -1,0 +1,174 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"mishap/crash"
+	"mishap/crash/dpkg"
+)
+
+// maxQuestions bounds how many things one question may be about.
+const maxQuestions = 1000
+
+func (a *API) archiveResources() []resource {
+	return []resource{
+		{
+			name: "package-version-is-most-recent", method: http.MethodPost, access: public,
+			summary: "Whether versions of binary packages are the newest that the archive has in a release.",
+			doc:     "A package that is not known, or not known yet, counts as being at its newest version. Without a release the newest one is looked at.",
+			body:    recentQuestion{}, object: recentAnswer{}, post: a.mostRecent,
+		},
+		{
+			name: "release-package-version-pockets", method: http.MethodPost, access: public,
+			summary: "In which pocket of the archive versions of binary packages are.",
+			doc:     "Empty: not known, or not known yet; Not Found: one of package, seen and release is missing.",
+			body:    pocketsQuestion{}, object: pocketsAnswer{}, post: a.pockets,
+		},
+		{
+			name: "binary-package-versions", method: http.MethodGet, access: public,
+			summary: "The versions of a binary package that the archive has in a release, in dpkg's order.",
+			doc:     "Empty while the archive has not been asked yet.",
+			params: []param{
+				{name: "binary_package", kind: kindText, required: true, doc: packageParam.doc, example: packageParam.example},
+				{name: "release", kind: kindText, doc: "A release, with or without the word Ubuntu; the newest one without it.", example: "24.04"},
+			},
+			object: packageVersions{}, list: a.binaryVersions,
+		},
+		{
+			name: "system-image-versions", method: http.MethodGet, access: signedIn,
+			summary: "Versions of phone images: there are none any more.",
+			params:  []param{{name: "image_type", kind: kindText, doc: "Kind of image.", example: "device_image"}},
+			object:  packageVersions{},
+			list: func(context.Context, input) ([]any, error) {
+				return []any{packageVersions{Versions: []string{}}}, nil
+			},
+		},
+	}
+}
+
+// readQuestion reads the body of a question. Other JSON than was asked for is Invalid.
+func readQuestion(body []byte, v any, shape string) error {
+	if !json.Valid(body) {
+		return errNotJSON
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return crash.Errorf(crash.Invalid, "bad_question", "The question has another shape than %s.", shape)
+	}
+	return nil
+}
+
+func tooManyQuestions(n int) error {
+	if n > maxQuestions {
+		return crash.Errorf(crash.Invalid, "too_many", "One question may be about at most %d things.", maxQuestions)
+	}
+	return nil
+}
+
+// seriesOf is the codename of a release as questions name it: "Ubuntu 24.04", "24.04", or nothing for the newest.
+func (a *API) seriesOf(release string) string {
+	if release == "" {
+		return a.releases.Codename(a.releases.Latest("Ubuntu", a.today()))
+	}
+	return a.releases.Codename(crash.Release("Ubuntu " + strings.TrimPrefix(release, "Ubuntu ")))
+}
+
+type seenPackage struct {
+	LastSeen string `json:"last_seen"`
+	Package  string `json:"package"`
+}
+
+type recentQuestion struct {
+	Packages []seenPackage `json:"packages"`
+	Release  string        `json:"release,omitempty"`
+}
+
+type recentAnswer struct {
+	Packages map[string]bool `json:"packages" doc:"By package, blank, version."`
+	Release  string          `json:"release,omitempty"`
+}
+
+func (a *API) mostRecent(ctx context.Context, _ input, body []byte) (any, error) {
+	var q recentQuestion
+	if err := readQuestion(body, &q, `{"packages": [{"package": "…", "last_seen": "…"}], "release": "…"}`); err != nil {
+		return nil, err
+	}
+	if err := tooManyQuestions(len(q.Packages)); err != nil {
+		return nil, err
+	}
+	wants := make([]crash.ArchiveWant, len(q.Packages))
+	for i, p := range q.Packages {
+		wants[i] = crash.ArchiveWant{Kind: crash.ArchiveBinary, Key: p.Package}
+	}
+	facts, err := a.store.ArchiveFacts(ctx, wants)
+	if err != nil {
+		return nil, err
+	}
+	out := recentAnswer{Packages: map[string]bool{}, Release: q.Release}
+	series := a.seriesOf(q.Release)
+	for i, p := range q.Packages {
+		versions := crash.Versions(facts[i].In(series, "Release", "Security", "Updates"))
+		out.Packages[p.Package+" "+p.LastSeen] = len(versions) == 0 || dpkg.Compare(p.LastSeen, versions[len(versions)-1]) >= 0
+	}
+	return out, nil
+}
+
+type seenInRelease struct {
+	Package string `json:"package"`
+	Release string `json:"release"`
+	Seen    string `json:"seen" doc:"The version."`
+}
+
+type pocketsQuestion struct {
+	Packages []seenInRelease `json:"packages_data"`
+}
+
+type pocketsAnswer struct {
+	Packages map[string]string `json:"packages_data" doc:"By package, blank, version, blank, release."`
+}
+
+func (a *API) pockets(ctx context.Context, _ input, body []byte) (any, error) {
+	var q pocketsQuestion
+	if err := readQuestion(body, &q, `{"packages_data": [{"package": "…", "seen": "…", "release": "…"}]}`); err != nil {
+		return nil, err
+	}
+	if err := tooManyQuestions(len(q.Packages)); err != nil {
+		return nil, err
+	}
+	wants := make([]crash.ArchiveWant, len(q.Packages))
+	for i, p := range q.Packages {
+		wants[i] = crash.ArchiveWant{Kind: crash.ArchiveBinary, Key: p.Package}
+	}
+	facts, err := a.store.ArchiveFacts(ctx, wants)
+	if err != nil {
+		return nil, err
+	}
+	out := pocketsAnswer{Packages: map[string]string{}}
+	for i, p := range q.Packages {
+		pocket := "Not Found"
+		if p.Package != "" && p.Seen != "" && p.Release != "" {
+			pocket = pocketOr(facts[i], a.seriesOf(p.Release), p.Seen, "")
+		}
+		out.Packages[p.Package+" "+p.Seen+" "+p.Release] = pocket
+	}
+	return out, nil
+}
+
+type packageVersions struct {
+	Versions []string `json:"versions"`
+}
+
+func (a *API) binaryVersions(ctx context.Context, in input) ([]any, error) {
+	facts, err := a.store.ArchiveFacts(ctx, []crash.ArchiveWant{{Kind: crash.ArchiveBinary, Key: in.text("binary_package")}})
+	if err != nil {
+		return nil, err
+	}
+	versions := crash.Versions(facts[0].In(a.seriesOf(in.text("release"))))
+	if versions == nil {
+		versions = []string{}
+	}
+	return []any{packageVersions{Versions: slices.Clip(versions)}}, nil
+}

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"slices"
+	"time"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+// chartDays is how many days the averages go back, today included.
+const chartDays = 360
+
+// series is one line of a chart.
+type series struct {
+	Color  string  `json:"color" doc:"For the line in a chart; the same for a release everywhere."`
+	Key    string  `json:"key" doc:"The release."`
+	Values []point `json:"values"`
+}
+
+type point struct {
+	X int64   `json:"x" doc:"The day: milliseconds since 1970 at its midnight, UTC."`
+	Y float64 `json:"y" doc:"Reports per active machine."`
+}
+
+func newPoint(day time.Time, y float64) point { return point{X: day.UnixMilli(), Y: y} }
+
+// colour is made from the name, so that a new release has one without a line of code.
+func colour(r crash.Release) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(r.Key()))
+	n := h.Sum32()
+	return fmt.Sprintf("#%02x%02x%02x", 40+n%160, 40+(n>>8)%160, 40+(n>>16)%160)
+}
+
+// span is the days that averages are of.
+func (a *API) span(days int) (since, until time.Time) {
+	until = a.today()
+	return until.AddDate(0, 0, 1-days), until
+}
+
+func (a *API) today() time.Time { return a.now().UTC().Truncate(24 * time.Hour) }
+
+// chartReleases are the releases that charts have a line for: those that are supported, and those with a value.
+func (a *API) chartReleases(rates []crash.DayRate) []crash.Release {
+	var list []crash.Release
+	for _, r := range a.releases.Supported(a.today()) {
+		if a.series(r) != "" {
+			list = append(list, r)
+		}
+	}
+	for _, r := range rates {
+		list = append(list, r.Release)
+	}
+	slices.SortFunc(list, crash.Release.Compare)
+	return slices.Compact(list)
+}
+
+func (a *API) averageInstances(ctx context.Context, in input) ([]any, error) {
+	id, err := a.find(ctx, in.sent("id"))
+	if err != nil && crash.KindOf(err) != crash.NotFound {
+		return nil, err
+	}
+	since, until := a.span(chartDays)
+	var rates []crash.DayRate
+	if err == nil {
+		if rates, err = a.store.BucketRates(ctx, id, since, until); err != nil {
+			return nil, err
+		}
+	}
+	var objects []any
+	for _, release := range a.chartReleases(rates) {
+		line := series{Color: colour(release), Key: string(release), Values: []point{}}
+		for _, r := range slices.Backward(rates) {
+			if r.Release == release {
+				line.Values = append(line.Values, newPoint(r.Day, r.PerMachine()))
+			}
+		}
+		objects = append(objects, line)
+	}
+	return objects, nil
+}
+
+const (
+	recoverable = "RecoverableProblem"
+	// firstStandard is the release whose way of counting the first of two lines follows.
+	firstStandard = crash.Release("Ubuntu 12.04")
+)
+
+func (a *API) averageCrashesResource() resource {
+	return resource{
+		name: "average-crashes", method: http.MethodGet, access: public,
+		summary: "Reports of all types per active machine, by day and release.",
+		doc: `Two objects for each release: without the problems that were got over (RecoverableProblem), named "by 12.04 standards", then ` +
+			"with them. The earliest day comes first.",
+		params: []param{releaseParam, packageParam, {
+			name: "version", kind: kindText, doc: "Version of the package; only together with one.", example: "1.4.2-1ubuntu1",
+		}},
+		object: series{}, list: a.averageCrashes,
+	}
+}
+
+func (a *API) averageCrashes(ctx context.Context, in input) ([]any, error) {
+	if in.given["version"] && !in.given["package"] {
+		return nil, crash.Errorf(crash.Invalid, "missing_package", "A version is one of a package: say which by the parameter package.")
+	}
+	since, until := a.span(chartDays)
+	f := db.RateFilter{
+		Since: since, Until: until, Release: crash.Release(in.text("release")), Package: in.text("package"),
+		Version: in.text("version"), Apart: recoverable,
+	}
+	rates, err := a.store.Rates(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	releases := []crash.Release{f.Release}
+	if f.Release == "" {
+		releases = slices.DeleteFunc(a.chartReleases(rates), func(r crash.Release) bool { return r == "" || a.releases.EndOfLife(r, a.today()) })
+	}
+	var objects []any
+	for _, release := range releases {
+		strict := series{Color: colour(release), Key: string(release) + " (by 12.04 standards)", Values: []point{}}
+		whole := series{Color: colour(release), Key: string(release), Values: []point{}}
+		for _, r := range rates {
+			if r.Release == release {
+				strict.Values = append(strict.Values, newPoint(r.Day, float64(r.Reports-r.Apart)/float64(r.Machines)))
+				whole.Values = append(whole.Values, newPoint(r.Day, r.PerMachine()))
+			}
+		}
+		if release != firstStandard {
+			objects = append(objects, strict)
+		}
+		objects = append(objects, whole)
+	}
+	return objects, nil
+}

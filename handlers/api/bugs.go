@@ -1,0 +1,143 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"mishap/crash"
+)
+
+const maxBugNumber = 999_999_999
+
+func (a *API) bugResources() []resource {
+	return []resource{
+		{
+			name: "crash-signatures-for-bug", method: http.MethodGet, access: public,
+			summary: "The signatures of the problems that have a bug.",
+			params: []param{
+				{name: "bug", kind: kindNumber, required: true, min: 1, max: maxBugNumber, doc: "Number of a bug.", example: "2100001"},
+				{name: "limit", kind: kindNumber, max: 1 << 30, doc: "The most signatures; without it all.", example: "10"},
+			},
+			object: bugSignatures{}, list: a.bugSignatures,
+		},
+		{
+			name: "reports-state", method: http.MethodPost, access: public,
+			summary: "Where bugs stand in the tracker.",
+			doc: "Each bug has two values: whether it is fixed (null: private, or not known), and the number of the bug that it repeats. With " +
+				"a release the task for its series decides when there is one.",
+			body: stateQuestion{}, object: stateAnswer{}, post: a.reportsState,
+		},
+		{
+			name: "create-bug-report", method: http.MethodPost, access: "triager", apart: true,
+			summary: "Creates a bug for a problem.",
+			doc: "201: created by this request; 200: there was one already; 202: the tracker has not answered yet. With a session the CSRF " +
+				"token of the cookie csrftoken has to come in the header X-CSRFToken; with an API token of the scope file it is not needed.",
+			body: createQuestion{}, object: createAnswer{},
+		},
+	}
+}
+
+type bugSignatures struct {
+	Signatures []string `json:"signatures"`
+}
+
+func (a *API) bugSignatures(ctx context.Context, in input) ([]any, error) {
+	signatures, err := a.store.SignaturesOfBug(ctx, int64(in.number("bug")), in.number("limit"))
+	if err != nil {
+		return nil, err
+	}
+	if signatures == nil {
+		signatures = []string{}
+	}
+	return []any{bugSignatures{Signatures: signatures}}, nil
+}
+
+// bugNumber is the number of a bug, as a number or a text.
+type bugNumber string
+
+// UnmarshalJSON takes both ways of writing a number.
+func (n *bugNumber) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		var number json.Number
+		if err := json.Unmarshal(b, &number); err != nil {
+			return err
+		}
+		s = number.String()
+	}
+	*n = bugNumber(s)
+	return nil
+}
+
+type stateQuestion struct {
+	Release string      `json:"release,omitempty"`
+	Reports []bugNumber `json:"reports" doc:"Numbers of bugs, as texts or numbers."`
+}
+
+type stateAnswer struct {
+	Release string            `json:"release,omitempty"`
+	Reports map[string][2]any `json:"reports" doc:"By number: fixed (true, false, null), and the number of the bug that it repeats (a text, or null)."`
+}
+
+func (a *API) reportsState(ctx context.Context, _ input, body []byte) (any, error) {
+	var q stateQuestion
+	if err := readQuestion(body, &q, `{"reports": ["2100001"], "release": "…"}`); err != nil {
+		return nil, err
+	}
+	if err := tooManyQuestions(len(q.Reports)); err != nil {
+		return nil, err
+	}
+	out := stateAnswer{Reports: map[string][2]any{}, Release: q.Release}
+	var numbers []int64
+	for _, text := range q.Reports {
+		out.Reports[string(text)] = [2]any{nil, nil}
+		if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	states, err := a.store.BugStates(ctx, numbers)
+	if err != nil {
+		return nil, err
+	}
+	series := a.seriesOf(q.Release)
+	if q.Release == "" {
+		series = ""
+	}
+	for _, s := range states {
+		var state [2]any
+		if !s.Private && !s.Hidden {
+			state[0] = isFixed(s.BugReading, series)
+		}
+		if s.DuplicateOf != 0 {
+			state[1] = strconv.FormatInt(s.DuplicateOf, 10)
+		}
+		out.Reports[strconv.FormatInt(s.Number, 10)] = state
+	}
+	return out, nil
+}
+
+// isFixed reports whether a bug is complete: for the series when it has a task there, else as a whole.
+func isFixed(r crash.BugReading, series string) bool {
+	if series != "" {
+		for _, t := range r.Tasks {
+			if strings.Contains(t.Target, "/"+series+"/") || strings.HasSuffix(t.Target, "/"+series) {
+				return t.Complete
+			}
+		}
+	}
+	return r.Closed()
+}
+
+type createQuestion struct {
+	Signature string `json:"signature" doc:"Of the problem; it may be percent-encoded once."`
+}
+
+type createAnswer struct {
+	Report    *string `json:"report" doc:"Number of the bug; null while the tracker has not answered."`
+	Signature string  `json:"signature"`
+	State     string  `json:"state" doc:"filed, or filing."`
+	URL       *string `json:"url"`
+}

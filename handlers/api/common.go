@@ -1,0 +1,171 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+func (a *API) mostCommonProblems() resource {
+	return resource{
+		name: "most-common-problems", method: http.MethodGet, access: public,
+		summary: "The problems that were seen most.",
+		doc: "Without period, from and to: today (UTC). A package, a person's packages and a package set may be source or binary packages; of " +
+			"the three the first that is given counts: user, package, packageset. Rows of one count come in the order of their signatures.",
+		params: []param{
+			{name: "limit", kind: kindNumber, max: 1 << 30, most: maxCommon, fallback: 30, example: "30", doc: "How many problems; at most 360 of them are in one answer."},
+			releaseParam,
+			{name: "package", kind: kindText, doc: "Name of a binary or source package.", example: "tidewatch"},
+			{name: "packageset", kind: kindText, doc: "Name of a package set of the release, or of the newest.", example: "ubuntu-desktop"},
+			{name: "user", kind: kindText, doc: "Name of a person or team: the packages whose bugs they are subscribed to.", example: "desktop-packages"},
+			{name: "version", kind: kindText, doc: "Version of the package.", example: "1.4.2-1ubuntu1"},
+			{name: "pkg_arch", kind: kindText, doc: "Architecture of the package.", example: "amd64"},
+			{name: "period", kind: kindText, doc: "day or today; week: today and the seven days before; month and year: those of the calendar; or a day, month or year as YYYYMMDD, YYYYMM, YYYY.", example: "week"},
+			{name: "from", kind: kindDay, doc: "First day, YYYYMMDD; together with to, and without a period.", example: "20260501"},
+			{name: "to", kind: kindDay, doc: "Last day, included.", example: "20260518"},
+			{name: "first_appearance", kind: kindFlag, doc: "Only problems that were seen first in the version.", example: "1"},
+			{name: "snap", kind: kindText, doc: "Any text: only problems without a package.", example: "True"},
+		},
+		object: commonProblem{}, list: a.commonProblems,
+	}
+}
+
+// maxCommon bounds how long a list of problems may be.
+const maxCommon = 10_000
+
+type commonProblem struct {
+	Count        int64  `json:"count" doc:"Reports in the chosen days."`
+	FirstSeen    string `json:"first_seen" doc:"Lowest package version; empty when not known."`
+	FirstRelease string `json:"first_seen_release"`
+	Function     string `json:"function" doc:"The signature."`
+	LastSeen     string `json:"last_seen" doc:"Highest package version."`
+	LastRelease  string `json:"last_seen_release"`
+	Package      string `json:"package" doc:"Binary package."`
+	Rank         int    `json:"rank" doc:"1 for the first of the list."`
+	Report       string `json:"report" doc:"Number of its bug; empty: none."`
+	Link         string `json:"web_link" doc:"The page of the problem."`
+}
+
+func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
+	limit := in.number("limit")
+	if limit == 0 {
+		return nil, nil
+	}
+	f := db.CommonFilter{
+		Release: crash.Release(in.text("release")), Version: in.text("version"), Architecture: in.text("pkg_arch"),
+		NoPackage: in.given["snap"], Limit: limit,
+	}
+	if in.flag("first_appearance") {
+		f.FirstVersion = in.text("version")
+	}
+	var err error
+	if f.Since, f.Until, err = a.chosenDays(in); err != nil {
+		return nil, err
+	}
+	if f.Packages, err = a.chosenPackages(ctx, in); err != nil {
+		return nil, err
+	}
+	problems, err := a.store.CommonProblems(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]any, len(problems))
+	for i, p := range problems {
+		row := commonProblem{
+			Count: p.Count, FirstSeen: p.FirstVersion, FirstRelease: string(p.FirstRelease), Function: p.Signature,
+			LastSeen: p.LastVersion, LastRelease: string(p.LastRelease), Package: p.Package, Rank: i + 1, Link: a.problemLink(p.ID),
+		}
+		if p.Bug.Number != 0 {
+			row.Report = strconv.FormatInt(p.Bug.Number, 10)
+		}
+		objects[i] = row
+	}
+	return objects, nil
+}
+
+// chosenDays reads the period, or the range, that a list is of. Words that are neither are Invalid.
+func (a *API) chosenDays(in input) (since, until time.Time, err error) {
+	today := a.today()
+	period := in.text("period")
+	switch period {
+	case "day", "today":
+		return today, today, nil
+	case "week":
+		return today.AddDate(0, 0, -7), today, nil
+	case "month":
+		return time.Date(today.Year(), today.Month(), 1, 0, 0, 0, 0, time.UTC), today.AddDate(0, 0, 1), nil
+	case "year":
+		return time.Date(today.Year(), 1, 1, 0, 0, 0, 0, time.UTC), today.AddDate(0, 0, 1), nil
+	case "":
+	default:
+		for layout, more := range map[string][3]int{"20060102": {0, 0, 1}, "200601": {0, 1, 0}, "2006": {1, 0, 0}} {
+			if t, err := time.Parse(layout, period); err == nil && len(period) == len(layout) {
+				return t, t.AddDate(more[0], more[1], more[2]).AddDate(0, 0, -1), nil
+			}
+		}
+		return since, until, crash.Errorf(crash.Invalid, "bad_period",
+			"%.40q is no period; periods are day, week, month, year, and days, months and years as YYYYMMDD, YYYYMM, YYYY.", period)
+	}
+	switch {
+	case in.given["from"] && in.given["to"]:
+		return in.day("from"), in.day("to"), nil
+	case in.given["from"] || in.given["to"]:
+		return since, until, crash.Errorf(crash.Invalid, "half_a_range", "The parameters from and to belong together: one of them is missing.")
+	}
+	return today, today, nil
+}
+
+// Errors of packages that the tracker has to tell.
+var errNotKnownYet = func() *crash.Error {
+	e := crash.Errorf(crash.Unavailable, "not_known_yet", "The packages of that person or package set have not been read from the tracker yet. Please try again in a minute.")
+	e.RetryAfter = time.Minute
+	return e
+}()
+
+// chosenPackages are the packages that a list is of; nil: all.
+func (a *API) chosenPackages(ctx context.Context, in input) ([]string, error) {
+	var names []string
+	var known bool
+	var err error
+	switch {
+	case in.given["user"]:
+		name := strings.TrimPrefix(strings.TrimPrefix(in.text("user"), "https://launchpad.net/"), "~")
+		names, known, err = a.store.PackagesOfPerson(ctx, name)
+	case in.given["package"]:
+		return []string{in.text("package")}, nil
+	case in.given["packageset"]:
+		names, known, err = a.store.PackagesOfSet(ctx, crash.Release(in.text("release")), in.text("packageset"))
+	default:
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		return nil, errNotKnownYet
+	}
+	return slices.Concat([]string{}, names), nil
+}
+
+func (a *API) problemsCount(ctx context.Context, in input) ([]any, error) {
+	days := in.number("limit")
+	if days == 0 {
+		return nil, nil
+	}
+	since, until := a.span(days)
+	counts, err := a.store.ProblemDays(ctx, since, until)
+	if err != nil {
+		return nil, err
+	}
+	var objects []any
+	for day := range a.days(days) {
+		objects = append(objects, dayValue{Date: day.Format(dateFormat), Value: counts[day]})
+	}
+	return objects, nil
+}

@@ -1,0 +1,136 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"mishap/crash"
+)
+
+// usualDays is how many days the numbers by day are of without a limit.
+const usualDays = 30
+
+func (a *API) countResources() []resource {
+	return []resource{
+		a.averageCrashesResource(),
+		{
+			name: "instances-count", method: http.MethodGet, access: public,
+			summary: "How many reports there were by day, for each release that has some.",
+			params:  []param{daysParam(usualDays)},
+			object:  releaseDays{}, list: a.instancesCount,
+		},
+		{
+			name: "problems-count", method: http.MethodGet, access: public,
+			summary: "How many different problems were counted on each day.",
+			params:  []param{daysParam(usualDays)},
+			object:  dayValue{}, list: a.problemsCount,
+		},
+		{
+			name: "retracers-results", method: http.MethodGet, access: public,
+			summary: "How many crashes of native programs could be named by their stack, by day, release and architecture.",
+			doc: "Stacks are not retraced here: a crash counts as a success when the machine sent a stack with names, as failed when its " +
+				"problem is still known by addresses only. Only days with such crashes are listed.",
+			params: []param{daysParam(usualDays)},
+			key:    "A day, YYYYMMDD.", example: "20260518",
+			object: tracedDay{}, list: a.tracedDays, detail: a.tracedDay,
+		},
+		{
+			name: "retracers-average-processing-time", method: http.MethodGet, access: public,
+			summary: "How long retracing took: nothing is retraced here, so no day has a time.",
+			params:  []param{daysParam(usualDays)},
+			object:  processingDay{}, list: a.processingTimes,
+		},
+		{
+			name: "retracer-queue-length", method: http.MethodGet, access: public,
+			summary: "How many cores wait for a retracer: there are no such queues here, so the list is empty.",
+			params: []param{{
+				name: "hours", kind: kindNumber, min: 1, max: 24 * 366, fallback: 48, doc: "How far back.", example: "48",
+			}},
+			object: queueLength{}, list: func(context.Context, input) ([]any, error) { return nil, nil },
+		},
+	}
+}
+
+// dayValue is a number of a day.
+type dayValue struct {
+	Date  string `json:"date" doc:"YYYYMMDD, UTC."`
+	Value int64  `json:"value"`
+}
+
+// releaseDays are the numbers of a release.
+type releaseDays struct {
+	Color   string     `json:"color"`
+	Release string     `json:"release"`
+	Value   []dayValue `json:"value" doc:"Days with reports, the latest first."`
+}
+
+// dateFormat is how the API writes days.
+const dateFormat = "20060102"
+
+func (a *API) instancesCount(ctx context.Context, in input) ([]any, error) {
+	days := in.number("limit")
+	if days == 0 {
+		return nil, nil
+	}
+	since, until := a.span(days)
+	counts, err := a.store.ReleaseDays(ctx, since, until)
+	if err != nil {
+		return nil, err
+	}
+	byRelease := map[crash.Release][]dayValue{}
+	for _, c := range counts {
+		byRelease[c.Release] = append(byRelease[c.Release], dayValue{Date: c.Day.Format(dateFormat), Value: c.Reports})
+	}
+	var releases []crash.Release
+	for release := range byRelease {
+		releases = append(releases, release)
+	}
+	slices.SortFunc(releases, crash.Release.Compare)
+	var objects []any
+	for _, release := range releases {
+		objects = append(objects, releaseDays{Color: colour(release), Release: string(release), Value: byRelease[release]})
+	}
+	return objects, nil
+}
+
+// processingDay is a day without times.
+type processingDay struct {
+	Date  string                        `json:"date"`
+	Value map[string]map[string]float64 `json:"value" doc:"Seconds by release and architecture."`
+}
+
+func (a *API) processingTimes(_ context.Context, in input) ([]any, error) {
+	var objects []any
+	for day := range a.days(in.number("limit")) {
+		value := map[string]map[string]float64{}
+		for _, r := range a.releases.Supported(day) {
+			if a.series(r) != "" {
+				value[string(r)] = map[string]float64{}
+			}
+		}
+		objects = append(objects, processingDay{Date: day.Format(dateFormat), Value: value})
+	}
+	return objects, nil
+}
+
+// queueLength is the length of one queue.
+type queueLength struct {
+	Queue  string `json:"queue"`
+	Values []struct {
+		Timestamp string `json:"timestamp"`
+		Value     int64  `json:"value"`
+	} `json:"values"`
+}
+
+// days are some days, today first.
+func (a *API) days(n int) func(func(time.Time) bool) {
+	return func(yield func(time.Time) bool) {
+		for i := range n {
+			if !yield(a.today().AddDate(0, 0, -i)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mishap/crash"
+)
+
+// maxPage is the most objects in one answer, and how many there are without a limit.
+const maxPage = 360
+
+// meta says which part of a list an answer is. The fields of all answers stand in the order of their names.
+type meta struct {
+	Limit    int     `json:"limit" doc:"The most objects in this answer."`
+	Next     *string `json:"next" doc:"Path and query of the next part; null at the end."`
+	Offset   int     `json:"offset" doc:"How many objects of the list come before these."`
+	Previous *string `json:"previous" doc:"Path and query of the part before; null at the beginning."`
+	Total    int     `json:"total_count" doc:"The length of the list."`
+}
+
+// envelope is what every list comes in.
+type envelope struct {
+	Meta    meta  `json:"meta"`
+	Objects []any `json:"objects"`
+}
+
+// paging is which part of a list is wanted.
+type paging struct {
+	limit, offset int
+	given         string // the limit as it was sent, for a resource that reads it itself; empty: the page's own
+}
+
+// limitParam and offsetParam are what every list takes.
+var (
+	limitParam = param{
+		name: "limit", kind: kindNumber, max: 1 << 30, example: "30",
+		doc: "The most objects in one answer. 0 and everything above 360 mean 360.",
+	}
+	offsetParam = param{name: "offset", kind: kindNumber, max: 1 << 30, example: "0", doc: "How many objects of the list to leave out."}
+)
+
+// paging reads limit and offset as the old service did. What is no number, or below 0, is Invalid.
+func (res *resource) paging(q query) (paging, error) {
+	var p paging
+	for _, x := range []struct {
+		name string
+		to   *int
+	}{{"limit", &p.limit}, {"offset", &p.offset}} {
+		got, _ := q.last(x.name)
+		if got.value == "" {
+			continue
+		}
+		n, err := strconv.Atoi(got.value)
+		if err != nil && isDigits(got.value) {
+			n, err = 1<<30, nil
+		}
+		if err != nil || n < 0 {
+			return p, badPaging(x.name, got.value)
+		}
+		*x.to = n
+		if x.name == "limit" && res.ownLimit() {
+			p.given = got.value
+		}
+	}
+	if p.limit == 0 || p.limit > maxPage {
+		p.limit = maxPage
+	}
+	return p, nil
+}
+
+// badPaging is the refusal in the words that clients know.
+func badPaging(name, text string) error {
+	advice := "a positive integer"
+	if name == "offset" {
+		advice = "an integer"
+	}
+	if _, err := strconv.Atoi(text); err == nil {
+		advice = "a positive integer >= 0"
+	}
+	return crash.Errorf(crash.Invalid, "bad_"+name, "Invalid %s '%.40s' provided. Please provide %s.", name, text, advice)
+}
+
+// envelope puts the wanted part of a list into what lists come in.
+func (p paging) envelope(u *url.URL, q query, objects []any) envelope {
+	e := envelope{Meta: meta{Limit: p.limit, Offset: p.offset, Total: len(objects)}, Objects: []any{}}
+	from := min(p.offset, len(objects))
+	e.Objects = append(e.Objects, objects[from:min(from+p.limit, len(objects))]...)
+	if p.offset+p.limit < len(objects) {
+		e.Meta.Next = p.link(u, q, p.offset+p.limit)
+	}
+	if p.offset-p.limit >= 0 {
+		e.Meta.Previous = p.link(u, q, p.offset-p.limit)
+	}
+	return e
+}
+
+func (p paging) link(u *url.URL, q query, offset int) *string {
+	limit := strconv.Itoa(p.limit)
+	if p.given != "" {
+		limit = p.given
+	}
+	s := u.EscapedPath() + "?" + q.with(pair{name: "limit", value: limit}, pair{name: "offset", value: strconv.Itoa(offset)})
+	return &s
+}
+
+// write sends a value: indented by two blanks, text as it is, with an entity tag that saves sending the same again.
+func (a *API) write(w http.ResponseWriter, r *http.Request, status int, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-cache")
+	h.Add("Vary", "Accept")
+	if status == http.StatusOK {
+		sum := sha256.Sum256(body)
+		tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
+		h.Set("ETag", tag)
+		if Matches(r.Header.Get("If-None-Match"), tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // an error means that the client has gone
+	return nil
+}
+
+// Matches reports whether a header If-None-Match names an entity tag. Strong and weak ones compare as equal, and the
+// suffix that a compressing front end may have put on does not matter (RFC 9110, section 13.1.2).
+func Matches(header, tag string) bool {
+	plain := func(s string) string {
+		s = strings.TrimPrefix(strings.TrimSpace(s), "W/")
+		return strings.TrimSuffix(strings.TrimSuffix(strings.Trim(s, `"`), "-gzip"), ";gzip")
+	}
+	return header == "*" || header != "" && slices.ContainsFunc(strings.Split(header, ","), func(one string) bool { return plain(one) == plain(tag) })
+}

@@ -1,0 +1,132 @@
+package api_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/handlers/handlertest"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+// now is when all of this happens: three quarters of a Monday are over.
+var now = time.Date(2026, 5, 18, 18, 0, 0, 0, time.UTC)
+
+const (
+	base    = "https://errors.example"
+	older   = "1.4.9-1"
+	newer   = "1.4.9-2"
+	odd     = "/usr/bin/tidewatch:100%25 of <b>'it'</b>\nüber+all & so on" // of a problem that only the newer version has
+	machine = "machine-%d"
+)
+
+// house is a site with known reports in it, behind the real router.
+type house struct {
+	*handlertest.Site
+	t     *testing.T
+	saved int
+	ids   []crash.OopsID
+}
+
+func newHouse(t *testing.T, options ...func(*handlertest.Options)) *house {
+	t.Helper()
+	o := handlertest.Options{
+		BaseURL: base, Now: func() time.Time { return now },
+		Tracker: trackertest.New(t, trackertest.Options{Archive: &archive, Now: func() time.Time { return now }}),
+	}
+	for _, change := range options {
+		change(&o)
+	}
+	return &house{Site: handlertest.New(t, o), t: t}
+}
+
+// archive is what the practice tracker has published.
+var archive = trackertest.Archive{
+	Sources: map[string][]crash.Publication{"tidewatch": {
+		{Series: "noble", Pocket: "Release", Version: older}, {Series: "noble", Pocket: "Updates", Version: newer},
+	}},
+	Binaries: map[string][]crash.Publication{"tidewatch": {
+		{Series: "noble", Pocket: "Release", Version: older, Architecture: "amd64", Source: "tidewatch"},
+		{Series: "noble", Pocket: "Updates", Version: newer, Architecture: "amd64", Source: "tidewatch"},
+		{Series: "noble", Pocket: "Proposed", Version: "1.4.10-1", Architecture: "amd64", Source: "tidewatch"},
+	}},
+	Sets:          map[string][]string{"noble/desktop": {"tidewatch"}},
+	Subscriptions: map[string][]string{"tide-team": {"tidewatch"}, "idle-team": {}},
+}
+
+// save stores a report of a machine, as it came in at some time.
+func (h *house) save(machineNumber int, at time.Time, report crashtest.Report) crash.OopsID {
+	h.t.Helper()
+	h.saved++
+	crashtest.Process(5000 + h.saved)(report)
+	crashtest.At(at.Add(-time.Minute))(report)
+	var id crash.OopsID // like a real one, but the same in every run
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli()))
+	copy(id[:6], ms[2:])
+	id[6], id[8] = 0x70, 0x80
+	binary.BigEndian.PutUint32(id[12:], uint32(h.saved))
+	in := intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return at }}, h.Store)
+	_, err := in.Accept(h.t.Context(), crash.Report{ID: id, System: crash.SystemID(fmt.Sprintf(machine, machineNumber)), Fields: report.Fields()})
+	if err != nil {
+		h.t.Fatalf("save report: %v", err)
+	}
+	h.ids = append(h.ids, id)
+	return id
+}
+
+// fill stores what the golden answers are about.
+func (h *house) fill() {
+	h.t.Helper()
+	for days, crashes := range []int{0, 4, 2, 3, 2, 4} { // of the older version, on the days before
+		for i := range crashes {
+			h.save(i+1, now.AddDate(0, 0, -days), crashtest.Native(crashtest.Version(older)))
+		}
+	}
+	for i := range 9 { // of the newer one, today
+		h.save(i%4+1, now.Add(-time.Duration(i)*time.Minute), crashtest.Native(crashtest.Version(newer)))
+	}
+	for i := range 3 { // a problem that came with it
+		h.save(i+1, now.Add(-time.Hour), crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature", odd)))
+	}
+	for i := range 2 { // one that came with it on two machines only
+		h.save(i+1, now.Add(-time.Hour), crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature", "on two machines")))
+	}
+	h.save(5, now.Add(-2*time.Hour), crashtest.Native(crashtest.Version(newer), crashtest.Set("Tags", "noble package-from-proposed")))
+	h.save(5, now.Add(-3*time.Hour), crashtest.Native(crashtest.On("Debian 13"), crashtest.Version("1.4.9-1+deb13u1")))
+	h.save(6, now.Add(-4*time.Hour), crashtest.Python(crashtest.On("Ubuntu 26.04")))
+	h.save(6, now.AddDate(0, 0, -1), crashtest.Recoverable())
+	h.save(7, now.Add(-5*time.Hour), crashtest.Unsymbolised())
+	h.save(7, now.AddDate(0, 0, -40), crashtest.Unsymbolised())
+	if err := h.Store.WaitCounted(h.t.Context()); err != nil {
+		h.t.Fatalf("wait for the counts: %v", err)
+	}
+}
+
+// bucket is the bucket of a signature.
+func (h *house) bucket(signature string) crash.Bucket {
+	h.t.Helper()
+	return h.Bucket(h.t, crash.BucketIDOf(signature))
+}
+
+// read has the tracker's archive read, of what was asked so far.
+func (h *house) read() {
+	h.t.Helper()
+	cfg := tracker.Config{URL: h.Tracker.URL, APIURL: h.Tracker.APIURL, ConsumerKey: handlertest.ConsumerKey, Target: "ubuntu", BaseURL: base, Now: func() time.Time { return now }}
+	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, h.Store))
+	if err := tracker.NewArchivist(cfg, h.Store, client, tracker.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
+		h.t.Fatalf("read the archive: %v", err)
+	}
+}
+
+// nativeSignature is that of crashtest.Native.
+func nativeSignature() string { return crash.SignatureOf(crashtest.Native().Fields()).Signature }
+
+// api makes an address below the prefix.
+func api(parts ...string) string { return "/api/1.0/" + strings.Join(parts, "") }

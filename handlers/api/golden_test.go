@@ -1,0 +1,105 @@
+package api_test
+
+import (
+	"flag"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/handlers/handlertest"
+)
+
+var update = flag.Bool("update", false, "write the golden answers anew")
+
+// TestGolden compares whole answers. The fact is where the shape comes from: a section of what is known about the old
+// service.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.fill()
+	native := url.QueryEscape(nativeSignature())
+	day := "20260518"
+	versions := "&old_version=" + older + "&new_version=" + newer
+	visitor, viewer := h.Visitor(t), h.As(t, crash.RoleViewer)
+	ask := func(c *handlertest.Client, path string) string {
+		t.Helper()
+		a := c.Get(path).Want(http.StatusOK)
+		if got := a.Header.Get("Content-Type"); got != "application/json" {
+			t.Errorf("%s: got %s, want application/json", path, got)
+		}
+		return a.Body
+	}
+	// What is asked of the archive is not known at the first time, and after the tracker was read it is.
+	for _, path := range []string{"binary-package-versions/?binary_package=tidewatch&release=24.04", "package-version-new-buckets/?package=tidewatch&previous_version=" + older + "&new_version=" + newer} {
+		visitor.Get(api(path)).Want(http.StatusOK)
+	}
+	visitor.Get(api("versions/?limit=0&id=" + native)).Want(http.StatusOK)
+	h.read()
+	for _, tt := range []struct {
+		name, fact, path string
+		signedIn         bool
+	}{
+		{"index", "8.1", "", false},
+		{"most-common-problems", "9.1", "most-common-problems/?format=json&limit=30&period=day", false},
+		{"most-common-problems-month", "9.1", "most-common-problems/?period=month&release=Ubuntu+24.04&package=tidewatch&pkg_arch=amd64&version=" + newer, false},
+		{"most-common-problems-page", "8.2", "most-common-problems/?limit=2&offset=1&period=day", false},
+		{"bucket", "9.2", "bucket/" + url.PathEscape(nativeSignature()) + "/", false},
+		{"bucket-signed-in", "9.2", "bucket/" + url.PathEscape(nativeSignature()) + "/", true},
+		{"versions", "9.2", "versions/?limit=0&id=" + native, false},
+		{"instances", "9.2", "instances/?limit=100&id=" + url.QueryEscape(odd), false},
+		{"average-instances", "9.2", "average-instances/?limit=0&id=" + native, false},
+		{"average-crashes", "9.4", "average-crashes/?limit=0&release=Ubuntu+24.04", false},
+		{"average-crashes-package", "9.4", "average-crashes/?limit=0&release=Ubuntu+24.04&package=tidewatch&version=" + older, false},
+		{"rate-increase", "9.3", "package-rate-of-crashes/?format=json&release=Ubuntu+24.04&package=tidewatch&phased_update_percentage=10&date=" + day + versions, false},
+		{"rate-no-increase", "9.3", "package-rate-of-crashes/?release=Ubuntu+24.04&package=tidewatch&date=" + day + "&old_version=" + newer + "&new_version=" + older, false},
+		{"new-buckets", "9.2", "package-version-new-buckets/?format=json&package=tidewatch&previous_version=" + older + "&new_version=" + newer, false},
+		{"instances-count", "9.5", "instances-count/?limit=3", false},
+		{"problems-count", "9.5", "problems-count/?limit=3", false},
+		{"retracers-results", "9.5", "retracers-results/?limit=1&format=json", false},
+		{"retracers-results-day", "9.5", "retracers-results/" + day + "/", false},
+		{"retracers-time", "9.5", "retracers-average-processing-time/?limit=1&format=json", false},
+		{"retracer-queue-length", "9.5", "retracer-queue-length/?hours=48", false},
+		{"reports-for-system", "9.6", "reports-for-system/?limit=3&system=machine-6", true},
+		{"dayoops", "9.6", "dayoops/" + day + "/?limit=2", false},
+		{"dayoops-details", "9.6", "dayoops/2026-05-18/?limit=2&details=&details=1&release=Debian+13", false},
+		{"oops", "9.6", "oops/" + h.ids[len(h.ids)-3].String() + "/", true},
+		{"instance", "9.6", "instance/?id=" + h.ids[len(h.ids)-3].String(), true},
+		{"binary-package-versions", "9.7", "binary-package-versions/?format=json&binary_package=tidewatch&release=Ubuntu+24.04", false},
+		{"system-image-versions", "9.7", "system-image-versions/?image_type=device_image", true},
+		{"crash-signatures-for-bug", "9.2", "crash-signatures-for-bug/?bug=1", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := visitor
+			if tt.signedIn {
+				c = viewer
+				visitor.Get(api(tt.path)) // also for somebody who is not
+			}
+			compare(t, tt.name, "# "+tt.fact+": GET "+strings.ReplaceAll(api(tt.path), "\n", " ")+"\n"+ask(c, api(tt.path))+"\n")
+		})
+	}
+}
+
+// compare compares a text with the golden one, or writes it.
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}

@@ -1,0 +1,194 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+type object = map[string]any
+
+// refusal is the body of every refusal; package handlers writes it.
+type refusal struct {
+	Code    string `json:"code" doc:"One word a program can act on."`
+	Error   string `json:"error" doc:"One sentence a person can act on."`
+	Message string `json:"error_message,omitempty" doc:"The same sentence, under the name that clients of the old service know."`
+}
+
+// refusals are the statuses of refusals, and what they say.
+var refusals = map[string]string{
+	"400": "A parameter is missing or cannot be read.",
+	"401": "Nobody is signed in, or the API token is not good.",
+	"403": "The person, or the token, may not do that.",
+	"404": "There is no such thing.",
+	"413": "The question is too large.",
+	"415": "The question is not application/json.",
+	"422": "The bug cannot be created for this problem.",
+	"429": "Too many requests; Retry-After says when to go on.",
+	"502": "The tracker refused.",
+	"503": "The database or the tracker is away; Retry-After says when to try again.",
+}
+
+// OpenAPI is the description of the API in the terms of OpenAPI 3.1, made of the table.
+func (a *API) OpenAPI() map[string]any {
+	kinds := schemas{}
+	kinds.of(reflect.TypeFor[meta]())
+	kinds.of(reflect.TypeFor[refusal]())
+	paths := object{}
+	for i := range a.resources {
+		res := &a.resources[i]
+		path := Prefix + res.name + "/"
+		if res.list != nil || res.post != nil || res.apart {
+			paths[path] = object{strings.ToLower(res.method): res.operation(kinds, false)}
+		}
+		if res.detail != nil {
+			paths[path+"{key}/"] = object{"get": res.operation(kinds, true)}
+		}
+	}
+	return object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "mishap", "version": "1.0",
+			"description": "Crash reports, grouped into problems: who may ask, what is asked and what is answered. Lists come in parts; " +
+				"meta.next leads to the next one. Made by mishap " + a.version + ".",
+			"license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+		},
+		"servers": []any{object{"url": a.base}},
+		"paths":   paths,
+		"components": object{
+			"schemas": kinds,
+			"securitySchemes": object{
+				"token":   object{"type": "http", "scheme": "bearer", "description": "An API token, made on the page of one's own account. Scopes: read (reports and traces), file (create bugs)."},
+				"session": object{"type": "apiKey", "in": "cookie", "name": "sessionid"},
+			},
+		},
+	}
+}
+
+// schemaOf describes one resource, at its own address.
+func (a *API) schemaOf(res *resource) map[string]any {
+	kinds := schemas{}
+	out := object{
+		"allowed_list_http_methods": []string{strings.ToLower(res.method)}, "default_format": "application/json",
+		"default_limit": 0, "summary": res.summary, "object": kinds.of(reflect.TypeOf(res.object)),
+		"parameters": res.parameters(res.detail != nil && res.list == nil),
+	}
+	out["components"] = object{"schemas": kinds}
+	return out
+}
+
+func (res *resource) operation(kinds schemas, detail bool) object {
+	id := strings.ReplaceAll(res.name, "-", "_")
+	if detail {
+		id += "_one"
+	}
+	op := object{"operationId": id, "summary": res.summary, "parameters": res.parameters(detail)}
+	if res.doc != "" {
+		op["description"] = res.doc
+	}
+	statuses := []string{"400", "404", "429", "503"}
+	switch res.access {
+	case public:
+		op["security"] = []any{object{}, object{"token": []string{}}, object{"session": []string{}}}
+	default:
+		op["security"] = []any{object{"token": []string{}}, object{"session": []string{}}}
+		statuses = append(statuses, "401", "403")
+	}
+	if res.body != nil {
+		statuses = append(statuses, "413", "415")
+		op["requestBody"] = object{"required": true, "content": media(kinds.of(reflect.TypeOf(res.body)))}
+	}
+	answer := kinds.of(reflect.TypeOf(res.object))
+	if res.list != nil && !detail {
+		answer = object{
+			"type": "object", "required": []string{"meta", "objects"},
+			"properties": object{"meta": kinds.of(reflect.TypeFor[meta]()), "objects": object{"type": "array", "items": answer}},
+		}
+	}
+	responses := object{}
+	switch {
+	case res.apart:
+		statuses = append(statuses, "422", "502")
+		for status, text := range map[string]string{"200": "There is a bug already.", "201": "Created.", "202": "Not answered yet."} {
+			responses[status] = object{"description": text, "content": media(answer)}
+		}
+	case res.method == http.MethodPost:
+		responses["201"] = object{"description": "The answer.", "content": media(answer)}
+	default:
+		responses["200"] = object{"description": "The answer.", "content": media(answer)}
+		responses["304"] = object{"description": "Nothing has changed since the answer of that ETag."}
+	}
+	for _, status := range statuses {
+		responses[status] = object{"description": refusals[status], "content": media(kinds.of(reflect.TypeFor[refusal]()))}
+	}
+	op["responses"] = responses
+	return op
+}
+
+func media(schema object) object { return object{"application/json": object{"schema": schema}} }
+
+// parameters describes the parameters of a list, or of an object by its key.
+func (res *resource) parameters(detail bool) []any {
+	list := []any{}
+	if detail {
+		list = append(list, object{
+			"name": "key", "in": "path", "required": true, "description": res.key, "schema": object{"type": "string"},
+			"example": strings.ReplaceAll(res.example, "%2F", "/"),
+		})
+	}
+	params := res.params
+	if res.list != nil && !detail {
+		params = slices.Clone(params)
+		for _, p := range []param{limitParam, offsetParam} {
+			if !slices.ContainsFunc(params, func(q param) bool { return q.name == p.name }) {
+				params = append(params, p)
+			}
+		}
+	}
+	if res.list != nil && detail {
+		params = nil
+	}
+	for _, p := range params {
+		list = append(list, p.describe())
+	}
+	return list
+}
+
+func (p *param) describe() object {
+	schema := object{"type": "string"}
+	switch p.kind {
+	case kindNumber:
+		schema = object{"type": "integer", "minimum": p.min}
+		if p.max < 1<<30 {
+			schema["maximum"] = p.max
+		}
+		if p.fallback != 0 {
+			schema["default"] = p.fallback
+		}
+	case kindChoice:
+		schema["enum"] = p.choices
+	case kindReport:
+		schema["format"] = "uuid"
+	case kindText:
+		schema["maxLength"] = maxText
+	case kindDay, kindFlag, kindSignature:
+	}
+	var example any = p.example
+	if p.kind == kindNumber {
+		example = atoi(p.example)
+	}
+	out := object{"name": p.name, "in": "query", "description": p.doc, "schema": schema, "example": example}
+	if p.required {
+		out["required"] = true
+	}
+	return out
+}
+
+func atoi(s string) int {
+	n := 0
+	for _, r := range s {
+		n = n*10 + int(r-'0')
+	}
+	return n
+}

@@ -1,0 +1,146 @@
+package api
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mishap/crash"
+)
+
+// kind is what the value of a parameter is.
+type kind string
+
+const (
+	kindText      kind = "text"      // any text of one to 200 characters
+	kindSignature kind = "signature" // a signature of a problem, or its sha1
+	kindNumber    kind = "number"    // from min to max
+	kindDay       kind = "day"       // YYYYMMDD; hyphens and slashes do not matter
+	kindFlag      kind = "flag"      // any text means yes
+	kindChoice    kind = "choice"    // one of some words
+	kindReport    kind = "report"    // the id of a report
+)
+
+// param describes one parameter: it is read, checked and documented by this.
+type param struct {
+	name     string
+	kind     kind
+	doc      string
+	required bool
+	example  string
+	fallback int      // numbers: without the parameter
+	min, max int      // numbers
+	most     int      // numbers: larger ones are taken for this; 0: there is no such number
+	choices  []string // choices
+}
+
+const maxText = 200
+
+// input is one request: who asks, and the parameters, read and checked.
+type input struct {
+	caller Caller
+	values map[string]any
+	given  map[string]bool // the parameters that the request has
+}
+
+func (in input) text(name string) string   { s, _ := in.values[name].(string); return s }
+func (in input) number(name string) int    { n, _ := in.values[name].(int); return n }
+func (in input) flag(name string) bool     { return in.given[name] }
+func (in input) day(name string) time.Time { t, _ := in.values[name].(time.Time); return t }
+func (in input) sent(name string) pair     { p, _ := in.values[name].(pair); return p }
+
+func (in input) report(name string) crash.OopsID { id, _ := in.values[name].(crash.OopsID); return id }
+
+// read reads the parameters of a resource. An empty parameter is as good as none; unknown ones are ignored, since clients
+// send what they once sent to the old service. What cannot be read is Invalid.
+func (res *resource) read(q query, caller Caller) (input, error) {
+	in := input{caller: caller, values: map[string]any{}, given: map[string]bool{}}
+	for _, p := range res.params {
+		got, _ := q.last(p.name)
+		if got.value == "" {
+			if p.required {
+				return in, p.missing()
+			}
+			if p.kind == kindNumber {
+				in.values[p.name] = p.fallback
+			}
+			continue
+		}
+		value, err := p.parse(got)
+		if err != nil {
+			return in, err
+		}
+		in.values[p.name], in.given[p.name] = value, true
+	}
+	return in, nil
+}
+
+func (p *param) missing() error {
+	return crash.Errorf(crash.Invalid, "missing_"+p.name, "The parameter %s is missing: %s For example %s=%s.", p.name, p.doc, p.name, p.example)
+}
+
+func (p *param) bad(why string, args ...any) error {
+	return crash.Errorf(crash.Invalid, "bad_"+p.name, "The parameter %s is not right: %s", p.name, fmt.Sprintf(why, args...))
+}
+
+func (p *param) parse(got pair) (any, error) {
+	v := got.value
+	if p.kind == kindSignature {
+		return got, nil
+	}
+	if v = strings.ToValidUTF8(v, "\uFFFD"); strings.ContainsRune(v, 0) || utf8.RuneCountInString(v) > maxText {
+		return nil, p.bad("it has to be a text of at most %d characters.", maxText)
+	}
+	switch p.kind {
+	case kindFlag:
+		return true, nil
+	case kindNumber:
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		if err != nil && !strings.HasPrefix(v, "-") && isDigits(v) {
+			n, err = p.max+1, nil // larger than any number here
+		}
+		switch {
+		case err != nil || n < p.min:
+			return nil, p.number(v)
+		case p.most != 0 && n > p.most:
+			return p.most, nil
+		case n > p.max:
+			return nil, p.number(v)
+		}
+		return n, nil
+	case kindDay:
+		day, err := time.Parse("20060102", strings.NewReplacer("-", "", "/", "").Replace(v))
+		if err != nil {
+			return nil, p.bad("%.40q is no day; days are written YYYYMMDD.", v)
+		}
+		return day, nil
+	case kindChoice:
+		for _, c := range p.choices {
+			if c == v {
+				return v, nil
+			}
+		}
+		return nil, p.bad("%.40q is none of %s.", v, strings.Join(p.choices, ", "))
+	case kindReport:
+		id, err := crash.ParseOopsID(v)
+		if err != nil {
+			return nil, p.bad("%.60q is not the id of a report.", v)
+		}
+		return id, nil
+	case kindText, kindSignature:
+	}
+	return v, nil
+}
+
+func (p *param) number(v string) error {
+	if p.name == "limit" || p.name == "offset" {
+		return badPaging(p.name, v)
+	}
+	return p.bad("%.40q is not a number from %d to %d.", v, p.min, p.max)
+}
+
+func isDigits(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+}

@@ -1,0 +1,128 @@
+package api
+
+import (
+	"context"
+	"math"
+	"net/http"
+
+	"mishap/crash"
+)
+
+// minNewSystems is on how many machines a new problem has to be seen to be named; it is named when there are more.
+const minNewSystems = 2
+
+func (a *API) phasingResources() []resource {
+	version := func(name, doc string) param {
+		return param{name: name, kind: kindText, required: true, doc: doc, example: "1.4.2-1ubuntu1"}
+	}
+	return []resource{
+		{
+			name: "package-rate-of-crashes", method: http.MethodGet, access: public,
+			summary: "Whether a new version of a package crashes more than the one before.",
+			doc: "What stops phased updates. The five old fields come from the old formula (docs/api.md); evidence is a statistic per " +
+				"active machine beside them.",
+			params: []param{
+				{name: "release", kind: kindText, required: true, doc: releaseParam.doc, example: releaseParam.example},
+				{name: "package", kind: kindText, required: true, doc: packageParam.doc, example: packageParam.example},
+				version("old_version", "The version before."), version("new_version", "The new version."),
+				{name: "phased_update_percentage", kind: kindNumber, max: 100, doc: "Of the machines that get the new version.", example: "10"},
+				{name: "date", kind: kindDay, required: true, doc: "When the new version was published: crashes of the old one before this day count.", example: "20260518"},
+				{name: "exclude_proposed", kind: kindFlag, doc: "Leave crashes from the proposed pocket out.", example: "True"},
+			},
+			object: crashRate{}, list: a.rateOfCrashes,
+		},
+		{
+			name: "package-version-new-buckets", method: http.MethodGet, access: public,
+			summary: "Problems that were seen with a new version of a package on more than two machines, and not with the one before.",
+			doc: "What stops phased updates. When the archive is known not to have one of the versions the answer is 404; archive says " +
+				"unknown as long as it has not been asked.",
+			params: []param{
+				{name: "package", kind: kindText, required: true, doc: "Name of a source package.", example: "tidewatch"},
+				version("previous_version", "The version before."), version("new_version", "The new version."),
+			},
+			object: newBucket{}, list: a.newBuckets,
+		},
+	}
+}
+
+// crashRate is the answer of package-rate-of-crashes.
+type crashRate struct {
+	Difference *int64   `json:"difference" doc:"Crashes today above what was to be expected by now."`
+	Evidence   evidence `json:"evidence"`
+	Increase   bool     `json:"increase" doc:"The new version crashes more."`
+	Average    *int64   `json:"previous_average" doc:"Crashes of the old version to be expected in a day."`
+	Days       *int64   `json:"previous_period_in_days" doc:"The days that this is the mean of."`
+	Link       *string  `json:"web_link" doc:"The list of the new version's problems; null without an increase."`
+}
+
+func (a *API) rateOfCrashes(ctx context.Context, in input) ([]any, error) {
+	release, pkg, newer := in.text("release"), in.text("package"), in.text("new_version")
+	if in.day("date").After(a.today().AddDate(1, 0, 0)) {
+		return nil, crash.Errorf(crash.Invalid, "bad_date", "The parameter date is more than a year ahead.")
+	}
+	days, err := a.store.VersionDays(ctx, crash.Release(release), pkg, in.text("old_version"), newer)
+	if err != nil {
+		return nil, err
+	}
+	q := rateQuestion{
+		date: in.day("date"), percentage: float64(in.number("phased_update_percentage")), phased: in.given["phased_update_percentage"],
+		excludeProposed: in.flag("exclude_proposed"),
+	}
+	v := judge(days, q, a.now())
+	out := crashRate{Increase: v.increase, Difference: whole(v.difference), Average: whole(v.average), Evidence: weigh(days, q, a.now())}
+	if v.days != nil {
+		n := int64(*v.days)
+		out.Days = &n
+	}
+	if v.increase {
+		link := a.listAddress("release", release, "package", pkg, "version", newer)
+		out.Link = &link
+	}
+	return []any{out}, nil
+}
+
+// whole cuts a number's fraction off.
+func whole(x *float64) *int64 {
+	if x == nil {
+		return nil
+	}
+	n := int64(math.Trunc(*x))
+	return &n
+}
+
+// newBucket is a problem that came with a version.
+type newBucket struct {
+	Archive  string `json:"archive" doc:"published: the archive has both versions; unknown: it has not been asked yet."`
+	Function string `json:"function" doc:"Signature of the problem."`
+	Reports  int64  `json:"reports" doc:"With the new version."`
+	Systems  int64  `json:"systems" doc:"Distinct machines with the new version."`
+	Link     string `json:"web_link"`
+}
+
+func (a *API) newBuckets(ctx context.Context, in input) ([]any, error) {
+	pkg, previous, newer := in.text("package"), in.text("previous_version"), in.text("new_version")
+	facts, err := a.store.ArchiveFacts(ctx, []crash.ArchiveWant{
+		{Kind: crash.ArchiveVersion, Key: pkg + " " + previous}, {Kind: crash.ArchiveVersion, Key: pkg + " " + newer},
+	})
+	if err != nil {
+		return nil, err
+	}
+	archive := "published"
+	for i, version := range []string{previous, newer} {
+		switch {
+		case facts[i].Known() && !facts[i].Exists || !facts[i].Valid():
+			return nil, crash.Errorf(crash.NotFound, "unknown_version", "The archive has no version %.100s of the source package %.100s.", version, pkg)
+		case !facts[i].Known():
+			archive = "unknown"
+		}
+	}
+	buckets, err := a.store.NewBuckets(ctx, pkg, previous, newer, minNewSystems)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]any, len(buckets))
+	for i, b := range buckets {
+		objects[i] = newBucket{Archive: archive, Function: b.Signature, Reports: b.Reports, Systems: b.Systems, Link: a.problemLink(b.ID)}
+	}
+	return objects, nil
+}

@@ -1,0 +1,181 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"mishap/crash"
+)
+
+func (a *API) problemResources() []resource {
+	return []resource{
+		a.mostCommonProblems(),
+		{
+			name: "bucket", method: http.MethodGet, access: public,
+			summary: "What is known of one problem.",
+			doc:     "The traces are those of a report that has them, and only for callers who may read reports; for others they are null.",
+			key:     "Signature of the problem, or its sha1.", example: "%2Fusr%2Fbin%2Ftidewatch:11:parse:load:main",
+			object: bucketObject{}, detail: a.bucket,
+		},
+		{
+			name: "versions", method: http.MethodGet, access: public,
+			summary: "How often a problem was seen, by package version and release.",
+			doc: "Versions come in dpkg's order, then a row for all of them. Besides the fields named here each row has one number for " +
+				"each series of Ubuntu by its codename; -1 says that nothing was counted there.",
+			params: []param{problemParam},
+			object: versionRow{}, list: a.versions,
+		},
+		{
+			name: "instances", method: http.MethodGet, access: public,
+			summary: "The newest reports of a problem.",
+			doc:     "At most 100 at a time; start goes on below the last of them.",
+			params: []param{problemParam, {
+				name: "start", kind: kindReport, doc: "Only reports that arrived before the one with this id.", example: "0196a1b2-0000-7000-8000-000000000000",
+			}},
+			object: instanceRow{}, list: a.instances,
+		},
+		{
+			name: "average-instances", method: http.MethodGet, access: public,
+			summary: "How often a problem was seen per active machine, by day and release.",
+			doc: "One object for each release; the newest of its days comes first. A machine is active on a day when it reported " +
+				"anything for that release in the 90 days before.",
+			params: []param{problemParam},
+			object: series{}, list: a.averageInstances,
+		},
+	}
+}
+
+// find finds the problem that a text from outside means: a sha1, a signature, a signature that was percent-encoded once
+// more than it should, or one whose plus signs were not escaped. It returns NotFound when there is none.
+func (a *API) find(ctx context.Context, sent pair) (crash.BucketID, error) {
+	var ids []crash.BucketID
+	if id, err := crash.ParseBucketID(sent.value); err == nil {
+		ids = append(ids, id)
+	}
+	for _, text := range []string{unescaped(sent.value), sent.value, unescaped(sent.raw), "/" + sent.value} {
+		ids = append(ids, crash.BucketIDOf(strings.ToValidUTF8(text, "\uFFFD")))
+	}
+	return a.store.FirstBucket(ctx, ids)
+}
+
+// metadata is what the old service kept of a bucket, under its own names.
+type metadata struct {
+	CreatedBug       string `json:"CreatedBug,omitempty" doc:"Number of the bug that was filed from here."`
+	FirstSeen        string `json:"FirstSeen,omitempty" doc:"Lowest package version."`
+	FirstSeenRelease string `json:"FirstSeenRelease,omitempty"`
+	LastSeen         string `json:"LastSeen,omitempty" doc:"Highest package version."`
+	LastSeenRelease  string `json:"LastSeenRelease,omitempty"`
+	LaunchpadBug     string `json:"LaunchpadBug,omitempty" doc:"Number of a bug that was linked by hand."`
+	Source           string `json:"Source,omitempty" doc:"Binary package of the newest report, despite the name."`
+}
+
+type bucketObject struct {
+	ID       string   `json:"bucket_id" doc:"The signature."`
+	Metadata metadata `json:"metadata"`
+	Source   string   `json:"source_package" doc:"Source package; the words unknown package when there is none."`
+	Stack    *string  `json:"stacktrace"`
+	Threads  *string  `json:"thread_stacktrace"`
+	Trace    *string  `json:"traceback" doc:"Python's traceback; with one there are no stack traces."`
+}
+
+const unknownPackage = "unknown package"
+
+func (a *API) bucket(ctx context.Context, in input, key string) (any, error) {
+	id, err := a.find(ctx, pair{value: key, raw: key})
+	if err != nil {
+		return nil, err
+	}
+	b, err := a.store.Bucket(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := bucketObject{ID: b.Signature, Source: b.SourcePackage, Metadata: metadata{
+		FirstSeen: b.FirstVersion, LastSeen: b.LastVersion, FirstSeenRelease: string(b.FirstRelease),
+		LastSeenRelease: string(b.LastRelease), Source: b.Package,
+	}}
+	if out.Source == "" {
+		out.Source = unknownPackage
+	}
+	switch number := strconv.FormatInt(b.Bug.Number, 10); {
+	case b.Bug.Number == 0:
+	case b.Bug.How == crash.Linked:
+		out.Metadata.LaunchpadBug = number
+	default:
+		out.Metadata.CreatedBug = number
+	}
+	if signedIn.check(in.caller) == nil {
+		err = a.addTraces(ctx, b.ID, &out)
+	}
+	return out, err
+}
+
+// addTraces adds the traces of a report that has some.
+func (a *API) addTraces(ctx context.Context, id crash.BucketID, out *bucketObject) error {
+	report, err := a.store.RepresentativeReport(ctx, id)
+	if crash.KindOf(err) == crash.NotFound {
+		return nil // dropped since, as all reports are some day
+	}
+	if err != nil {
+		return err
+	}
+	field := func(name string) *string {
+		if text := report.Fields[name]; text != "" {
+			return &text
+		}
+		return nil
+	}
+	if out.Trace = field("Traceback"); out.Trace == nil {
+		out.Stack, out.Threads = field("Stacktrace"), field("ThreadStacktrace")
+	}
+	return nil
+}
+
+// problemLink is the page of a problem, for other places.
+func (a *API) problemLink(id crash.BucketID) string { return a.base + id.Path() }
+
+type instanceRow struct {
+	Architecture string `json:"architecture"`
+	Incident     string `json:"incident" doc:"Id of the report."`
+	Version      string `json:"package_version"`
+	Timestamp    string `json:"timestamp" doc:"When it arrived, UTC."`
+	Release      string `json:"ubuntu_version"`
+}
+
+// maxInstances is how many reports of a problem, or of a machine, are listed at once.
+const maxInstances = 100
+
+func (a *API) instances(ctx context.Context, in input) ([]any, error) {
+	id, err := a.find(ctx, in.sent("id"))
+	if crash.KindOf(err) == crash.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.store.BucketReports(ctx, id, in.report("start"), maxInstances)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]any, len(rows))
+	for i, r := range rows {
+		objects[i] = instanceRow{
+			Architecture: r.Architecture, Incident: r.ID.String(), Version: r.Version, Release: string(r.Release),
+			Timestamp: timestamp(r.ID.Received()),
+		}
+	}
+	return objects, nil
+}
+
+// listAddress is the front list with some filters, with blanks as %20 as clients expect.
+func (a *API) listAddress(pairs ...string) string {
+	var b strings.Builder
+	b.WriteString(a.base + "/")
+	for i := 0; i < len(pairs); i += 2 {
+		b.WriteString(map[bool]string{true: "?", false: "&"}[i == 0])
+		b.WriteString(pairs[i] + "=" + strings.ReplaceAll(url.QueryEscape(pairs[i+1]), "+", "%20"))
+	}
+	return b.String()
+}

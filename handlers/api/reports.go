@@ -1,0 +1,192 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"mishap/crash"
+)
+
+func (a *API) reportResources() []resource {
+	return []resource{
+		{
+			name: "reports-for-system", method: http.MethodGet, access: signedIn,
+			summary: "The newest reports of a machine.",
+			params: []param{
+				{name: "system", kind: kindText, required: true, doc: "The machine, as it names itself when it reports.", example: "3f2a…"},
+				{name: "limit", kind: kindNumber, max: 1 << 30, most: maxPage, fallback: 50, doc: "How many reports.", example: "50"},
+				{name: "start", kind: kindReport, doc: "Only reports that arrived before the one with this id.", example: "0196a1b2-0000-7000-8000-000000000000"},
+			},
+			object: systemReport{}, list: a.reportsForSystem,
+		},
+		{
+			name: "dayoops", method: http.MethodGet, access: public,
+			summary: "Reports of the crashes of a day.",
+			params: []param{
+				{name: "limit", kind: kindNumber, max: 1 << 30, most: 1000, fallback: 100, doc: "How many reports, at most 1000.", example: "100"},
+				releaseParam,
+				{name: "details", kind: kindFlag, doc: "Say the type of each problem too.", example: "1"},
+			},
+			key: "The day, YYYYMMDD.", example: "20260518",
+			object: dayReports{}, detail: a.dayOops,
+		},
+		{
+			name: "oops", method: http.MethodGet, access: signedIn,
+			summary: "One report with all its fields.",
+			key:     "Id of the report.", example: "0196a1b2-0000-7000-8000-000000000000",
+			object: oopsObject{}, detail: a.oops,
+		},
+		{
+			name: "instance", method: http.MethodGet, access: signedIn,
+			summary: "One report with all its fields, as a list of one; without fields when there is no such report.",
+			params: []param{{
+				name: "id", kind: kindText, required: true, doc: "Id of the report.", example: "0196a1b2-0000-7000-8000-000000000000",
+			}},
+			object: instanceObject{}, list: a.instance,
+		},
+	}
+}
+
+// timestamp writes a time as the old service did: without a zone, without a fraction that is zero.
+func timestamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	t = t.UTC()
+	if t.Nanosecond()/1000 == 0 {
+		return t.Format("2006-01-02T15:04:05")
+	}
+	return t.Format("2006-01-02T15:04:05.000000")
+}
+
+type systemReport struct {
+	Instance  string `json:"instance" doc:"Id of the report."`
+	Occurred  string `json:"occurred" doc:"The crash's own date, as machines write it: Mon May  5 14:46:10 2025. Empty when it has none."`
+	Type      string `json:"problemtype"`
+	Program   string `json:"program" doc:"Package, else the path of the program."`
+	Timestamp string `json:"timestamp" doc:"When it arrived, UTC."`
+}
+
+func (a *API) reportsForSystem(ctx context.Context, in input) ([]any, error) {
+	limit := in.number("limit")
+	if limit == 0 {
+		limit = maxPage
+	}
+	rows, err := a.store.SystemReports(ctx, crash.NewSystemID(in.text("system")), in.report("start"), limit)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]any, len(rows))
+	for i, r := range rows {
+		row := systemReport{Instance: r.ID.String(), Type: r.ProblemType, Program: r.Package, Timestamp: timestamp(r.ID.Received())}
+		if !r.Occurred.IsZero() {
+			row.Occurred = r.Occurred.UTC().Format(time.ANSIC)
+		}
+		if row.Program == "" {
+			row.Program = r.Executable
+		}
+		objects[i] = row
+	}
+	return objects, nil
+}
+
+type dayReports struct {
+	Date  string `json:"date"`
+	Value struct {
+		Oopses []any `json:"oopses" doc:"Ids of reports; with details an object of the id and details.ProblemType each."`
+	} `json:"value"`
+}
+
+type oopsDetails struct {
+	Details struct {
+		Type string `json:"ProblemType"`
+	} `json:"details"`
+	ID string `json:"id"`
+}
+
+func (a *API) dayOops(ctx context.Context, in input, key string) (any, error) {
+	day, err := parseDay(key)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.store.DayReports(ctx, day, crash.Release(in.text("release")), in.number("limit"))
+	if err != nil {
+		return nil, err
+	}
+	out := dayReports{Date: day.Format(dateFormat)}
+	out.Value.Oopses = []any{}
+	for _, r := range rows {
+		if !in.flag("details") {
+			out.Value.Oopses = append(out.Value.Oopses, r.ID.String())
+			continue
+		}
+		d := oopsDetails{ID: r.ID.String()}
+		d.Details.Type = r.ProblemType
+		out.Value.Oopses = append(out.Value.Oopses, d)
+	}
+	return out, nil
+}
+
+func parseDay(key string) (time.Time, error) {
+	day := param{name: "day", kind: kindDay}
+	value, err := day.parse(pair{value: key})
+	if err != nil {
+		return time.Time{}, err
+	}
+	t, _ := value.(time.Time)
+	return t, nil
+}
+
+type oopsObject struct {
+	Data map[string]string `json:"data" doc:"The fields of the report, and SAS: the signature of its problem."`
+	ID   string            `json:"oopsid"`
+}
+
+type instanceObject struct {
+	Instance map[string]string `json:"instance" doc:"The fields of the report, and SAS: the signature of its problem."`
+}
+
+// fields are those of a report and its signature.
+func (a *API) fields(ctx context.Context, id string) (map[string]string, error) {
+	oops, err := crash.ParseOopsID(id)
+	if err != nil {
+		return nil, crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
+	}
+	report, err := a.store.Report(ctx, oops)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]string{}
+	for name, value := range report.Fields {
+		fields[name] = value
+	}
+	fields["SystemIdentifier"] = string(report.System)
+	if report.Bucket != nil {
+		b, err := a.store.Bucket(ctx, *report.Bucket)
+		if err != nil {
+			return nil, err
+		}
+		fields["SAS"] = b.Signature
+	}
+	return fields, nil
+}
+
+func (a *API) oops(ctx context.Context, _ input, key string) (any, error) {
+	fields, err := a.fields(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return oopsObject{ID: key, Data: fields}, nil
+}
+
+func (a *API) instance(ctx context.Context, in input) ([]any, error) {
+	fields, err := a.fields(ctx, in.text("id"))
+	if crash.KindOf(err) == crash.NotFound {
+		return []any{instanceObject{Instance: map[string]string{}}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []any{instanceObject{Instance: fields}}, nil
+}

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"reflect"
+	"strings"
+)
+
+// schemas makes JSON schemas of Go types; named structs are gathered by name, and pointed to.
+type schemas map[string]any
+
+// of is the schema of a value's type. Fields are described by the tag doc; a pointer may be null.
+func (s schemas) of(t reflect.Type) map[string]any {
+	switch t {
+	case reflect.TypeFor[bugNumber]():
+		return map[string]any{"type": []string{"string", "integer"}}
+	case reflect.TypeFor[versionRow]():
+		schema := s.object(t)
+		schema["additionalProperties"] = map[string]any{"type": "integer", "description": "Reports from the series of this codename; -1: none."}
+		return s.keep(t.Name(), schema)
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return nullable(s.of(t.Elem()))
+	case reflect.Struct:
+		if t.Name() == "" {
+			return s.object(t)
+		}
+		return s.keep(t.Name(), s.object(t))
+	case reflect.Slice:
+		return map[string]any{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Array:
+		return map[string]any{"type": "array", "items": s.of(t.Elem()), "minItems": t.Len(), "maxItems": t.Len()}
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": s.of(t.Elem())}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Int, reflect.Int64:
+		return map[string]any{"type": "integer"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	}
+	return map[string]any{} // anything
+}
+
+func (s schemas) keep(name string, schema map[string]any) map[string]any {
+	s[name] = schema
+	return map[string]any{"$ref": "#/components/schemas/" + name}
+}
+
+func nullable(schema map[string]any) map[string]any {
+	if word, ok := schema["type"].(string); ok {
+		schema["type"] = []string{word, "null"}
+		return schema
+	}
+	return map[string]any{"anyOf": []any{schema, map[string]any{"type": "null"}}}
+}
+
+func (s schemas) object(t reflect.Type) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || name == "" {
+			continue
+		}
+		schema := s.of(f.Type)
+		if doc := f.Tag.Get("doc"); doc != "" {
+			schema["description"] = doc
+		}
+		properties[name] = schema
+		if options != "omitempty" {
+			required = append(required, name)
+		}
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required}
+}

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"mishap/crash"
+)
+
+// versionRow is one version, or all of them, with a number for each series besides the fields named here.
+type versionRow struct {
+	Version     string            `json:"version" doc:"A package version; All versions in the last row."`
+	Pockets     map[string]string `json:"pockets" doc:"Where the archive has the version, by codename: Release, Updates, …; a question mark when it is not known. Only series with a count."`
+	Derivatives int64             `json:"derivatives" doc:"Reports from releases that are no series of Ubuntu; -1: none."`
+	Total       int64             `json:"total" doc:"Reports from all releases; -1: none."`
+	bySeries    map[string]int64
+}
+
+// MarshalJSON writes the numbers of the series beside the other fields.
+func (v versionRow) MarshalJSON() ([]byte, error) {
+	all := map[string]any{"version": v.Version, "pockets": v.Pockets, "derivatives": v.Derivatives, "total": v.Total}
+	for series, n := range v.bySeries {
+		all[series] = n
+	}
+	return json.Marshal(all)
+}
+
+// nothing is what stands for no count.
+const nothing = -1
+
+func (a *API) versions(ctx context.Context, in input) ([]any, error) {
+	id, err := a.find(ctx, in.sent("id"))
+	if crash.KindOf(err) == crash.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	counts, err := a.store.BucketVersions(ctx, id)
+	if err != nil || len(counts) == 0 {
+		return nil, err
+	}
+	b, err := a.store.Bucket(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	published, err := a.store.ArchiveFacts(ctx, []crash.ArchiveWant{{Kind: crash.ArchiveSource, Key: b.SourcePackage}})
+	if err != nil {
+		return nil, err
+	}
+	all := a.newVersionRow("All versions")
+	var rows []versionRow
+	for i := len(counts) - 1; i >= 0; i-- { // the store lists the newest first
+		c := counts[i]
+		if len(rows) == 0 || rows[len(rows)-1].Version != c.Version {
+			rows = append(rows, a.newVersionRow(c.Version))
+		}
+		row := &rows[len(rows)-1]
+		series := a.series(c.Release)
+		row.count(series, c.Reports)
+		all.count(series, c.Reports)
+		if series != "" {
+			row.Pockets[series] = pocketOr(published[0], series, c.Version, "?")
+		}
+	}
+	objects := make([]any, 0, len(rows)+1)
+	for _, row := range append(rows, all) {
+		objects = append(objects, row)
+	}
+	return objects, nil
+}
+
+// pocketOr is the pocket of a series that has a version, or another word when that is not known.
+func pocketOr(f crash.ArchiveFact, series, version, unknown string) string {
+	if pocket := crash.PocketOf(f.In(series), version); pocket != "" {
+		return pocket
+	}
+	return unknown
+}
+
+func (a *API) newVersionRow(version string) versionRow {
+	row := versionRow{Version: version, Pockets: map[string]string{}, Derivatives: nothing, Total: nothing, bySeries: map[string]int64{}}
+	for _, release := range a.releases.All("Ubuntu") {
+		if release.Compare(firstStandard) < 0 {
+			continue
+		}
+		row.bySeries[a.releases.Codename(release)] = nothing
+	}
+	return row
+}
+
+func (v *versionRow) count(series string, n int64) {
+	add := func(to int64) int64 { return max(to, 0) + n }
+	if series == "" {
+		v.Derivatives = add(v.Derivatives)
+	} else {
+		if _, known := v.bySeries[series]; !known {
+			v.bySeries[series] = nothing
+		}
+		v.bySeries[series] = add(v.bySeries[series])
+	}
+	v.Total = add(v.Total)
+}
+
+// series is the codename of a release of Ubuntu; empty for others.
+func (a *API) series(r crash.Release) string {
+	if !strings.HasPrefix(string(r), "Ubuntu ") {
+		return ""
+	}
+	return a.releases.Codename(r)
+}

@@ -1,0 +1,120 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	chimw "github.com/go-chi/chi/v5/middleware"
+	"github.com/go-chi/httprate"
+
+	"mishap/crash"
+	"mishap/handlers/api"
+)
+
+// apiRoutes are the addresses below /api/1.0. Questions are answered without a session too; what creates something needs a
+// session and its CSRF token, or an API token.
+func (s *Server) apiRoutes() http.Handler {
+	r := chi.NewRouter()
+	r.Use(chimw.ClientIPFromXFF(trustedProxies...), deadline(pageTime), s.byToken, s.limited, chimw.GetHead)
+	r.NotFound(s.do(s.serveAPI))
+	r.MethodNotAllowed(s.do(s.wrongMethod))
+	r.Method(http.MethodPost, "/create-bug-report", s.createByAPI())
+	r.Method(http.MethodPost, "/create-bug-report/", s.createByAPI())
+	answer := s.ifNoToken(func(h http.Handler) http.Handler { return s.withSession(s.recognise(h)) }, s.do(s.serveAPI))
+	r.Method(http.MethodGet, "/*", answer)
+	r.Method(http.MethodPost, "/*", answer)
+	return r
+}
+
+// serveAPI answers by the table of package api.
+func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
+	v := visitOf(r)
+	caller := api.Caller{Role: v.user.Role, Read: v.token == nil || v.token.Allows(crash.ScopeRead)}
+	err := s.api.Serve(w, r, caller)
+	if e, ok := errors.AsType[*api.MethodError](err); ok {
+		w.Header().Set("Allow", e.Allow)
+		return &methodError{}
+	}
+	return err
+}
+
+// createByAPI is Create for scripts and pages. An API token stands for its person, and no page of another site can send it,
+// so it needs no CSRF token; a session does.
+func (s *Server) createByAPI() http.Handler {
+	create := s.need(crash.RoleTriager)(s.do(s.createBug))
+	return s.ifNoToken(func(http.Handler) http.Handler { return s.withSession(s.recognise(s.guard(create))) },
+		s.do(func(w http.ResponseWriter, r *http.Request) error {
+			switch {
+			case !visitOf(r).token.Allows(crash.ScopeFile):
+				return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope file.")
+			case isForm(r) || wantsPart(r):
+				return errMedia
+			}
+			r.Body = http.MaxBytesReader(w, r.Body, maxRequestBytes)
+			create.ServeHTTP(w, r)
+			return nil
+		}))
+}
+
+// ifNoToken serves requests without an API token by next as other makes it, and those with one by next itself.
+func (s *Server) ifNoToken(other func(http.Handler) http.Handler, next http.Handler) http.Handler {
+	without := other(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if visitOf(r).token != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		without.ServeHTTP(w, r)
+	})
+}
+
+// byToken finds out whose API token a request has. A token that is not good is refused, whatever else the request has.
+func (s *Server) byToken(next http.Handler) http.Handler {
+	return s.do(func(w http.ResponseWriter, r *http.Request) error {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			next.ServeHTTP(w, r)
+			return nil
+		}
+		u, t, err := s.accounts.ByToken(r.Context(), strings.TrimSpace(token))
+		if err != nil {
+			return err
+		}
+		v := visitOf(r)
+		v.user, v.token = u, &t
+		next.ServeHTTP(w, r)
+		return nil
+	})
+}
+
+// limited bounds how many requests a minute one API token, or one address without a token, may send.
+func (s *Server) limited(next http.Handler) http.Handler {
+	limit := func(most int) http.Handler {
+		if most == 0 {
+			return next
+		}
+		return httprate.Limit(most, time.Minute, httprate.WithKeyFuncs(limitKey), httprate.WithLimitHandler(s.do(
+			func(http.ResponseWriter, *http.Request) error {
+				return crash.Errorf(crash.TooMany, "too_many_requests", "Too many requests: at most %d a minute. Go on later.", most)
+			})))(next)
+	}
+	byToken, byAddress := limit(s.config.APIRatePerToken), limit(s.config.APIRatePerAddress)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if visitOf(r).token != nil {
+			byToken.ServeHTTP(w, r)
+			return
+		}
+		byAddress.ServeHTTP(w, r)
+	})
+}
+
+func limitKey(r *http.Request) (string, error) {
+	if t := visitOf(r).token; t != nil {
+		return "token:" + strconv.FormatInt(t.ID, 10), nil
+	}
+	return "address:" + clientAddress(r), nil
+}
