@@ -108,5 +108,7 @@ type ReportRow struct {
 // StoredReport is one report read back.
 type StoredReport struct {
 	ReportRow
+	Rule   Rule // that grouped it
+	Rules  int  // the version of the grouping rules then, see [RulesVersion]
 	Fields Fields
 }

@@ -18,7 +18,7 @@ const (
 // SummaryOf takes from a report what lists show. Package is the first word of the field of that name and Version the
 // second, unless that says "(not installed)"; the words behind them ([modified: …], [origin: …]) are not looked at. The
 // package architecture "all" counts as the machine's and "unknown" as none. Title is apport's standard title, else the
-// report's own. Everything is cut to lengths that an index can hold.
+// report's own, else one that our grouping rules make. Everything is cut to lengths that an index can hold.
 func SummaryOf(f Fields) Summary {
 	name, version := "", ""
 	if w := words(f["Package"]); len(w) > 0 {
@@ -38,6 +38,9 @@ func SummaryOf(f Fields) Summary {
 	title := StandardTitle(f)
 	if title == "" {
 		title = f["Title"]
+	}
+	if title == "" {
+		title = ownTitle(f)
 	}
 	return Summary{
 		ProblemType:         word(f["ProblemType"]),

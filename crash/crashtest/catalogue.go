@@ -72,6 +72,10 @@ var programs = []struct{ binary, source, path, stem, language string }{
 	{"spindrift", "spindrift", "/usr/bin/spindrift", "spin", "C"},
 	{"barnacle-scan", "barnacle", "/usr/bin/barnacle-scan", "barn", "C"},
 	{"isobar", "isobar-weather", "/usr/bin/isobar", "isobar", "Python"},
+	{"chartroom", "chartroom", "/usr/bin/chartroom", "chart", "Java"},
+	{"keeld", "keel", "/usr/bin/keeld", "keel", "Go"},
+	{"rustle", "rustle", "/usr/bin/rustle", "rustle", "Rust"},
+	{"isobar-map", "isobar-weather", "/usr/bin/isobar-map", "isobar", "C++"},
 }
 
 // catalogue is all that goes wrong in a fleet that sends n reports: the more of them, the more rare problems show. The
@@ -90,6 +94,9 @@ func catalogue(n int) []problem {
 				t = packageProblem(p.binary, p.source, k)
 			case "kernel":
 				t = kernelProblem(r, p.source)
+			case "Java", "Go", "Rust", "C++":
+				t = otherProblem(r, p.language, p.binary, p.source, p.path)
+				anywhere = t["StacktraceAddressSignature"] == ""
 			default:
 				t, anywhere = nativeProblem(r, p.binary, p.source, p.path, p.stem)
 			}
@@ -97,7 +104,7 @@ func catalogue(n int) []problem {
 			all = append(all, problem{template: t, number: number, from: max(0, from), until: max(from+1, until, 1), anywhere: anywhere})
 		}
 	}
-	odd := []Report{Markup(), Long(), Unicode(), Suspend(), Ungroupable()}
+	odd := []Report{Markup(), Long(), Unicode(), Suspend(), Ungroupable(), CompilerError(), BareRecoverable(), ThreadHang(), ExceptionGroup()}
 	for _, t := range odd {
 		all = append(all, problem{template: t, number: 4, until: updates, anywhere: true}) // the first two are reefd's
 	}
@@ -177,11 +184,22 @@ func packageProblem(binary, source string, k int) Report {
 	t := Package()
 	failure := fmt.Sprintf("installed %s package post-installation script subprocess returned error exit status %d", binary, 10+k)
 	t["Package"], t["SourcePackage"], t["ErrorMessage"] = binary+" 1", source, failure
+	if k%2 == 1 { // not every distribution's hook gives a signature
+		t["DpkgTerminalLog"] = fmt.Sprintf("Setting up %s (1) ...\nError! Bad return status for module build on kernel: 7.0.0-%d-generic (x86_64)\ndpkg: error processing package %s (--configure):\n %s\n", binary, 10+k, binary, failure)
+		delete(t, "DuplicateSignature")
+		return t
+	}
 	t["DuplicateSignature"] = fmt.Sprintf("package:%s:1\nSetting up %s (1) ...\ndpkg: error processing package %s (--configure):\n %s\n", binary, binary, binary, failure)
 	return t
 }
 
 func kernelProblem(r *rand.Rand, source string) Report {
+	if r.IntN(3) > 0 { // most kernels are of today
+		t := ModernOops()
+		t["SourcePackage"] = source
+		t["OopsText"] = modernOops(functionName(r, "brig"), functionName(r, "brig"))
+		return t
+	}
 	t := Oops()
 	t["SourcePackage"] = source
 	t["OopsText"] = fmt.Sprintf("BUG: unable to handle kernel NULL pointer dereference at 00000000000000%02x\nIP: [<ffffffffa04b1e22>] %s+0x62/0x110 [brigwifi]\nOops: 0000 [#1] SMP\nCall Trace:\n [<ffffffffa04b0001>] %s+0x41/0x80 [brigwifi]\n [<ffffffff810d5a2c>] handle_irq_event_percpu+0x4c/0x190\nCode: 8b 47 08\n",

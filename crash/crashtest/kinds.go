@@ -1,0 +1,179 @@
+package crashtest
+
+import "strings"
+
+// Reports of kinds to which apport gives no signature, and mishap does.
+
+// ModernOops is a fault of the kernel as kernels of today write it.
+func ModernOops(options ...Option) Report {
+	r := base("KernelOops", "linux-image-6.8.0-85-generic", "linux", "6.8.0-85.85")
+	r["Failure"] = "oops"
+	r["MachineType"] = "Marlin Corp. SeaBook 14"
+	r["NonfreeKernelModules"] = "brigwifi"
+	r["Tags"] += " kernel-oops"
+	r["OopsText"] = modernOops("brig_tx_done", "brig_irq")
+	return r.apply(options)
+}
+
+// modernOops is the text of a fault in the first function, called by the second.
+func modernOops(place, caller string) string {
+	return `[  811.402113] BUG: kernel NULL pointer dereference, address: 00000000000000b8
+[  811.402120] #PF: supervisor read access in kernel mode
+[  811.402130] Oops: 0000 [#1] PREEMPT SMP NOPTI
+[  811.402133] CPU: 3 PID: 811 Comm: brigd Tainted: P           OE      6.8.0-85-generic #85-Ubuntu
+[  811.402140] RIP: 0010:` + place + `+0x62/0x110 [brigwifi]
+[  811.402150] Call Trace:
+[  811.402151]  <TASK>
+[  811.402152]  ? show_regs+0x6d/0x80
+[  811.402155]  ` + caller + `+0x41/0x80 [brigwifi]
+[  811.402160]  __handle_irq_event_percpu+0x4c/0x190
+[  811.402165]  handle_irq_event+0x3b/0x80
+[  811.402170]  </TASK>
+[  811.402171] Modules linked in: brigwifi(OE)
+[  811.402180] ---[ end trace 0000000000000000 ]---
+`
+}
+
+// BarePackage is a package that could not be installed, without a signature of its own.
+func BarePackage(options ...Option) Report {
+	return Package(Without("DuplicateSignature")).apply(options)
+}
+
+// Java is a Java program that died of an exception which has a cause.
+func Java(options ...Option) Report {
+	r := base("Crash", "chartroom", "chartroom", "2.4-1").program("/usr/bin/chartroom", 5011)
+	r["PackageArchitecture"] = "all"
+	r["StackTrace"] = javaTrace("open", "read")
+	return r.apply(options)
+}
+
+func javaTrace(method, cause string) string {
+	return "java.lang.IllegalStateException: cannot open /home/ines/charts\n" +
+		"\tat chartroom.Store." + method + "(Store.java:88)\n" +
+		"\tat chartroom.Main.lambda$run$0(Main.java:41)\n" +
+		"\tat chartroom.Main$$Lambda$14/0x0000000800c03000.run(Unknown Source)\n" +
+		"\tat chartroom.Main.main(Main.java:9)\n" +
+		"Caused by: java.io.FileNotFoundException: /home/ines/charts/index (No such file or directory)\n" +
+		"\tat java.base/java.io.FileInputStream.open0(Native Method)\n" +
+		"\tat chartroom.Index." + cause + "(Index.java:12)\n" +
+		"\t... 3 more\n"
+}
+
+// GoPanic is a Go program that panicked.
+func GoPanic(options ...Option) Report {
+	r := base("Crash", "keeld", "keel", "2.2-1").program("/usr/bin/keeld", 6011)
+	r["StdErr"] = goPanic("load", "run")
+	return r.apply(options)
+}
+
+func goPanic(function, caller string) string {
+	return "2026/05/18 09:14:02 listening\n" +
+		"panic: runtime error: index out of range [5] with length 3\n\n" +
+		"goroutine 1 [running]:\n" +
+		"main." + function + "({0xc000012345, 0x5, 0x8}, 0x1)\n\t/build/keel-2.2/main.go:12 +0x1d\n" +
+		"main." + caller + ".func1(...)\n\t/build/keel-2.2/main.go:30\n" +
+		"main.main()\n\t/build/keel-2.2/main.go:41 +0x25\nexit status 2\n"
+}
+
+// RustPanic is a Rust program that panicked, and was told to abort then: its stack has no names.
+func RustPanic(options ...Option) Report {
+	r := base("Crash", "rustle", "rustle", "0.8.1-1").program("/usr/bin/rustle", 7011)
+	r.stack(6, "SIGABRT", nameless([]uint64{0x900, 0xa10}))
+	r["StdErr"] = rustPanic("index", "load")
+	return r.apply(options)
+}
+
+func rustPanic(file, function string) string {
+	return "\nthread 'main' (7011) panicked at src/" + file + ".rs:88:31:\n" +
+		"called `Option::unwrap()` on a `None` value\nstack backtrace:\n" +
+		"   0: rust_begin_unwind\n             at /rustc/38213856a8a3a6d49a234e0d95a722a4f28a2b18/library/std/src/panicking.rs:647:5\n" +
+		"   1: core::panicking::panic_fmt::h0be520bdeb30de61\n" +
+		"   2: rustle::" + file + "::" + function + "::hd504aa0dad344db7\n             at ./src/" + file + ".rs:88:31\n" +
+		"   3: rustle::main::h1234567890abcdef\n"
+}
+
+// CompilerError is a compiler that found an error in itself.
+func CompilerError(options ...Option) Report {
+	r := Ungroupable()
+	r["PreprocessedSource"] = compilerError("gimplify_expr")
+	return r.apply(options)
+}
+
+func compilerError(function string) string {
+	return "// Target: x86_64-linux-gnu\n// gcc version 13.3.0 (Ubuntu 13.3.0-6ubuntu2) \n// \n" +
+		"// reef.cc: In function 'int main()':\n" +
+		"// reef.cc:12:7: internal compiler error: in " + function + ", at gimplify.cc:17682\n" +
+		"// 0x55d0a1b2c3d4 " + function + "(tree_node**, gimple**, gimple**, bool (*)(tree_node*), int)\n// \t../../src/gcc/gimplify.cc:17682\n" +
+		"// 0x55d0a1b2c3d5 gimplify_stmt(tree_node**, gimple**)\n// \t../../src/gcc/gimplify.cc:7234\n" +
+		"// Please submit a full bug report, with preprocessed source.\nint x;\n"
+}
+
+// OddNames is a C++ program that died of SIGSEGV in functions whose names apport does not read.
+func OddNames(options ...Option) Report {
+	r := base("Crash", "isobar-map", "isobar-weather", "4.0-2").program("/usr/bin/isobar-map", 8011)
+	r.stack(11, "SIGSEGV", append([]frame{
+		{itself, 0x1234, "(anonymous namespace)::parse", "row=0x0", "../src/parse.cc:88"},
+		{itself, 0x1a10, "Isobar::Grid<int, std::allocator<int> >::load", "this=0x55d0", "../src/grid.cc:41"},
+	}, tail...))
+	return r.apply(options)
+}
+
+// HalfNamed is a program that died of SIGSEGV; some of its frames have no names, and its memory map is missing.
+func HalfNamed(options ...Option) Report {
+	r := base("Crash", "gull-mail", "gull-mail", "3.1-2").program("/usr/bin/gull-mail", 9011)
+	frames := append([]frame{}, tideFrames...)
+	frames[0].function, frames[1].function = "gull_parse_header", "gull_load_folder"
+	frames[2] = frame{libglib, 0x4a10, "??", "", ""}
+	r.stack(11, "SIGSEGV", frames)
+	delete(r, "StacktraceAddressSignature")
+	r["ProcMaps"] = "Error: [Errno 13] Permission denied: 'maps'"
+	return r.apply(options)
+}
+
+// ThreadHang is a program that did not answer, of which only the threads are known.
+func ThreadHang(options ...Option) Report {
+	r := base("Hang", "lumen-shell", "lumen-shell", "46.1-0ubuntu2").program("/usr/bin/lumen-shell", 1779)
+	r["ThreadStacktrace"] = strings.Join([]string{
+		"Thread 1 (Thread 0x7f2210 (LWP 4311)):",
+		"#0  0x00007f2210090000 in __GI___poll (fds=0x1, nfds=1, timeout=-1) at ../sysdeps/unix/sysv/linux/poll.c:29",
+		"#1  0x000055d000001234 in lumen_wait_reply (c=0x1) at ../src/reply.c:88",
+		"#2  0x000055d000002000 in main (argc=1) at ../src/main.c:7",
+	}, "\n")
+	return r.apply(options)
+}
+
+// Snap is a snap that could not be refreshed, as snapd reports it: without a package.
+func Snap(options ...Option) Report {
+	r := base("Snap", "reef", "reef", "1")
+	for _, name := range []string{"Package", "SourcePackage", "PackageArchitecture"} {
+		delete(r, name)
+	}
+	r["Snap"] = "reef"
+	r["SnapdVersion"] = "2.68"
+	r["ErrorMessage"] = "cannot perform the following tasks:\n- Mount snap \"reef\" (123) ([start snap-reef-123.mount] failed with exit status 1)"
+	return r.apply(options)
+}
+
+// BareRecoverable is a problem that a program reported by itself, without saying which one it is.
+func BareRecoverable(options ...Option) Report {
+	return Recoverable(Without("DuplicateSignature"), Set("DialogBody", "The index in /home/ines/.cache/reef was damaged (4711 entries) and has been rebuilt.")).apply(options)
+}
+
+// ExceptionGroup is a group of Python exceptions in a program that has no path.
+func ExceptionGroup(options ...Option) Report {
+	r := base("Crash", "harbor-sync", "harbor", "2.1-1")
+	r["PackageArchitecture"] = "all"
+	r["Traceback"] = `  + Exception Group Traceback (most recent call last):
+  |   File "/usr/bin/harbor-sync", line 20, in main
+  |     gather()
+  | ExceptionGroup: many (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/usr/bin/harbor-sync", line 40, in fetch
+    |     int(x)
+    | ValueError: a
+    +---------------- 2 ----------------
+    | KeyError: 'b'
+    +------------------------------------`
+	return r.apply(options)
+}
