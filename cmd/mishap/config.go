@@ -27,6 +27,10 @@ type Config struct {
 	IngestRatePerSystem  int // reports per minute; 0: off
 	IngestRatePerAddress int // reports per minute; 0: off
 	IngestMaxAgeDays     int
+	ReportsKeepDays      int
+	CoresKeepDays        int
+	APIRatePerAddress    int          // requests per minute; 0: off
+	APIRatePerToken      int          // requests per minute; 0: off
 	BaseURL              string       // without a slash at the end
 	DatabaseURL          crash.Secret // may hold a password
 	DataDir              string
@@ -38,6 +42,7 @@ type Config struct {
 	TrackerTarget        string
 	TrackerTimeout       int // seconds
 	TrackerSettle        int // seconds
+	ReadArchive          bool
 	AllowBugFiling       bool
 
 	file  string           // where tokens are written
@@ -59,6 +64,9 @@ func defaultConfig() Config {
 		IngestMaxBytes:      16 << 20,
 		IngestRatePerSystem: 6000,
 		IngestMaxAgeDays:    366,
+		CoresKeepDays:       30,
+		APIRatePerAddress:   3000,
+		APIRatePerToken:     6000,
 		BaseURL:             "http://localhost:8080",
 		DataDir:             "data",
 		TrackerURL:          "https://launchpad.net",
@@ -67,6 +75,7 @@ func defaultConfig() Config {
 		TrackerTarget:       "ubuntu",
 		TrackerTimeout:      75,
 		TrackerSettle:       75,
+		ReadArchive:         true,
 		AllowBugFiling:      true,
 		file:                defaultConfigFile,
 		given:               map[string]given{},

@@ -35,6 +35,10 @@ func (c *Config) keys() []key {
 		number("ingest_rate_per_system", "a number of reports per minute, or 0 for no limit", &c.IngestRatePerSystem, 0, 1e9),
 		number("ingest_rate_per_address", "a number of reports per minute, or 0 for no limit", &c.IngestRatePerAddress, 0, 1e9),
 		number("ingest_max_age_days", "a number of days above 0", &c.IngestMaxAgeDays, 1, 36500),
+		number("reports_keep_days", "a number of days, or 0 for ever", &c.ReportsKeepDays, 0, 36500),
+		number("cores_keep_days", "a number of days, or 0 for ever", &c.CoresKeepDays, 0, 36500),
+		number("api_rate_per_address", "a number of requests per minute, or 0 for no limit", &c.APIRatePerAddress, 0, 1e9),
+		number("api_rate_per_token", "a number of requests per minute, or 0 for no limit", &c.APIRatePerToken, 0, 1e9),
 		secret("database_url", "an address such as postgres://user:password@host/database, or nothing",
 			&c.DatabaseURL, isDatabase),
 		text("data_dir", "the path of a folder", &c.DataDir, isPath),
@@ -47,6 +51,7 @@ func (c *Config) keys() []key {
 			regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]*$`).MatchString),
 		number("tracker_timeout_seconds", seconds+" above 0", &c.TrackerTimeout, 1, 3600),
 		number("tracker_settle_seconds", seconds+", 0 or more", &c.TrackerSettle, 0, 86400),
+		flag("read_archive", &c.ReadArchive),
 		flag("allow_bug_filing", &c.AllowBugFiling),
 	}
 }

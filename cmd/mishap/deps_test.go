@@ -42,11 +42,11 @@ var rules = map[string]rule{
 	},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views": {ours: "crash assets", others: "github.com/a-h/templ", itself: "net/http database"},
+	"views":        {ours: "crash assets", others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/api": {ours: "crash/* db"},
 	"handlers": {
-		ours: "crash/* db tracker views assets",
-		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
+		ours: "crash/* db tracker views assets handlers/api",
+		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/justinas/nosurf " +
 			"github.com/klauspost/compress/gzhttp github.com/prometheus/client_golang",
 	},
 	"handlers/ingest": {

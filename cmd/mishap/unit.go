@@ -40,6 +40,7 @@ type unit struct {
 	web, ingest, ops *http.Server // nil: not this kind of unit
 	filer            *tracker.Filer
 	watcher          *tracker.Watcher
+	archivist        *tracker.Archivist // nil: the archive is not read
 	jobs             *db.Jobs
 }
 
@@ -77,12 +78,16 @@ func (u *unit) buildWeb() error {
 	client := tracker.NewClient(settings, credentials)
 	u.filer = tracker.NewFiler(settings, u.store, client)
 	u.watcher = tracker.NewWatcher(settings, u.store, client, tracker.WatchOptions{Silent: !u.config.AllowBugFiling})
-	jobs, err := db.NewJobs(u.store, db.JobsConfig{Log: u.log, File: u.filer.Work})
+	if u.config.ReadArchive {
+		u.archivist = tracker.NewArchivist(settings, u.store, client, tracker.ArchiveOptions{})
+	}
+	jobs, err := db.NewJobs(u.store, db.JobsConfig{Log: u.log, KeepReportsDays: u.config.ReportsKeepDays, File: u.filer.Work})
 	if err != nil {
 		return fmt.Errorf("job queue: %w", err)
 	}
 	u.jobs = jobs
 	server, err := handlers.New(handlers.Deps{
+		Releases:    knownReleases(ubuntuReleases, debianReleases),
 		Store:       u.store,
 		Accounts:    db.NewAccounts(u.store),
 		Filer:       u.filer,
@@ -92,6 +97,9 @@ func (u *unit) buildWeb() error {
 			BaseURL:               u.config.BaseURL,
 			IngestURL:             u.ingestURL(),
 			AllowBugFiling:        u.config.AllowBugFiling,
+			Version:               version,
+			APIRatePerAddress:     u.config.APIRatePerAddress,
+			APIRatePerToken:       u.config.APIRatePerToken,
 			TrackerName:           u.config.trackerName(),
 			ConfigFile:            u.config.file,
 			TokensFromEnvironment: u.config.fromEnvironment("tracker_oauth_token"),
@@ -130,7 +138,13 @@ func (u *unit) run(ctx context.Context) error {
 		}
 		work.Go(func() { u.filer.Run(background) })
 		work.Go(func() { u.watcher.Run(background) })
+		if u.archivist != nil {
+			work.Go(func() { u.archivist.Run(background) })
+		}
 		work.Go(func() { u.tidy(background) })
+	}
+	if u.ingest != nil && u.config.CoresKeepDays > 0 {
+		work.Go(func() { u.tidyCores(background) })
 	}
 	failed := make(chan error, 3)
 	var serving sync.WaitGroup
@@ -198,6 +212,25 @@ func (u *unit) drain(ctx context.Context) {
 }
 
 // tidy removes what has expired from the database, now and then, until ctx ends.
+func (u *unit) tidyCores(ctx context.Context) {
+	tick := time.NewTicker(tidyEvery)
+	defer tick.Stop()
+	for {
+		n, err := ingest.RemoveCores(u.config.DataDir, u.now().AddDate(0, 0, -u.config.CoresKeepDays))
+		if err != nil {
+			u.log.WarnContext(ctx, "cannot remove old core dumps", "error", err)
+		}
+		if n > 0 {
+			u.log.InfoContext(ctx, "removed old core dumps", "cores", n, "cores_keep_days", u.config.CoresKeepDays)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 func (u *unit) tidy(ctx context.Context) {
 	tick := time.NewTicker(tidyEvery)
 	defer tick.Stop()
