@@ -25,6 +25,9 @@ func (s *Server) showReport(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
+	if page.Why, err = s.whyReport(r, report); err != nil {
+		return err
+	}
 	page.Shell = s.shell(r, "Report "+id.String())
 	return s.page(w, r, http.StatusOK, views.Report(page))
 }

@@ -11,6 +11,7 @@ type ReportPage struct {
 	Shell        Shell
 	Report       crash.StoredReport
 	Newer, Older crash.OopsID // neighbours in the bucket; zero: there is none
+	Why          WhyPart
 }
 
 // arrived is when the report came in.
