@@ -1,0 +1,179 @@
+package db_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+// problems saves one report of each of n problems and returns their ids.
+func problems(t *testing.T, s *db.Store, n int) []crash.BucketID {
+	t.Helper()
+	ids := make([]crash.BucketID, n)
+	for i := range ids {
+		ids[i] = another(t, s, i, 0)
+	}
+	return ids
+}
+
+// another saves a report of problem i by machine m, and returns the bucket of its signature.
+func another(t *testing.T, s *db.Store, i, m int) crash.BucketID {
+	t.Helper()
+	rec := record(t, today, fmt.Sprint("machine ", m), crash.Fields{
+		"ProcStatus": fmt.Sprint("Pid:\t", i),
+		"Traceback": fmt.Sprintf("Traceback (most recent call last):\n  File \"/usr/bin/harbor-sync\", line 3, in main\n    load()\nError%d: no\n", i),
+	})
+	save(t, s, rec)
+	return crash.BucketIDOf(rec.Grouping.Signature)
+}
+
+func merge(t *testing.T, s *db.Store, into crash.BucketID, from ...crash.BucketID) crash.BucketID {
+	t.Helper()
+	head, err := s.Merge(t.Context(), into, from, "ada", "one fault")
+	if err != nil {
+		t.Fatalf("merge: %v", err)
+	}
+	return head
+}
+
+func bucket(t *testing.T, s *db.Store, id crash.BucketID) crash.Bucket {
+	t.Helper()
+	b, err := s.Bucket(t.Context(), id)
+	if err != nil {
+		t.Fatalf("bucket: %v", err)
+	}
+	return b
+}
+
+func decisions(t *testing.T, s *db.Store, id crash.BucketID) []crash.Decision {
+	t.Helper()
+	all, err := s.Decisions(t.Context(), id, 100)
+	if err != nil {
+		t.Fatalf("decisions: %v", err)
+	}
+	return all
+}
+
+func undo(t *testing.T, s *db.Store, d crash.Decision) {
+	t.Helper()
+	if _, err := s.Undo(t.Context(), d.ID, "bob"); err != nil {
+		t.Fatalf("undo: %v", err)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	p := problems(t, s, 4)
+	another(t, s, 1, 7)
+
+	// A chain is flattened, and undoing its middle takes along what was merged before.
+	merge(t, s, p[1], p[0])
+	merge(t, s, p[2], p[1])
+	for _, id := range p[:3] {
+		if b := bucket(t, s, id); b.ID != p[2] || b.Members != 3 || b.Reports != 4 || b.Systems != 2 {
+			t.Errorf("merged: got %s with %d members, %d reports, %d machines, want %s, 3, 4, 2", b.ID, b.Members, b.Reports, b.Systems, p[2])
+		}
+	}
+	if _, err := s.Merge(t.Context(), p[0], []crash.BucketID{p[2]}, "ada", ""); !errors.Is(err, crash.Conflict) {
+		t.Errorf("in a circle: got %v, want a conflict", err)
+	}
+	if _, err := s.Merge(t.Context(), p[0], []crash.BucketID{{1, 2, 3}}, "ada", ""); !errors.Is(err, crash.NotFound) {
+		t.Errorf("unknown: got %v, want not found", err)
+	}
+	history := decisions(t, s, p[0])
+	if len(history) != 2 || history[0].Bucket != p[1] || history[0].Other != p[2] || history[1].Person != "ada" || history[1].Reason != "one fault" {
+		t.Fatalf("history: got %+v", history)
+	}
+
+	// New reports of any of them count for the whole.
+	another(t, s, 0, 9)
+	if b := bucket(t, s, p[2]); b.Reports != 5 || b.Systems != 3 {
+		t.Errorf("after another report: got %d reports, %d machines, want 5, 3", b.Reports, b.Systems)
+	}
+	merge(t, s, p[3], p[0]) // which is the whole
+	if b := bucket(t, s, p[1]); b.ID != p[3] || b.Members != 4 {
+		t.Errorf("the whole merged: got %s, %d members, want %s, 4", b.ID, b.Members, p[3])
+	}
+	undo(t, s, history[0]) // p[1] into p[2], after that was merged on
+	for id, want := range map[crash.BucketID]crash.BucketID{p[0]: p[1], p[1]: p[1], p[2]: p[3], p[3]: p[3]} {
+		if got := bucket(t, s, id).ID; got != want {
+			t.Errorf("undone: head of %s: got %s, want %s", id, got, want)
+		}
+	}
+	if _, err := s.Undo(t.Context(), history[0].ID, "bob"); !errors.Is(err, crash.Conflict) {
+		t.Errorf("undone twice: got %v, want a conflict", err)
+	}
+	if d := decisions(t, s, p[3]); len(d) != 2 || d[1].Stands() || d[1].UndoneBy != "bob" {
+		t.Errorf("history after undoing: got %+v, want that it was undone by bob", d)
+	}
+	checkCounts(t, url)
+}
+
+func TestMergeCrosswise(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	stores := []*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
+	p := problems(t, stores[0], 6)
+	var people sync.WaitGroup
+	for i := range 24 {
+		people.Go(func() {
+			_, err := stores[i%2].Merge(t.Context(), p[i%6], []crash.BucketID{p[(i+1+i/6)%6]}, "ada", "")
+			if err != nil && !errors.Is(err, crash.Conflict) {
+				t.Errorf("merge: %v", err)
+			}
+		})
+	}
+	people.Wait()
+	head := bucket(t, stores[0], p[0])
+	for _, id := range p {
+		if got := bucket(t, stores[1], id).ID; got != head.ID {
+			t.Errorf("head of %s: got %s, want %s", id, got, head.ID)
+		}
+	}
+	if head.Members != 6 || head.Reports != 6 {
+		t.Errorf("got %d members with %d reports, want 6 and 6", head.Members, head.Reports)
+	}
+	checkCounts(t, url)
+}
+
+func TestRename(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	p := problems(t, s, 2)
+	ctx := t.Context()
+	for _, name := range []string{"The old one", "  The \t new one "} {
+		if err := s.Rename(ctx, p[0], name, "ada", ""); err != nil {
+			t.Fatalf("rename: %v", err)
+		}
+	}
+	if got := bucket(t, s, p[0]).Name; got != "The new one" {
+		t.Errorf("got %q, want it on one line", got)
+	}
+	for name, want := range map[string]crash.Kind{"The new one": crash.Conflict, "a\x00b": crash.Invalid, fmt.Sprintf("%0201d", 1): crash.Invalid} {
+		if err := s.Rename(ctx, p[0], name, "ada", ""); !errors.Is(err, want) {
+			t.Errorf("%.20q: got %v, want %v", name, err, want)
+		}
+	}
+	history := decisions(t, s, p[0])
+	if _, err := s.Undo(ctx, history[1].ID, "bob"); !errors.Is(err, crash.Conflict) {
+		t.Errorf("undo of the first name: got %v, want a conflict", err)
+	}
+	undo(t, s, history[0])
+	if got := bucket(t, s, p[0]).Name; got != "The old one" {
+		t.Errorf("undone: got %q, want the name before", got)
+	}
+	merge(t, s, p[1], p[0]) // the whole has the name of its head: none
+	if err := s.Rename(ctx, p[0], "The whole", "ada", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := bucket(t, s, p[1]); got.Name != "The whole" || got.ID != p[1] {
+		t.Errorf("got %q of %s, want the whole to have the name", got.Name, got.ID)
+	}
+}
