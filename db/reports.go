@@ -36,7 +36,7 @@ func scanReportAnd(row pgx.CollectableRow, r *crash.ReportRow, more ...any) erro
 	return err
 }
 
-const sqlReport = `select ` + reportColumns + `, body from reports where received = @received and id = @id`
+const sqlReport = `select ` + reportColumns + `, rule, rules, body from reports where received = @received and id = @id`
 
 // Report returns one report with all its fields. It returns NotFound when there is none with this id.
 func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport, error) {
@@ -53,7 +53,7 @@ func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport
 var errUnknownReport = crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
 
 const sqlRepresentativeReport = `
-	select ` + reportColumns + `, body from reports where (received, id) = (
+	select ` + reportColumns + `, rule, rules, body from reports where (received, id) = (
 		select received, id from (
 			select received, id, complete from reports where bucket_id = @bucket order by received desc, id desc limit 20
 		) as newest
@@ -79,7 +79,7 @@ func (s *Store) oneReport(ctx context.Context, sql string, args pgx.NamedArgs) (
 	}
 	var body []byte
 	r, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (r crash.StoredReport, err error) {
-		err = scanReportAnd(row, &r.ReportRow, &body)
+		err = scanReportAnd(row, &r.ReportRow, &r.Rule, &r.Rules, &body)
 		return r, err
 	})
 	if err != nil {
