@@ -9,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
+	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
@@ -26,8 +27,13 @@ type pages struct {
 
 func newPages(t *testing.T) *pages {
 	t.Helper()
+	return newPagesOn(t, dbtest.New(t))
+}
+
+func newPagesOn(t *testing.T, store *db.Store) *pages {
+	t.Helper()
 	now := func() time.Time { return today }
-	site := handlertest.New(t, handlertest.Options{Now: now})
+	site := handlertest.New(t, handlertest.Options{Now: now, Store: store})
 	return &pages{Site: site, intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, site.Store), t: t}
 }
 

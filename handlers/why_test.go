@@ -1,0 +1,78 @@
+package handlers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
+)
+
+// Everybody reads the rule; who may see reports reads what the rule took of one, and left.
+func TestWhyHere(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	build := crashtest.ModernOops
+	report := p.accept("m", build())
+	path := bucketOf(t, build()).Path()
+	description := crash.RuleKernel.Description()
+
+	visitor := p.Visitor(t).Get(path).Want(http.StatusOK)
+	visitor.WantText(".grouping p", description).WantText(".why-rule", "kernel").WantNone(".why")
+	for _, at := range []string{path, "/oops/" + report.String()} {
+		a := p.As(t, crash.RoleViewer).Get(at).Want(http.StatusOK)
+		a.WantText(".grouping summary", "why grouped here").WantText(".grouping p", description).WantText(".why-rule", "kernel")
+		a.WantText(".why-used li:nth-child(1)", "brig_tx_done [brigwifi] RIP: 0010:brig_tx_done+0x62/0x110 [brigwifi]")
+		a.WantText(".why-skipped", "? show_regs+0x6d/0x80 the kernel is not sure of it")
+		a.WantNone(".why-now").WantNone(".grouping[open]")
+	}
+	if got := p.As(t, crash.RoleViewer).Get(path).Attr(".grouping a[href^='/oops/']", "href"); got != "/oops/"+report.String() {
+		t.Errorf("example: got %q, want the report", got)
+	}
+}
+
+// What was made the same is shown, as it was and as it is.
+func TestWhyHereChanges(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	id := p.accept("m", crashtest.Assertion())
+	p.As(t, crash.RoleViewer).Get("/oops/"+id.String()).Want(http.StatusOK).WantText(".why-changed", "(ADDR)")
+}
+
+// A report that older rules put elsewhere says where today's would put it, and links there.
+func TestWhyHereOfOlderRules(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	p := newPagesOn(t, dbtest.Open(t, url))
+	build := crashtest.ModernOops
+	old, other := p.accept("m", build()), p.accept("m2", crashtest.Native())
+	today, elsewhere := bucketOf(t, build()), bucketOf(t, crashtest.Native())
+	move := func(id crash.OopsID, bucket any, rules int) {
+		t.Helper()
+		dbtest.Exec(t, url, "update reports set bucket_id = $2, rules = $3 where id = $1", [16]byte(id), bucket, rules)
+	}
+	move(old, nil, 1)
+	c := p.As(t, crash.RoleViewer)
+	a := c.Get("/oops/" + old.String()).Want(http.StatusOK)
+	a.WantText(".why-now", "by older rules It was grouped by version 1 of the rules. By today's it would now be in "+today.String())
+	if got := a.Attr(".why-now a", "href"); got != today.Path() {
+		t.Errorf("link: got %q, want %q", got, today.Path())
+	}
+
+	move(old, elsewhere[:], 1)
+	c.Get("/oops/"+old.String()).WantText(".why-now", "by older rules")
+	move(old, elsewhere[:], crash.RulesVersion)
+	c.Get("/oops/"+old.String()).WantText(".why-now", "decided by people").WantText(".why-now a", today.String())
+	move(old, today[:], 1)
+	c.Get("/oops/" + old.String()).WantNone(".why-now")
+
+	dbtest.Exec(t, url, "delete from buckets where id = $1", today[:])
+	move(old, nil, 1)
+	a = c.Get("/oops/" + old.String()).Want(http.StatusOK)
+	if text := a.Text(".why-now"); !strings.Contains(text, "which is not there yet") || !strings.Contains(text, today.String()) {
+		t.Errorf("got %q, want a problem that is not there yet", text)
+	}
+	c.Get("/oops/" + other.String()).WantNone(".why-now")
+}
