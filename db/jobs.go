@@ -25,9 +25,10 @@ func (FilingJob) Kind() string { return "filing" }
 
 // JobsConfig says what the jobs do.
 type JobsConfig struct {
-	Log   *slog.Logger
-	File  func(ctx context.Context, filing int64) error // one step of a filing
-	Rules crash.Rules                                   // that stored reports are regrouped by; zero: this program's
+	Log             *slog.Logger
+	File            func(ctx context.Context, filing int64) error // one step of a filing
+	KeepReportsDays int                                           // for how many days after the end of their month of arrival reports are kept; 0: for ever
+	Rules           crash.Rules                                   // that stored reports are regrouped by; zero: this program's
 }
 
 // Jobs works on the queue. It is safe to run in any number of units.
@@ -58,12 +59,15 @@ func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
 	if err := slow.add(workers); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
+	if err := river.AddWorkerSafely(workers, &retentionWorker{store: s, keepDays: c.KeepReportsDays}); err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
 	client, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
 		Logger:        log,
 		Workers:       workers,
 		Queues:        map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: filingWorkers}, queueSlow: {MaxWorkers: slowWorkers}},
 		FetchCooldown: fetchCooldown,
-		PeriodicJobs:  []*river.PeriodicJob{leftBehind()},
+		PeriodicJobs:  []*river.PeriodicJob{leftBehind(), dropPeriodically()},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)

@@ -2,22 +2,79 @@ package db
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// partitions makes the monthly partitions of reports, each a month ahead: whoever stores the first report of a month
-// makes the next month's. So a partition is there long before it is needed, and no clock has to run for it.
+// partitions makes the monthly partitions of reports, each a month ahead, and the yearly ones of report_keys: whoever stores
+// the first report of a month makes the next month's. So a partition is there long before it is needed, and no clock has to
+// run for it.
 type partitions struct {
 	mu   sync.Mutex
-	made map[time.Time]bool // first days of months known to be there
+	made map[partition]bool // that are known to be there
 }
 
-// partitionLock is the advisory lock under which one unit makes a partition while others wait. Any fixed number will do.
+// partition is a stretch of time that has a table of its own.
+type partition struct {
+	keys bool      // of report_keys, a year; else of reports, a month
+	from time.Time // UTC
+}
+
+func monthOf(at time.Time) partition {
+	y, m, _ := at.UTC().Date()
+	return partition{from: time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)}
+}
+
+// yearOf is the partition of a key; its first four bytes are seconds since 1970.
+func yearOf(key []byte) partition {
+	at := time.Unix(int64(binary.BigEndian.Uint32(key)), 0).UTC()
+	return partition{keys: true, from: time.Date(at.Year(), 1, 1, 0, 0, 0, 0, time.UTC)}
+}
+
+func (p partition) until() time.Time {
+	if p.keys {
+		return p.from.AddDate(1, 0, 0)
+	}
+	return p.from.AddDate(0, 1, 0)
+}
+
+func (p partition) parent() string {
+	if p.keys {
+		return "report_keys"
+	}
+	return "reports"
+}
+
+func (p partition) table() string {
+	if p.keys {
+		return "report_keys_" + p.from.Format("2006")
+	}
+	return "reports_" + p.from.Format("2006_01")
+}
+
+// bounds are the values of "from" and "to". Years end with the last second that four bytes can hold.
+func (p partition) bounds() string {
+	if !p.keys {
+		const form = "2006-01-02 15:04:05Z07:00"
+		return fmt.Sprintf("from ('%s') to ('%s')", p.from.Format(form), p.until().Format(form))
+	}
+	key := func(at time.Time) string {
+		return `'\x` + hex.EncodeToString(binary.BigEndian.AppendUint32(nil, uint32(at.Unix()))) + `'` //nolint:gosec // compared below
+	}
+	to := "maxvalue"
+	if until := p.until(); until.Unix() < 1<<32 {
+		to = key(until)
+	}
+	return fmt.Sprintf("from (%s) to (%s)", key(p.from), to)
+}
+
+// partitionLock is the advisory lock under which one unit makes or drops a partition while others wait. Any fixed number
+// will do.
 const partitionLock = int64(0x6d69735061727473) // "misParts"
 
 const (
@@ -27,23 +84,27 @@ const (
 
 // ensure makes the partitions that the reports of a batch go to, and those of the months that follow.
 func (p *partitions) ensure(ctx context.Context, s *Store, batch []*pendingReport) error {
-	var missing []time.Time
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	missing := map[partition][]partition{}
 	for _, r := range batch {
-		month := monthOf(r.Received())
-		if !p.made[month] && !slices.Contains(missing, month) {
-			missing = append(missing, month)
+		if month := monthOf(r.Received()); !p.made[month] {
+			missing[month] = []partition{month, {from: month.until()}}
+		}
+		if r.duplicateKey != nil {
+			if year := yearOf(r.duplicateKey); !p.made[year] {
+				missing[year] = []partition{year}
+			}
 		}
 	}
-	for _, month := range missing {
-		if err := s.makePartitions(ctx, month, month.AddDate(0, 1, 0)); err != nil {
+	for known, need := range missing {
+		if err := s.makePartitions(ctx, need...); err != nil {
 			return err
 		}
 		if p.made == nil {
-			p.made = map[time.Time]bool{}
+			p.made = map[partition]bool{}
 		}
-		p.made[month] = true
+		p.made[known] = true
 	}
 	return nil
 }
@@ -55,36 +116,29 @@ func (p *partitions) forget() {
 	p.made = nil
 }
 
-func monthOf(at time.Time) time.Time {
-	y, m, _ := at.UTC().Date()
-	return time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
-}
-
-func (s *Store) makePartitions(ctx context.Context, months ...time.Time) error {
+func (s *Store) makePartitions(ctx context.Context, all ...partition) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlPartitionLock, pgx.NamedArgs{"lock": partitionLock}); err != nil {
 			return fmt.Errorf("make partition: %w", err)
 		}
-		for _, month := range months {
-			if err := makePartition(ctx, tx, month); err != nil {
-				return fmt.Errorf("make partition for %s: %w", month.Format("2006-01"), err)
+		for _, p := range all {
+			if err := makePartition(ctx, tx, p); err != nil {
+				return fmt.Errorf("make partition %s: %w", p.table(), err)
 			}
 		}
 		return nil
 	})
 }
 
-func makePartition(ctx context.Context, tx pgx.Tx, month time.Time) error {
-	name := "reports_" + month.Format("2006_01")
+func makePartition(ctx context.Context, tx pgx.Tx, p partition) error {
 	var there bool
-	if err := tx.QueryRow(ctx, sqlPartitionThere, pgx.NamedArgs{"name": name}).Scan(&there); err != nil || there {
+	if err := tx.QueryRow(ctx, sqlPartitionThere, pgx.NamedArgs{"name": p.table()}).Scan(&there); err != nil || there {
 		return err
 	}
 	// Made apart and then attached: this waits for no reader and lets no writer wait, as "partition of" would.
-	if _, err := tx.Exec(ctx, fmt.Sprintf("create table %s (like reports including storage)", name)); err != nil {
+	if _, err := tx.Exec(ctx, fmt.Sprintf("create table %s (like %s including storage including constraints)", p.table(), p.parent())); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, fmt.Sprintf("alter table reports attach partition %s for values from ('%s') to ('%s')",
-		name, month.Format("2006-01-02 15:04:05Z07:00"), month.AddDate(0, 1, 0).Format("2006-01-02 15:04:05Z07:00")))
+	_, err := tx.Exec(ctx, fmt.Sprintf("alter table %s attach partition %s for values %s", p.parent(), p.table(), p.bounds()))
 	return err
 }

@@ -410,7 +410,8 @@ CREATE TABLE report_keys (
     key bytea NOT NULL,
     report_id uuid NOT NULL,
     CONSTRAINT report_keys_key_check CHECK ((length(key) = 16))
-);
+)
+PARTITION BY RANGE (key);
 
 CREATE TABLE reports (
     id uuid NOT NULL,

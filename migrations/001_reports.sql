@@ -38,11 +38,13 @@ create index reports_system on reports (system_key, received desc, id desc) wher
 create index reports_nameless on reports (received desc, id desc) where system_key is null;
 
 -- One row per crash that can be recognised when it is sent again. The key is the time of the crash by its own Date and a
--- hash of system, Date, ExecutablePath and ProcStatus: what happened at one time stands together in the index.
+-- hash of system, Date, ExecutablePath and ProcStatus: what happened at one time stands together in the index. Partitions
+-- are by year of the crash (1970: no time that can be read), so that retention drops them too.
 create table report_keys (
-    key       bytea primary key check (length(key) = 16),
-    report_id uuid  not null
-);
+    key       bytea not null check (length(key) = 16),
+    report_id uuid  not null,
+    primary key (key)
+) partition by range (key);
 
 -- What is stored and not yet counted: one row for each transaction that stored reports, taken away by the round that
 -- counts them.

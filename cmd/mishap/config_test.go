@@ -150,6 +150,8 @@ func TestConfigImpossibleValues(t *testing.T) {
 		"ingest_max_bytes":       {`0`, `-1`, `1.5`, `2000000000`, `99999999999999999999`},
 		"ingest_rate_per_system": {`-1`},
 		"ingest_max_age_days":    {`0`},
+		"reports_keep_days":      {`-1`},
+		"cores_keep_days":        {`-1`},
 		"tracker_settle_seconds": {`-1`},
 		"data_dir":               {`""`},
 	} {

@@ -144,3 +144,21 @@ func (h *handler) removeRests() {
 		}
 	}
 }
+
+// RemoveCores removes the core dumps of a data_dir that were written before the given time, and returns how many. It goes
+// on after one that cannot be removed. A folder that is not there holds none.
+func RemoveCores(dataDir string, before time.Time) (removed int, err error) {
+	names, _ := filepath.Glob(filepath.Join(dataDir, "cores", "*.core")) // the pattern is good
+	for _, name := range names {
+		info, statErr := os.Lstat(name)
+		if statErr != nil || !info.ModTime().Before(before) {
+			continue
+		}
+		if removeErr := os.Remove(name); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
+			err = removeErr
+			continue
+		}
+		removed++
+	}
+	return removed, err
+}

@@ -1,0 +1,137 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Reports are dropped by whole months of arrival, and the keys by which crashes are recognised by whole years, as tables: no
+// row is deleted, nobody waits, and the room is free at once. What was counted of them stays.
+
+const (
+	// Partitions, attached (with whether a detaching was cut off halfway) or detached already and not yet dropped.
+	sqlPartitions = `
+		select c.relname, i.inhrelid is not null, coalesce(i.inhdetachpending, false)
+		from pg_class as c left join pg_inherits as i on i.inhrelid = c.oid
+		where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname ~ @pattern
+		order by c.relname`
+	sqlDroppedMonth = `
+		insert into dropped_months as d (month, reports, dropped) values (@month, @reports, @now)
+		on conflict (month) do update set reports = d.reports + excluded.reports, dropped = excluded.dropped`
+	sqlRetentionTurn = `select pg_try_advisory_lock(@lock)`
+	sqlRetentionDone = `select pg_advisory_unlock(@lock)`
+)
+
+// retentionLock is the advisory lock of the unit that drops. Any fixed number will do.
+const retentionLock = int64(0x6d697344726f7073) // "misDrops"
+
+// keysKept is for how long at least a crash is recognised when it is sent again.
+const keysKept = 400 * 24 * time.Hour
+
+// DropReports drops the reports of all months of arrival that ended before the given time, after they have been counted,
+// and returns the dropped months, "2025-11". It does nothing while another unit is at it. What a death in the middle leaves
+// half done is finished by the next call.
+func (s *Store) DropReports(ctx context.Context, before time.Time) (months []string, err error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("drop reports: %w", known(err))
+	}
+	defer conn.Release()
+	var turn bool
+	lock := pgx.NamedArgs{"lock": retentionLock}
+	if err := conn.QueryRow(ctx, sqlRetentionTurn, lock).Scan(&turn); err != nil || !turn {
+		return nil, known(err)
+	}
+	defer func() {
+		_, unlockErr := conn.Exec(context.WithoutCancel(ctx), sqlRetentionDone, lock)
+		err = errors.Join(err, known(unlockErr))
+	}()
+	d := &dropping{store: s, conn: conn.Conn()}
+	if err := d.drop(ctx, before, false); err != nil {
+		return d.months, fmt.Errorf("drop reports: %w", known(err))
+	}
+	if oldest := s.now().Add(-keysKept); before.After(oldest) {
+		before = oldest
+	}
+	if err := d.drop(ctx, before, true); err != nil {
+		return d.months, fmt.Errorf("drop keys of reports: %w", known(err))
+	}
+	return d.months, nil
+}
+
+// dropping is under way on one connection, which holds the lock.
+type dropping struct {
+	store  *Store
+	conn   *pgx.Conn
+	months []string
+}
+
+type foundPartition struct {
+	name              string
+	attached, pending bool
+}
+
+func (d *dropping) drop(ctx context.Context, before time.Time, keys bool) error {
+	pattern, form := `^reports_[0-9]{4}_[0-9]{2}$`, "reports_2006_01"
+	if keys {
+		pattern, form = `^report_keys_[0-9]{4}$`, "report_keys_2006"
+	}
+	rows, err := d.conn.Query(ctx, sqlPartitions, pgx.NamedArgs{"pattern": pattern})
+	if err != nil {
+		return err
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f foundPartition, err error) {
+		err = row.Scan(&f.name, &f.attached, &f.pending)
+		return f, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		from, err := time.Parse(form, f.name)
+		p := partition{keys: keys, from: from}
+		if err != nil || f.attached && !f.pending && p.until().After(before) {
+			continue
+		}
+		if err := d.dropOne(ctx, p, f); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	return nil
+}
+
+func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) error {
+	if !p.keys {
+		if err := d.store.WaitCounted(ctx); err != nil {
+			return err
+		}
+	}
+	// Waits for statements that still read it, and lets nobody wait.
+	detach := "concurrently"
+	if f.pending {
+		detach = "finalize"
+	}
+	if f.attached {
+		if _, err := d.conn.Exec(ctx, fmt.Sprintf("alter table %s detach partition %s %s", p.parent(), p.table(), detach)); err != nil {
+			return err
+		}
+	}
+	return pgx.BeginFunc(ctx, d.conn, func(tx pgx.Tx) error {
+		if !p.keys {
+			var reports int64
+			if err := tx.QueryRow(ctx, "select count(*) from "+p.table()).Scan(&reports); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, sqlDroppedMonth, pgx.NamedArgs{"month": p.from, "reports": reports, "now": d.store.now()}); err != nil {
+				return err
+			}
+			d.months = append(d.months, p.from.Format("2006-01"))
+		}
+		_, err := tx.Exec(ctx, "drop table "+p.table())
+		return err
+	})
+}

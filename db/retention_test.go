@@ -1,0 +1,87 @@
+package db_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+// TestDropReports stores reports of four months, drops two, and looks that counts stay, that what remains is still checked,
+// and that a dropping which was cut off is finished.
+func TestDropReports(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	var ids []crash.OopsID
+	for month := range 4 {
+		for i := range 3 {
+			rec := record(t, today.AddDate(0, -month, 0), fmt.Sprint("machine", i), nil)
+			ids = append(ids, save(t, s, rec))
+		}
+	}
+	old := record(t, today.AddDate(-3, 0, 0), "machine", nil)
+	save(t, s, old)
+	before := bucketOf(t, s, old)
+
+	if months, err := s.DropReports(t.Context(), today.AddDate(-10, 0, 0)); err != nil || len(months) != 0 {
+		t.Fatalf("nothing is that old: got %v, %v", months, err)
+	}
+	conn := connect(t, url)
+	if _, err := conn.Exec(t.Context(), "alter table reports detach partition reports_2026_09 concurrently"); err != nil {
+		t.Fatal(err)
+	}
+	months, err := s.DropReports(t.Context(), time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC))
+	if want := []string{"2023-11", "2023-12", "2026-08", "2026-09"}; err != nil || !slices.Equal(months, want) {
+		t.Fatalf("got %v, %v; want %v", months, err, want)
+	}
+	for i, id := range ids {
+		_, err := s.Report(t.Context(), id)
+		if gone := i >= 6; gone != errors.Is(err, crash.NotFound) {
+			t.Errorf("report %d of 12: got %v, want gone: %v", i, err, gone)
+		}
+	}
+	if after := bucketOf(t, s, old); after.Reports != before.Reports || after.Systems != before.Systems || !after.FirstSeen.Equal(before.FirstSeen) {
+		t.Errorf("got %d reports since %v, want the %d since %v as before", after.Reports, after.FirstSeen, before.Reports, before.FirstSeen)
+	}
+	if again, err := s.DropReports(t.Context(), time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)); err != nil || len(again) != 0 {
+		t.Errorf("second call: got %v, %v; want nothing to do", again, err)
+	}
+	checkAfterDrop(t, s, url)
+	resent := record(t, today.AddDate(0, -3, 0), "machine1", nil)
+	if _, again, err := s.SaveReport(t.Context(), resent); err != nil || !again {
+		t.Errorf("a crash whose report was dropped, sent again: got repetition %v, %v; want true", again, err)
+	}
+}
+
+// checkAfterDrop looks that what remains is in order, that a count that is too low is seen, and on a day that must be exact
+// also one that is too high.
+func checkAfterDrop(t *testing.T, s *db.Store, url string) {
+	t.Helper()
+	got := check(t, s, crash.CheckScope{Most: 5})
+	if got.Found != 0 || got.Dropped != "2026-09" || got.Reports != 6 {
+		t.Errorf("got %+v, want no difference in 6 reports after 2026-09 was dropped", got)
+	}
+	conn := connect(t, url)
+	for _, step := range []struct {
+		change string
+		found  bool
+	}{
+		{"update bucket_days set reports = reports + 1 where day = '2026-11-21'", true},
+		{"update bucket_days set reports = reports - 1 where day = '2026-11-21'", false}, // as it was
+		{"update bucket_days set reports = reports + 1 where day = '2026-08-21'", false}, // cannot be known any more
+		{"update release_days set reports = 0 where day = '2026-10-21'", true},
+	} {
+		if _, err := conn.Exec(t.Context(), step.change); err != nil {
+			t.Fatal(err)
+		}
+		if got := check(t, s, crash.CheckScope{Most: 5}); (got.Found > 0) != step.found {
+			t.Errorf("after %s: got %+v, want a difference: %v", step.change, got, step.found)
+		}
+	}
+}
