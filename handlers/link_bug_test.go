@@ -156,7 +156,7 @@ func TestSeveralBucketsOfABug(t *testing.T) {
 	for query, signatures := range map[string][]string{
 		"": want, "&limit=0": want, "&limit=1": want[:1], "&limit=5": want, "&limit=1000": want,
 	} {
-		for _, path := range []string{"/api/1.0/crash-signatures-for-bug?bug=", "/api/1.0/crash-signatures-for-bug/?format=json&bug="} {
+		for _, path := range []string{"/api/1.0/crash-signatures-for-bug/?bug=", "/api/1.0/crash-signatures-for-bug/?format=json&bug="} {
 			var got answer
 			visitor.Get(path + fmt.Sprint(number) + query).Want(http.StatusOK).JSON(&got)
 			if len(got.Objects) != 1 || !slices.Equal(got.Objects[0].Signatures, signatures) || got.Meta.TotalCount != 1 {
@@ -164,18 +164,19 @@ func TestSeveralBucketsOfABug(t *testing.T) {
 			}
 		}
 	}
-	none := visitor.Get("/api/1.0/crash-signatures-for-bug?bug=5").Want(http.StatusOK)
-	if !strings.Contains(none.Body, `"objects":[{"signatures":[]}]`) || !strings.Contains(none.Body, `"limit":360`) {
+	visitor.Get("/api/1.0/crash-signatures-for-bug?bug=5").WantRedirect(http.StatusMovedPermanently, "/api/1.0/crash-signatures-for-bug/?bug=5")
+	none := visitor.Get("/api/1.0/crash-signatures-for-bug/?bug=5").Want(http.StatusOK)
+	if !strings.Contains(none.Body, `"signatures": []`) || !strings.Contains(none.Body, `"limit": 360`) {
 		t.Errorf("a bug that nobody has: got %s", none.Body)
 	}
 	for query, want := range map[string]string{
-		"": "number of a bug", "bug=": "number of a bug", "bug=seven": "number of a bug", "bug=-1": "number of a bug", "bug=99999999999999999999": "number of a bug",
+		"": "Number of a bug", "bug=": "Number of a bug", "bug=seven": "not a number", "bug=-1": "not a number", "bug=99999999999999999999": "not a number",
 		"bug=1&limit=abc": "Invalid limit 'abc' provided. Please provide a positive integer.",
 		"bug=1&limit=-1":  "Invalid limit '-1' provided. Please provide a positive integer >= 0.",
 		"bug=1&offset=x":  "Invalid offset 'x' provided. Please provide an integer.",
 	} {
 		var got apiError
-		visitor.Get("/api/1.0/crash-signatures-for-bug?" + query).Want(http.StatusBadRequest).JSON(&got)
+		visitor.Get("/api/1.0/crash-signatures-for-bug/?" + query).Want(http.StatusBadRequest).JSON(&got)
 		if !strings.Contains(got.Error, want) {
 			t.Errorf("%q: got %q, want %q", query, got.Error, want)
 		}
