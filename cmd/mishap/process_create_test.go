@@ -85,6 +85,7 @@ func (s *script) create(signature string) (int, string) {
 
 // prepared is a database with one problem and a triager, and the environment of units that work on it.
 type prepared struct {
+	url       string // of the database
 	tracker   *trackertest.Tracker
 	store     *db.Store
 	environ   []string
@@ -97,7 +98,7 @@ func prepare(t *testing.T, more ...string) *prepared {
 	tr := trackertest.New(t)
 	database := dbtest.URL(t)
 	token := tr.Token("mishap")
-	p := &prepared{tracker: tr, store: dbtest.Open(t, database)}
+	p := &prepared{tracker: tr, store: dbtest.Open(t, database), url: database}
 	p.environ = trackerEnviron(tr, append([]string{
 		"MISHAP_DATABASE_URL=" + database, "MISHAP_DATA_DIR=" + t.TempDir(),
 		"MISHAP_TRACKER_OAUTH_TOKEN=" + token.Token, "MISHAP_TRACKER_OAUTH_SECRET=" + string(token.Secret),

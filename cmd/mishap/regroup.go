@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"text/tabwriter"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/views"
+)
+
+// regroupShown is how many of the moves of a run are listed.
+const regroupShown = 40
+
+func (p *program) regroupCommand() *cobra.Command {
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "regroup",
+		Short: "Applies the grouping rules of this version to stored reports",
+		Long: `Groups the stored reports again by the rules of this version of mishap, and moves those that
+belong elsewhere now, with everything that was counted from them. Reports keep coming in meanwhile;
+while they arrive faster than they are counted, regrouping rests.
+
+What people decided stays: merged problems stay merged, reports that were taken out stay out, and
+where nothing is left of a problem, its address, bugs, notes and name follow its reports.
+
+It can be interrupted at any time: a running server goes on with it, or this command, called again.
+The page /admin/regroup shows how far it is.`,
+		Example: "  mishap regroup --dry-run\n  mishap regroup",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+				return p.regroup(ctx, store, crash.CurrentRules(), dry)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would move")
+	return cmd
+}
+
+// regroup starts a run, or goes on with the one that is under way, and says what it did.
+func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rules, dry bool) error {
+	run, err := store.StartRegroup(ctx, rules.Version, dry, "")
+	if errors.Is(err, crash.Conflict) {
+		if run, err = store.RunningRegroup(ctx); err == nil && (run.Dry != dry || run.Rules != rules.Version) {
+			return crash.Errorf(crash.Conflict, "another_run",
+				"Another run of regrouping is under way (version %d of the rules%s); wait for it, or stop it on the page /admin/regroup.",
+				run.Rules, map[bool]string{true: ", a dry run"}[run.Dry])
+		}
+	}
+	if err != nil {
+		return err
+	}
+	bar := p.progressBar(100, "regrouping")
+	run, err = store.WorkRegroup(ctx, run.ID, rules, func(now crash.RegroupRun) { showProgress(bar, now) })
+	_ = bar.Finish()
+	if err != nil {
+		if ctx.Err() != nil {
+			p.say("%s. A running server goes on with it, or this command, called again.", views.RegroupWords(run))
+		}
+		return err
+	}
+	return p.sayRegrouped(ctx, store, run)
+}
+
+func showProgress(bar *progressbar.ProgressBar, run crash.RegroupRun) {
+	bar.Describe(views.RegroupWords(run))
+	_ = bar.Set64(views.RegroupPercent(run)) // of no account
+}
+
+// sayRegrouped lists what a run has moved, or would move.
+func (p *program) sayRegrouped(ctx context.Context, store *db.Store, run crash.RegroupRun) error {
+	effect, err := store.RegroupEffect(ctx, run)
+	if err != nil {
+		return err
+	}
+	moves, err := store.RegroupMoves(ctx, run.ID, regroupShown+1)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(p.out, "Rules version %d: %s.\n%s\n", run.Rules, views.RegroupWords(run), views.EffectWords(run, effect)); err != nil {
+		return err
+	}
+	if len(moves) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "\nREPORTS\tFROM\tTO") // errors come out of Flush
+	for _, m := range moves[:min(len(moves), regroupShown)] {
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\n", m.Reports, regroupEnd(m.From, m.FromLabel, false), regroupEnd(m.To, m.ToLabel, m.New))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(moves) > regroupShown {
+		_, err = fmt.Fprintln(p.out, "… and more, all smaller.")
+	}
+	return err
+}
+
+// regroupEnd is where reports come from or go to.
+func regroupEnd(id crash.BucketID, label string, isNew bool) string {
+	if id == (crash.BucketID{}) {
+		return "no problem"
+	}
+	if runes := []rune(label); len(runes) > 60 {
+		label = string(runes[:60]) + "…"
+	}
+	out := id.String()[:8] + " " + onOneLine(label)
+	if isNew {
+		out += " (new)"
+	}
+	return out
+}
