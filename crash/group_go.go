@@ -42,10 +42,11 @@ func goPanicSignature(f Fields, to *recorder) string {
 		return ""
 	}
 	to.read(field)
+	noted := to.count()
 	names := goFrames(frames, to)
 	if kind == "fatal error: stack overflow" {
 		if circle := recurring(goNames(frames)); len(circle) > 0 {
-			names = append([]string{"recursion"}, circle...)
+			names = to.recursion(noted, circle)
 		}
 	}
 	if len(names) == 0 {

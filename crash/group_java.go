@@ -18,10 +18,11 @@ func javaSignature(f Fields, to *recorder) string {
 	to.read("StackTrace")
 	parts, found := []string{program}, 0
 	for i, e := range parseJava(text) {
+		noted := to.count()
 		names := e.functions(to)
 		if e.class == "java.lang.StackOverflowError" {
 			if circle := recurring(e.all()); len(circle) > 0 {
-				names = append([]string{"recursion"}, circle...)
+				names = to.recursion(noted, circle)
 			}
 		}
 		class := e.class

@@ -59,16 +59,18 @@ func (to *recorder) change(from, into string) string {
 	return into
 }
 
-// unuse marks the frames from the n-th on that were used as left out, for a rule that thinks better of it.
-func (to *recorder) unuse(n int, why string) {
-	if to == nil {
-		return
-	}
-	for i := n; i < len(to.frames); i++ {
-		if to.frames[i].Used {
-			to.frames[i] = FrameUse{Text: to.frames[i].Text, Why: why}
+// recursion notes that instead of the frames from the n-th on, the functions of an endless recursion went into the
+// signature, and returns the parts for it.
+func (to *recorder) recursion(n int, circle []string) []string {
+	if to != nil {
+		for i := n; i < len(to.frames); i++ {
+			to.frames[i] = FrameUse{Text: to.frames[i].Text, Why: "the stack overflowed: only what recurs counts"}
+		}
+		for _, name := range circle {
+			to.use(name, name)
 		}
 	}
+	return append([]string{"recursion"}, circle...)
 }
 
 // count is how many frames are noted.
@@ -124,12 +126,12 @@ func (to *recorder) unwound(stacktrace, top string) {
 		case len(used) > 0 && used[0].Text == excerpt(frame):
 			to.frame(used[0])
 			used, began = used[1:], true
+		case isJitter(firstWord(frame)):
+			to.skip(frame, "it differs from machine to machine")
 		case !began:
 			to.skip(frame, "it is how the program ended, not why")
-		case len(used) == 0:
-			to.skip(frame, "the first five frames are enough")
 		default:
-			to.skip(frame, "it differs from machine to machine")
+			to.skip(frame, "the first five frames are enough")
 		}
 	}
 	for _, u := range used {
