@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"runtime/pprof"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
@@ -33,18 +34,31 @@ machine to another. It takes a few minutes; leave the machine alone meanwhile.`,
 			return b.run(cmd.Context())
 		},
 	}
+	cmd.Flags().BoolVar(&b.ingestOnly, "ingest", false, "measure only how reports are taken")
+	cmd.Flags().StringVar(&b.database, "database", "", "measure how reports are taken with this database, at a `URL` on this machine, which may hold reports already")
+	cmd.Flags().StringVar(&b.profile, "profile", "", "write how the server's time is spent to this `file`, for go tool pprof")
 	cmd.Flags().IntVar(&b.reports, "reports", 100_000, "how many reports are stored before pages are measured")
 	cmd.Flags().StringVar(&b.program, "mishap", besideMe("mishap"), "the mishap `program`")
 	return cmd
 }
 
 type bench struct {
-	reports  int
-	program  string
-	out, err io.Writer
+	reports    int
+	ingestOnly bool
+	database   string
+	profile    string
+	program    string
+	out, err   io.Writer
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
+	log := slog.New(slog.NewTextHandler(b.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if b.database != "" {
+		if err := db.Migrate(ctx, b.database, log); err != nil {
+			return err
+		}
+		return b.ingest(ctx, b.database)
+	}
 	folder, err := os.MkdirTemp("", "mishap-bench-")
 	if err != nil {
 		return err
@@ -53,22 +67,20 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := os.Chmod(folder, 0o755); err != nil { // the database's user passes through
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(b.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	postgres, err := embedded.Start(ctx, embedded.Config{DataDir: folder, Log: log})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, postgres.Stop(context.WithoutCancel(ctx))) }()
 
-	_, _ = fmt.Fprintf(b.out, "Reports taken, with everything on disk before the answer (fsync on)\n\n")
-	ingest, err := b.database(ctx, postgres.URL(), "bench_ingest", log)
+	ingest, err := b.empty(ctx, postgres.URL(), "bench_ingest", log)
 	if err != nil {
 		return err
 	}
-	if err := benchIngest(ctx, ingest, b.out); err != nil {
+	if err := b.ingest(ctx, ingest); err != nil || b.ingestOnly {
 		return err
 	}
-	pages, err := b.database(ctx, postgres.URL(), "bench_pages", log)
+	pages, err := b.empty(ctx, postgres.URL(), "bench_pages", log)
 	if err != nil {
 		return err
 	}
@@ -76,8 +88,27 @@ func (b *bench) run(ctx context.Context) (err error) {
 	return b.pages(ctx, folder, pages)
 }
 
-// database makes an empty, migrated database beside the one of a URL.
-func (b *bench) database(ctx context.Context, beside, name string, log *slog.Logger) (string, error) {
+// ingest measures how reports are taken.
+func (b *bench) ingest(ctx context.Context, url string) (err error) {
+	_, _ = fmt.Fprintf(b.out, "Reports taken, with everything on disk before the answer (fsync on) and counted in the end\n\n")
+	if b.profile != "" {
+		f, err := os.Create(b.profile)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			pprof.StopCPUProfile()
+			err = errors.Join(err, f.Close())
+		}()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+	}
+	return benchIngest(ctx, url, b.out)
+}
+
+// empty makes an empty, migrated database beside the one of a URL.
+func (b *bench) empty(ctx context.Context, beside, name string, log *slog.Logger) (string, error) {
 	conn, err := pgx.Connect(ctx, beside)
 	if err != nil {
 		return "", err

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -20,20 +17,22 @@ import (
 	"mishap/handlers/ingest"
 )
 
-// benchLength is how long each figure is measured.
-const benchLength = 4 * time.Second
-
 // benchIngest measures how many reports are accepted per second (on disk, grouped and counted) beside the same handler
-// with nothing stored and beside a handler that inserts one packed body per request and transaction. All run in this
-// process, one after the other, and so does what sends the reports. databaseURL names an empty, migrated database whose
-// server syncs to disk and runs on this machine.
+// with nothing stored and beside a handler that inserts one packed body per request and transaction. All three are served
+// by this process, in turns, and a process of its own sends the reports. databaseURL names a migrated database whose server
+// syncs to disk and runs on this machine.
 func benchIngest(ctx context.Context, databaseURL string, out io.Writer) error {
 	store, err := db.Open(ctx, db.Config{URL: databaseURL, MaxConns: 16})
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	pool, err := pgxpool.New(ctx, databaseURL)
+	config, err := pgxpool.ParseConfig(databaseURL)
+	if err != nil {
+		return err
+	}
+	config.MaxConns = 16
+	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -48,15 +47,31 @@ func benchIngest(ctx context.Context, databaseURL string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	handlers := []http.Handler{rows}
-	for _, s := range []intake.Store{nowhere{}, store} {
+	handlers := [variants]http.Handler{inserts: rows}
+	for i, s := range map[variant]intake.Store{nothing: nowhere{}, everything: store} {
 		h, err := ingest.New(ingest.Deps{Intake: intake.New(intake.Config{MaxAgeDays: 366}, s), Store: store, DataDir: dir, MaxBytes: 16 << 20})
 		if err != nil {
 			return err
 		}
-		handlers = append(handlers, h)
+		handlers[i] = h
 	}
-	return compare(ctx, handlers, pool, out)
+	c := comparison{store: store, out: out}
+	if c.meter, err = newCPUMeter(ctx, pool); err != nil {
+		return err
+	}
+	if c.sender, err = startSender(ctx); err != nil {
+		return err
+	}
+	defer c.sender.stop()
+	for i, h := range handlers {
+		address, stop, err := listen(ctx, h)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		c.addresses[i] = address
+	}
+	return c.run(ctx)
 }
 
 // nowhere takes reports and keeps none.
@@ -90,40 +105,6 @@ func rowHandler(ctx context.Context, pool *pgxpool.Pool) (http.Handler, error) {
 		}
 		_, _ = io.WriteString(w, id.String()+" OOPSID")
 	}), nil
-}
-
-// compare runs the handlers (one-row inserts, nothing stored, everything) under the same loads and prints the table.
-func compare(ctx context.Context, handlers []http.Handler, pool *pgxpool.Pool, out io.Writer) error {
-	meter, err := newCPUMeter(ctx, pool)
-	if err != nil {
-		return err
-	}
-	reports := newReportPool(time.Now())
-	addresses := make([]string, len(handlers))
-	for i, h := range handlers {
-		address, stop, err := listen(ctx, h)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		addresses[i] = address
-	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, strings.Join([]string{"connections", "stored", "p50 ms", "p99 ms", "CPU ms", "per core", "nothing stored", "one-row inserts", "of nothing", "of inserts"}, "\t")+"\t")
-	for _, connections := range []int{1, 8, 32, 128} {
-		results := make([]loadResult, len(addresses))
-		for i, address := range addresses {
-			before := meter.used()
-			if results[i], err = reports.load(ctx, address, connections, benchLength); err != nil {
-				return err
-			}
-			results[i].cpu = (meter.used() - before).Seconds() * 1000 / (results[i].perSecond * benchLength.Seconds())
-		}
-		row, bare, real := results[0], results[1], results[2]
-		fmt.Fprintf(t, "%d\t%.0f/s\t%.2f\t%.2f\t%.3f\t%.0f/s\t%.0f/s\t%.0f/s\t%.2f\t%.2f\t\n", connections, real.perSecond, real.p50, real.p99,
-			real.cpu, 1000/real.cpu, bare.perSecond, row.perSecond, real.perSecond/bare.perSecond, real.perSecond/row.perSecond)
-	}
-	return t.Flush()
 }
 
 // listen serves h on a free port of this machine until stop is called.

@@ -88,15 +88,27 @@ func (p *reportPool) next(buf []byte) []byte {
 	return buf
 }
 
-// loadResult is what a server did under load.
-type loadResult struct {
-	perSecond, p50, p99 float64 // reports; milliseconds
-	cpu                 float64 // milliseconds of all processes, for one report
+// loadOrder is a load: reports over that many connections, each waiting for its answer, for as long as is said.
+type loadOrder struct {
+	Address     string
+	Connections int
+	Length      time.Duration
+	PerSecond   float64 // reports over all connections; 0: as many as are taken
 }
 
-// load sends reports over that many connections, each waiting for its answer, for as long as is said.
-func (p *reportPool) load(ctx context.Context, address string, connections int, length time.Duration) (loadResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, length)
+// loadResult is what a server did under load.
+type loadResult struct {
+	Reports  int
+	Took     time.Duration
+	P50, P99 time.Duration // from when a report was due to be sent until its answer was read
+	Fault    string        `json:",omitempty"`
+}
+
+func (r loadResult) perSecond() float64 { return float64(r.Reports) / r.Took.Seconds() }
+
+// load sends reports, each a crash of its own.
+func (p *reportPool) load(ctx context.Context, o loadOrder) (loadResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.Length)
 	defer cancel()
 	var (
 		wg    sync.WaitGroup
@@ -105,9 +117,9 @@ func (p *reportPool) load(ctx context.Context, address string, connections int, 
 		fault error
 	)
 	began := time.Now()
-	for range connections {
+	for i := range o.Connections {
 		wg.Go(func() {
-			took, err := p.sender(ctx, address)
+			took, err := p.sender(ctx, o, i)
 			mu.Lock()
 			defer mu.Unlock()
 			times = append(times, took...)
@@ -117,41 +129,73 @@ func (p *reportPool) load(ctx context.Context, address string, connections int, 
 		})
 	}
 	wg.Wait()
-	elapsed := time.Since(began)
-	if fault != nil {
-		return loadResult{}, fault
+	result := loadResult{Reports: len(times), Took: time.Since(began)}
+	if fault != nil || len(times) == 0 {
+		return result, fault
 	}
 	slices.Sort(times)
-	ms := func(part float64) float64 { return times[int(part*float64(len(times)-1))].Seconds() * 1000 }
-	return loadResult{perSecond: float64(len(times)) / elapsed.Seconds(), p50: ms(.5), p99: ms(.99)}, nil
+	result.P50, result.P99 = times[len(times)/2], times[len(times)*99/100]
+	return result, nil
 }
 
-func (p *reportPool) sender(ctx context.Context, address string) (took []time.Duration, err error) {
-	conn, err := new(net.Dialer).DialContext(context.WithoutCancel(ctx), "tcp", address)
+// sender is one of the connections. With a rate, it waits until each report is due, and a server that is slow does not
+// shift what is due then.
+func (p *reportPool) sender(ctx context.Context, o loadOrder, number int) (took []time.Duration, err error) {
+	conn, err := new(net.Dialer).DialContext(context.WithoutCancel(ctx), "tcp", o.Address)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close() //nolint:errcheck // nothing is left to say
 	in := bufio.NewReader(conn)
 	var buf []byte
+	due := time.Now()
+	var pace time.Duration
+	if o.PerSecond > 0 {
+		pace = time.Duration(float64(o.Connections) / o.PerSecond * float64(time.Second))
+		due = due.Add(pace * time.Duration(number) / time.Duration(o.Connections))
+	}
 	for ctx.Err() == nil {
-		buf = p.next(buf)
-		began := time.Now()
-		if _, err := conn.Write(buf); err != nil {
+		if pace > 0 {
+			pause(ctx, time.Until(due))
+		} else {
+			due = time.Now()
+		}
+		if buf = p.next(buf); ctx.Err() != nil {
+			break
+		}
+		if err := exchange(conn, in, buf); err != nil {
 			return took, err
 		}
-		res, err := http.ReadResponse(in, nil)
-		if err != nil {
-			return took, err
-		}
-		text, err := io.ReadAll(res.Body)
-		if err = errors.Join(err, res.Body.Close()); err != nil {
-			return took, err
-		}
-		if res.StatusCode != http.StatusOK {
-			return took, fmt.Errorf("the server answered %d %s", res.StatusCode, text)
-		}
-		took = append(took, time.Since(began))
+		took = append(took, time.Since(due))
+		due = due.Add(pace)
 	}
 	return took, nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// exchange sends a request and reads its answer.
+func exchange(conn net.Conn, in *bufio.Reader, request []byte) error {
+	if _, err := conn.Write(request); err != nil {
+		return err
+	}
+	res, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(res.Body)
+	if err = errors.Join(err, res.Body.Close()); err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("the server answered %d %s", res.StatusCode, text)
+	}
+	return nil
 }

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"mishap/db"
+)
+
+// Each figure is measured several times, in turns with what it is compared with, so that whatever else the machine does
+// meanwhile falls on all alike.
+const (
+	benchRounds = 3
+	benchLength = 2 * time.Second
+	paceLength  = 6 * time.Second
+	mostLoad    = 128 // connections
+)
+
+// variant is one of the handlers that are compared.
+type variant int
+
+const (
+	inserts    variant = iota // one packed body per row and transaction
+	nothing                   // the handler as it is, with nothing stored
+	everything                // the handler as it is
+	variants   = 3
+)
+
+// comparison runs the same loads against all variants.
+type comparison struct {
+	store     *db.Store
+	meter     cpuMeter
+	sender    *sender
+	addresses [variants]string
+	out       io.Writer
+}
+
+// figure is what one variant did under one load.
+type figure struct {
+	reports      float64
+	seconds, cpu float64 // until everything was counted; cpu of all processes of the server
+	p50, p99     time.Duration
+}
+
+func (f figure) perSecond() float64 { return f.reports / f.seconds }
+func (f figure) cpuMS() float64     { return f.cpu * 1000 / f.reports }
+
+// measure adds one run to a figure. It ends when everything that was sent is counted, and what that took is in it.
+func (c *comparison) measure(ctx context.Context, f *figure, v variant, o loadOrder) error {
+	o.Address = c.addresses[v]
+	used, began := c.meter.used(), time.Now()
+	result, err := c.sender.load(o)
+	if err != nil {
+		return err
+	}
+	if v == everything {
+		if err := c.store.WaitCounted(ctx); err != nil {
+			return err
+		}
+	}
+	f.reports += float64(result.Reports)
+	f.seconds += time.Since(began).Seconds()
+	f.cpu += (c.meter.used() - used).Seconds()
+	f.p50, f.p99 = max(f.p50, result.P50), max(f.p99, result.P99) // of the rounds, the worst
+	return nil
+}
+
+func (c *comparison) run(ctx context.Context) error {
+	t := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(t, strings.Join([]string{"connections", "stored", "p50 ms", "p99 ms", "CPU ms", "nothing stored", "CPU ms", "one-row inserts", "CPU ms",
+		"of nothing", "of inserts"}, "\t")+"\t")
+	var most float64
+	for _, connections := range []int{1, 8, 32, mostLoad} {
+		var figures [variants]figure
+		for range benchRounds {
+			for v := range variant(variants) {
+				if err := c.measure(ctx, &figures[v], v, loadOrder{Connections: connections, Length: benchLength}); err != nil {
+					return err
+				}
+			}
+		}
+		real, bare, row := figures[everything], figures[nothing], figures[inserts]
+		_, _ = fmt.Fprintf(t, "%d\t%.0f/s\t%.2f\t%.2f\t%.3f\t%.0f/s\t%.3f\t%.0f/s\t%.3f\t%.2f\t%.2f\t\n", connections, real.perSecond(), ms(real.p50), ms(real.p99),
+			real.cpuMS(), bare.perSecond(), bare.cpuMS(), row.perSecond(), row.cpuMS(), real.perSecond()/bare.perSecond(), real.perSecond()/row.perSecond())
+		most = real.perSecond()
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	var half figure
+	if err := c.measure(ctx, &half, everything, loadOrder{Connections: mostLoad, Length: paceLength, PerSecond: most / 2}); err != nil {
+		return err
+	}
+	now, peak := residentMemory()
+	_, err := fmt.Fprintf(c.out, "\nAt half of the last load, %.0f/s: p50 %.2f ms, p99 %.2f ms, CPU %.3f ms. Memory of the server: %d MB, at its peak %d MB.\n",
+		half.perSecond(), ms(half.p50), ms(half.p99), half.cpuMS(), now>>20, peak>>20)
+	return err
+}
+
+// residentMemory is that of this process in bytes, now and at its peak; 0 where that cannot be told.
+func residentMemory() (now, peak int64) {
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		var kB int64
+		switch name, value, _ := strings.Cut(line, ":"); name {
+		case "VmRSS":
+			_, _ = fmt.Sscan(value, &kB)
+			now = kB << 10
+		case "VmHWM":
+			_, _ = fmt.Sscan(value, &kB)
+			peak = kB << 10
+		}
+	}
+	return now, peak
+}
