@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -150,7 +149,7 @@ func (a *API) chosenPackages(ctx context.Context, in input) ([]string, error) {
 	if !known {
 		return nil, errNotKnownYet
 	}
-	return slices.Concat([]string{}, names), nil
+	return append([]string{}, names...), nil // none is not the same as all
 }
 
 func (a *API) problemsCount(ctx context.Context, in input) ([]any, error) {

@@ -130,3 +130,8 @@ func nativeSignature() string { return crash.SignatureOf(crashtest.Native().Fiel
 
 // api makes an address below the prefix.
 func api(parts ...string) string { return "/api/1.0/" + strings.Join(parts, "") }
+
+// newProblem is a report of a problem that fill does not have.
+func newProblem() crashtest.Report {
+	return crashtest.Native(crashtest.Set("DuplicateSignature", "something else"))
+}

@@ -55,7 +55,7 @@ func (a *API) find(ctx context.Context, sent pair) (crash.BucketID, error) {
 	if id, err := crash.ParseBucketID(sent.value); err == nil {
 		ids = append(ids, id)
 	}
-	for _, text := range []string{unescaped(sent.value), sent.value, unescaped(sent.raw), "/" + sent.value} {
+	for _, text := range []string{unescaped(sent.value), sent.value, unplus(sent.value), unescaped(sent.raw), "/" + sent.value} {
 		ids = append(ids, crash.BucketIDOf(strings.ToValidUTF8(text, "\uFFFD")))
 	}
 	return a.store.FirstBucket(ctx, ids)
