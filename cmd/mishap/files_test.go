@@ -61,12 +61,20 @@ func (s sample) want() map[string]any {
 	if s.DuplicateSignature != nil {
 		signature = *s.DuplicateSignature
 	}
+	if own, ok := ownSignatures[s.File]; ok {
+		signature = own
+	}
 	words := strings.Fields(s.Package)
 	return map[string]any{
 		"file": file, "problem_type": text(s.ProblemType), "signature": signature,
 		"address_signature": text(s.AddressSignature), "title": text(s.Title), "package": words[0], "version": words[1],
 		"source_package": text(s.SourcePackage), "release": text(s.DistroRelease), "architecture": text(s.Architecture),
 	}
+}
+
+// ownSignatures are those of samples to which apport gives none.
+var ownSignatures = map[string]string{
+	"linux-image-6.8.0-41-generic.3f1b77aa.crash": "kernel:NULL pointer dereference:brig_tx_done [brigwifi]:brig_irq [brigwifi]:__handle_irq_event_percpu:handle_irq_event",
 }
 
 func TestInspectSamples(t *testing.T) {
@@ -88,6 +96,10 @@ func TestInspectSamples(t *testing.T) {
 				delete(got, "refused")
 				wantStatus = exitFailed
 			}
+			if rule, ok := got["rule"].(string); ok != (got["signature"] != nil) || ok && rule == "" {
+				t.Errorf("got rule %v for signature %v", got["rule"], got["signature"])
+			}
+			delete(got, "rule")
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("inspect (-want +got):\n%s", diff)
 			}

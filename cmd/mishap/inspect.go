@@ -16,7 +16,7 @@ import (
 )
 
 func (p *program) inspectCommand() *cobra.Command {
-	var asJSON bool
+	var as inspectOutput
 	cmd := &cobra.Command{
 		Use:   "inspect FILE.crash...",
 		Short: "Says what would be stored of crash report files",
@@ -24,11 +24,15 @@ func (p *program) inspectCommand() *cobra.Command {
 and the package, version and release it would count them under. It touches no database.
 
 With --json it prints one JSON object per file, each on a line of its own, with the members file,
-problem_type, signature, address_signature, title, package, version, source_package, release and
-architecture; null means that the report does not say. A file that cannot be read, or that would
-be turned away, has the members file and refused instead; refused is the reason. The exit status
-is then 1.`,
+problem_type, signature, rule, address_signature, title, package, version, source_package, release
+and architecture; null means that the report does not say. A file that cannot be read, or that
+would be turned away, has the members file and refused instead; refused is the reason. The exit
+status is then 1.
+
+With --why it also says what the grouping rule goes by, what it took of the report and what it
+left out, each with the reason (with --json: the member why).`,
 		Example: `  mishap inspect /var/crash/_usr_bin_foo.1000.crash
+  mishap inspect --why /var/crash/linux-image-6.8.0-41-generic.3f1b77aa.crash
   mishap inspect --json /var/crash/*.crash | jq -r 'select(.refused == null).signature'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,25 +40,31 @@ is then 1.`,
 			if err != nil {
 				return err
 			}
-			return p.inspect(c, args, asJSON)
+			return p.inspect(c, args, as)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per file")
+	cmd.Flags().BoolVar(&as.json, "json", false, "print one JSON object per file")
+	cmd.Flags().BoolVar(&as.why, "why", false, "say why the report is grouped as it is")
 	return cmd
 }
 
+// inspectOutput is how the answer is printed.
+type inspectOutput struct{ json, why bool }
+
 // inspection is what is said of one file with --json. Null: the report does not say.
 type inspection struct {
-	File             string  `json:"file"`
-	ProblemType      *string `json:"problem_type"`
-	Signature        *string `json:"signature"`
-	AddressSignature *string `json:"address_signature"`
-	Title            *string `json:"title"`
-	Package          *string `json:"package"`
-	Version          *string `json:"version"`
-	SourcePackage    *string `json:"source_package"`
-	Release          *string `json:"release"`
-	Architecture     *string `json:"architecture"`
+	File             string   `json:"file"`
+	ProblemType      *string  `json:"problem_type"`
+	Signature        *string  `json:"signature"`
+	Rule             *string  `json:"rule"`
+	AddressSignature *string  `json:"address_signature"`
+	Title            *string  `json:"title"`
+	Package          *string  `json:"package"`
+	Version          *string  `json:"version"`
+	SourcePackage    *string  `json:"source_package"`
+	Release          *string  `json:"release"`
+	Architecture     *string  `json:"architecture"`
+	Why              *reasons `json:"why,omitempty"`
 }
 
 // refusedFile is what is said with --json of a file that would not be stored.
@@ -63,28 +73,36 @@ type refusedFile struct {
 	Refused string `json:"refused"`
 }
 
-func (p *program) inspect(c Config, files []string, asJSON bool) error {
+func (p *program) inspect(c Config, files []string, as inspectOutput) error {
 	out := json.NewEncoder(p.out)
 	out.SetEscapeHTML(false)
 	judge := intake.New(c.intake(), nil)
 	var refused bool
 	for i, file := range files {
 		var rec crash.Record
+		var why *reasons
 		fields, err := readCrashFile(file)
 		if err == nil {
 			rec, err = judge.Examine(crash.Report{Fields: fields})
 		}
 		refused = refused || err != nil
+		if as.why && err == nil {
+			why = newReasons(crash.Explain(fields))
+		}
 		switch {
-		case asJSON && err != nil:
+		case as.json && err != nil:
 			err = out.Encode(refusedFile{file, reason(err)})
-		case asJSON:
-			err = out.Encode(newInspection(file, rec))
+		case as.json:
+			found := newInspection(file, rec)
+			found.Why = why
+			err = out.Encode(found)
 		default:
 			if i > 0 {
 				p.say("")
 			}
-			err = p.describe(file, rec, err)
+			if err = p.describe(file, rec, err); err == nil && why != nil {
+				err = p.describeReasons(*why)
+			}
 		}
 		if err != nil {
 			return err
@@ -104,7 +122,7 @@ func newInspection(file string, rec crash.Record) inspection {
 		return &s
 	}
 	return inspection{
-		File: file, ProblemType: said(rec.ProblemType), Signature: said(rec.Grouping.Signature),
+		File: file, ProblemType: said(rec.ProblemType), Signature: said(rec.Grouping.Signature), Rule: said(string(rec.Grouping.Rule)),
 		AddressSignature: said(rec.AddressSignature), Title: said(rec.Title), Package: said(rec.Package),
 		Version: said(rec.Version), SourcePackage: said(rec.SourcePackage), Release: said(string(rec.Release)),
 		Architecture: said(rec.Architecture),
