@@ -117,6 +117,24 @@ func TestReadSignature(t *testing.T) {
 		{"own signature after a path", crash.Bucket{
 			Signature: "/usr/lib/notifier:timed out: 30 s", Rule: crash.RuleDuplicateSignature, Executable: "/usr/lib/notifier",
 		}, "notifier timed out: 30 s"},
+		{"modern kernel", crash.Bucket{
+			Signature: "kernel:KASAN: slab-use-after-free:reef_walk [reeffs]:iterate_dir", Rule: crash.RuleKernel,
+		}, "kernel KASAN: slab-use-after-free → reef_walk [reeffs] → iterate_dir"},
+		{"package", crash.Bucket{
+			Signature: "package:keel:postinst:exit status 1:ModuleNotFoundError: No module named 'apt_pkg'", Rule: crash.RulePackage,
+		}, "keel (postinst) exit status 1:ModuleNotFoundError: No module named 'apt_pkg'"},
+		{"Java", crash.Bucket{
+			Signature: "/usr/bin/sextant:java.lang.NullPointerException:nav.Fix.take", Rule: crash.RuleJava, Executable: "/usr/bin/sextant",
+		}, "sextant (java.lang.NullPointerException) nav.Fix.take"},
+		{"Python of a package", crash.Bucket{Signature: "harbor-snap:ValueError:main:load", Rule: crash.RulePython}, "harbor-snap (ValueError) main → load"},
+		{"Go", crash.Bucket{
+			Signature: "/usr/bin/keeld:panic:index out of range [N] with length N:main.load", Rule: crash.RuleGoPanic, Executable: "/usr/bin/keeld",
+		}, "keeld (panic) index out of range [N] with length N → main.load"},
+		{"hang", crash.Bucket{Signature: "/usr/bin/lumen-shell:hang:lumen_draw:main", Rule: crash.RuleHang}, "lumen-shell (hang) lumen_draw → main"},
+		{"snap", crash.Bucket{Signature: "snap:reef:cannot mount: exit status 1", Rule: crash.RuleSnap}, "reef cannot mount: exit status 1"},
+		{"snap's program", crash.Bucket{
+			Signature: "/snap/reef/current/bin/reef:11:{anonymous}::f:g", Rule: crash.RuleStackNames, Executable: "/snap/reef/123/bin/reef",
+		}, "reef (SIGSEGV) {anonymous}::f → g"},
 		{"colons only", crash.Bucket{Signature: ":::", Rule: crash.RuleStacktrace}, "(blank signature)"},
 		{"blank", crash.Bucket{Signature: " \n"}, "(blank signature)"},
 		{"Unicode", crash.Bucket{

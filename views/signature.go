@@ -28,19 +28,29 @@ func ReadSignature(b crash.Bucket) Signature {
 		exe, after, _ := cutPart(text)
 		s.Program, rest = path.Base(exe), after
 	}
+	if s.Program == "" && withProgram(b.Rule) {
+		s.Program, rest, _ = cutPart(rest) // a package stands for the program
+	}
 	switch b.Rule {
 	case crash.RuleAssertion:
 		s.Signal, s.Frames = "SIGABRT", []string{rest}
-	case crash.RuleStacktrace, crash.RuleAddress:
+	case crash.RuleStacktrace, crash.RuleAddress, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleHang:
 		signal, after, _ := cutPart(rest)
 		s.Signal, rest = signalName(signal), after
 		s.Frames = frames(rest)
-	case crash.RuleTraceback:
+	case crash.RuleTraceback, crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic, crash.RuleCompiler, crash.RuleRecoverable:
 		s.Signal, rest, _ = cutPart(rest)
 		s.Frames = frames(rest)
-	case crash.RuleOops, crash.RuleKernelCrash:
+	case crash.RuleOops, crash.RuleKernelCrash, crash.RuleKernel:
 		text = strings.TrimPrefix(strings.TrimPrefix(text, "kernel:"), "kernel ")
 		s.Program, s.Frames = "kernel", frames(text)
+	case crash.RulePackage, crash.RuleSnap:
+		_, rest, _ = cutPart(text) // "package", "snap"
+		s.Program, rest, _ = cutPart(rest)
+		if b.Rule == crash.RulePackage {
+			s.Signal, rest, _ = cutPart(rest)
+		}
+		s.Frames = []string{rest}
 	case crash.RuleSuspendResume:
 		s.Frames = frames(text)
 	default:
@@ -53,6 +63,15 @@ func ReadSignature(b crash.Bucket) Signature {
 	}
 	s.Program, s.Signal, s.Frames = cut(s.Program, 100), cut(s.Signal, 100), tidy(s.Frames)
 	return s
+}
+
+// withProgram says whether signatures of the rule begin with what failed.
+func withProgram(r crash.Rule) bool {
+	switch r {
+	case crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic, crash.RuleCompiler, crash.RuleRecoverable, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleHang:
+		return true
+	}
+	return false
 }
 
 // String is the short form in one line: "tidewatch (SIGSEGV) tide_parse_row → tide_load".
@@ -73,7 +92,8 @@ func (s Signature) String() string {
 	return strings.Join(parts, " ")
 }
 
-// cutPart cuts text at its first single colon; the double colons of C++ and Rust names stay inside a part.
+// cutPart cuts text at its first single colon; the double colons of C++ and Rust names stay inside a part, as does a colon
+// of a sentence, before a blank.
 func cutPart(text string) (part, rest string, found bool) {
 	for i := 0; i < len(text); i++ {
 		if text[i] != ':' {
@@ -81,6 +101,9 @@ func cutPart(text string) (part, rest string, found bool) {
 		}
 		if i > 0 && i+2 < len(text) && text[i+1] == ':' && text[i+2] != ':' {
 			i++
+			continue
+		}
+		if i+1 < len(text) && text[i+1] == ' ' {
 			continue
 		}
 		return text[:i], text[i+1:], true
@@ -127,7 +150,7 @@ func signalName(signal string) string {
 	if name, ok := signals[signal]; ok {
 		return name
 	}
-	if signal == "" || strings.HasPrefix(signal, "SIG") {
+	if signal == "" || strings.Trim(signal, "0123456789") != "" {
 		return signal
 	}
 	return "signal " + signal
