@@ -18,10 +18,11 @@ const PathChosen = "/problems/chosen"
 
 // ChosenURL is the page of how far the chosen problems are.
 func ChosenURL(ids []crash.BucketID) string {
-	return PathChosen + "?problems=" + joinIDs(ids)
+	return PathChosen + "?problems=" + JoinIDs(ids)
 }
 
-func joinIDs(ids []crash.BucketID) string {
+// JoinIDs is how addresses name several problems.
+func JoinIDs(ids []crash.BucketID) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
 		texts[i] = id.String()
@@ -87,7 +88,7 @@ func Chosen(p ChosenPage) templ.Component {
 				var templ_7745c5c3_Var3 templ.SafeURL
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(row.Bucket.ID.Path()))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 52, Col: 69}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 53, Col: 69}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -98,9 +99,9 @@ func Chosen(p ChosenPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var4 string
-				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(chosenTitle(row.Bucket))
+				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(problemName(row.Bucket))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 52, Col: 97}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 53, Col: 97}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -134,7 +135,7 @@ func Chosen(p ChosenPage) templ.Component {
 			var templ_7745c5c3_Var5 templ.SafeURL
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(p.Shell.Path))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 64, Col: 40}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 65, Col: 40}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -152,13 +153,6 @@ func Chosen(p ChosenPage) templ.Component {
 		}
 		return nil
 	})
-}
-
-func chosenTitle(b crash.Bucket) string {
-	if b.Title != "" {
-		return cut(b.Title, 200)
-	}
-	return cut(b.Signature, 200)
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -12,7 +12,7 @@ import (
 const PathMerge = "/problems/merge"
 
 // MergeURL is the page that shows what merging these problems would give.
-func MergeURL(ids []crash.BucketID) string { return PathMerge + "?problems=" + joinIDs(ids) }
+func MergeURL(ids []crash.BucketID) string { return PathMerge + "?problems=" + JoinIDs(ids) }
 
 // DecisionsView is the history of a problem on its page, and what can be decided about it.
 type DecisionsView struct {

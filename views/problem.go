@@ -20,9 +20,12 @@ type ProblemPage struct {
 
 func (p ProblemPage) heading() string { return heading(p.Bucket, p.Shell.SignedIn()) }
 
-// heading is the title of the newest report. Visitors see it only where it says no more than the signature: the title of
+// heading is the name that people gave the problem, else the title of the newest report. Visitors see it only where it says no more than the signature: the title of
 // a traceback ends with the message of the exception, which may hold anything.
 func heading(b crash.Bucket, signedIn bool) string {
+	if b.Name != "" {
+		return b.Name
+	}
 	if b.Title != "" && (signedIn || b.Rule == crash.RuleStacktrace) {
 		return b.Title
 	}

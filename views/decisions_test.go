@@ -1,0 +1,101 @@
+package views_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/a-h/templ"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+// decisionPages are the pages about decisions, with the data of one kind.
+func decisionPages(text string, n int) map[string]templ.Component {
+	shell := views.Shell{Title: text, User: crash.User{ID: 1, Name: text, Role: crash.RoleAdmin}, CSRFToken: text, Path: "/x?y=" + text, Now: now}
+	bucket := crash.Bucket{
+		ID: crash.BucketIDOf(text), Signature: "/usr/bin/" + text + ":11:" + strings.Repeat(text+":", n), Name: text, Title: text, Members: int64(n),
+		Bug: crash.Bug{Number: 7, Title: text, URL: text}, FirstSeen: now, LastSeen: now, FirstVersion: text, LastVersion: text,
+	}
+	other := bucket
+	other.ID[0]++
+	condition := crash.Condition{Terms: []crash.Term{{Field: crash.TermFrame, Value: text}}}
+	row := crash.ReportRow{ID: crash.NewOopsID(now), Summary: crash.Summary{Package: text, Version: text, Architecture: text, Release: crash.Release(text)}}
+	history := views.DecisionsView{Bucket: bucket, MayDecide: n > 0, CSRFToken: text, Now: now}
+	split := views.SplitPage{
+		Shell: shell, Bucket: bucket, Problem: text, Terms: append(condition.Terms, crash.Term{Field: crash.TermPackage}),
+		Preview: &views.SplitPreview{Condition: condition, Into: text},
+		Reports: views.ReportList{ID: "reports", Empty: text, Next: "/?after=" + text, First: "/"}, Chosen: map[crash.OopsID]bool{row.ID: true},
+	}
+	run := crash.RegroupRun{ID: 7, Rules: 2, Dry: true, Person: text, State: crash.RegroupRunning, Started: now, Estimate: 10, LookedAt: 5, Moved: 2}
+	regroup := views.RegroupPage{Shell: shell, Version: 3, Run: &run, Effect: crash.RegroupEffect{Changed: int64(n)}, Runs: []crash.RegroupRun{run, run}}
+	for i := range n {
+		d := crash.Decision{
+			ID: int64(i), Bucket: bucket.ID, Other: other.ID, BucketLabel: text, OtherLabel: text, Before: text, After: text,
+			Condition: condition, Person: text, Reason: text, At: now,
+		}
+		for _, d.Kind = range []crash.DecisionKind{crash.DecisionMerged, crash.DecisionRenamed, crash.DecisionSplit} {
+			for _, d.Cause = range []crash.DecisionCause{crash.CausePerson, crash.CauseSymbolised, crash.CauseRegrouped} {
+				history.Decisions = append(history.Decisions, d)
+				undone := d
+				undone.UndoneAt, undone.UndoneBy, undone.After = now, text, ""
+				history.Decisions = append(history.Decisions, undone)
+			}
+		}
+		id := row
+		id.ID = crash.NewOopsID(now)
+		split.Reports.Rows = append(split.Reports.Rows, id)
+		split.Preview.GoesExamples = append(split.Preview.GoesExamples, row)
+		regroup.Moves = append(regroup.Moves, crash.RegroupMove{From: bucket.ID, To: other.ID, FromLabel: text, ToLabel: text, New: i%2 == 0, Reports: 5}, crash.RegroupMove{})
+	}
+	return map[string]templ.Component{
+		"history": views.Decisions(history),
+		"rename":  views.Rename(views.RenamePage{Shell: shell, Bucket: bucket, Name: text, Reason: text, Problem: text}),
+		"find":    views.FindMerge(views.FindMergePage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Similar: []crash.SimilarProblem{{Bucket: other, Likeness: crash.SameFunction}}}),
+		"merge": views.Merge(views.MergePage{
+			Shell: shell, Sides: views.NewMergeSides([]crash.Bucket{bucket, other}), Head: other.ID, Reports: 7, Machines: 3, Bugs: []crash.Bug{bucket.Bug}, Problem: text,
+		}),
+		"split":   views.Split(split),
+		"regroup": views.Regroup(regroup),
+	}
+}
+
+func TestDecisionPagesAreWellFormed(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string]map[string]templ.Component{
+		"empty": decisionPages("", 0), "typical": decisionPages("tidewatch", 2), "hostile": decisionPages(hostile, 3), "long": decisionPages(strings.Repeat("żółw ", 4000), 1),
+	} {
+		for what, c := range data {
+			t.Run(name+" "+what, func(t *testing.T) {
+				t.Parallel()
+				text := render(t, c)
+				checkHTML(t, text)
+				for _, bad := range []string{"<script>alert", "<b onmouseover"} {
+					if strings.Contains(text, bad) {
+						t.Errorf("got %q unescaped", bad)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestMergeSidesMarkWhatDiffers(t *testing.T) {
+	t.Parallel()
+	side := func(functions string) crash.Bucket {
+		return crash.Bucket{Signature: "/usr/bin/tide:11:" + functions, Executable: "/usr/bin/tide", Rule: crash.RuleStacktrace}
+	}
+	var got []string
+	for _, s := range views.NewMergeSides([]crash.Bucket{side("parse:load:main"), side("parse:reload:main"), side("parse:load:main:start")}) {
+		var parts []string
+		for _, p := range s.Parts {
+			if p.Differs {
+				parts = append(parts, p.Text)
+			}
+		}
+		got = append(got, strings.Join(parts, " "))
+	}
+	if want := "load|reload|load start"; strings.Join(got, "|") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
