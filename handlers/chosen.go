@@ -15,7 +15,7 @@ import (
 var (
 	errNoneChosen = crash.Errorf(crash.Invalid, "none_chosen", "No row is chosen. Tick the boxes of some first.")
 	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen", "At most %d problems can be chosen at once.", listSize)
-	errNoDeed     = crash.Errorf(crash.Invalid, "unknown_action", `What can be done to the chosen problems is "file", "recheck" and "merge".`)
+	errNoDeed     = crash.Errorf(crash.Invalid, "unknown_action", `What can be done to the chosen problems is "file", "link", "recheck" and "merge".`)
 )
 
 // changeChosen has bugs created for the chosen problems, or has the tracker asked again about those that they have; then it
@@ -31,8 +31,11 @@ func (s *Server) changeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if r.PostFormValue("do") == "merge" {
-		return redirect(w, r, views.MergeURL(ids)) // after a look at them
+	switch r.PostFormValue("do") { // after a look at them
+	case "merge":
+		return redirect(w, r, views.MergeURL(ids))
+	case "link":
+		return redirect(w, r, views.LinkChosenURL(ids))
 	}
 	buckets, err := s.buckets(r, ids)
 	if err != nil {

@@ -43,7 +43,9 @@ func TestReviewKnown(t *testing.T) {
 	}
 
 	// The tracker: bugs of people, closed and duplicate ones included, of this package only.
-	closed := site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row", Status: "Fix Released"})
+	mended := trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row"}
+	mended.Janitor("1.5.1-3", "noble")
+	closed := site.Tracker.Add(mended)
 	repeated := site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: `says "tide_parse_row" <b>`, DuplicateOf: closed})
 	marked := site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "Something else", Description: "see " + site.URL + b.ID.Path()})
 	site.Tracker.Add(trackertest.Bug{Package: "other", Title: "tide_parse_row"})
@@ -54,7 +56,7 @@ func TestReviewKnown(t *testing.T) {
 	} {
 		found.Want(http.StatusOK)
 		text := found.Text("#review-found")
-		for _, want := range []string{"“tide_parse_row”", "segfault in tide_parse_row", "Fix Released", `says "tide_parse_row" <b>`, "Something else", "link this instead"} {
+		for _, want := range []string{"“tide_parse_row”", "segfault in tide_parse_row", "Fix Released", "fixed in 1.5.1-3 (noble)", `says "tide_parse_row" <b>`, "Something else", "link this instead"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: got %q, want %q in it", name, text, want)
 			}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"mishap/crash"
@@ -62,7 +63,31 @@ func (c *Client) SearchBugs(ctx context.Context, pkg, title, marker string) ([]c
 		}
 	}
 	slices.SortFunc(found, func(a, b crash.FoundBug) int { return cmp.Compare(b.Number, a.Number) })
-	return found[:min(len(found), maxFound)], nil
+	found = found[:min(len(found), maxFound)]
+	c.addFixes(ctx, found)
+	return found, nil
+}
+
+// maxFixesRead is of how many found bugs the versions that have the fix are read: that takes further calls.
+const maxFixesRead = 4
+
+// addFixes reads which versions have the fix of the first few bugs that are fixed, at the same time. What cannot be read is
+// left out: the day of the fix is there already.
+func (c *Client) addFixes(ctx context.Context, found []crash.FoundBug) {
+	var reading sync.WaitGroup
+	n := 0
+	for i := range found {
+		if found[i].Status != crash.FixReleased || n >= maxFixesRead {
+			continue
+		}
+		n++
+		reading.Go(func() {
+			if fixes, err := c.fixes(ctx, found[i].Number, 0); err == nil {
+				found[i].Fixes = fixes
+			}
+		})
+	}
+	reading.Wait()
 }
 
 // searchText does one search. One page is enough.

@@ -2,6 +2,7 @@ package views
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -140,4 +141,25 @@ func forPeople(distribution string) string {
 		return ""
 	}
 	return strings.ToUpper(distribution[:1]) + distribution[1:]
+}
+
+// fixWords says in which versions a bug of the tracker is fixed, else since when: "fixed in 1.5-1 (noble)".
+func fixWords(b crash.FoundBug) string {
+	var versions []string
+	for _, f := range b.Fixes {
+		version := f.Version
+		if f.Series != "" {
+			version += " (" + f.Series + ")"
+		}
+		if !slices.Contains(versions, version) {
+			versions = append(versions, version)
+		}
+	}
+	switch {
+	case len(versions) > 0:
+		return "fixed in " + strings.Join(versions, ", ")
+	case b.Fixed != "":
+		return "fix released " + b.Fixed
+	}
+	return ""
 }

@@ -315,7 +315,7 @@ func reviewKnown(p ReviewPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = reviewBug(p.Bug, s.Bucket.Bug.Number, s.Bucket.Bug.URL, s.Bucket.Bug.Title, similarStatus(s.Bucket), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = reviewBug(p.Bug, s.Bucket.Bug.Number, s.Bucket.Bug.URL, s.Bucket.Bug.Title, similarStatus(s.Bucket), fixWords(crash.FoundBug{Fixes: s.Bucket.Bug.State.Fixes})).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -576,7 +576,7 @@ func ReviewFound(f ReviewSearch) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = reviewBug(f.Bug, b.Number, b.URL, b.Title, b.Status, b.Fixed).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = reviewBug(f.Bug, b.Number, b.URL, b.Title, b.Status, fixWords(b)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -682,14 +682,14 @@ func reviewBug(p BugPart, number int64, url, title, status, fixed string) templ.
 			}
 		}
 		if fixed != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "<span class=\"quiet\">fix released ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "<span class=\"quiet\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var34 string
 			templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(fixed)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review.templ`, Line: 105, Col: 42}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/review.templ`, Line: 105, Col: 29}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 			if templ_7745c5c3_Err != nil {
