@@ -85,10 +85,19 @@ func TestTokensEnd(t *testing.T) {
 		t.Errorf("disabled: got %v, want unauthenticated", err)
 	}
 	for name, try := range map[string]func() error{
-		"no name":   func() error { _, _, err := accounts.AddToken(t.Context(), ada, " ", both, now.Add(time.Hour)); return err },
-		"no scope":  func() error { _, _, err := accounts.AddToken(t.Context(), ada, "z", nil, now.Add(time.Hour)); return err },
-		"past":      func() error { _, _, err := accounts.AddToken(t.Context(), ada, "z", both, now); return err },
-		"very long": func() error { _, _, err := accounts.AddToken(t.Context(), ada, "z", both, now.AddDate(9, 0, 0)); return err },
+		"no name": func() error {
+			_, _, err := accounts.AddToken(t.Context(), ada, " ", both, now.Add(time.Hour))
+			return err
+		},
+		"no scope": func() error {
+			_, _, err := accounts.AddToken(t.Context(), ada, "z", nil, now.Add(time.Hour))
+			return err
+		},
+		"past": func() error { _, _, err := accounts.AddToken(t.Context(), ada, "z", both, now); return err },
+		"very long": func() error {
+			_, _, err := accounts.AddToken(t.Context(), ada, "z", both, now.AddDate(9, 0, 0))
+			return err
+		},
 	} {
 		if err := try(); crash.KindOf(err) != crash.Invalid {
 			t.Errorf("%s: got %v, want invalid", name, err)

@@ -15,9 +15,20 @@ func (s *Server) showAccount(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) accountPage(w http.ResponseWriter, r *http.Request, status int, name, problem string) error {
-	return s.page(w, r, status, views.Account(views.AccountPage{
-		Shell: s.shell(r, "Your account"), Tracker: s.config.TrackerName, Name: name, Problem: problem,
-	}))
+	page := views.AccountPage{Tracker: s.config.TrackerName, Name: name, Problem: problem}
+	return s.accountWith(w, r, status, page, newTokenForm())
+}
+
+// accountWith is the page with what is typed about a token.
+func (s *Server) accountWith(w http.ResponseWriter, r *http.Request, status int, page views.AccountPage, form views.TokenForm) error {
+	list, err := s.accounts.Tokens(r.Context(), currentUser(r))
+	if err != nil {
+		return err
+	}
+	page.Shell = s.shell(r, "Your account")
+	page.Tokens.Tokens, page.Tokens.Form = list, form
+	page.Tokens.MayFile = currentUser(r).Role.Allows(crash.RoleTriager)
+	return s.page(w, r, status, views.Account(page))
 }
 
 // saveAccount notes what the person is called at the tracker, after it was looked up there.

@@ -27,18 +27,20 @@ import (
 
 // Options change what New makes. The zero value is what most tests want.
 type Options struct {
-	Store        *db.Store            // nil: a fresh one
-	Tracker      *trackertest.Tracker // nil: a fresh one
-	Disconnected bool                 // no access token: the tracker has not been connected yet
-	NoFiling     bool                 // bug filing switched off
-	BaseURL      string               // a base address of its own, as behind a proxy; empty: where it listens
-	CreateWait   time.Duration        // 0: 4 s
-	SearchTime   time.Duration        // how long a review waits for the tracker; 0: 4 s
-	Settle       time.Duration        // how long after an unknown outcome the tracker is searched; 0: 1 ms
-	Environment  bool                 // the access token is said to come from the environment
-	WriteTokens  func(context.Context, crash.AccessToken) error
-	Log          *slog.Logger
-	Now          func() time.Time
+	Store                              *db.Store            // nil: a fresh one
+	Tracker                            *trackertest.Tracker // nil: a fresh one
+	Disconnected                       bool                 // no access token: the tracker has not been connected yet
+	NoFiling                           bool                 // bug filing switched off
+	BaseURL                            string               // a base address of its own, as behind a proxy; empty: where it listens
+	CreateWait                         time.Duration        // 0: 4 s
+	SearchTime                         time.Duration        // how long a review waits for the tracker; 0: 4 s
+	Settle                             time.Duration        // how long after an unknown outcome the tracker is searched; 0: 1 ms
+	APIRatePerAddress, APIRatePerToken int                  // requests a minute; 0: no limit
+
+	Environment bool // the access token is said to come from the environment
+	WriteTokens func(context.Context, crash.AccessToken) error
+	Log         *slog.Logger
+	Now         func() time.Time
 }
 
 // Site is a web side that listens on a port of its own until the test ends.
@@ -100,6 +102,7 @@ func New(t testing.TB, o Options) *Site {
 		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
 		Config: handlers.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime, TrackerName: "the practice tracker",
+			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
 			ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
 		},
 	})

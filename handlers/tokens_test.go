@@ -1,0 +1,115 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+)
+
+// makeToken makes a token on the page of the account and returns it.
+func makeToken(t *testing.T, c *handlertest.Client, scopes ...string) string {
+	t.Helper()
+	page := c.Post("/account/tokens", url.Values{"name": {"a script"}, "scope": scopes, "days": {"30"}}).Want(http.StatusCreated)
+	token := page.Attr("#made-token", "value")
+	if !strings.HasPrefix(token, "mishap_") {
+		t.Fatalf("got the token %q", token)
+	}
+	return token
+}
+
+func bearer(token string) []handlertest.Header {
+	return []handlertest.Header{{Name: "Authorization", Value: "Bearer " + token}}
+}
+
+func TestTokensOnThePage(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	viewer := site.As(t, crash.RoleViewer)
+	token := makeToken(t, viewer, "read")
+	page := viewer.Get("/account").Want(http.StatusOK).WantText("#tokens tbody th", "a script")
+	if strings.Contains(page.Body, token) {
+		t.Error("the token is shown again")
+	}
+	page.WantNone("#tokens input[value=file]") // a viewer creates no bugs
+	viewer.Post("/account/tokens", url.Values{"name": {"x"}, "scope": {"file"}, "days": {"30"}}).Want(http.StatusForbidden)
+	for name, form := range map[string]url.Values{
+		"no name":  {"scope": {"read"}, "days": {"30"}},
+		"no scope": {"name": {"x"}, "days": {"30"}},
+		"no days":  {"name": {"x"}, "scope": {"read"}},
+		"odd days": {"name": {"x"}, "scope": {"read"}, "days": {"31"}},
+	} {
+		if a := viewer.Post("/account/tokens", form).Want(http.StatusUnprocessableEntity); a.Text("#token-problem") == "" {
+			t.Errorf("%s: got no reason", name)
+		}
+	}
+	action := page.Attr("#tokens tbody form", "action")
+	site.As(t, crash.RoleTriager).Post(action, nil).Want(http.StatusNotFound) // somebody else
+	site.Visitor(t).Get("/api/1.0/instance/?id=x").Want(http.StatusUnauthorized)
+	visitor := site.Visitor(t)
+	visitor.Get("/api/1.0/instance/?id=x", bearer(token)...).Want(http.StatusOK)
+	viewer.Post(action, nil).WantRedirect(http.StatusSeeOther, "/account")
+	visitor.Get("/api/1.0/instance/?id=x", bearer(token)...).Want(http.StatusUnauthorized)
+}
+
+// TestTokenScopes: a token does what its scopes say, and never more than its person may.
+func TestTokenScopes(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	triager := site.As(t, crash.RoleTriager)
+	read, file := makeToken(t, triager, "read"), makeToken(t, triager, "file")
+	c := site.Visitor(t)
+	body := map[string]string{"signature": b.Signature}
+	plain := func(token string) []handlertest.Header {
+		return append(bearer(token), handlertest.Header{Name: "X-CSRFToken"}, handlertest.Header{Name: "Referer"})
+	}
+	c.Get("/api/1.0/instance/?id=x", bearer(read)...).Want(http.StatusOK)
+	c.Get("/api/1.0/instance/?id=x", bearer(file)...).Want(http.StatusForbidden)
+	c.Get("/api/1.0/problems-count/", bearer(file)...).Want(http.StatusOK) // for everybody
+	c.PostJSON(createPath, body, plain(read)...).Want(http.StatusForbidden)
+	c.PostJSON(createPath, body).Want(http.StatusUnauthorized)
+	c.PostJSON(createPath, body, plain("mishap_wrong")...).Want(http.StatusUnauthorized)
+	c.PostJSON(createPath, body, plain(file)...).Want(http.StatusCreated)
+	c.PostJSON(createPath, body, plain(file)...).Want(http.StatusOK)
+	if got := len(site.Tracker.Bugs()); got != 1 {
+		t.Errorf("got %d bugs, want one", got)
+	}
+	// A token of no form, no part, and no page.
+	c.Post(createPath, url.Values{"signature": {b.Signature}}, bearer(file)...).Want(http.StatusUnsupportedMediaType)
+	c.Get("/oops/x", bearer(read)...).Want(http.StatusSeeOther)
+	// A session without a CSRF token is not helped by a token that is not good.
+	triager.PostJSON(createPath, body, plain("mishap_wrong")...).Want(http.StatusUnauthorized)
+	// Who may no longer file does not by a token either.
+	viewer := site.AddUser(t, crash.RoleTriager)
+	if err := site.Accounts.Disable(t.Context(), "", viewer.Name); err != nil {
+		t.Fatal(err)
+	}
+	c.PostJSON(createPath, body, plain(file)...).Want(http.StatusUnauthorized)
+}
+
+func TestLimitsOfTheAPI(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{APIRatePerAddress: 3, APIRatePerToken: 5})
+	viewer := site.As(t, crash.RoleViewer)
+	one, other := makeToken(t, viewer, "read"), makeToken(t, viewer, "read")
+	c := site.Visitor(t)
+	for range 3 {
+		c.Get("/api/1.0/").Want(http.StatusOK)
+	}
+	var got apiError
+	a := c.Get("/api/1.0/").Want(http.StatusTooManyRequests)
+	if a.JSON(&got); a.Header.Get("Retry-After") == "" || got.Code != "too_many_requests" {
+		t.Errorf("got %v, %+v, want when to go on", a.Header, got)
+	}
+	for range 5 {
+		c.Get("/api/1.0/", bearer(one)...).Want(http.StatusOK)
+	}
+	c.Get("/api/1.0/", bearer(one)...).Want(http.StatusTooManyRequests)
+	c.Get("/api/1.0/", bearer(other)...).Want(http.StatusOK)
+	c.Get("/").Want(http.StatusOK) // pages have no limit
+}
