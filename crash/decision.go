@@ -25,6 +25,7 @@ const (
 	CausePerson     DecisionCause = "person"
 	CauseSymbolised DecisionCause = "symbolised" // the frames of a provisional problem have got their names
 	CauseRegrouped  DecisionCause = "regrouped"  // new grouping rules have left nothing in a problem
+	CauseEmptied    DecisionCause = "emptied"    // undoing has left nothing in what reports were taken out into: its address leads back
 )
 
 // Decision is one entry of the history of a problem.

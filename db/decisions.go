@@ -47,11 +47,12 @@ const (
 		d.before, d.after, coalesce(d.condition, '{}'), d.person, d.reason, d.at, d.undone_by, d.undone_at,
 		d.looked_at, d.moved, d.finished`
 	sqlDecision = `select ` + decisionColumns + ` from decisions as d where d.id = @id`
-	// A decision about a problem that was merged into this one, or was part of it once, belongs to the history too.
+	// A decision about a problem that was merged into this one, or was part of it once, belongs to the history too. What only
+	// follows from undoing another one does not.
 	sqlDecisions = `
 		with members as (select id from buckets where head = (select head from buckets where id = @bucket))
 		select ` + decisionColumns + ` from decisions as d
-		where d.bucket_id in (select id from members) or d.other_id in (select id from members)
+		where (d.bucket_id in (select id from members) or d.other_id in (select id from members)) and d.cause <> 'emptied'
 		order by d.id desc limit @limit`
 )
 

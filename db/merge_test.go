@@ -26,7 +26,7 @@ func another(t *testing.T, s *db.Store, i, m int) crash.BucketID {
 	t.Helper()
 	rec := record(t, today, fmt.Sprint("machine ", m), crash.Fields{
 		"ProcStatus": fmt.Sprint("Pid:\t", i),
-		"Traceback": fmt.Sprintf("Traceback (most recent call last):\n  File \"/usr/bin/harbor-sync\", line 3, in main\n    load()\nError%d: no\n", i),
+		"Traceback":  fmt.Sprintf("Traceback (most recent call last):\n  File \"/usr/bin/harbor-sync\", line 3, in main\n    load()\nError%d: no\n", i),
 	})
 	save(t, s, rec)
 	return crash.BucketIDOf(rec.Grouping.Signature)

@@ -198,7 +198,7 @@ func (d *deciding) endUnsplit(ctx context.Context, decision crash.Decision) erro
 	if !empty || head == decision.Other {
 		return nil
 	}
-	return d.merge(ctx, decision.Other, head, crash.CausePerson, decision.UndoneBy, "Its reports were brought back.")
+	return d.merge(ctx, decision.Other, head, crash.CauseEmptied, decision.UndoneBy, "Its reports were brought back.")
 }
 
 const sqlUnfinished = `select id from decisions where not finished order by id limit 100`

@@ -201,7 +201,7 @@ CREATE TABLE decisions (
     received timestamp with time zone,
     report_id uuid,
     finished boolean DEFAULT true NOT NULL,
-    CONSTRAINT decisions_cause_check CHECK ((cause = ANY (ARRAY['person'::text, 'symbolised'::text, 'regrouped'::text]))),
+    CONSTRAINT decisions_cause_check CHECK ((cause = ANY (ARRAY['person'::text, 'symbolised'::text, 'regrouped'::text, 'emptied'::text]))),
     CONSTRAINT decisions_check CHECK (((other_id IS NULL) = (kind = 'renamed'::text))),
     CONSTRAINT decisions_check1 CHECK (((condition IS NOT NULL) = (kind = 'split'::text))),
     CONSTRAINT decisions_kind_check CHECK ((kind = ANY (ARRAY['merged'::text, 'renamed'::text, 'split'::text])))

@@ -11,7 +11,7 @@ alter table buckets add column shrunk bigint not null default 0;
 create table decisions (
     id        bigint      generated always as identity primary key,
     kind      text        not null check (kind in ('merged', 'renamed', 'split')),
-    cause     text        not null check (cause in ('person', 'symbolised', 'regrouped')),
+    cause     text        not null check (cause in ('person', 'symbolised', 'regrouped', 'emptied')),
     bucket_id bytea       not null,
     other_id  bytea,
     before    text        not null default '',
