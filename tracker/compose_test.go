@@ -76,6 +76,10 @@ func TestBugTexts(t *testing.T) {
 		"markup":    func(h *house) string { return h.save("m", day(18), crashtest.Markup()) },
 		"unicode":   func(h *house) string { return h.save("m", day(18), crashtest.Unicode()) },
 		"long":      func(h *house) string { return h.save("m", day(18), crashtest.Long()) },
+		"steps": func(h *house) string {
+			return h.save("m", day(18), crashtest.Native(crashtest.Set("ProcEnviron", "USER=wendeline\nHOME=/home/wendeline"),
+				crashtest.Set("StepsToReproduce", "1. Open /home/wendeline/letters/secret.odt\n\n2. Press Ctrl+S twice\x1b[31m as wendeline@harbour.example\n"+strings.Repeat("3. again\n", 60))))
+		},
 		"test machine": func(h *house) string {
 			return h.save("deadbeef01", day(18), crashtest.Recoverable())
 		},

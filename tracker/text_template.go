@@ -24,6 +24,12 @@ Reports by version and release:
 
 {versions_table}
 {/versions_table}
+{?reproduce}
+
+How to reproduce, in the words of a report:
+
+{reproduce}
+{/reproduce}
 {?trace}
 
 {trace}
@@ -56,6 +62,7 @@ func TemplateNames() []TemplateName {
 		{"problem_type", "Crash, KernelOops, Package, …"}, {"signature", "what the reports have in common"},
 		{"versions_table", "versions × releases as an aligned table"},
 		{"trace", "assertion, traceback, stack, kernel's or package manager's message, whatever there is, with headings"},
+		{"reproduce", "how to make it happen again, when a report says so"},
 		{"report_version", "version and release of the report that the trace is from"},
 		{"frames", "the top of the stack"}, {"traceback", "the Python traceback"}, {"assertion", "the assertion that failed"},
 		{"kernel_message", "the kernel's message"}, {"error_message", "the package manager's message"},
@@ -67,7 +74,8 @@ func (w writer) values(title string) map[string]string {
 	full := w.title()
 	values := map[string]string{
 		"problem_url": w.marker, "title": full, "how_often": w.howOften(), "facts": w.facts(), "trace": w.trace(),
-		"frames": w.stack(), "traceback": w.traceback(), "kernel_message": w.oops(),
+		"reproduce": w.reproduce(),
+		"frames":    w.stack(), "traceback": w.traceback(), "kernel_message": w.oops(),
 		"assertion": w.line(w.report.Fields["AssertionMessage"], 1000), "error_message": w.line(w.report.Fields["ErrorMessage"], 1000),
 		"report_version": versionIn(w.report.Version, w.report.Release),
 		"program":        clean(w.redact.path(w.bucket.Executable), 200),
