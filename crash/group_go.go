@@ -6,8 +6,8 @@ import "strings"
 // ends, with or without a signal, and a debugger that looks at the process afterwards sees the runtime only.
 //
 // The program, "panic" or "fatal error" with what the runtime says was wrong, and the first five functions of the
-// goroutine that panicked, outside of the runtime and below the last call of panic. The message of a program's own panic is left
-// out, it holds data. Generic arguments, numbers of closures and the major version in import paths are left out. A goroutine
+// goroutine that panicked, outside of the runtime and below the last call of panic. Of the message of a program's own
+// panic, what stands before data is taken (see panicMessage). Generic arguments, numbers of closures and the major version in import paths are left out. A goroutine
 // whose stack overflowed goes by the functions of the endless recursion.
 func goPanicSignature(f Fields, to *recorder) string {
 	program := subject(f)
@@ -24,8 +24,8 @@ func goPanicSignature(f Fields, to *recorder) string {
 		case !inGoroutine && isGoroutine(line):
 			inGoroutine = true
 		case !inGoroutine:
-			if name := goProblem(line); name != "" && (kind == "" || kind == "panic") {
-				kind = name
+			if kind == "" {
+				kind = goProblem(line)
 			}
 		case line == "" || isGoroutine(line):
 			inGoroutine = len(frames) == 0 // an empty one
@@ -76,7 +76,8 @@ func goProblem(line string) string {
 	case strings.HasPrefix(text, "panic: interface conversion: "):
 		return "panic:interface conversion"
 	case strings.HasPrefix(text, "panic: "):
-		return "panic"
+		text, _, _ = strings.Cut(strings.TrimPrefix(text, "panic: "), " [recovered")
+		return join("panic", panicMessage(text))
 	case strings.HasPrefix(text, "SIGABRT: "), strings.HasPrefix(text, "SIGQUIT: "), strings.HasPrefix(text, "SIGSEGV: "), strings.HasPrefix(text, "SIGBUS: "), strings.HasPrefix(text, "SIGFPE: "):
 		return text[:strings.IndexByte(text, ':')]
 	case strings.HasPrefix(text, "runtime: goroutine stack exceeds "):

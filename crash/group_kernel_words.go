@@ -86,7 +86,7 @@ func (o *oopsReader) begun() {
 
 // startsProblem tells a sentence that opens a problem from one that speaks of such a thing.
 func startsProblem(text string) bool {
-	for _, start := range [...]string{"BUG: ", "INFO: task ", "INFO: rcu", "Unable to handle kernel ", "Internal error: ", "Oops", "Unexpected kernel ", "traps: PANIC", "NMI watchdog: ", "Kernel BUG"} {
+	for _, start := range [...]string{"BUG: ", "INFO: task ", "INFO: rcu", "Unable to handle kernel ", "Internal error: ", "Oops", "Unexpected kernel ", "traps: PANIC", "NMI watchdog: ", "Watchdog detected ", "Kernel BUG"} {
 		if strings.HasPrefix(text, start) {
 			return true
 		}

@@ -16,7 +16,7 @@ import "strings"
 //
 // Names stay, also with digits in them (x86_64, libssl3). It reads the text once, and keeps [maxMessage] code points.
 func normalise(message string, to *recorder) string {
-	message = cutRunes(strings.TrimSpace(message), maxMessage)
+	message = withoutSyslog(cutRunes(strings.TrimSpace(message), maxMessage))
 	var b strings.Builder
 	before := "" // the word before
 	for message != "" {
@@ -34,6 +34,18 @@ func normalise(message string, to *recorder) string {
 		before = core
 	}
 	return b.String()
+}
+
+// withoutSyslog takes away what a log puts before a line: "May 18 09:14:02 host ".
+func withoutSyslog(line string) string {
+	if len(line) < 17 || !isTime(line[7:15]) || line[3] != ' ' || line[6] != ' ' || line[15] != ' ' {
+		return line
+	}
+	_, rest, ok := strings.Cut(line[16:], " ")
+	if !ok {
+		return line
+	}
+	return rest
 }
 
 func isWordPart(r rune) bool { return isWord(r) || strings.ContainsRune("./+~%:@-", r) }
@@ -54,6 +66,9 @@ func normaliseWord(word, before string) string {
 	case isUUID(word):
 		return "UUID"
 	case isAddress(word):
+		if meaningful(before) && len(word) <= len("0x80070005") {
+			return word
+		}
 		return "ADDR"
 	case isNumber(word):
 		if meaningful(before) && len(word) <= 3 {

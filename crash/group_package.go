@@ -69,9 +69,10 @@ func lastNumber(s string) string {
 	return s[start:end]
 }
 
-// isScriptFailure says whether dpkg only reports that a script of the package failed.
+// isScriptFailure says whether dpkg only reports that a script of the package failed: such messages name the script and
+// end in the exit status, in whatever language, or tell the signal.
 func isScriptFailure(message string) bool {
-	return strings.Contains(message, "subprocess") && (strings.Contains(message, " script ") || strings.Contains(message, "error exit status") || strings.Contains(message, "killed by signal")) && scriptStep(message) != ""
+	return scriptStep(message) != "" && (strings.Contains(message, "killed by signal") || isDigit(lastRune(message)))
 }
 
 func scriptStep(message string) string {
@@ -150,9 +151,9 @@ func readPackageLog(log, name string) packageLog {
 }
 
 // dpkgError reads "dpkg: error processing package NAME (--configure):" and "dpkg: error processing archive
-// /var/cache/apt/archives/NAME_1.2_all.deb (--unpack):".
+// /var/cache/apt/archives/NAME_1.2_all.deb (--unpack):"; in other languages the option stands behind the name too.
 func dpkgError(text, name string) (action string, ok bool) {
-	rest, ok := strings.CutPrefix(text, "dpkg: error processing ")
+	rest, ok := strings.CutPrefix(text, "dpkg: ")
 	if !ok {
 		return "", false
 	}
@@ -161,8 +162,7 @@ func dpkgError(text, name string) (action string, ok bool) {
 		return "", false
 	}
 	what := strings.TrimSpace(rest[:open])
-	what = strings.TrimPrefix(strings.TrimPrefix(what, "package "), "archive ")
-	what = what[strings.LastIndexByte(what, '/')+1:]
+	what = what[strings.LastIndexAny(what, "/ ")+1:]
 	what = numberedArchive(what)
 	what, _, _ = strings.Cut(what, "_")
 	what, _, _ = strings.Cut(what, ":")
@@ -189,11 +189,19 @@ func startsStep(text string) bool {
 // complaints are words, in small letters, by which lines are known in which a script says what went wrong.
 var complaints = [...]string{"error", "fail", "cannot", "can't", "unable", "not found", "no such", "denied", "invalid", "fatal", "abort", "no space", "segmentation", "exception", "depends on", "missing", "refus", "not permitted", "unrecognized", "undefined", "unknown"}
 
+// usual are programs whose complaints stand in many logs, whether a package fails or not.
+var usual = [...]string{"w:", "debconf:", "locale:", "perl:", "dpkg-preconfigure:", "apt-listchanges:", "apt-extracttemplates:", "invoke-rc.d: policy-rc.d", "invoke-rc.d: could not determine", "bash: warning"}
+
 // complains is false for warnings: scripts go on behind them.
 func complains(text string) bool {
-	text = strings.ToLower(cutRunes(text, maxMessage))
-	if strings.HasPrefix(text, "w:") || strings.Contains(text, "warning") {
+	text = strings.ToLower(cutRunes(withoutSyslog(text), maxMessage))
+	if strings.Contains(text, "warning") {
 		return false
+	}
+	for _, start := range usual {
+		if strings.HasPrefix(text, start) {
+			return false
+		}
 	}
 	if strings.HasPrefix(text, "e:") {
 		return true

@@ -21,6 +21,14 @@ func panicText(f Fields, mark string) (field, text string) {
 	return "", ""
 }
 
+// panicMessage is the beginning of the message of a panic, before data: up to the first colon with a blank, or quotation
+// mark, and without numbers.
+func panicMessage(message string) string {
+	head, _, _ := strings.Cut(cutRunes(message, maxMessage), ": ")
+	head, _, _ = strings.Cut(head, "\"")
+	return strings.TrimSpace(withoutNumbers(normalise(head, nil)))
+}
+
 // withoutNumbers replaces all numbers in a message of a language's runtime: "index out of range [5] with length 3".
 func withoutNumbers(s string) string {
 	var b strings.Builder

@@ -7,9 +7,10 @@ import "strings"
 //
 // The program, "panic", the source file in which it panicked, the message up to its first colon or quotation mark, where
 // data begins, and the first five functions of the backtrace, if one was printed, outside of the standard library. Line
-// and column, the thread, hash sums of functions, directories of the build, versions of libraries are left out. Both forms of the
-// message are read: "panicked at src/main.rs:10:5:" with the message below (since Rust 1.73), and "panicked at 'message',
-// src/main.rs:10:5".
+// and column, the thread, hash sums of functions, directories of the build, versions of libraries are left out. Without
+// functions, and with a message that many places have ("called `Option::unwrap()`…"), the line is kept, though it moves from
+// version to version: it is all that tells one place of a file from another. Both forms of the message are read: "panicked at src/main.rs:10:5:" with the message below (since Rust 1.73), and
+// "panicked at 'message', src/main.rs:10:5".
 func rustPanicSignature(f Fields, to *recorder) string {
 	program := subject(f)
 	field, text := panicText(f, "' panicked at ")
@@ -30,7 +31,11 @@ func rustPanicSignature(f Fields, to *recorder) string {
 	}
 	to.read(field)
 	names := rustFrames(rest, to)
-	return join(append([]string{program, "panic", to.change(said, rustFile(file)), rustMessage(message, to)}, names...)...)
+	place := rustFile(file)
+	if len(names) == 0 && isRustCommon(message) {
+		place += "@" + rustLine(file)
+	}
+	return join(append([]string{program, "panic", to.change(said, place), to.change(message, panicMessage(message))}, names...)...)
 }
 
 // rustPlace takes file and message apart.
@@ -54,6 +59,29 @@ func rustPlace(said, rest string) (file, message string) {
 	return said, ""
 }
 
+// rustCommon are beginnings of messages that the language itself gives.
+var rustCommon = [...]string{
+	"called `Option::", "called `Result::", "index out of bounds", "attempt to ", "explicit panic", "internal error: entered unreachable code",
+	"not yet implemented", "not implemented", "assertion `left ", "already borrowed", "already mutably borrowed", "RefCell already", "byte index",
+	"start byte index", "end byte index", "slice index", "range start index", "range end index", "capacity overflow", "misaligned pointer",
+	"null pointer dereference",
+}
+
+func isRustCommon(message string) bool {
+	for _, start := range rustCommon {
+		if strings.HasPrefix(message, start) {
+			return true
+		}
+	}
+	return strings.TrimSpace(message) == ""
+}
+
+// rustLine is the line of "src/main.rs:10:5".
+func rustLine(place string) string {
+	_, rest, _ := strings.Cut(place, ":")
+	return cutRunes(run(rest, isDigit), maxWord)
+}
+
 // rustFile is a source file without line and column and without where it was built.
 func rustFile(place string) string {
 	file, _, _ := strings.Cut(place, ":")
@@ -72,14 +100,6 @@ func rustFile(place string) string {
 		}
 	}
 	return normalise(file, nil)
-}
-
-// rustMessage is the beginning of the message, without data.
-func rustMessage(message string, to *recorder) string {
-	head := cutRunes(message, maxMessage)
-	head, _, _ = strings.Cut(head, ": ")
-	head, _, _ = strings.Cut(head, "\"")
-	return to.change(message, strings.TrimSpace(withoutNumbers(normalise(head, nil))))
 }
 
 // rustFrames reads "   3: reef::load::h0123456789abcdef", "   3:     0x55f1 - reef::load", each with a line "at file" below.
