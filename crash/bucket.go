@@ -81,6 +81,14 @@ type ProblemTotals struct {
 	Problems, Reports int64
 }
 
+// ReportFilter chooses reports of a problem. Empty: any.
+type ReportFilter struct {
+	Version      string // of the package
+	Release      Release
+	Architecture string
+	Complete     bool // only those with something to read in them
+}
+
 // VersionCount is one cell of the versions × releases table.
 type VersionCount struct {
 	Version string

@@ -12,13 +12,15 @@ import (
 )
 
 const sqlBucketVersions = `
-	select version, release, reports from bucket_versions where bucket_id = @id
+	select version, release, sum(reports)::bigint from bucket_versions where bucket_id in ` + members + `
+	group by version, release, version_key
 	order by version_key desc nulls last, version, release`
 
-// BucketVersions returns how often the bucket was seen by version and release: the newest version by dpkg's order
-// first, versions that it cannot order last, the releases of one version in their order. Unknown buckets have none.
+// BucketVersions returns how often the problem that a bucket is part of was seen by version and release: the newest version
+// by dpkg's order first, versions that it cannot order last, the releases of one version in their order. Unknown buckets have
+// none.
 func (s *Store) BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error) {
-	rows, err := s.pool.Query(ctx, sqlBucketVersions, pgx.NamedArgs{"id": id[:]})
+	rows, err := s.pool.Query(ctx, sqlBucketVersions, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {
 		return nil, fmt.Errorf("versions of bucket %s: %w", id, known(err))
 	}
@@ -39,13 +41,13 @@ func (s *Store) BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.
 
 const sqlBucketDays = `
 	select day, release, sum(reports)::bigint from bucket_days
-	where bucket_id = @id and day between @since and @until
+	where bucket_id in ` + members + ` and day between @since and @until
 	group by day, release order by day`
 
-// BucketDays returns how often the bucket was seen on each UTC day from since to until, both included, by release:
-// earliest day first, the releases of a day in their order. Days without a report are left out.
+// BucketDays returns how often the problem that a bucket is part of was seen on each UTC day from since to until, both
+// included, by release: earliest day first, the releases of a day in their order. Days without a report are left out.
 func (s *Store) BucketDays(ctx context.Context, id crash.BucketID, since, until time.Time) ([]crash.DayCount, error) {
-	rows, err := s.pool.Query(ctx, sqlBucketDays, pgx.NamedArgs{"id": id[:], "since": since, "until": until})
+	rows, err := s.pool.Query(ctx, sqlBucketDays, pgx.NamedArgs{"bucket": id[:], "since": since, "until": until})
 	if err != nil {
 		return nil, fmt.Errorf("days of bucket %s: %w", id, known(err))
 	}

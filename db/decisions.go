@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -26,10 +27,10 @@ func (s *Store) decide(ctx context.Context, do func(*deciding) error) error {
 	return s.inRound(ctx, func(tx pgx.Tx, round int64) error { return do(&deciding{Tx: tx, store: s, round: round}) })
 }
 
-// countAll counts all reports that are stored by now.
+// countAll counts all reports that are stored by now, but not those that keep coming meanwhile.
 func (d *deciding) countAll(ctx context.Context) error {
-	for {
-		n, err := d.store.takeLeftOver(ctx, d, d.round, 0)
+	for began := time.Now(); ; {
+		n, err := d.store.takeLeftOver(ctx, d, d.round, time.Since(began))
 		if err != nil && !errors.Is(err, errNothing) { // all that was left may be gone: its partition was dropped
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 
 // nameOf is the provisional bucket that a grouped report tells the name of; nil: of none.
 func nameOf(counted bool, rule crash.Rule, address string) *crash.BucketID {
-	if !counted || address == "" || rule != crash.RuleStacktrace {
+	if !counted || address == "" || rule != crash.RuleStacktrace && rule != crash.RuleStackNames {
 		return nil
 	}
 	id := crash.BucketIDOf(address)

@@ -130,7 +130,7 @@ func TestBucket(t *testing.T) {
 	s := dbtest.Open(t, url)
 	id := fill(t, s)["alpha"]
 	want := crash.Bucket{
-		ID: id, Signature: "alpha", Rule: crash.RuleDuplicateSignature, ProblemType: "Crash",
+		ID: id, Signature: "alpha", Members: 1, Rule: crash.RuleDuplicateSignature, ProblemType: "Crash",
 		Title: "harbor-sync crashed with ValueError in main(): no", Executable: "/usr/bin/harbor-sync",
 		Package: "harbor", SourcePackage: "harbor", Reports: 5, Systems: 4,
 		FirstSeen: today.AddDate(0, 0, -40).Add(4 * time.Second), LastSeen: today.Add(2 * time.Second),

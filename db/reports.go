@@ -55,7 +55,10 @@ var errUnknownReport = crash.Errorf(crash.NotFound, "unknown_oops", "There is no
 const sqlRepresentativeReport = `
 	select ` + reportColumns + `, rule, rules, body from reports where (received, id) = (
 		select received, id from (
-			select received, id, complete from reports where bucket_id = @bucket order by received desc, id desc limit 20
+			select r.* from (select id from buckets where id in ` + members + `) as m (source) cross join lateral (
+				select received, id, complete from reports where bucket_id = m.source order by received desc, id desc limit 20
+			) as r
+			order by received desc, id desc limit 20
 		) as newest
 		order by complete desc, received desc, id desc limit 1)`
 
