@@ -76,6 +76,84 @@ func (s *Store) CommonProblems(ctx context.Context, f CommonFilter) ([]crash.Pro
 	return problems, nil
 }
 
+const (
+	commonCounts = `
+		)
+		select m.head, sum(counted.n)::bigint from counted join buckets as m on m.id = counted.bucket_id
+		group by m.head order by 2 desc, 1`
+	sqlProblemCounts = `
+		with counted as materialized (
+			select d.bucket_id, sum(d.reports)::bigint as n from bucket_days as d
+			where ` + commonDays + `
+			group by d.bucket_id` + commonCounts
+	sqlProblemCountsOfPackages = `
+		with counted as materialized (
+			select d.bucket_id, sum(d.reports)::bigint as n from buckets as p join bucket_days as d on d.bucket_id = p.id
+			where (p.package = any(@packages) or p.source_package = any(@packages)) and ` + commonDays + `
+			group by d.bucket_id` + commonCounts
+)
+
+// ProblemCounts returns how often each problem was seen in the chosen days, the most frequent first, those without a package
+// too: all of them, without what else is known. The filter's NoPackage, FirstVersion and Limit do not matter.
+func (s *Store) ProblemCounts(ctx context.Context, f CommonFilter) ([]crash.ProblemCursor, error) {
+	sql := sqlProblemCounts
+	if f.Packages != nil {
+		sql = sqlProblemCountsOfPackages
+	}
+	rows, err := s.pool.Query(ctx, sql, pgx.NamedArgs{
+		"since": f.Since, "until": f.Until, "release": f.Release, "packages": f.Packages, "version": f.Version, "architecture": f.Architecture,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("counts of problems: %w", known(err))
+	}
+	counts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crash.ProblemCursor, err error) {
+		err = row.Scan(into(c.ID[:]), &c.Count)
+		return c, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("counts of problems: %w", known(err))
+	}
+	return counts, nil
+}
+
+const sqlProblemsByID = `
+	select ` + bucketColumns + `, i.n from unnest(@ids::bytea[], @counts::bigint[]) with ordinality as i (id, n, place)
+	join buckets as b on b.id = i.id ` + bucketJoins + ` order by i.place`
+
+// ProblemsByID returns the problems of some counts, in their order, without those that are no longer there.
+func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) ([]crash.Problem, error) {
+	ids, numbers := make([][]byte, len(counts)), make([]int64, len(counts))
+	for i := range counts {
+		ids[i], numbers[i] = counts[i].ID[:], counts[i].Count
+	}
+	rows, err := s.pool.Query(ctx, sqlProblemsByID, pgx.NamedArgs{"ids": ids, "counts": numbers})
+	if err != nil {
+		return nil, fmt.Errorf("problems by id: %w", known(err))
+	}
+	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
+		err = scanBucketAnd(row, &p.Bucket, &p.Count)
+		return p, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("problems by id: %w", known(err))
+	}
+	return problems, nil
+}
+
+const sqlRevision = `
+	select concat_ws('.', c.round, (select count(*) || '-' || coalesce(extract(epoch from max(at)), 0) from bucket_bugs),
+		(select coalesce(extract(epoch from max(read)), 0) from bug_states), (select coalesce(extract(epoch from max(updated)), 0) from filings))
+	from counting as c`
+
+// Revision is a word that is another one as soon as anything that lists show is: counts, problems, bugs, states.
+func (s *Store) Revision(ctx context.Context) (string, error) {
+	var revision string
+	if err := s.pool.QueryRow(ctx, sqlRevision).Scan(&revision); err != nil {
+		return "", fmt.Errorf("revision: %w", known(err))
+	}
+	return revision, nil
+}
+
 const sqlProblemDays = `
 	select d.day, count(distinct b.head) from bucket_days as d join buckets as b on b.id = d.bucket_id
 	where d.day between @since and @until group by d.day`

@@ -19,6 +19,9 @@ const defaultPeriod = crash.PeriodWeek
 // listProblems is the front page: the most common problems of a period, of all packages and releases or of one. All that
 // is chosen stands in the query: period, release, package, and after for the next pages.
 func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
+	if format := acceptedExport(r); format != "" {
+		return s.exportProblems(w, r, format)
+	}
 	ctx := r.Context()
 	releases, err := s.store.Releases(ctx)
 	if err != nil {
@@ -62,6 +65,7 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 		return s.part(w, r, views.ListPart(page))
 	}
 	page.Shell = s.shell(r, "Most common problems")
+	page.Shell.Also = views.Alternates("Most common problems", "/problems", r.URL.RawQuery)
 	return s.page(w, r, http.StatusOK, views.List(page))
 }
 

@@ -77,6 +77,8 @@ type Server struct {
 	sessions *scs.SessionManager
 	metrics  *metrics
 	handler  http.Handler
+
+	revisions revisions
 }
 
 // New builds the server. It returns an error that names every dependency that is missing.

@@ -28,6 +28,9 @@ func (s *Server) showProblem(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.part(w, r, views.ReportListPart(*list))
 	}
+	if format := acceptedExport(r); format != "" {
+		return s.exportReportsOf(w, r, id, format)
+	}
 	page, err := s.problemPage(r, id)
 	if err != nil {
 		return err
@@ -47,6 +50,9 @@ func (s *Server) showProblem(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	page.Shell = s.shell(r, views.DocumentTitle(page.Bucket, signedIn))
+	if signedIn {
+		page.Shell.Also = views.Alternates("Reports of this problem", page.Bucket.ID.Path(), "")
+	}
 	return s.page(w, r, http.StatusOK, views.Problem(*page))
 }
 

@@ -10,7 +10,14 @@ import (
 // showSystem is the page of one machine: its reports, the newest first. A machine that is not known here has a page too:
 // it has not reported anything, and says so.
 func (s *Server) showSystem(w http.ResponseWriter, r *http.Request) error {
-	system := crash.NewSystemID(pathText(r, "system"))
+	name, format := cutFormat(pathText(r, "system"))
+	system := crash.NewSystemID(name)
+	if format == "" {
+		format = acceptedExport(r)
+	}
+	if format != "" {
+		return s.exportSystemReports(w, r, system, format)
+	}
 	after, err := queryOops(r.URL.Query(), "after")
 	if err != nil {
 		return err
@@ -25,9 +32,9 @@ func (s *Server) showSystem(w http.ResponseWriter, r *http.Request) error {
 	if wantsPart(r) {
 		return s.part(w, r, views.ReportListPart(list))
 	}
-	return s.page(w, r, http.StatusOK, views.System(views.SystemPage{
-		Shell: s.shell(r, "Machine"), System: system, Reports: list,
-	}))
+	shell := s.shell(r, "Machine")
+	shell.Also = views.Alternates("Reports of a machine", views.SystemPath(system), "")
+	return s.page(w, r, http.StatusOK, views.System(views.SystemPage{Shell: shell, System: system, Reports: list}))
 }
 
 // reportList is the page of a list of reports that begins below after; rows may hold one more than the page shows, and

@@ -15,10 +15,11 @@ type Shell struct {
 	User      crash.User
 	CSRFToken string
 	Flash     []Flash
-	Banner    Banner    // what an admin must know on every page
-	Path      string    // path and query of this page: where sign-in comes back to
-	FilingOn  bool      // whether bugs can be filed at all
-	Now       time.Time // for "3 min ago"
+	Banner    Banner      // what an admin must know on every page
+	Path      string      // path and query of this page: where sign-in comes back to
+	Also      []Alternate // other forms of what the page shows
+	FilingOn  bool        // whether bugs can be filed at all
+	Now       time.Time   // for "3 min ago"
 }
 
 // SignedIn reports whether somebody is signed in.

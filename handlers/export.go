@@ -1,0 +1,184 @@
+package handlers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"mishap/crash"
+	"mishap/handlers/api"
+)
+
+// Every list is to be had as a file or feed too: at its address with one of these endings, or at the page's address with
+// the media type in Accept.
+var exportTypes = map[string]string{
+	"csv":  "text/csv; charset=utf-8",
+	"json": "application/json",
+	"atom": "application/atom+xml; charset=utf-8",
+}
+
+// exportTime is the longest that an export may take, the reading of a slow client included.
+const exportTime = 15 * time.Minute
+
+// table is a list as it is exported. Rows are made one after the other, as they are written.
+type table struct {
+	title   string
+	path    string // of the page, with its query
+	columns []string
+	rows    iter.Seq2[row, error]
+}
+
+// row is one line of a table: a value for each column (string, int, int64 or time.Time), and what feeds say of it.
+type row struct {
+	cells   []any
+	path    string    // of its page: also what tells it from others, for ever
+	title   string    // one line
+	summary string    // a few sentences
+	first   time.Time // since when there is it
+	last    time.Time // when something happened to it last
+}
+
+// acceptedExport is the format that Accept asks for in place of a page; empty: the page.
+func acceptedExport(r *http.Request) string {
+	accept := r.Header.Get("Accept")
+	if wantsPart(r) || strings.Contains(accept, "text/html") {
+		return ""
+	}
+	for _, format := range []string{"csv", "json", "atom"} {
+		media, _, _ := strings.Cut(exportTypes[format], ";")
+		if strings.Contains(accept, media) {
+			return format
+		}
+	}
+	return ""
+}
+
+// cutFormat takes the ending of an export off a name that may hold dots itself.
+func cutFormat(name string) (base, format string) {
+	if at := strings.LastIndexByte(name, '.'); at > 0 && exportTypes[name[at+1:]] != "" {
+		return name[:at], name[at+1:]
+	}
+	return name, ""
+}
+
+// export sends a table. Nothing is made and sent when the client has it already.
+func (s *Server) export(w http.ResponseWriter, r *http.Request, format string, make func(context.Context) (table, error)) error {
+	revision, err := s.store.Revision(r.Context())
+	if err != nil {
+		return err
+	}
+	changed := s.revisions.since(revision+s.now().UTC().Format(time.DateOnly), s.now())
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		revision, s.now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(currentUser(r).Role),
+	}, "\n")))
+	h := w.Header()
+	h.Set("ETag", `W/"`+hex.EncodeToString(sum[:12])+`"`)
+	h.Set("Last-Modified", changed.Format(http.TimeFormat))
+	h.Set("Cache-Control", "no-cache")
+	if currentUser(r).ID != 0 {
+		h.Set("Cache-Control", "private, no-cache")
+	}
+	h.Add("Vary", "Accept")
+	if notModified(r, h.Get("ETag"), changed) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), exportTime)
+	defer cancel()
+	defer context.AfterFunc(r.Context(), func() {
+		if context.Cause(r.Context()) == context.Canceled { //nolint:errorlint // the very error: the client has gone
+			cancel()
+		}
+	})()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(exportTime)) // as far as the server can
+	t, err := make(ctx)
+	if err != nil {
+		h.Del("ETag")
+		h.Del("Last-Modified")
+		return err
+	}
+	h.Set("Content-Type", exportTypes[format])
+	if format == "csv" {
+		h.Set("Content-Disposition", `attachment; filename="`+fileName(t.path)+`.csv"`)
+	}
+	return s.writeTable(w, r, format, t, changed)
+}
+
+// notModified reports whether the client has what it would be sent. An entity tag counts more than a time.
+func notModified(r *http.Request, tag string, changed time.Time) bool {
+	if sent := r.Header.Get("If-None-Match"); sent != "" {
+		return api.Matches(sent, tag)
+	}
+	since, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
+	return err == nil && !changed.After(since)
+}
+
+// fileName is a name for the file of a page.
+func fileName(path string) string {
+	path, _, _ = strings.Cut(strings.Trim(path, "/"), "?")
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, path)
+	if name = strings.Trim(name, "-."); name == "" {
+		return "problems"
+	}
+	return name[:min(len(name), 100)]
+}
+
+// revisions remembers when this unit first saw the state of things as it is.
+type revisions struct {
+	mu    sync.Mutex
+	word  string
+	first time.Time
+}
+
+// since is when this unit first saw a revision: never before it was made, and later than that of the one before.
+func (v *revisions) since(word string, now time.Time) time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if word != v.word {
+		from := now.UTC().Truncate(time.Second).Add(time.Second)
+		if !from.After(v.first) {
+			from = v.first.Add(time.Second)
+		}
+		v.word, v.first = word, from
+	}
+	return v.first
+}
+
+// pages makes one sequence of a list that is read page by page, each beginning below the last row of the one before.
+func pages[T any](read func(after *T) ([]T, error), make func(T) row) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		var after *T
+		for {
+			list, err := read(after)
+			if err != nil {
+				yield(row{}, err)
+				return
+			}
+			for i := range list {
+				if !yield(make(list[i]), nil) {
+					return
+				}
+			}
+			if len(list) < exportPage {
+				return
+			}
+			after = &list[len(list)-1]
+		}
+	}
+}
+
+// exportPage is how many rows are read at once.
+const exportPage = 500
+
+// errNoFormat is the answer to an ending that is none.
+var errNoFormat = crash.Errorf(crash.NotFound, "no_page", "There is no such file: lists are to be had as .csv, .json and .atom.")
