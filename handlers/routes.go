@@ -45,6 +45,7 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Post(pathSignIn, s.do(s.signIn))
 		public.Post("/logout", s.do(s.signOut))
 		public.Get("/", s.do(s.listProblems))
+		public.Get("/api", s.do(s.showAPI))
 		public.Get("/problems.{format}", s.do(s.exportFile))
 		public.Get("/problem/{id}", s.do(s.showProblem))
 		public.Get("/problem/{id}/bug", s.do(s.showBug))

@@ -1,0 +1,109 @@
+package api
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Description is one resource for people.
+type Description struct {
+	Name    string
+	Method  string
+	Path    string // {key} stands for what tells one object from others
+	Access  string // who may ask
+	Summary string
+	Doc     string
+	Example string // an address to try; empty for questions with a body
+	Params  []Parameter
+	Fields  []Field // of the objects
+}
+
+// Parameter is one parameter of a resource.
+type Parameter struct {
+	Name, Kind, Doc, Example string
+	Default                  string // empty: none
+	Required                 bool
+}
+
+// Field is one field of an answer.
+type Field struct{ Name, Type, Doc string }
+
+// Describe tells people of every resource, in the order of the table.
+func (a *API) Describe() []Description {
+	var list []Description
+	for i := range a.resources {
+		res := &a.resources[i]
+		d := Description{
+			Name: res.name, Method: res.method, Path: Prefix + res.name + "/", Access: string(res.access), Summary: res.summary, Doc: res.doc,
+			Fields: fieldsOf(reflect.TypeOf(res.object)),
+		}
+		if res.list == nil && res.detail != nil {
+			d.Path += "{key}/"
+			d.Params = append(d.Params, Parameter{Name: "key", Kind: "part of the address", Doc: res.key, Example: unescaped(res.example), Required: true})
+		}
+		if res.method == "GET" {
+			d.Example = res.tryAddress()
+		}
+		for _, p := range res.params {
+			d.Params = append(d.Params, p.forPeople())
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// tryAddress is an address with the parameters that have to be there.
+func (res *resource) tryAddress() string {
+	address := Prefix + res.name + "/"
+	if res.list == nil {
+		return address + res.example + "/"
+	}
+	var q query
+	for _, p := range res.params {
+		if p.required {
+			q = append(q, pair{name: p.name, value: p.example})
+		}
+	}
+	if len(q) > 0 {
+		address += "?" + q.with()
+	}
+	return address
+}
+
+func (p *param) forPeople() Parameter {
+	out := Parameter{Name: p.name, Kind: string(p.kind), Doc: p.doc, Example: p.example, Required: p.required}
+	if p.kind == kindNumber && p.fallback != 0 {
+		out.Default = strconv.Itoa(p.fallback)
+	}
+	return out
+}
+
+// fieldsOf are the fields of a type that are named, one level deep.
+func fieldsOf(t reflect.Type) []Field {
+	var list []Field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.IsExported() && name != "" {
+			list = append(list, Field{Name: name, Type: wordFor(f.Type), Doc: f.Tag.Get("doc")})
+		}
+	}
+	return list
+}
+
+func wordFor(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return wordFor(t.Elem()) + " or null"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	case reflect.Slice, reflect.Array:
+		return "list"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64, reflect.Float64:
+		return "number"
+	}
+	return "text"
+}

@@ -1,0 +1,29 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+
+	"mishap/handlers/api"
+	"mishap/views"
+)
+
+// showAPI is the page about the API, made of the table that the API answers by.
+func (s *Server) showAPI(w http.ResponseWriter, r *http.Request) error {
+	page := views.APIPage{Shell: s.shell(r, "API"), Address: s.base.String() + api.Prefix, PerMinute: s.config.APIRatePerAddress}
+	for _, d := range s.api.Describe() {
+		res := views.APIResource{
+			Name: d.Name, Method: d.Method, Path: d.Path, Access: d.Access, Summary: d.Summary, Doc: d.Doc, Example: d.Example,
+		}
+		for _, p := range d.Params {
+			res.Params = append(res.Params, views.APIParam{
+				Name: p.Name, Kind: strings.ReplaceAll(p.Kind, "_", " "), Doc: p.Doc, Example: p.Example, Default: p.Default, Required: p.Required,
+			})
+		}
+		for _, f := range d.Fields {
+			res.Fields = append(res.Fields, views.APIField(f))
+		}
+		page.Resources = append(page.Resources, res)
+	}
+	return s.page(w, r, http.StatusOK, views.API(page))
+}
