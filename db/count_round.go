@@ -12,6 +12,11 @@ import (
 )
 
 const (
+	// For a round that need not be on disk at once, and whose statements all look up as many rows as they are given by their keys,
+	// whatever is known of the sizes of tables.
+	sqlSetRound = `
+		select set_config('synchronous_commit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true),
+			set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 	sqlTakeWork = `delete from uncounted where id = any(@ids::uuid[]) returning id`
 	// Whoever waits for the lock sees, once it has it, what was committed meanwhile: a row of work is taken by one round only.
 	sqlTakeLeftOver = `
@@ -20,11 +25,9 @@ const (
 		) returning reports`
 	sqlLeftOver = `
 		select r.id, r.counted, r.day, r.received, r.occurred, r.system_key, r.bucket_id, r.rule,
-			coalesce(b.signature, ''), coalesce(b.provisional, false),
 			r.problem_type, r.title, r.executable, r.package, r.version, r.source_package, r.release, r.architecture, r.proposed, r.address_signature
 		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
-			join reports as r on r.received = m.received and r.id = m.id
-			left join buckets as b on b.id = r.bucket_id`
+			join reports as r on r.received = m.received and r.id = m.id`
 )
 
 // maxLeftOver is how many transactions' reports are read back and counted by one round.
@@ -34,7 +37,7 @@ const maxLeftOver = 64
 // no longer there was counted before: by another unit that took it for left over, or by an attempt whose outcome was lost.
 func (s *Store) countWork(ctx context.Context, taken []*work) (reports int, err error) {
 	var learnt []crash.BucketID
-	err = s.inRound(ctx, func(tx pgx.Tx, round int64) error {
+	err = s.inCountingRound(ctx, func(tx pgx.Tx, round int64) error {
 		ids := make([][16]byte, len(taken))
 		for i, w := range taken {
 			ids[i] = w.id
@@ -66,7 +69,7 @@ func (s *Store) countWork(ctx context.Context, taken []*work) (reports int, err 
 // countLeftOver counts some of what has been waiting for so long, by reading it back, and returns how many reports these
 // were; 0: nothing was left.
 func (s *Store) countLeftOver(ctx context.Context, waiting time.Duration) (reports int, err error) {
-	err = s.inRound(ctx, func(tx pgx.Tx, round int64) error {
+	err = s.inCountingRound(ctx, func(tx pgx.Tx, round int64) error {
 		reports, err = s.takeLeftOver(ctx, tx, round, waiting)
 		return err
 	})
@@ -108,7 +111,6 @@ func scanSighting(row pgx.CollectableRow) (s sighting, err error) {
 	var bucket []byte
 	var occurred time.Time
 	err = row.Scan((*[16]byte)(&s.id), &s.counted, &s.day, &s.received, orZero(&occurred), &s.system, &bucket, &s.rule,
-		&s.signature, &s.provisional,
 		&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, &s.Release, &s.Architecture, &s.Proposed,
 		&s.AddressSignature)
 	s.names = nameOf(s.counted, s.rule, s.AddressSignature)
@@ -126,10 +128,21 @@ var errNothing = errors.New("nothing to count")
 // inRound runs fn in a transaction that holds the lock on counting and has the next number. Nothing else changes counts
 // meanwhile, in no unit.
 func (s *Store) inRound(ctx context.Context, fn func(tx pgx.Tx, round int64) error) error {
-	err := s.inTx(ctx, func(tx pgx.Tx) error {
+	return s.inTx(ctx, func(tx pgx.Tx) error {
 		var round int64
 		if err := tx.QueryRow(ctx, sqlNextRound).Scan(&round); err != nil {
 			return fmt.Errorf("next round: %w", err)
+		}
+		return fn(tx, round)
+	})
+}
+
+// inCountingRound is inRound for what is counted from stored reports, which need not be on disk when it is committed: should
+// it be lost, its reports are uncounted again.
+func (s *Store) inCountingRound(ctx context.Context, fn func(tx pgx.Tx, round int64) error) error {
+	err := s.inRound(ctx, func(tx pgx.Tx, round int64) error {
+		if _, err := tx.Exec(ctx, sqlSetRound); err != nil {
+			return err
 		}
 		return fn(tx, round)
 	})
@@ -169,7 +182,7 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx, round int64, sightings []s
 	for i := range sightings {
 		at := &sightings[i]
 		if to, ok := placed[at.id]; ok {
-			at.bucket, at.signature = &to, ""
+			at.bucket = &to
 		}
 		if at.names != nil && at.bucket != nil {
 			if _, known := names[*at.names]; !known {

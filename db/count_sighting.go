@@ -17,9 +17,7 @@ type sighting struct {
 	received, seen time.Time // seen: when it counts as a sighting of its bucket
 	system         *int64    // nil: a machine without an id
 	bucket         *crash.BucketID
-	signature      string // of the bucket; empty: the bucket is there already
 	rule           crash.Rule
-	provisional    bool
 	names          *crash.BucketID // the provisional bucket whose name it tells; nil: none
 }
 

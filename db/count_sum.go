@@ -59,14 +59,11 @@ type roundSum struct {
 
 // bucketSum is what a round adds to one bucket.
 type bucketSum struct {
-	newest                  *sighting // which describes it
-	reports                 int64
-	first, last             time.Time
-	lowVersion, topVersion  *versionSeen
-	lowRelease, topRelease  *releaseSeen
-	signature               string
-	rule                    crash.Rule
-	provisional, identified bool
+	newest                 *sighting // which describes it
+	reports                int64
+	first, last            time.Time
+	lowVersion, topVersion *versionSeen
+	lowRelease, topRelease *releaseSeen
 }
 
 // versionSeen and releaseSeen sort as the types of the same names in the database.
@@ -143,9 +140,6 @@ func (c *roundSum) addToBucket(s *sighting) {
 	if b == nil {
 		b = &bucketSum{}
 		c.buckets[*s.bucket] = b
-	}
-	if s.signature != "" {
-		b.identified, b.signature, b.rule, b.provisional = true, s.signature, s.rule, s.provisional
 	}
 	if b.newest == nil || describesBetter(s, b.newest) {
 		b.newest = s

@@ -37,42 +37,35 @@ const (
 		union all
 		select bucket_id, null, null, n from strangers`
 	sqlCountBuckets = `
-		insert into buckets as b (
-			id, head, signature, rule, provisional, problem_type, title, executable, package, source_package,
-			reports, systems, first_seen, last_seen, first_version, last_version, first_release, last_release, changed)
-		select id, id, signature, rule, provisional, problem_type, title, executable, package, source_package,
-			reports, systems, first_seen, last_seen,
-			case when low_key is not null then row(low_key, low_release_key, low_version, low_version_release)::version_seen end,
-			case when top_key is not null then row(top_key, top_release_key, top_version, top_version_release)::version_seen end,
-			case when low_release <> '' then row(low_seen_key, low_release)::release_seen end,
-			case when top_release <> '' then row(top_seen_key, top_release)::release_seen end,
-			@round
+		update buckets as b set
+			problem_type   = case when t.reports = 0 then b.problem_type else t.problem_type end,
+			title          = case when t.reports = 0 or t.title = '' then b.title else t.title end,
+			executable     = case when t.reports = 0 or t.executable = '' then b.executable else t.executable end,
+			package        = case when t.reports = 0 or t.package = '' then b.package else t.package end,
+			source_package = case when t.reports = 0 or t.source_package = '' then b.source_package else t.source_package end,
+			reports        = b.reports + t.reports,
+			systems        = b.systems + t.systems,
+			first_seen     = least(b.first_seen, t.first_seen),
+			last_seen      = greatest(b.last_seen, t.last_seen),
+			first_version  = case when low_key is null then b.first_version else
+				least(b.first_version, row(low_key, low_release_key, low_version, low_version_release)::version_seen) end,
+			last_version   = case when top_key is null then b.last_version else
+				greatest(b.last_version, row(top_key, top_release_key, top_version, top_version_release)::version_seen) end,
+			first_release  = case when low_release = '' then b.first_release else least(b.first_release, row(low_seen_key, low_release)::release_seen) end,
+			last_release   = case when top_release = '' then b.last_release else greatest(b.last_release, row(top_seen_key, top_release)::release_seen) end,
+			changed        = @round
 		from unnest(
-			@id::bytea[], @signature::text[], @rule::text[], @provisional::boolean[], @problem_type::text[], @title::text[],
+			@id::bytea[], @problem_type::text[], @title::text[],
 			@executable::text[], @package::text[], @source_package::text[], @reports::bigint[], @systems::bigint[],
 			@first_seen::timestamptz[], @last_seen::timestamptz[],
 			@low_key::bytea[], @low_release_key::text[], @low_version::text[], @low_version_release::text[],
 			@top_key::bytea[], @top_release_key::text[], @top_version::text[], @top_version_release::text[],
 			@low_seen_key::text[], @low_release::text[], @top_seen_key::text[], @top_release::text[]
 		) as t (
-			id, signature, rule, provisional, problem_type, title, executable, package, source_package, reports, systems,
+			id, problem_type, title, executable, package, source_package, reports, systems,
 			first_seen, last_seen, low_key, low_release_key, low_version, low_version_release,
 			top_key, top_release_key, top_version, top_version_release, low_seen_key, low_release, top_seen_key, top_release)
-		on conflict (id) do update set
-			problem_type   = case when excluded.reports = 0 then b.problem_type else excluded.problem_type end,
-			title          = case when excluded.reports = 0 or excluded.title = '' then b.title else excluded.title end,
-			executable     = case when excluded.reports = 0 or excluded.executable = '' then b.executable else excluded.executable end,
-			package        = case when excluded.reports = 0 or excluded.package = '' then b.package else excluded.package end,
-			source_package = case when excluded.reports = 0 or excluded.source_package = '' then b.source_package else excluded.source_package end,
-			reports        = b.reports + excluded.reports,
-			systems        = b.systems + excluded.systems,
-			first_seen     = least(b.first_seen, excluded.first_seen),
-			last_seen      = greatest(b.last_seen, excluded.last_seen),
-			first_version  = least(b.first_version, excluded.first_version),
-			last_version   = greatest(b.last_version, excluded.last_version),
-			first_release  = least(b.first_release, excluded.first_release),
-			last_release   = greatest(b.last_release, excluded.last_release),
-			changed        = excluded.changed`
+		where b.id = t.id`
 	sqlCountVersions = `
 		insert into bucket_versions as v (bucket_id, release, version, version_key, reports, systems)
 		select * from unnest(@bucket::bytea[], @release::text[], @version::text[], @key::bytea[], @n::bigint[], @systems::bigint[])
@@ -184,9 +177,6 @@ func (c *roundSum) queueBuckets(b *pgx.Batch, round int64, machines map[crash.Bu
 	args := pgx.NamedArgs{
 		"round":          round,
 		"id":             column(ids, func(id crash.BucketID) []byte { return id[:] }),
-		"signature":      text(func(s *bucketSum) string { return s.signature }),
-		"rule":           text(func(s *bucketSum) string { return string(s.rule) }),
-		"provisional":    column(ids, func(id crash.BucketID) bool { return c.buckets[id].provisional }),
 		"problem_type":   text(func(s *bucketSum) string { return s.newest.ProblemType }),
 		"title":          text(func(s *bucketSum) string { return s.newest.Title }),
 		"executable":     text(func(s *bucketSum) string { return s.newest.Executable }),

@@ -4,19 +4,19 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"mishap/crash"
 )
 
-// How counting keeps up. A round takes whatever was stored since the last one. While little waits, machines get their
-// answer when their report is counted, so that whoever posts and then looks sees it; when more waits, they get it when it
-// is on disk, and rounds are spaced, so that each adds up many reports.
+// How counting keeps up. A round takes whatever was stored since the last one. While little arrives, each report is counted
+// at once, and machines get their answer when it is, so that whoever posts and then looks sees it. When more arrives, rounds
+// are spaced, so that each adds up many reports, and machines get their answer when their report is on disk.
 const (
-	maxAwaited     = 96      // uncounted reports up to which an answer waits for counting
-	maxUncounted   = 1 << 15 // in memory; above, nothing more is stored until they are counted
-	maxRound       = 1 << 13 // reports that one round counts, about
-	busyRound      = 128     // a round of more than this is followed by a rest
-	restOfRounds   = 200 * time.Millisecond
+	maxAwaited     = 16                     // reports under way up to which an answer waits for counting
+	maxUncounted   = 1 << 15                // in memory; above, nothing more is stored until they are counted
+	maxRound       = 1 << 13                // reports that one round counts, about
+	promptRounds   = 64                     // rounds that may follow each other at once, when there were few before
+	roundSpace     = 100 * time.Millisecond // between rounds, beyond these; for each one may again be prompt
+	busyRound      = 64                     // a round of more than this is followed by a longer rest
+	busyRoundSpace = 250 * time.Millisecond
 	roundPause     = 50 * time.Millisecond // after a round that failed; twice as long after each further one
 	maxRoundPause  = 2 * time.Second
 	sweepEvery     = 5 * time.Second  // how often it is looked for what a dead unit left uncounted
@@ -29,6 +29,20 @@ type work struct {
 	id        [16]byte
 	sightings []sighting
 	counted   chan struct{} // closed when it is
+	answer    chan struct{} // closed when no answer should wait any more: it is counted, or that takes a while
+	answered  bool
+}
+
+func newWork(id [16]byte, reports int) *work {
+	return &work{id: id, sightings: make([]sighting, 0, reports), counted: make(chan struct{}), answer: make(chan struct{})}
+}
+
+// release lets answers go.
+func (w *work) release() {
+	if !w.answered {
+		w.answered = true
+		close(w.answer)
+	}
 }
 
 // counter counts what this process stores, in rounds, and what dead units left.
@@ -36,19 +50,21 @@ type counter struct {
 	store    *Store
 	stats    counterStats
 	wake     chan struct{} // holds one
+	hurry    chan struct{} // holds one: somebody waits for what rests
 	stop     chan struct{}
 	stopOnce sync.Once
 	done     sync.WaitGroup
 
 	mu      sync.Mutex
 	pending []*work
-	reports int // in pending, with those of the round that is under way
+	reports int  // in pending, with those of the round that is under way
+	resting bool // rounds are spaced at the moment
 	closing bool
 	room    sync.Cond // signalled when reports falls
 }
 
 func startCounter(ctx context.Context, s *Store) *counter {
-	c := &counter{store: s, wake: make(chan struct{}, 1), stop: make(chan struct{})}
+	c := &counter{store: s, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
 	c.room.L = &c.mu
 	c.stats = newCounterStats(c)
 	c.done.Go(func() { c.run(context.WithoutCancel(ctx)) })
@@ -62,21 +78,25 @@ func (c *counter) close() {
 	c.done.Wait()
 }
 
-// add hands over what was stored, and returns what is closed when it is counted, or nil when that is not worth waiting for.
-func (c *counter) add(w *work) <-chan struct{} {
+// add hands over what was stored. underWay is for how many reports somebody waits: when these are many, no answer waits for
+// counting.
+func (c *counter) add(w *work, underWay int64) {
 	c.mu.Lock()
 	c.pending = append(c.pending, w)
 	c.reports += len(w.sightings)
-	waiting := c.reports
+	if c.resting || underWay > maxAwaited {
+		w.release()
+	}
 	c.mu.Unlock()
+	poke(c.wake)
+}
+
+// poke wakes whoever listens, now or when they next do.
+func poke(c chan<- struct{}) {
 	select {
-	case c.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
-	if waiting > maxAwaited {
-		return nil
-	}
-	return w.counted
 }
 
 // await holds a writer back while counting is too far behind.
@@ -121,6 +141,7 @@ func (c *counter) finish(taken []*work) {
 	c.pending = c.pending[len(taken):]
 	for _, w := range taken {
 		c.reports -= len(w.sightings)
+		w.release()
 		close(w.counted)
 	}
 	if len(c.pending) == 0 {
@@ -132,6 +153,7 @@ func (c *counter) finish(taken []*work) {
 // run is the owner of all rounds of this process.
 func (c *counter) run(ctx context.Context) {
 	c.sweep(ctx, 0)
+	space := newSpacing(time.Now())
 	sweep := time.NewTimer(sweepEvery)
 	defer sweep.Stop()
 	for {
@@ -143,24 +165,22 @@ func (c *counter) run(ctx context.Context) {
 			c.sweep(ctx, abandonedAfter)
 			sweep.Reset(sweepEvery)
 		case <-c.wake:
-			c.countPending(ctx)
+			c.countPending(ctx, space)
 		}
 	}
 }
 
 // countPending counts until nothing waits, or the store closes.
-func (c *counter) countPending(ctx context.Context) {
+func (c *counter) countPending(ctx context.Context, space *spacing) {
 	pause := roundPause
 	for taken := c.take(); len(taken) > 0; taken = c.take() {
 		began := time.Now()
 		n, err := c.round(ctx, taken)
-		rest := time.Duration(0)
-		switch {
-		case err != nil:
+		rest := space.after(n, began, time.Now())
+		if err != nil {
 			rest = pause
 			pause = min(2*pause, maxRoundPause)
-		case n > busyRound:
-			rest = restOfRounds - time.Since(began)
+		} else {
 			pause = roundPause
 		}
 		if rest > 0 && c.rest(rest) {
@@ -169,15 +189,51 @@ func (c *counter) countPending(ctx context.Context) {
 	}
 }
 
-// rest reports whether the store is closing.
+// spacing says how long to rest between rounds.
+type spacing struct {
+	credit time.Duration // saved up: each round costs roundSpace
+	last   time.Time
+}
+
+func newSpacing(now time.Time) *spacing {
+	return &spacing{credit: promptRounds * roundSpace, last: now}
+}
+
+// after is the rest after a round of n reports.
+func (s *spacing) after(n int, began, ended time.Time) time.Duration {
+	s.credit = min(s.credit+ended.Sub(s.last), promptRounds*roundSpace) - roundSpace
+	s.last = ended
+	switch {
+	case n > busyRound:
+		return busyRoundSpace - ended.Sub(began)
+	case s.credit < 0:
+		return -s.credit
+	}
+	return 0
+}
+
+// rest reports whether the store is closing. It ends early when somebody waits for what is uncounted.
 func (c *counter) rest(d time.Duration) bool {
+	c.setResting(true)
+	defer c.setResting(false)
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return false
+	case <-c.hurry:
+		return false
 	case <-c.stop:
 		return true
+	}
+}
+
+func (c *counter) setResting(resting bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resting = resting
+	for _, w := range c.pending {
+		w.release()
 	}
 }
 
@@ -209,32 +265,4 @@ func (c *counter) round(ctx context.Context, taken []*work) (reports int, err er
 	c.finish(taken)
 	c.stats.round(reports, time.Since(began))
 	return reports, nil
-}
-
-// sweep counts what waits for so long that whoever stored it cannot be expected to count it.
-func (c *counter) sweep(ctx context.Context, waiting time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
-	defer cancel()
-	began := time.Now()
-	n, err := c.store.countLeftOver(ctx, waiting)
-	switch {
-	case err != nil && !away(err):
-		c.store.log.ErrorContext(ctx, "reports of another unit not counted yet", "error", err)
-	case n > 0:
-		c.stats.round(n, time.Since(began))
-		c.store.log.InfoContext(ctx, "counted what another unit had left", "reports", n)
-	}
-}
-
-// WaitCounted returns when everything that was stored before the call, by whichever unit, is counted.
-func (s *Store) WaitCounted(ctx context.Context) error {
-	for {
-		n, err := s.countLeftOver(ctx, 0)
-		if err != nil {
-			return crash.Errorf(crash.Unavailable, "not_counted", "The reports could not be counted in time; please try again.").Because(known(err))
-		}
-		if n == 0 {
-			return nil
-		}
-	}
 }

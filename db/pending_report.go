@@ -1,6 +1,7 @@
 package db
 
 import (
+	"strings"
 	"time"
 
 	"mishap/crash"
@@ -23,11 +24,12 @@ type pendingReport struct {
 // saved is what became of a report.
 type saved struct {
 	id      crash.OopsID    // the report's own, or that of the first sending
-	counted <-chan struct{} // closed when it is counted; nil: that is not worth waiting for
+	counted <-chan struct{} // closed when the answer may go; nil: at once
 	err     error
 }
 
 func newPendingReport(rec crash.Record, body []byte) *pendingReport {
+	rec.Fields = nil // they are in the body
 	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), systemKey: systemKey(rec.System)}
 	if !rec.Occurred.IsZero() {
 		p.occurred = &rec.Occurred
@@ -53,10 +55,19 @@ func (p *pendingReport) bucketID() []byte {
 func (p *pendingReport) sighting() sighting {
 	s := sighting{
 		id: p.ID, counted: p.Counted, day: p.Day, received: p.Received(), system: p.systemKey, bucket: p.bucket,
-		signature: p.Grouping.Signature, rule: p.Grouping.Rule, provisional: p.Grouping.Provisional, Summary: p.Summary,
+		rule: p.Grouping.Rule, Summary: compact(p.Summary),
 	}
 	s.seen = seenAt(p.Occurred, p.Day, s.received)
 	s.names = nameOf(p.Counted, p.Grouping.Rule, p.AddressSignature)
-	s.AddressSignature = "" // may be long, and is not counted by
+	return s
+}
+
+// compact holds the texts of a summary that are counted by, and nothing of the fields that they were cut from: many sightings
+// may wait to be counted.
+func compact(s crash.Summary) crash.Summary {
+	for _, text := range []*string{&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, (*string)(&s.Release), &s.Architecture} {
+		*text = strings.Clone(*text)
+	}
+	s.AddressSignature, s.PackageArchitecture = "", ""
 	return s
 }

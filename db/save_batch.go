@@ -41,7 +41,7 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 		}
 		return
 	}
-	v.buckets.add(batch)
+	v.buckets.add(batch, done.now)
 	counted := v.toCount(batch, done)
 	for i, p := range batch {
 		p.answer <- saved{id: done.first[i], counted: counted}
@@ -55,9 +55,9 @@ type stored struct {
 	work  [16]byte              // under which they are to be counted
 }
 
-// toCount hands over what was stored now.
+// toCount hands over what was stored now, and returns what answers wait for; nil: nothing.
 func (v *saver) toCount(batch []*pendingReport, done stored) <-chan struct{} {
-	w := &work{id: done.work, counted: make(chan struct{}), sightings: make([]sighting, 0, len(done.now))}
+	w := newWork(done.work, len(done.now))
 	for _, p := range batch {
 		if done.now[p.ID] {
 			w.sightings = append(w.sightings, p.sighting())
@@ -66,7 +66,8 @@ func (v *saver) toCount(batch []*pendingReport, done stored) <-chan struct{} {
 	if len(w.sightings) == 0 {
 		return nil
 	}
-	return v.store.counter.add(w)
+	v.store.counter.add(w, v.underWay.Load())
+	return w.answer
 }
 
 // attempts tries again after troubles that pass: a deadlock, a lost connection, a missing partition. Trying again is

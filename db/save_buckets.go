@@ -30,15 +30,15 @@ func (b *seenBuckets) unseen(batch []*pendingReport) []*pendingReport {
 	return reports
 }
 
-// add is for a batch that is committed.
-func (b *seenBuckets) add(batch []*pendingReport) {
+// add is for a batch that is committed, with the reports that were stored by it: the others may have left no bucket.
+func (b *seenBuckets) add(batch []*pendingReport, stored map[crash.OopsID]bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.seen == nil || len(b.seen) > maxSeenBuckets {
 		b.seen = map[crash.BucketID]bool{}
 	}
 	for _, p := range batch {
-		if p.bucket != nil {
+		if p.bucket != nil && stored[p.ID] {
 			b.seen[*p.bucket] = true
 		}
 	}

@@ -16,11 +16,9 @@ import (
 // It returns Unavailable when the database is away, when the store is closing, and when more reports wait than it is
 // willing to hold. ctx bounds only the waiting: a report that was taken in is stored even when nobody waits any more.
 func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.OopsID, duplicate bool, err error) {
-	body, err := s.bodies.pack(rec.Fields)
-	if err != nil {
-		return crash.OopsID{}, false, err
-	}
-	p := newPendingReport(rec, body)
+	s.saver.underWay.Add(1)
+	defer s.saver.underWay.Add(-1)
+	p := newPendingReport(rec, s.bodies.pack(rec.Fields))
 	if err := s.saver.submit(p); err != nil {
 		return crash.OopsID{}, false, err
 	}
@@ -61,15 +59,18 @@ const (
 	maxQueuedBytes   = 64 << 20
 	maxBatchReports  = 256
 	maxBatchBytes    = 2 << 20
-	saveWriters      = 2 // more gain nothing: each batch ends in one wait for the disk, and hot rows take turns
+	fewOf            = 4                    // a batch of less than this part of what is under way waits for more
+	batchPatience    = 4 * time.Millisecond // and for so long at most
+	saveWriters      = 2                    // more gain nothing: each batch ends in one wait for the disk, and hot rows take turns
 )
 
-// saver groups reports into transactions. Each writer takes whatever has queued up while its last transaction ran: a
-// lone report is written at once, and the busier it gets the more of them share a commit.
+// saver groups reports into transactions. Each writer takes whatever has queued up while its last transaction ran: lone
+// reports are written at once, and the busier it gets the more of them share a commit.
 type saver struct {
 	store      *Store
 	queue      chan *pendingReport
 	bytes      atomic.Int64 // of the bodies that wait or are being written
+	underWay   atomic.Int64 // reports whose callers wait
 	partitions partitions
 	buckets    seenBuckets
 	stats      saverStats
@@ -131,20 +132,34 @@ func (v *saver) write(ctx context.Context) {
 	}
 }
 
-// fill adds what waits already, up to the bounds of one transaction.
+// fill adds what waits already, up to the bounds of one transaction. While many reports are under way and few of them have
+// come this far, it waits a little for more: transactions cost much the same whether they are small or large.
 func (v *saver) fill(batch []*pendingReport) []*pendingReport {
 	size := len(batch[0].body)
+	var patience <-chan time.Time
 	for len(batch) < maxBatchReports && size < maxBatchBytes {
+		var p *pendingReport
+		var open bool
 		select {
-		case p, open := <-v.queue:
-			if !open {
+		case p, open = <-v.queue:
+		default:
+			if int64(len(batch)) >= v.underWay.Load()/fewOf {
 				return batch
 			}
-			batch = append(batch, p)
-			size += len(p.body)
-		default:
+			if patience == nil {
+				patience = time.After(batchPatience)
+			}
+			select {
+			case p, open = <-v.queue:
+			case <-patience:
+				return batch
+			}
+		}
+		if !open {
 			return batch
 		}
+		batch = append(batch, p)
+		size += len(p.body)
 	}
 	return batch
 }

@@ -34,6 +34,7 @@ type Store struct {
 	bodies  *bodyCodec
 	saver   *saver
 	counter *counter
+	keeper  *boardKeeper
 
 	names    seenNames             // of address signatures, that are in the database
 	unit     *unit                 // shows other units that this one lives
@@ -70,17 +71,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	s := &Store{pool: pool, log: c.Log, now: c.Now}
+	s := &Store{pool: pool, log: c.Log, now: c.Now, keeper: newBoardKeeper()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if s.bodies, err = newBodyCodec(); err != nil {
-		pool.Close()
-		return nil, err
-	}
+	s.bodies = newBodyCodec()
 	s.unit, s.password = newUnit(ctx, pool.Config().ConnConfig), pc.ConnConfig.Password
 	if s.inserter, err = newInserter(pool); err != nil {
 		pool.Close()

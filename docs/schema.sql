@@ -84,7 +84,8 @@ CREATE TABLE bucket_days (
     reports bigint NOT NULL,
     proposed bigint NOT NULL,
     changed bigint NOT NULL
-);
+)
+WITH (fillfactor='80');
 
 CREATE TABLE bucket_systems (
     bucket_id bytea NOT NULL,
@@ -628,8 +629,6 @@ CREATE INDEX audit_events_subject ON audit_events USING btree (subject, at DESC)
 CREATE INDEX bucket_bugs_at ON bucket_bugs USING btree (at);
 
 CREATE INDEX bucket_bugs_number ON bucket_bugs USING btree (bug_number);
-
-CREATE INDEX bucket_days_changed ON bucket_days USING btree (changed);
 
 CREATE INDEX buckets_changed ON buckets USING btree (changed);
 

@@ -29,7 +29,7 @@ create table reports (
     address_signature    text        not null,
     proposed             boolean     not null,
     complete             boolean     not null,  -- has a stack, traceback or the like to read
-    body                 bytea       not null,  -- the fields: JSON object of texts, zstd
+    body                 bytea       not null,  -- the fields, each name and value behind its length, packed by S2
     primary key (received, id)
 ) partition by range (received);
 alter table reports alter column body set storage external;
@@ -119,7 +119,8 @@ create table bucket_systems (
     primary key (bucket_id, system, release, version)
 );
 
--- Reports by bucket and day, split by what pages filter on.
+-- Reports by bucket and day, split by what pages filter on. What has changed is found by the buckets that have: an index on
+-- `changed` here would make each update of a row write to all indexes.
 create table bucket_days (
     bucket_id    bytea  not null,
     day          date   not null,
@@ -130,8 +131,7 @@ create table bucket_days (
     proposed     bigint not null,               -- of these, from the proposed pocket
     changed      bigint not null,               -- the round that changed it last
     primary key (bucket_id, day, release, version, architecture)
-);
-create index bucket_days_changed on bucket_days (changed);
+) with (fillfactor = 80);
 
 -- All reports of a day, bucketed or not.
 create table report_days (

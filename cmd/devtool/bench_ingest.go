@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/compress/s2"
 
 	"mishap/crash"
 	"mishap/crash/intake"
@@ -82,22 +82,18 @@ func (nowhere) SaveReport(_ context.Context, rec crash.Record) (crash.OopsID, bo
 	return rec.ID, false, nil
 }
 
-// rowHandler inserts each body, packed, as a row and a transaction of its own.
+// rowHandler inserts each body, packed as it is for the store, as a row and a transaction of its own.
 func rowHandler(ctx context.Context, pool *pgxpool.Pool) (http.Handler, error) {
 	const table = `drop table if exists bench_rows; create table bench_rows (id uuid primary key, body bytea not null);
 		alter table bench_rows alter column body set storage external`
 	if _, err := pool.Exec(ctx, table); err != nil {
 		return nil, err
 	}
-	packer, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
-	if err != nil {
-		return nil, err
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		id := crash.NewOopsID(time.Now())
 		if err == nil {
-			_, err = pool.Exec(r.Context(), "insert into bench_rows values ($1, $2)", [16]byte(id), packer.EncodeAll(body, nil))
+			_, err = pool.Exec(r.Context(), "insert into bench_rows values ($1, $2)", [16]byte(id), s2.Encode(nil, body))
 		}
 		if err != nil {
 			w.WriteHeader(http.StatusInternalServerError)
