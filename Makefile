@@ -11,7 +11,7 @@ static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test dev generate fmt verify lint fuzz bench schema clean
+.PHONY: help run build test dev generate fmt verify lint fuzz hard bench schema clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,11 @@ fuzz: ## runs each fuzz target for FUZZTIME, 30s
 		echo "$$package $$target"; \
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
 	done
+
+hard: ## kills units and PostgreSQL many times over, under load and while bugs are filed
+	@.ci/need postgresql
+	@MISHAP_TEST_KILLS=200 $(GO) run ./cmd/devtool postgres -- \
+		$(GO) test -count=1 -v -timeout 30m -run '^(TestKillUnderLoad|TestKilledUnits)$$' ./cmd/mishap ./tracker
 
 bench: build ## measures: reports per second, times of pages, beside the bare minimum on the same machine
 	@.ci/need postgresql

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	bin "encoding/binary"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
+)
+
+// memoryLimit is the most that the ingest server may need for what the hostile machines send: some 800 MB in 48 bodies, and
+// bombs that unpack to ten times as much. The settings allow bodies of 16 MiB.
+const memoryLimit = 512 << 20
+
+// TestHostileLoadNeedsLittleMemory posts bodies that are as bad as the settings allow, many at once, to a server of its own.
+func TestHostileLoadNeedsLittleMemory(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		t.Skip("this system does not tell how much memory a process needs at most")
+	}
+	p, addresses := serveProcess(t, []string{
+		"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir(), "MISHAP_INGEST_RATE_PER_SYSTEM=0",
+	}, "--only", "ingest")
+	const most = 16<<20 - 1<<16
+	huge := strings.Repeat("Ä", most/2-500)
+	bodies := map[string][]byte{
+		"one field":     crashtest.Native(crashtest.Set("ProcMaps", huge)).BSON(),
+		"stack":         crashtest.Native(crashtest.Set("Stacktrace", strings.Repeat("#1  0x00 in f () at x.c:1\n", most/26))).BSON(),
+		"traceback":     crashtest.Python(crashtest.Set("Traceback", strings.Repeat("  File \"x\", line 1, in f\n    g()\n", most/33))).BSON(),
+		"kernel's text": crashtest.Oops(crashtest.Set("OopsText", strings.Repeat("[    1.0] Call Trace: x+0x1/0x2\n", most/33))).BSON(),
+		"many fields":   bsonOf(t, most, func(i int) string { return "\x02k" + strconv.Itoa(i) + "\x00\x02\x00\x00\x00v\x00" }),
+		"nested":        bsonOf(t, most, func(int) string { return "\x03a\x00\xff\xff\x00\x00" }),
+		"not UTF-8":     crashtest.Native(crashtest.Set("Title", strings.Repeat("\xff\x00", most/2-1000))).BSON(),
+		"bomb":          crashtest.Native(crashtest.Set("Stacktrace", bomb(t, 1<<30)), crashtest.Set("StacktraceTop", bomb(t, 1<<30))).BSON(),
+	}
+	answers := map[int]int{}
+	var mu sync.Mutex
+	var sending sync.WaitGroup
+	for name, body := range bodies {
+		for i := range 3 {
+			sending.Go(func() {
+				for range 2 {
+					status := postBody(t, addresses["ingest_listen"], fmt.Sprint(name[:3], i), body)
+					mu.Lock()
+					answers[status]++
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	sending.Wait()
+	for status := range answers {
+		switch status {
+		case http.StatusOK, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable:
+		default:
+			t.Errorf("got status %d, want one that a machine understands", status)
+		}
+	}
+	if status := postTo(t, addresses["ingest_listen"], "honest", crashtest.Native()); status != http.StatusOK {
+		t.Errorf("an honest report afterwards: got status %d, want %d", status, http.StatusOK)
+	}
+	need := mostMemory(t, p.cmd.Process.Pid)
+	t.Logf("the server needed %d MB at most; answers by status: %v", need>>20, answers)
+	if need > memoryLimit {
+		t.Errorf("the server needed %d MB at most, want less than %d MB", need>>20, memoryLimit>>20)
+	}
+}
+
+// bsonOf makes a document of elements until it has the size.
+func bsonOf(t *testing.T, size int, element func(i int) string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	b.Write(make([]byte, 4))
+	b.WriteString("\x02Package\x00\x04\x00\x00\x00x 1\x00\x02ProblemType\x00\x06\x00\x00\x00Crash\x00")
+	for i := 0; b.Len() < size-100; i++ {
+		b.WriteString(element(i))
+	}
+	b.WriteByte(0)
+	bin.LittleEndian.PutUint32(b.Bytes(), uint32(b.Len())) //nolint:gosec // below 16 MiB
+	return b.Bytes()
+}
+
+// bomb is a packed text as apport packs binary fields: base64 of gzip, of so many equal bytes.
+func bomb(t *testing.T, size int64) string {
+	t.Helper()
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := make([]byte, 1<<20)
+	for at := int64(0); at < size; at += int64(len(zeros)) {
+		if _, err := w.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return "base64\n" + base64.StdEncoding.EncodeToString(packed.Bytes())
+}
+
+func postBody(t *testing.T, address, system string, body []byte) int {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/"+system, bytes.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Errorf("post: %v", err)
+		return 0
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
+
+var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// mostMemory is the most resident memory that a process ever had, in bytes.
+func mostMemory(t *testing.T, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := peakMemory.FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("no VmHWM in %q", text)
+	}
+	kb, err := strconv.ParseInt(string(found[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kb << 10
+}
