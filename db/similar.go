@@ -15,10 +15,10 @@ const (
 	maxCandidates = 400 // problems of one package that are compared, the most reported first
 	maxSimilar    = 6
 
-	sqlWithBugs = `
+	sqlCandidates = `
 		select b.id, left(b.signature, 4096) from buckets as b
 		where b.head = b.id and b.id <> @id
-			and exists (select from bucket_bugs as l join buckets as m on m.id = l.bucket_id where m.head = b.id)
+			and (not @bugs or exists (select from bucket_bugs as l join buckets as m on m.id = l.bucket_id where m.head = b.id))
 			and (b.source_package = @source and @source <> '' or b.package = @package and @package <> '')
 		order by b.reports desc, b.id limit @limit`
 )
@@ -26,8 +26,17 @@ const (
 // Similar lists other problems of the same package that have a bug and look like this one, the most alike first, at most
 // six: see crash.LikenessOf.
 func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]crash.SimilarProblem, error) {
-	rows, err := s.pool.Query(ctx, sqlWithBugs, pgx.NamedArgs{
-		"id": b.ID[:], "source": b.SourcePackage, "package": b.Package, "limit": maxCandidates,
+	return s.similar(ctx, b, true)
+}
+
+// Alike is Similar for all problems, with a bug or without.
+func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]crash.SimilarProblem, error) {
+	return s.similar(ctx, b, false)
+}
+
+func (s *Store) similar(ctx context.Context, b crash.Bucket, bugs bool) ([]crash.SimilarProblem, error) {
+	rows, err := s.pool.Query(ctx, sqlCandidates, pgx.NamedArgs{
+		"id": b.ID[:], "source": b.SourcePackage, "package": b.Package, "limit": maxCandidates, "bugs": bugs,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("similar problems: %w", known(err))

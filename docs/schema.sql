@@ -302,6 +302,39 @@ CREATE TABLE known_names (
     CONSTRAINT known_names_address_id_check CHECK ((length(address_id) = 20))
 );
 
+CREATE TABLE note_texts (
+    id bigint NOT NULL,
+    note_id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    person text NOT NULL,
+    text text NOT NULL
+);
+
+ALTER TABLE note_texts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME note_texts_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE notes (
+    id bigint NOT NULL,
+    bucket_id bytea NOT NULL,
+    written timestamp with time zone NOT NULL,
+    person text NOT NULL
+);
+
+ALTER TABLE notes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME notes_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE oauth_credentials (
     tracker_url text NOT NULL,
     consumer_key text NOT NULL,
@@ -562,6 +595,12 @@ ALTER TABLE ONLY filings
 ALTER TABLE ONLY known_names
     ADD CONSTRAINT known_names_pkey PRIMARY KEY (address_id);
 
+ALTER TABLE ONLY note_texts
+    ADD CONSTRAINT note_texts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY notes
+    ADD CONSTRAINT notes_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY oauth_credentials
     ADD CONSTRAINT oauth_credentials_pkey PRIMARY KEY (tracker_url, consumer_key);
 
@@ -666,6 +705,10 @@ CREATE INDEX filings_subscriptions ON filings USING btree (id) WHERE (subscripti
 
 CREATE INDEX known_names_fresh ON known_names USING btree (address_id) WHERE fresh;
 
+CREATE INDEX note_texts_note ON note_texts USING btree (note_id, id);
+
+CREATE INDEX notes_bucket ON notes USING btree (bucket_id);
+
 CREATE INDEX package_versions_order ON package_versions USING btree (package, release, version_key DESC);
 
 CREATE UNIQUE INDEX regroup_runs_running ON regroup_runs USING btree ((true)) WHERE (state = 'running'::text);
@@ -702,6 +745,9 @@ ALTER TABLE ONLY filing_attempts
 
 ALTER TABLE ONLY filings
     ADD CONSTRAINT filings_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
+
+ALTER TABLE ONLY note_texts
+    ADD CONSTRAINT note_texts_note_id_fkey FOREIGN KEY (note_id) REFERENCES notes(id);
 
 ALTER TABLE ONLY regroup_moves
     ADD CONSTRAINT regroup_moves_run_id_fkey FOREIGN KEY (run_id) REFERENCES regroup_runs(id);
