@@ -31,18 +31,19 @@ var rules = map[string]rule{
 	"crash/apport":   {ours: "crash crash/packed", never: "net/http database"},
 	"crash/whoopsie": {ours: "crash crash/packed", never: "net/http database"},
 	"crash/intake":   {ours: "crash", never: "net/http database"},
+	"crash/board":    {ours: "crash", never: "net os/exec database"},
 
 	"tracker": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
 	"db": {
-		ours: "crash crash/dpkg migrations",
+		ours: "crash crash/board crash/dpkg migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
 			"github.com/alexedwards/argon2id github.com/klauspost/compress github.com/prometheus/client_golang",
 		never: "net/http/httptest testing",
 	},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views":        {ours: "crash assets", others: "github.com/a-h/templ", itself: "net/http database"},
+	"views":        {ours: "crash crash/board assets", others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/api": {ours: "crash/* db"},
 	"handlers": {
 		ours: "crash/* db tracker views assets handlers/api",

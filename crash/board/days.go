@@ -1,0 +1,133 @@
+package board
+
+import (
+	"maps"
+	"slices"
+	"sort"
+	"sync"
+)
+
+// window counts days by a filter.
+type window struct {
+	since, until, past        Day // past: the first of as many days before
+	release, version, machine int64
+}
+
+// window turns the filter's words into numbers. Words that no cell has give a number that none has.
+func (b *Board) window(f Filter) window {
+	number := func(text string) int64 {
+		if text == "" {
+			return -1
+		}
+		if n, ok := b.words.numbers[text]; ok {
+			return int64(n)
+		}
+		return -2
+	}
+	length := int(f.Until) - int(f.Since) + 1
+	return window{
+		since: f.Since, until: f.Until, past: Day(max(int(f.Since)-length, 0)), //nolint:gosec // smaller than Since
+		release: number(string(f.Release)), version: number(f.Version), machine: number(f.Architecture),
+	}
+}
+
+func (w window) takes(c cell) bool {
+	return (w.release == -1 || w.release == int64(c.release)) && (w.version == -1 || w.version == int64(c.version)) && (w.machine == -1 || w.machine == int64(c.machine))
+}
+
+// count sums up a problem's days, and as many days before these.
+func (w window) count(p *Problem) (count, past int64) {
+	for _, l := range p.leaves {
+		n := len(l.cells)
+		if n == 0 || l.cells[n-1].day < w.past {
+			continue
+		}
+		i := sort.Search(n, func(i int) bool { return l.cells[i].day >= w.past })
+		for _, c := range l.cells[i:] {
+			if c.day > w.until {
+				break
+			}
+			if !w.takes(c) {
+				continue
+			}
+			if c.day < w.since {
+				past += int64(c.n)
+			} else {
+				count += int64(c.n)
+			}
+		}
+	}
+	return count, past
+}
+
+// Days returns how often a problem was seen on each of the days from since to until, as the filter counts; its own days do
+// not matter.
+func (b *Board) Days(p *Problem, f Filter, since, until Day) []int64 {
+	if until < since {
+		return nil
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	w := b.window(f)
+	days := make([]int64, int(until-since)+1)
+	for _, l := range p.leaves {
+		i := sort.Search(len(l.cells), func(i int) bool { return l.cells[i].day >= since })
+		for _, c := range l.cells[i:] {
+			if c.day > until {
+				break
+			}
+			if w.takes(c) {
+				days[c.day-since] += int64(c.n)
+			}
+		}
+	}
+	return days
+}
+
+// Types are the problem types there are or were, in order.
+func (b *Board) Types() []string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return slices.Sorted(maps.Keys(b.types))
+}
+
+// Architectures are those of reports that are or were counted in problems, in order.
+func (b *Board) Architectures() []string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var all []string
+	for n := range b.machines {
+		if int(n) < len(b.words.texts) {
+			all = append(all, b.words.texts[n])
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// cache keeps the lists that were made since the last change.
+type cache struct {
+	mu     sync.Mutex
+	change uint64
+	lists  map[Filter]*list
+}
+
+const mostLists = 64
+
+func (c *cache) get(change uint64, f Filter) *list {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.change != change {
+		return nil
+	}
+	return c.lists[f]
+}
+
+func (c *cache) put(change uint64, f Filter, l *list) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.change != change || len(c.lists) >= mostLists {
+		c.change, c.lists = change, map[Filter]*list{}
+	}
+	c.lists[f] = l
+}

@@ -1,0 +1,246 @@
+package board
+
+import (
+	"slices"
+
+	"mishap/crash"
+)
+
+// Updater changes a board; see [Board.Update].
+type Updater struct {
+	b     *Board
+	heads map[crash.BucketID]bool // problems to be put together anew
+	told  []*leaf                 // buckets that were added or replaced
+	loose []*leaf
+}
+
+// Update calls change with the board held still. Lists see all of the changes or none.
+func (b *Board) Update(change func(*Updater)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u := &Updater{b: b, heads: map[crash.BucketID]bool{}}
+	change(u)
+	u.finish()
+}
+
+// Leaf adds a bucket, or replaces what is known of it; its days stay.
+func (u *Updater) Leaf(l Leaf) {
+	l.Signature = cut(l.Signature)
+	known := u.b.leaves[l.ID]
+	if known == nil {
+		known = &leaf{}
+		u.b.leaves[l.ID] = known
+	} else {
+		u.heads[known.Head] = true
+	}
+	known.Leaf = l
+	u.heads[l.Head] = true
+	u.told = append(u.told, known)
+	if l.Type != "" {
+		u.b.types[l.Type] = true
+	}
+}
+
+// Forget drops the days of a bucket, before they are told anew.
+func (u *Updater) Forget(id crash.BucketID) {
+	if l := u.b.leaves[id]; l != nil {
+		l.cells, l.loose = nil, false
+	}
+}
+
+// Cell sets how often a bucket was seen on a day. Cells of buckets that are not known are passed over: they come again with
+// their bucket.
+func (u *Updater) Cell(id crash.BucketID, day Day, release, version, architecture []byte, reports int64) {
+	l := u.b.leaves[id]
+	if l == nil {
+		return
+	}
+	c := cell{
+		day: day, release: small(u.b.words.number(release)), version: u.b.words.number(version), machine: small(u.b.words.number(architecture)),
+		n: uint32(min(max(reports, 0), 1<<32-1)), //nolint:gosec // bounded
+	}
+	if c.machine != 0 {
+		u.b.machines[c.machine] = true
+	}
+	if len(l.cells) == 0 && !l.loose {
+		l.loose = true
+		u.loose = append(u.loose, l)
+	}
+	if l.loose {
+		l.cells = append(l.cells, c)
+		return
+	}
+	i, found := slices.BinarySearchFunc(l.cells, c, cell.compare)
+	if found {
+		l.cells[i].n = c.n
+		return
+	}
+	l.cells = slices.Insert(l.cells, i, c)
+}
+
+// small keeps numbers of releases and architectures, of which there are few, in 16 bits; those that are too many are
+// counted together under the last.
+func small(n uint32) uint16 { return uint16(min(n, 1<<16-1)) } //nolint:gosec // bounded
+
+// finish brings days into order and problems together.
+func (u *Updater) finish() {
+	for _, l := range u.loose {
+		slices.SortFunc(l.cells, cell.compare)
+		l.cells, l.loose = slices.Clip(once(l.cells)), false
+	}
+	if len(u.heads) > 0 {
+		u.gather()
+	}
+	u.b.change++
+}
+
+// once keeps the last of cells that were told twice.
+func once(cells []cell) []cell {
+	kept := cells[:0]
+	for _, c := range cells {
+		if n := len(kept); n > 0 && kept[n-1].compare(c) == 0 {
+			kept[n-1] = c
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+// gather makes the problems of the heads that changed of all their buckets.
+func (u *Updater) gather() {
+	members := map[crash.BucketID][]*leaf{}
+	if len(u.heads) > 1000 {
+		for _, l := range u.b.leaves {
+			members[l.Head] = append(members[l.Head], l)
+		}
+	} else {
+		u.few(members)
+	}
+	for id := range u.heads {
+		u.b.put(id, members[id])
+	}
+}
+
+// few looks at the buckets that the changed problems had and those that now name them as head.
+func (u *Updater) few(members map[crash.BucketID][]*leaf) {
+	seen := map[*leaf]bool{}
+	add := func(l *leaf) {
+		if l != nil && !seen[l] {
+			seen[l] = true
+			members[l.Head] = append(members[l.Head], l)
+		}
+	}
+	for id := range u.heads {
+		add(u.b.leaves[id])
+		if p := u.b.problems[id]; p != nil {
+			for _, l := range p.leaves {
+				add(l)
+			}
+		}
+	}
+	for _, l := range u.told {
+		add(l)
+	}
+}
+
+// put replaces a problem; without buckets it goes.
+func (b *Board) put(id crash.BucketID, leaves []*leaf) {
+	head := b.leaves[id]
+	old := b.problems[id]
+	if head == nil || head.Head != id {
+		if old != nil {
+			b.remove(old)
+		}
+		return
+	}
+	p := &Problem{Leaf: head.Leaf, leaves: leaves}
+	for _, l := range leaves {
+		if l != head {
+			p.add(l.Leaf)
+		}
+	}
+	if old != nil {
+		p.State, p.Bug, p.place = old.State, old.Bug, old.place
+		b.order[p.place] = p
+	} else {
+		p.place = len(b.order)
+		b.order = append(b.order, p)
+	}
+	b.problems[id] = p
+}
+
+func (b *Board) remove(p *Problem) {
+	delete(b.problems, p.ID)
+	last := len(b.order) - 1
+	moved := *b.order[last]
+	moved.place = p.place
+	b.order[p.place] = &moved
+	b.order = b.order[:last]
+	if p.place < last {
+		b.problems[moved.ID] = &moved
+	}
+}
+
+// add counts a bucket in that was merged into the problem.
+func (p *Problem) add(l Leaf) {
+	p.Reports += l.Reports
+	p.Systems += l.Systems
+	if !l.FirstSeen.IsZero() && (p.FirstSeen.IsZero() || l.FirstSeen.Before(p.FirstSeen)) {
+		p.FirstSeen = l.FirstSeen
+	}
+	if l.LastSeen.After(p.LastSeen) {
+		p.LastSeen = l.LastSeen
+	}
+	if l.FirstKey != "" && (p.FirstKey == "" || l.FirstKey < p.FirstKey) {
+		p.FirstKey, p.FirstVersion = l.FirstKey, l.FirstVersion
+	}
+	if l.LastKey > p.LastKey {
+		p.LastKey, p.LastVersion = l.LastKey, l.LastVersion
+	}
+	if k := l.FirstRelease.Key(); l.FirstRelease != "" && (p.FirstRelease == "" || k < p.FirstRelease.Key()) {
+		p.FirstRelease = l.FirstRelease
+	}
+	if k := l.LastRelease.Key(); l.LastRelease != "" && k > p.LastRelease.Key() {
+		p.LastRelease = l.LastRelease
+	}
+}
+
+// State is how a problem stands to its bug.
+type State struct {
+	Word crash.StateWord
+	Bug  int64
+}
+
+// SetStates says how problems stand to their bugs; all that are not named have none.
+func (b *Board) SetStates(states map[crash.BucketID]State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	changed := false
+	for i, p := range b.order {
+		s := states[p.ID]
+		if p.State == s.Word && p.Bug == s.Bug {
+			continue
+		}
+		other := *p // lists that were given out keep what they have
+		other.State, other.Bug = s.Word, s.Bug
+		b.order[i], b.problems[p.ID] = &other, &other
+		changed = true
+	}
+	if changed {
+		b.change++
+	}
+}
+
+func cut(s string) string {
+	if len(s) <= MaxSignature {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n++; n > MaxSignature {
+			return s[:i]
+		}
+	}
+	return s
+}

@@ -1,0 +1,153 @@
+package db_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/board"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+// The board says what the tables say, when it is loaded at once and when it follows step by step.
+func TestBoardFollows(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
+	in := intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, s)
+	followed, err := s.Board(t.Context())
+	if err != nil || followed.Len() != 0 {
+		t.Fatalf("got %d problems and %v, want none", followed.Len(), err)
+	}
+	r := rand.New(rand.NewPCG(1, 0))
+	n := 0
+	for report := range crashtest.Fleet(3, 400, now) {
+		if _, err := in.Accept(t.Context(), report); err != nil {
+			t.Fatal(err)
+		}
+		if n++; n%97 == 0 {
+			if _, err := s.Board(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := s.WaitCounted(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if followed, err = s.Board(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := dbtest.Open(t, url).Board(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded.Len() != followed.Len() || loaded.Len() < 40 {
+		t.Errorf("got %d problems loaded and %d followed, want the same, some dozens", loaded.Len(), followed.Len())
+	}
+	releases := append(loaded.Types(), "")
+	for range 200 {
+		until := now.AddDate(0, 0, -r.IntN(30))
+		since := until.AddDate(0, 0, -r.IntN(60))
+		f := board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Type: releases[r.IntN(len(releases))]}
+		if r.IntN(2) == 0 {
+			f.Release = "Ubuntu 24.04"
+		}
+		if r.IntN(3) == 0 {
+			f.Package = "reef"
+		}
+		checkBoard(t, s, f, since, until, loaded, followed)
+	}
+}
+
+// checkBoard compares lists of boards with each other and with what SQL says.
+func checkBoard(t *testing.T, s *db.Store, f board.Filter, since, until time.Time, boards ...*board.Board) {
+	t.Helper()
+	var want []string
+	if f.Type == "" {
+		filter := db.CommonFilter{Since: since, Until: until, Release: f.Release}
+		if f.Package != "" {
+			filter.Packages = []string{f.Package}
+		}
+		counts, err := s.ProblemCounts(t.Context(), filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range counts {
+			want = append(want, fmt.Sprint(c.Count, c.ID))
+		}
+	}
+	for i, b := range boards {
+		rows, totals := b.All(f, nil)
+		var got []string
+		var sum int64
+		for _, row := range rows {
+			got = append(got, fmt.Sprint(row.Count, row.ID))
+			sum += row.Count
+		}
+		if totals.Reports != sum || totals.Problems != int64(len(rows)) {
+			t.Errorf("%+v: got totals %+v, want %d reports of %d problems", f, totals, sum, len(rows))
+		}
+		if f.Type != "" && i == 0 {
+			want = got
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%+v, board %d:\n got %v\nwant %v", f, i, got, want)
+		}
+	}
+}
+
+// Merging and undoing show on the board.
+func TestBoardMerges(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
+	in := intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, s)
+	save := func(report crashtest.Report) crash.BucketID {
+		if _, err := in.Accept(t.Context(), crash.Report{System: "m", Fields: report.Fields()}); err != nil {
+			t.Fatal(err)
+		}
+		return crash.BucketIDOf(crash.SignatureOf(report.Fields()).Signature)
+	}
+	one, two := save(crashtest.Native()), save(crashtest.Python())
+	f := board.Filter{Since: board.DayOf(now.AddDate(0, 0, -30)), Until: board.DayOf(now)}
+	want := func(problems int, counts ...int64) {
+		t.Helper()
+		b, err := s.Board(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, _ := b.All(f, nil)
+		var got []int64
+		for _, row := range rows {
+			got = append(got, row.Count)
+		}
+		if len(rows) != problems || fmt.Sprint(got) != fmt.Sprint(counts) || b.Len() != problems {
+			t.Errorf("got %v of %d, want %v of %d", got, b.Len(), counts, problems)
+		}
+	}
+	want(2, 1, 1)
+	if _, err := s.Merge(t.Context(), one, []crash.BucketID{two}, "ada", "the same"); err != nil {
+		t.Fatal(err)
+	}
+	decisions, err := s.Decisions(t.Context(), one, 1)
+	if err != nil || len(decisions) != 1 {
+		t.Fatalf("got %d decisions and %v, want one", len(decisions), err)
+	}
+	want(1, 2)
+	b, _ := s.Board(t.Context())
+	if p, ok := b.Problem(two); !ok || p.ID != one || p.Reports != 2 {
+		t.Errorf("got %+v, want the problem that it was merged into", p)
+	}
+	save(crashtest.Python(crashtest.Process(7)))
+	want(1, 3)
+	if _, err := s.Undo(t.Context(), decisions[0].ID, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	want(2, 2, 1)
+}
