@@ -96,6 +96,12 @@ type VersionCount struct {
 	Reports int64
 }
 
+// NameCount is how many reports have something in common.
+type NameCount struct {
+	Name    string
+	Reports int64
+}
+
 // DayCount is one bar of a per-day chart.
 type DayCount struct {
 	Day     time.Time

@@ -79,3 +79,27 @@ func (s *Store) Releases(ctx context.Context) ([]crash.Release, error) {
 	slices.SortFunc(releases, compareReleases)
 	return releases, nil
 }
+
+const sqlBucketArchitectures = `
+	select architecture, sum(reports)::bigint, sum(proposed)::bigint from bucket_days where bucket_id in ` + members + `
+	group by architecture order by 2 desc, architecture limit 20`
+
+// BucketArchitectures returns how often the problem that a bucket is part of was seen by architecture, the most first, and
+// how many of all its reports came from the proposed pocket.
+func (s *Store) BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error) {
+	rows, err := s.pool.Query(ctx, sqlBucketArchitectures, pgx.NamedArgs{"bucket": id[:]})
+	if err != nil {
+		return nil, 0, fmt.Errorf("architectures of bucket %s: %w", id, known(err))
+	}
+	var c crash.NameCount
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&c.Name, &c.Reports, &n}, func() error {
+		counts = append(counts, c)
+		proposed += n
+		return nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("architectures of bucket %s: %w", id, known(err))
+	}
+	return counts, proposed, nil
+}

@@ -45,7 +45,7 @@ func (s *Server) findMerge(w http.ResponseWriter, r *http.Request) error {
 		a := answerTo(r, err)
 		status, p.Problem = a.status, a.Message
 	}
-	if p.Similar, err = s.store.Similar(r.Context(), b); err != nil {
+	if p.Similar, err = s.store.Alike(r.Context(), b); err != nil {
 		return err
 	}
 	p.Shell = s.shell(r, "Merge")

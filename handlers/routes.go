@@ -55,6 +55,8 @@ func (s *Server) routes() (http.Handler, error) {
 	})
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.need(crash.RoleViewer))
+		viewer.Post("/problem/{id}/notes", s.do(s.addNote))
+		viewer.Post("/problem/{id}/notes/{note}", s.do(s.changeNote))
 		viewer.Get("/oops/{id}", s.do(s.showReport))
 		viewer.Get(pathAccount, s.do(s.showAccount))
 		viewer.Post(pathAccount, s.do(s.saveAccount))

@@ -59,6 +59,8 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /problem/{id}/review", b.ID.Path() + "/review", [4]int{303, 403, 200, 200}},
 		{"POST /problem/{id}/review", b.ID.Path() + "/review", [4]int{401, 403, 422, 422}},
 		{"GET /problem/{id}/review/bugs", b.ID.Path() + "/review/bugs", [4]int{303, 403, 303, 303}},
+		{"POST /problem/{id}/notes", b.ID.Path() + "/notes", [4]int{401, 303, 303, 303}},
+		{"POST /problem/{id}/notes/{note}", b.ID.Path() + "/notes/1", [4]int{401, 404, 404, 404}},
 		{"GET /problem/{id}/merge", b.ID.Path() + "/merge", [4]int{303, 403, 200, 200}},
 		{"GET /problems/merge", "/problems/merge?problems=" + b.ID.String(), [4]int{303, 403, 400, 400}},
 		{"POST /problems/merge", "/problems/merge", [4]int{401, 403, 400, 400}},

@@ -1,12 +1,17 @@
 package handlers
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
+	"mishap/crash/dpkg"
 	"mishap/views"
 )
 
@@ -78,9 +83,73 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 	if err != nil {
 		return nil, err
 	}
+	if versions, err = s.withUnseen(r, bucket, versions); err != nil {
+		return nil, err
+	}
 	page.Versions = views.NewVersionTable(versions)
 	page.Versions.Whole = r.URL.Query().Get("versions") == "all"
-	return page, nil
+	architectures, proposed, err := s.store.BucketArchitectures(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	page.Breakdowns = breakdowns(bucket, architectures, proposed)
+	page.Filter = filterForm(bucket.ID.Path(), page.Versions, architectures)
+	page.Alike, err = s.store.Alike(r.Context(), bucket)
+	return page, err
+}
+
+// withUnseen adds, for each release that the problem was seen in, the newest version of the package that is known there, when
+// the problem was not seen in it: it may be gone.
+func (s *Server) withUnseen(r *http.Request, b crash.Bucket, counts []crash.VersionCount) ([]crash.VersionCount, error) {
+	newest, err := s.store.NewestVersions(r.Context(), b.Package)
+	if err != nil {
+		return nil, err
+	}
+	seen, releases := map[crash.VersionCount]bool{}, map[crash.Release]bool{}
+	for _, c := range counts {
+		seen[crash.VersionCount{Version: c.Version, Release: c.Release}] = true
+		releases[c.Release] = true
+	}
+	for release := range releases {
+		at := crash.VersionCount{Version: newest[release], Release: release}
+		if at.Version != "" && !seen[at] {
+			counts = append(counts, at)
+		}
+	}
+	slices.SortStableFunc(counts, func(a, b crash.VersionCount) int {
+		if valid := dpkg.Valid(a.Version); valid != dpkg.Valid(b.Version) {
+			return map[bool]int{true: -1, false: 1}[valid]
+		}
+		return cmp.Or(dpkg.Compare(b.Version, a.Version), strings.Compare(a.Version, b.Version), strings.Compare(a.Release.Key(), b.Release.Key()))
+	})
+	return counts, nil
+}
+
+// breakdowns are the parts that the reports of a problem fall into, as far as there are several.
+func breakdowns(b crash.Bucket, architectures []crash.NameCount, proposed int64) (all []views.Breakdown) {
+	if len(architectures) > 1 {
+		all = append(all, views.Breakdown{Title: "Architecture", Field: "architecture", Shares: architectures})
+	}
+	if proposed > 0 {
+		all = append(all, views.Breakdown{Title: "Pocket", Shares: []crash.NameCount{{Name: "proposed", Reports: proposed}, {Name: "others", Reports: b.Reports - proposed}}})
+	}
+	return all
+}
+
+// filterForm offers what the reports of a problem can be chosen by.
+func filterForm(path string, table views.VersionTable, architectures []crash.NameCount) views.ReportFilterForm {
+	f := views.ReportFilterForm{Path: path, Releases: table.Releases}
+	for _, row := range table.Rows {
+		if row.Total > 0 && row.Version != "" {
+			f.Versions = append(f.Versions, row.Version)
+		}
+	}
+	for _, a := range architectures {
+		if a.Name != "" {
+			f.Architectures = append(f.Architectures, a.Name)
+		}
+	}
+	return f
 }
 
 // addReports adds what only people who are signed in may see.
@@ -103,6 +172,12 @@ func (s *Server) addReports(r *http.Request, page *views.ProblemPage) error {
 	if page.Filing, err = s.bucketFiling(r, page.Bucket.ID); err != nil {
 		return err
 	}
+	if page.Notes, err = s.notesView(r, page.Bucket); err != nil {
+		return err
+	}
+	if page.Filter.Filter, err = readReportFilter(r.URL.Query()); err != nil {
+		return err
+	}
 	page.Reports, err = s.bucketReports(r, page.Bucket.ID)
 	return err
 }
@@ -113,11 +188,36 @@ func (s *Server) bucketReports(r *http.Request, id crash.BucketID) (*views.Repor
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.store.BucketReports(r.Context(), id, after, listSize+1)
+	filter, err := readReportFilter(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.store.BucketReportsLike(r.Context(), id, filter, after, listSize+1)
 	if err != nil {
 		return nil, err
 	}
 	list := s.reportList(id.Path(), after, rows)
 	list.Empty = "No report of this problem is stored any more."
+	if query := views.FilterQuery(filter).Encode(); query != "" {
+		list.Empty = "No report of this problem that is still stored is like that."
+		if list.Next != "" {
+			list.Next += "&" + query
+		}
+		if list.First != "" {
+			list.First += "?" + query
+		}
+	}
 	return &list, nil
+}
+
+// readReportFilter reads which reports of a problem are wanted.
+func readReportFilter(q url.Values) (f crash.ReportFilter, err error) {
+	var release string
+	for name, into := range map[string]*string{"version": &f.Version, "release": &release, "architecture": &f.Architecture} {
+		if *into, err = queryText(q, name); err != nil {
+			return f, err
+		}
+	}
+	f.Release, f.Complete = crash.Release(release), q.Get("complete") != ""
+	return f, nil
 }

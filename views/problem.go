@@ -4,18 +4,22 @@ import "mishap/crash"
 
 // ProblemPage is one bucket.
 type ProblemPage struct {
-	Shell     Shell
-	Bucket    crash.Bucket
-	Bugs      BugsView
-	Advice    crash.Advice // whether filing will help; empty where nobody is asked to file
-	Why       WhyPart
-	Chart     Chart
-	Versions  VersionTable
-	From      string // signature of the merged problem whose address led here; empty: that of the problem itself did
-	Decisions DecisionsView
-	Stack     *Stack      // nil for visitors, and when no report is stored
-	Reports   *ReportList // nil for visitors
-	Filing    *FilingPart // who asked for a bug and what became of it; nil: nobody has, or the person may not see it
+	Shell      Shell
+	Bucket     crash.Bucket
+	Bugs       BugsView
+	Advice     crash.Advice // whether filing will help; empty where nobody is asked to file
+	Why        WhyPart
+	Chart      Chart
+	Versions   VersionTable
+	From       string // signature of the merged problem whose address led here; empty: that of the problem itself did
+	Decisions  DecisionsView
+	Stack      *Stack // nil for visitors, and when no report is stored
+	Notes      NotesView
+	Alike      []crash.SimilarProblem
+	Breakdowns []Breakdown
+	Filter     ReportFilterForm
+	Reports    *ReportList // nil for visitors
+	Filing     *FilingPart // who asked for a bug and what became of it; nil: nobody has, or the person may not see it
 }
 
 func (p ProblemPage) heading() string { return heading(p.Bucket, p.Shell.SignedIn()) }

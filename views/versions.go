@@ -23,7 +23,7 @@ type VersionRow struct {
 	Version string
 	Counts  []int64 // by the releases of the table
 	Total   int64
-	Mark    string // "newest", "first"; empty: neither
+	Mark    string // "newest", "first"; "not seen": it is known of other problems only; empty: none of these
 }
 
 // NewVersionTable arranges counts that come newest version first.
@@ -55,7 +55,9 @@ func NewVersionTable(counts []crash.VersionCount) VersionTable {
 func (t *VersionTable) mark() {
 	var known []*VersionRow
 	for i := range t.Rows {
-		if t.Rows[i].Version != "" {
+		if t.Rows[i].Total == 0 {
+			t.Rows[i].Mark = "not seen"
+		} else if t.Rows[i].Version != "" {
 			known = append(known, &t.Rows[i])
 		}
 	}

@@ -1,0 +1,68 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+)
+
+func TestNotesOnPages(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	viewer, triager := site.As(t, crash.RoleViewer), site.As(t, crash.RoleTriager)
+	path := b.ID.Path() + "/notes"
+	viewer.Post(path, url.Values{"text": {"Needs a <full> disk.\nReally."}}).WantRedirect(http.StatusSeeOther, b.ID.Path()+"#notes")
+	page := viewer.Get(b.ID.Path()).WantText(".flash-done", "written down").WantText(".note-text", "Needs a <full> disk.").WantText(".note-head", "ada-viewer")
+	change := page.Attr(".note-folds form", "action")
+	triager.Post(change, url.Values{"text": {"Needs two."}}).Want(http.StatusSeeOther)
+	viewer.Get(b.ID.Path()).WantText(".note-text", "Needs two.").WantText(".note-folds", "1 change").WantText(".note-folds .note-list", "ada-triager")
+
+	// Of somebody else: a viewer cannot.
+	triager.Post(path, url.Values{"text": {"Mine."}}).Want(http.StatusSeeOther)
+	other := strings.TrimSuffix(change, "1") + "2"
+	viewer.Post(other, url.Values{"text": {"Not mine."}}).Want(http.StatusForbidden)
+	triager.Post(other, url.Values{"text": {"x"}, "do": {"remove"}}).Want(http.StatusSeeOther)
+	triager.Get(b.ID.Path()).WantText("#notes", "1 note was taken away").WantText("#notes", "Mine.")
+	triager.Post(b.ID.Path()+"/notes/99", url.Values{"text": {"x"}}).Want(http.StatusNotFound)
+	viewer.Post(path, url.Values{"text": {"  "}}).Want(http.StatusSeeOther)
+	viewer.Get(b.ID.Path()).WantText(".flash-error", "Write something first.")
+	site.Visitor(t).Get(b.ID.Path()).WantNone("#notes")
+}
+
+// TestProblemParts looks at what a problem's page says of versions, parts, problems that are alike, and some of its reports.
+func TestProblemParts(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	often, once := twins(t, site)
+	for pid := range 2 {
+		site.Save(t, crashtest.Native(crashtest.Process(60+pid), crashtest.Set("Architecture", "arm64"), crashtest.Version("1.4.10-1")))
+	}
+	// Another problem of the package, in a version that this one was not seen in.
+	site.Save(t, crashtest.Native(crashtest.Process(70), crashtest.Version("1.5.0-1"), crashtest.Set("Signal", "6")))
+	c := site.As(t, crash.RoleTriager)
+	page := c.Get(often.ID.Path()).Want(http.StatusOK)
+	page.WantText("#versions tbody tr:nth-child(1)", "1.5.0-1").WantText("#versions tbody tr:nth-child(1) .note", "not seen").
+		WantText("#versions tbody tr:nth-child(2) .note", "newest").WantText(".breakdown", "arm64").WantText(".alike", "tide_reload")
+	if got := page.HTML().Find(".alike a[href*=merge]").First().AttrOr("href", ""); !strings.Contains(got, once.ID.String()) && !strings.Contains(got, "problems=") {
+		t.Errorf("merge with a similar one: got %q", got)
+	}
+	rows := func(query string) int {
+		return c.Get(often.ID.Path() + query).Want(http.StatusOK).HTML().Find("#reports tbody tr").Length()
+	}
+	for query, want := range map[string]int{
+		"": 5, "?architecture=arm64": 2, "?version=1.4.10-1": 2, "?version=1.4.9-2&architecture=arm64": 0, "?release=Ubuntu+24.04&complete=yes": 5, "?release=Ubuntu+22.04": 0,
+	} {
+		if got := rows(query); got != want {
+			t.Errorf("reports%s: got %d, want %d", query, got, want)
+		}
+	}
+	c.Get(often.ID.Path()+"?release=Ubuntu+22.04").WantText("#reports", "that is still stored is like that").WantText(".report-filter", "all reports")
+	c.Get(often.ID.Path() + "?version=" + strings.Repeat("x", 300)).Want(http.StatusBadRequest)
+	site.Visitor(t).Get(often.ID.Path()).WantText(".breakdown", "arm64").WantNone(".report-filter, .alike a[href*=merge]")
+}
