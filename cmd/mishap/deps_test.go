@@ -32,6 +32,7 @@ var rules = map[string]rule{
 	"crash/whoopsie": {ours: "crash crash/packed", never: "net/http database"},
 	"crash/intake":   {ours: "crash", never: "net/http database"},
 	"crash/board":    {ours: "crash", never: "net os/exec database"},
+	"crash/query":    {ours: "crash crash/board crash/dpkg", never: "net os/exec database"},
 
 	"tracker": {ours: "crash", others: "github.com/prometheus/client_golang"},
 

@@ -1,0 +1,81 @@
+package query
+
+import (
+	"strings"
+)
+
+// Candidate is a way to go on with a query.
+type Candidate struct {
+	Text  string // the whole query with it
+	Shown string // what is offered: "state:regression"
+	Means string // a few words; empty: nothing to say
+}
+
+// Known is what values can be completed from. Each returns what there is that begins with a text, the most usual first.
+type Known struct {
+	Packages, Releases, Versions, Architectures, Types func(begins string) []string
+}
+
+// maxCandidates is how many are offered at once.
+const maxCandidates = 10
+
+// Complete offers ways to end the last word of a query.
+func Complete(text string, known Known) []Candidate {
+	at := lastWord(text)
+	head, begun := text[:at], text[at:]
+	sign := ""
+	if strings.HasPrefix(begun, "-") {
+		sign, begun = "-", begun[1:]
+	}
+	var found []Candidate
+	offer := func(shown, means string) {
+		if len(found) < maxCandidates && shown != begun {
+			found = append(found, Candidate{Text: head + sign + shown, Shown: sign + shown, Means: means})
+		}
+	}
+	name, value, isField := strings.Cut(begun, ":")
+	f, ok := fields[strings.ToLower(name)]
+	if !isField || !ok || name == "" {
+		for _, name := range fieldOrder {
+			if strings.HasPrefix(name, strings.ToLower(begun)) {
+				offer(name+":", fields[name].means)
+			}
+		}
+		return found
+	}
+	name = strings.ToLower(name)
+	value = strings.TrimPrefix(value, `"`)
+	for _, v := range f.values {
+		if strings.HasPrefix(v, strings.ToLower(value)) {
+			offer(name+":"+v, "")
+		}
+	}
+	from := map[string]func(string) []string{
+		"package": known.Packages, "source": known.Packages, "release": known.Releases, "version": known.Versions, "arch": known.Architectures, "type": known.Types,
+	}[name]
+	if from != nil {
+		for _, v := range from(value) {
+			offer(name+":"+quoted(v), "")
+		}
+	}
+	if len(found) == 0 && value == "" {
+		offer(name+":"+f.example, f.means)
+	}
+	return found
+}
+
+// lastWord is where the last word of a query begins, which may be an open quotation.
+func lastWord(text string) int {
+	begin, inQuotes := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && inQuotes:
+			i++
+		case c == '"':
+			inQuotes = !inQuotes
+		case !inQuotes && (c == ' ' || c == '(' || c == '\t'):
+			begin = i + 1
+		}
+	}
+	return begin
+}

@@ -1,0 +1,319 @@
+package query
+
+import (
+	"cmp"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/board"
+	"mishap/crash/dpkg"
+)
+
+// field is one that a query can name.
+type field struct {
+	means   string // for people, a few words
+	example string
+	values  []string // all that there are; nil: any
+	ordered bool     // may be compared with < and >
+	counts  bool     // narrows what is counted
+	read    func(op, value string) (holds func(*board.Problem) bool, problem string)
+}
+
+// Field is a field of the language, for help and completion.
+type Field struct {
+	Name, Means, Example string
+	Values               []string
+}
+
+// Fields are all fields in the order in which people should meet them.
+func Fields() []Field {
+	out := make([]Field, len(fieldOrder))
+	for i, name := range fieldOrder {
+		f := fields[name]
+		out[i] = Field{Name: name, Means: f.means, Example: f.example, Values: f.values}
+	}
+	return out
+}
+
+var fieldOrder = []string{
+	"package", "source", "program", "frame", "signature", "title", "release", "version", "arch", "type", "rule", "state", "is", "bug",
+	"seen", "first", "last", "reports", "machines", "since", "until", "new", "gone", "id",
+}
+
+var states = []string{"open", "fixed", "regression", "disappeared", "closed", "private", "unread", "none"}
+
+var fields = map[string]field{
+	"":          {read: func(_, value string) (func(*board.Problem) bool, string) { return anywhere(value), "" }},
+	"package":   {means: "binary or source package; * for any letters", example: "zsh", read: words(func(p *board.Problem) []string { return []string{p.Package, p.Source} })},
+	"source":    {means: "source package", example: "mesa", read: words(func(p *board.Problem) []string { return []string{p.Source} })},
+	"program":   {means: "program, by its path or name", example: "nautilus", read: words(func(p *board.Problem) []string { return []string{p.Executable, path.Base(p.Executable)} })},
+	"frame":     {means: "a function of the signature has this in its name", example: "parse_row", read: frame},
+	"signature": {means: "the signature has this in it", example: "g_list_free", read: part(func(p *board.Problem) string { return p.Signature })},
+	"title":     {means: "the title or the name that people gave has this in it", example: "SIGSEGV", read: part(func(p *board.Problem) string { return p.Title + "\n" + p.Name })},
+	"release":   {means: "counted are reports from this release", example: `"Ubuntu 24.04"`, counts: true, read: counted},
+	"version":   {means: "counted are reports of this package version", example: "5.9-4", counts: true, read: counted},
+	"arch":      {means: "counted are reports from this architecture", example: "arm64", counts: true, read: counted},
+	"type":      {means: "kind of problem", example: "Crash", read: words(func(p *board.Problem) []string { return []string{p.Type} })},
+	"rule":      {means: "rule that grouped it", example: "traceback", read: words(func(p *board.Problem) []string { return []string{string(p.Rule)} })},
+	"state":     {means: "how it stands to its bug", example: "regression", values: states, read: state},
+	"is":        {means: "filed, unfiled, symbolised, provisional, named", example: "unfiled", values: []string{"filed", "unfiled", "symbolised", "provisional", "named"}, read: is},
+	"bug":       {means: "number of its bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
+	"seen":      {means: "seen in a version like this, by dpkg's order", example: ">=5.9", ordered: true, read: seen},
+	"first":     {means: "first version it was seen in", example: ">=5.9", ordered: true, read: version(func(p *board.Problem) (string, string) { return p.FirstVersion, p.FirstKey })},
+	"last":      {means: "last version it was seen in", example: "<5.9", ordered: true, read: version(func(p *board.Problem) (string, string) { return p.LastVersion, p.LastKey })},
+	"reports":   {means: "number of reports in all", example: ">100", ordered: true, read: number(func(p *board.Problem) int64 { return p.Reports })},
+	"machines":  {means: "number of machines in all", example: ">5", ordered: true, read: number(func(p *board.Problem) int64 { return p.Systems })},
+	"since":     {means: "counted are reports from this day on", example: "2026-11-01", counts: true, read: dated},
+	"until":     {means: "counted are reports up to this day", example: "2026-11-21", counts: true, read: dated},
+	"new":       {means: "day on which it was seen first", example: ">=2026-11-01", ordered: true, read: day(func(p *board.Problem) time.Time { return p.FirstSeen })},
+	"gone":      {means: "day on which it was seen last", example: "<2026-10-01", ordered: true, read: day(func(p *board.Problem) time.Time { return p.LastSeen })},
+	"id":        {means: "how its address begins", example: "9f3ac1", read: id},
+}
+
+// anywhere looks for a word in everything that a list says of a problem.
+func anywhere(value string) func(*board.Problem) bool {
+	has := contains(value)
+	return func(p *board.Problem) bool {
+		return has(p.Signature) || has(p.Title) || has(p.Name) || has(p.Package) || has(p.Source) || has(p.Executable) ||
+			has(p.FirstVersion) || has(p.LastVersion)
+	}
+}
+
+// contains does not look at the case of letters.
+func contains(value string) func(string) bool {
+	lower := strings.ToLower(value)
+	return func(s string) bool {
+		if len(s) < len(lower) {
+			return false
+		}
+		return strings.Contains(strings.ToLower(s), lower)
+	}
+}
+
+// glob is a text with * for any letters; without, the text itself. The case of letters does not matter.
+func glob(pattern string) func(string) bool {
+	parts := strings.Split(strings.ToLower(pattern), "*")
+	return func(s string) bool {
+		s = strings.ToLower(s)
+		if len(parts) == 1 {
+			return s == parts[0]
+		}
+		rest, ok := strings.CutPrefix(s, parts[0])
+		if !ok {
+			return false
+		}
+		for _, part := range parts[1 : len(parts)-1] {
+			i := strings.Index(rest, part)
+			if i < 0 {
+				return false
+			}
+			rest = rest[i+len(part):]
+		}
+		return strings.HasSuffix(rest, parts[len(parts)-1])
+	}
+}
+
+func words(of func(*board.Problem) []string) func(op, value string) (func(*board.Problem) bool, string) {
+	return func(_, value string) (func(*board.Problem) bool, string) {
+		is := glob(value)
+		return func(p *board.Problem) bool {
+			for _, s := range of(p) {
+				if s != "" && is(s) {
+					return true
+				}
+			}
+			return false
+		}, ""
+	}
+}
+
+func part(of func(*board.Problem) string) func(op, value string) (func(*board.Problem) bool, string) {
+	return func(_, value string) (func(*board.Problem) bool, string) {
+		has := contains(value)
+		return func(p *board.Problem) bool { return has(of(p)) }, ""
+	}
+}
+
+// frame looks at the functions of a signature, that is at its parts behind the program and the signal.
+func frame(_, value string) (func(*board.Problem) bool, string) {
+	has := contains(value)
+	if strings.Contains(value, "*") {
+		has = glob(value)
+	}
+	return func(p *board.Problem) bool {
+		_, functions, _ := strings.Cut(p.Signature, ":")
+		for functions != "" {
+			var f string
+			f, functions = nextFunction(functions)
+			if has(f) {
+				return true
+			}
+		}
+		return false
+	}, ""
+}
+
+// nextFunction cuts at the next colon that does not belong to "::".
+func nextFunction(s string) (function, rest string) {
+	for i := 0; i < len(s); i++ {
+		if s[i] != ':' {
+			continue
+		}
+		if i+1 < len(s) && s[i+1] == ':' {
+			i++
+			continue
+		}
+		return s[:i], s[i+1:]
+	}
+	return s, ""
+}
+
+func counted(_, _ string) (func(*board.Problem) bool, string) { return everything, "" }
+
+func everything(*board.Problem) bool { return true }
+
+func oneOf(value string, of []string) string {
+	return strconv.Quote(value) + " is none of " + strings.Join(of, ", ") + "."
+}
+
+func state(_, value string) (func(*board.Problem) bool, string) {
+	value = strings.ToLower(value)
+	for _, s := range states {
+		if s == value {
+			want := crash.StateWord(value)
+			if value == "none" {
+				want = crash.StateNone
+			}
+			return func(p *board.Problem) bool { return p.State == want }, ""
+		}
+	}
+	return nil, oneOf(value, states)
+}
+
+func is(_, value string) (func(*board.Problem) bool, string) {
+	switch strings.ToLower(value) {
+	case "filed":
+		return func(p *board.Problem) bool { return p.Bug != 0 }, ""
+	case "unfiled":
+		return func(p *board.Problem) bool { return p.Bug == 0 }, ""
+	case "symbolised":
+		return func(p *board.Problem) bool { return !p.Provisional }, ""
+	case "provisional":
+		return func(p *board.Problem) bool { return p.Provisional }, ""
+	case "named":
+		return func(p *board.Problem) bool { return p.Name != "" }, ""
+	}
+	return nil, oneOf(value, []string{"filed", "unfiled", "symbolised", "provisional", "named"})
+}
+
+func bug(_, value string) (func(*board.Problem) bool, string) {
+	switch strings.ToLower(value) {
+	case "none":
+		return func(p *board.Problem) bool { return p.Bug == 0 }, ""
+	case "any":
+		return func(p *board.Problem) bool { return p.Bug != 0 }, ""
+	}
+	n, err := strconv.ParseInt(strings.TrimPrefix(value, "#"), 10, 64)
+	if err != nil || n < 1 {
+		return nil, strconv.Quote(value) + " is neither the number of a bug, nor none, nor any."
+	}
+	return func(p *board.Problem) bool { return p.Bug == n }, ""
+}
+
+func compared(op string, c int) bool {
+	switch op {
+	case "<":
+		return c < 0
+	case "<=":
+		return c <= 0
+	case ">":
+		return c > 0
+	case ">=":
+		return c >= 0
+	}
+	return c == 0
+}
+
+const notAVersion = " is not a version that dpkg takes, such as 1:2.4-1ubuntu3."
+
+// seen compares the versions that a problem was seen in: all between its first and its last.
+func seen(op, value string) (func(*board.Problem) bool, string) {
+	if !dpkg.Valid(value) {
+		return nil, strconv.Quote(value) + notAVersion
+	}
+	key := string(dpkg.Key(value))
+	return func(p *board.Problem) bool {
+		if p.LastKey == "" {
+			return false
+		}
+		switch op {
+		case "<", "<=":
+			return compared(op, cmp.Compare(p.FirstKey, key))
+		case ">", ">=":
+			return compared(op, cmp.Compare(p.LastKey, key))
+		}
+		return p.FirstKey <= key && key <= p.LastKey
+	}, ""
+}
+
+func version(of func(*board.Problem) (version, key string)) func(op, value string) (func(*board.Problem) bool, string) {
+	return func(op, value string) (func(*board.Problem) bool, string) {
+		if !dpkg.Valid(value) {
+			return nil, strconv.Quote(value) + notAVersion
+		}
+		want := string(dpkg.Key(value))
+		return func(p *board.Problem) bool {
+			_, key := of(p)
+			return key != "" && compared(op, cmp.Compare(key, want))
+		}, ""
+	}
+}
+
+func number(of func(*board.Problem) int64) func(op, value string) (func(*board.Problem) bool, string) {
+	return func(op, value string) (func(*board.Problem) bool, string) {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 0 {
+			return nil, strconv.Quote(value) + " is not a number."
+		}
+		return func(p *board.Problem) bool { return compared(op, cmp.Compare(of(p), n)) }, ""
+	}
+}
+
+func date(text string) (time.Time, bool) {
+	t, err := time.Parse(time.DateOnly, text)
+	return t, err == nil
+}
+
+const notADay = " is not a day, such as 2026-11-21."
+
+func dated(_, value string) (func(*board.Problem) bool, string) {
+	if _, ok := date(value); !ok {
+		return nil, strconv.Quote(value) + notADay
+	}
+	return everything, ""
+}
+
+func day(of func(*board.Problem) time.Time) func(op, value string) (func(*board.Problem) bool, string) {
+	return func(op, value string) (func(*board.Problem) bool, string) {
+		t, ok := date(value)
+		if !ok {
+			return nil, strconv.Quote(value) + notADay
+		}
+		want := board.DayOf(t)
+		return func(p *board.Problem) bool {
+			at := of(p)
+			return !at.IsZero() && compared(op, cmp.Compare(board.DayOf(at), want))
+		}, ""
+	}
+}
+
+func id(_, value string) (func(*board.Problem) bool, string) {
+	value = strings.ToLower(value)
+	if len(value) > 40 || strings.Trim(value, "0123456789abcdef") != "" {
+		return nil, strconv.Quote(value) + " is not the beginning of a problem's address: up to 40 of 0–9 and a–f."
+	}
+	return func(p *board.Problem) bool { return strings.HasPrefix(p.ID.String(), value) }, ""
+}

@@ -1,0 +1,220 @@
+package query
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"mishap/crash/board"
+)
+
+// maxDepth bounds how deep parentheses go.
+const maxDepth = 20
+
+// maxTerms bounds how many terms a query has, since each is asked of each problem.
+const maxTerms = 64
+
+// Parse reads a query. The error is an *Error that says what is wrong and where.
+func Parse(text string) (Query, error) {
+	if len(text) > MaxLength {
+		return Query{}, errorAt(MaxLength, len(text)-MaxLength, "A query has at most %d characters.", MaxLength)
+	}
+	if !utf8.ValidString(text) {
+		return Query{}, errorAt(0, len(text), "The query is not valid text (UTF-8).")
+	}
+	tokens, err := scan(text)
+	if err != nil {
+		return Query{}, err
+	}
+	p := &parser{tokens: tokens}
+	if p.peek().kind == end {
+		return Query{}, nil
+	}
+	n, err := p.alternatives(0)
+	if err != nil {
+		return Query{}, err
+	}
+	if t := p.peek(); t.kind != end {
+		return Query{}, errorAt(t.at, 1, "There is a parenthesis too many.")
+	}
+	q := Query{node: n}
+	if err := q.gather(p); err != nil {
+		return Query{}, err
+	}
+	return q, nil
+}
+
+type parser struct {
+	tokens []token
+	at     int
+	terms  int
+	counts []count // terms that say what is counted
+}
+
+// count is a term that narrows what is counted.
+type count struct {
+	token
+	nested bool // it stands in an alternative, or must not hold
+}
+
+func (p *parser) peek() token { return p.tokens[p.at] }
+
+func (p *parser) next() token {
+	t := p.tokens[p.at]
+	if t.kind != end {
+		p.at++
+	}
+	return t
+}
+
+// alternatives reads terms with OR between them.
+func (p *parser) alternatives(depth int) (node, *Error) {
+	first := len(p.counts)
+	var parts some
+	for {
+		n, err := p.together(depth)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, n)
+		if p.peek().kind != or {
+			break
+		}
+		p.next()
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	p.nest(first)
+	return parts, nil
+}
+
+func (p *parser) nest(from int) {
+	for i := range p.counts[from:] {
+		p.counts[from+i].nested = true
+	}
+}
+
+// together reads terms that must all hold.
+func (p *parser) together(depth int) (node, *Error) {
+	var parts all
+	for {
+		switch t := p.peek(); t.kind {
+		case word, open, minus:
+			n, err := p.one(depth)
+			if err != nil {
+				return nil, err
+			}
+			if group, ok := n.(all); ok {
+				parts = append(parts, group...)
+			} else {
+				parts = append(parts, n)
+			}
+			continue
+		case or, shut, end:
+			if len(parts) == 0 {
+				return nil, p.missing(t)
+			}
+		}
+		break
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	return parts, nil
+}
+
+func (p *parser) missing(t token) *Error {
+	switch t.kind {
+	case or:
+		return errorAt(t.at, 2, `Something has to stand in front of OR. The word itself is written "OR".`)
+	case shut:
+		return errorAt(t.at, 1, "There is nothing between the parentheses, or one too many.")
+	}
+	return errorAt(t.at, 0, "Something is missing at the end.")
+}
+
+func (p *parser) one(depth int) (node, *Error) {
+	if p.terms++; p.terms > maxTerms {
+		return nil, errorAt(p.peek().at, p.peek().length, "A query has at most %d terms.", maxTerms)
+	}
+	switch t := p.next(); t.kind {
+	case minus:
+		first := len(p.counts)
+		if k := p.peek().kind; k != word && k != open {
+			return nil, errorAt(t.at, 1, "Something has to follow the minus.")
+		}
+		n, err := p.one(depth)
+		if err != nil {
+			return nil, err
+		}
+		p.nest(first)
+		return not{n}, nil
+	case open:
+		if depth == maxDepth {
+			return nil, errorAt(t.at, 1, "Parentheses are nested too deeply.")
+		}
+		n, err := p.alternatives(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if p.next().kind != shut {
+			return nil, errorAt(t.at, 1, "This parenthesis is not closed.")
+		}
+		return n, nil
+	default:
+		return p.term(t)
+	}
+}
+
+func (p *parser) term(t token) (node, *Error) {
+	f := fields[t.field]
+	if t.op != "" && !f.ordered {
+		return nil, errorAt(t.valueAt-len(t.op), len(t.op), "%s: cannot be compared with %s; write %s:%s.", t.field, t.op, t.field, f.example)
+	}
+	holds, problem := f.read(t.op, t.value)
+	if problem != "" {
+		return nil, errorAt(t.valueAt, max(len(t.value), 1), "%s", problem)
+	}
+	if f.counts {
+		p.counts = append(p.counts, count{token: t})
+	}
+	return term{field: t.field, op: t.op, value: t.value, holds: holds}, nil
+}
+
+// gather puts together what is counted.
+func (q *Query) gather(p *parser) *Error {
+	for _, c := range p.counts {
+		if c.nested {
+			return errorAt(c.at, c.length, "%s: says what is counted, so it stands by itself, without OR or a minus.", c.field)
+		}
+		f := &q.filter
+		var into *string
+		switch c.field {
+		case "release":
+			into = &f.release
+		case "version":
+			into = &f.version
+		case "arch":
+			into = &f.architecture
+		case "since":
+			f.since, f.hasSince = dayOf(c.value), true
+		case "until":
+			f.until, f.hasUntil = dayOf(c.value), true
+		}
+		if into != nil {
+			if *into != "" && !strings.EqualFold(*into, c.value) {
+				return errorAt(c.at, c.length, "%s: can be given once.", c.field)
+			}
+			*into = c.value
+		}
+	}
+	if q.filter.hasSince && q.filter.hasUntil && q.filter.since > q.filter.until {
+		return errorAt(0, 0, "since: is after until:, so nothing can be found.")
+	}
+	return nil
+}
+
+func dayOf(text string) board.Day {
+	t, _ := date(text) // it was read before
+	return board.DayOf(t)
+}

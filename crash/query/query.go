@@ -1,0 +1,148 @@
+// Package query is the language of searches: words, and fields with values, such as
+//
+//	package:zsh release:"Ubuntu 24.04" frame:parse_row seen:>=5.9 -state:fixed
+//
+// Terms that stand side by side must all hold; OR stands between alternatives, parentheses group, "-" in front says that a
+// term must not hold. It is the same on the search page, in the API and in exports. Pure: nothing is looked up anywhere.
+package query
+
+import (
+	"strings"
+	"unicode"
+
+	"mishap/crash"
+	"mishap/crash/board"
+)
+
+// MaxLength is how long a query may be, in bytes.
+const MaxLength = 2000
+
+// Query is a search that has been understood. The zero value finds everything.
+type Query struct {
+	node   node
+	filter filter
+}
+
+// filter is what a query says about when and where reports were counted: it narrows what a list counts, not only which
+// problems it has.
+type filter struct {
+	release, version, architecture string
+	since, until                   board.Day
+	hasSince, hasUntil             bool
+}
+
+// node is a part of a query.
+type node interface {
+	match(*board.Problem) bool
+	text(inside int) string // inside: how strongly what is around binds
+}
+
+// How strongly parts bind: an alternative of an alternative needs no parentheses, one of terms that must all hold does.
+const (
+	bindOr = iota
+	bindAnd
+	bindNot
+)
+
+type (
+	all  []node
+	some []node
+	not  struct{ node }
+	term struct {
+		field string // empty: a word
+		op    string // "", "<", "<=", ">", ">="
+		value string
+		holds func(*board.Problem) bool
+	}
+)
+
+func (n all) match(p *board.Problem) bool {
+	for _, part := range n {
+		if !part.match(p) {
+			return false
+		}
+	}
+	return true
+}
+
+func (n some) match(p *board.Problem) bool {
+	for _, part := range n {
+		if part.match(p) {
+			return true
+		}
+	}
+	return false
+}
+
+func (n not) match(p *board.Problem) bool  { return !n.node.match(p) }
+func (n term) match(p *board.Problem) bool { return n.holds(p) }
+
+func (n all) text(inside int) string  { return join(n, " ", bindAnd, inside) }
+func (n some) text(inside int) string { return join(n, " OR ", bindOr, inside) }
+func (n not) text(int) string         { return "-" + n.node.text(bindNot) }
+
+func join(parts []node, with string, binds, inside int) string {
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		texts[i] = part.text(binds)
+	}
+	s := strings.Join(texts, with)
+	if inside > binds {
+		return "(" + s + ")"
+	}
+	return s
+}
+
+func (n term) text(int) string {
+	if n.field == "" {
+		return quoted(n.value)
+	}
+	return n.field + ":" + n.op + quoted(n.value)
+}
+
+// quoted puts what would be read otherwise between quotes.
+func quoted(s string) string {
+	if s != "" && s != "OR" && !strings.ContainsAny(s, "\"()\\") && !strings.ContainsFunc(s, unicode.IsSpace) && !strings.Contains(s, ":") && !strings.HasPrefix(s, "-") &&
+		!strings.HasPrefix(s, "<") && !strings.HasPrefix(s, ">") {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// String is the query as it is written in the shortest way; read again, it means the same.
+func (q Query) String() string {
+	if q.node == nil {
+		return ""
+	}
+	return q.node.text(bindOr)
+}
+
+// Empty reports whether it says nothing.
+func (q Query) Empty() bool { return q.node == nil }
+
+// Match reports whether a problem is meant.
+func (q Query) Match(p *board.Problem) bool { return q.node == nil || q.node.match(p) }
+
+// Narrow makes a list count only what the query speaks of: a release, version, architecture or days that all of it must
+// have.
+func (q Query) Narrow(f board.Filter) board.Filter {
+	if q.filter.release != "" {
+		f.Release = crash.Release(q.filter.release)
+	}
+	if q.filter.version != "" {
+		f.Version = q.filter.version
+	}
+	if q.filter.architecture != "" {
+		f.Architecture = q.filter.architecture
+	}
+	if q.filter.hasSince {
+		f.Since = q.filter.since
+	}
+	if q.filter.hasUntil {
+		f.Until = q.filter.until
+	}
+	return f
+}
+
+// HasDays reports whether the query says itself which days count.
+func (q Query) HasDays() bool { return q.filter.hasSince || q.filter.hasUntil }

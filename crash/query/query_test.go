@@ -1,0 +1,246 @@
+package query_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/board"
+	"mishap/crash/dpkg"
+	"mishap/crash/query"
+)
+
+func problem(change func(*board.Problem)) *board.Problem {
+	p := &board.Problem{Leaf: board.Leaf{
+		ID: crash.BucketIDOf("x"), Signature: "/usr/bin/tidewatch:11:tide_parse_row:std::vector<int>::push_back:main", Rule: crash.RuleStacktrace,
+		Type: "Crash", Title: "tidewatch crashed with SIGSEGV in tide_parse_row()", Executable: "/usr/bin/tidewatch", Package: "tidewatch-bin", Source: "tidewatch",
+		Reports: 120, Systems: 40, FirstSeen: time.Date(2026, 9, 2, 5, 0, 0, 0, time.UTC), LastSeen: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC),
+		FirstVersion: "1.4-1", LastVersion: "2:1.5~rc1-2", FirstKey: string(dpkg.Key("1.4-1")), LastKey: string(dpkg.Key("2:1.5~rc1-2")),
+		FirstRelease: "Ubuntu 22.04", LastRelease: "Ubuntu 24.04",
+	}, State: crash.StateRegression, Bug: 2101233}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	p := problem(nil)
+	unfiled := problem(func(p *board.Problem) {
+		p.Bug, p.State, p.Provisional, p.FirstKey, p.LastKey, p.FirstVersion, p.LastVersion = 0, "", true, "", "", "", ""
+	})
+	for text, want := range map[string][2]bool{ // p, unfiled
+		"":                                   {true, true},
+		"tidewatch":                          {true, true},
+		"TIDE_parse":                         {true, true},
+		`"crashed with SIGSEGV"`:             {true, true},
+		"nothing":                            {false, false},
+		"-nothing":                           {true, true},
+		"package:tidewatch":                  {true, true}, // the source package
+		"package:tide*":                      {true, true},
+		"package:*watch*":                    {true, true},
+		"package:tide":                       {false, false},
+		"source:TIDEWATCH":                   {true, true},
+		"program:tidewatch":                  {true, true},
+		"program:/usr/bin/*":                 {true, true},
+		"frame:parse_row":                    {true, true},
+		"frame:push_back":                    {true, true},
+		"frame:std::vector<int>::push_back":  {true, true},
+		"frame:tide*":                        {true, true},
+		"frame:/usr/bin":                     {false, false},
+		"signature::11:":                     {true, true},
+		"type:crash":                         {true, true},
+		"rule:stacktrace":                    {true, true},
+		"state:regression":                   {true, false},
+		"-state:regression":                  {false, true},
+		"state:none":                         {false, true},
+		"is:unfiled":                         {false, true},
+		"is:filed is:symbolised":             {true, false},
+		"is:provisional OR bug:2101233":      {true, true},
+		"bug:#2101233":                       {true, false},
+		"bug:none":                           {false, true},
+		"bug:any":                            {true, false},
+		"seen:>=1.5":                         {true, false},
+		"seen:>=2:1.5":                       {false, false},
+		"seen:<1.4":                          {false, false},
+		"seen:1.4.9":                         {true, false},
+		"first:1.4-1":                        {true, false},
+		"last:>1.4-1":                        {true, false},
+		"reports:>100":                       {true, true},
+		"reports:<=119":                      {false, false},
+		"machines:40":                        {true, true},
+		"new:>=2026-09-02":                   {true, true},
+		"new:<2026-09-02":                    {false, false},
+		"gone:2026-11-20":                    {true, true},
+		"id:" + p.ID.String()[:7]:            {true, true},
+		"id:" + p.ID.String():                {true, true},
+		"id:0000000":                         {false, false},
+		"(nothing OR tidewatch) reports:>5":  {true, true},
+		"(nothing OR tidewatch) -reports:>5": {false, false},
+		"-(nothing OR other)":                {true, true},
+		`release:"Ubuntu 24.04" version:1`:   {true, true}, // what is counted
+		"std::vector":                        {true, true}, // no field
+		`"OR"`:                               {true, true}, // in vector
+	} {
+		q, err := query.Parse(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if got := [2]bool{q.Match(p), q.Match(unfiled)}; got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+		again, err := query.Parse(q.String())
+		if err != nil || again.String() != q.String() || again.Match(p) != want[0] || again.Match(unfiled) != want[1] {
+			t.Errorf("%q: written as %q and read again: %v, or it means something else", text, q, err)
+		}
+	}
+}
+
+func TestNarrow(t *testing.T) {
+	t.Parallel()
+	q, err := query.Parse(`release:"Ubuntu 24.04" arch:arm64 version:5.9-4 since:2026-11-01 until:2026-11-20 zsh`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(n int) board.Day { return board.DayOf(time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC)) }
+	got := q.Narrow(board.Filter{Since: day(3), Until: day(30), Package: "kept"})
+	want := board.Filter{Since: day(1), Until: day(20), Package: "kept", Release: "Ubuntu 24.04", Architecture: "arm64", Version: "5.9-4"}
+	if got != want || !q.HasDays() {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if plain, _ := query.Parse("zsh"); plain.HasDays() || plain.Narrow(want) != want {
+		t.Error("a query that says nothing about it: got another filter, want the same")
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]struct {
+		at   int
+		says string
+	}{
+		`a "b`:                              {2, "not closed"},
+		"(a":                                {0, "not closed"},
+		"a)":                                {1, "too many"},
+		"()":                                {1, "nothing between"},
+		"OR a":                              {0, "in front of OR"},
+		"a OR":                              {4, "missing at the end"},
+		"package:":                          {0, "needs a value"},
+		"package:>5":                        {8, "cannot be compared"},
+		"state:broken":                      {6, "none of open"},
+		"a is:nice":                         {5, "none of filed"},
+		"bug:x":                             {4, "neither the number"},
+		"seen:>=not a version":              {7, "not a version"},
+		"reports:many":                      {8, "not a number"},
+		"since:yesterday":                   {6, "not a day"},
+		"since:2026-02-30":                  {6, "not a day"},
+		"id:xyz":                            {3, "not the beginning"},
+		"-release:x":                        {1, "by itself"},
+		"a OR release:x":                    {5, "by itself"},
+		"release:x release:y":               {10, "once"},
+		"since:2026-02-02 until:2026-02-01": {0, "nothing can be found"},
+		"--a":                               {0, "follow the minus"},
+		"a (-b c) OR":                       {11, "missing at the end"},
+		strings.Repeat("(", 30):             {20, "too deeply"},
+		strings.Repeat("a ", 65):            {128, "at most 64"},
+		strings.Repeat("a", 2001):           {2000, "at most 2000"},
+		"a\xff":                             {0, "UTF-8"},
+	} {
+		_, err := query.Parse(text)
+		e, ok := errors.AsType[*query.Error](err)
+		if !ok {
+			t.Errorf("%.40q: got %v, want an error with a place", text, err)
+			continue
+		}
+		if e.At != want.at || !strings.Contains(e.Message, want.says) || !strings.HasSuffix(e.Message, ".") {
+			t.Errorf("%.40q: got %q at %d, want %q at %d", text, e.Message, e.At, want.says, want.at)
+		}
+	}
+}
+
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	some := func(all ...string) func(string) []string {
+		return func(begins string) (found []string) {
+			for _, s := range all {
+				if strings.HasPrefix(strings.ToLower(s), strings.ToLower(begins)) {
+					found = append(found, s)
+				}
+			}
+			return found
+		}
+	}
+	known := query.Known{
+		Packages: some("zsh", "zsh-common", "mesa"), Releases: some("Ubuntu 24.04", "Debian 13"), Versions: some(), Architectures: some("amd64"), Types: some("Crash"),
+	}
+	for text, want := range map[string]string{
+		"pa":                   "package:",
+		"zsh -sta":             "zsh -state:",
+		"a state:re":           "a state:regression",
+		"package:zs":           "package:zsh",
+		"(a OR package:m":      "(a OR package:mesa",
+		`release:"Ubu`:         `release:"Ubuntu 24.04"`,
+		"release:ubu":          `release:"Ubuntu 24.04"`,
+		"type:":                "type:Crash",
+		"reports:":             "reports:>100",
+		`"package:zs`:          "",
+		"frame::x unknown:val": "",
+	} {
+		found := query.Complete(text, known)
+		if want == "" {
+			if len(found) > 0 {
+				t.Errorf("%q: got %v, want nothing", text, found)
+			}
+			continue
+		}
+		if len(found) == 0 || found[0].Text != want {
+			t.Errorf("%q: got %v, want %q first", text, found, want)
+		}
+	}
+	if got := query.Complete("", known); len(got) != 10 || got[0].Means == "" {
+		t.Errorf("nothing typed: got %v, want the first ten fields, with what they mean", got)
+	}
+}
+
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	for _, f := range query.Fields() {
+		if _, err := query.Parse(f.Name + ":" + f.Example); err != nil || f.Means == "" {
+			t.Errorf("%s:%s: got %v, want an example that can be read, and what the field means", f.Name, f.Example, err)
+		}
+	}
+}
+
+// FuzzParse: whatever is typed is either read, and then means the same when it is written and read again, or refused with a
+// place inside the text.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{`package:zsh release:"Ubuntu 24.04" frame:parse_row seen:>=5.9 -state:fixed`, `(a OR "b c") -(d e) f::g()`, `"\\\"":x`, "OR ) ( - -a", "new:<2026-01-01"} {
+		f.Add(s)
+	}
+	p := problem(nil)
+	f.Fuzz(func(t *testing.T, text string) {
+		query.Complete(text, query.Known{})
+		q, err := query.Parse(text)
+		if err != nil {
+			e, ok := errors.AsType[*query.Error](err)
+			if !ok || e.At < 0 || e.At > len(text) || e.At+e.Length > len(text)+1 || e.Message == "" {
+				t.Errorf("%q: got %#v", text, err)
+			}
+			return
+		}
+		again, err := query.Parse(q.String())
+		if err != nil {
+			if e, ok := errors.AsType[*query.Error](err); ok && e.At >= query.MaxLength {
+				return // quotation marks have made it longer
+			}
+			t.Fatalf("%q is written as %q: %v", text, q, err)
+		}
+		if again.String() != q.String() || again.Match(p) != q.Match(p) {
+			t.Errorf("%q: written as %q, then as %q", text, q, again)
+		}
+	})
+}
