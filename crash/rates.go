@@ -29,11 +29,3 @@ type NewBucket struct {
 	Reports   int64 // with the new version
 	Systems   int64 // distinct machines with the new version
 }
-
-// TracedCount is how many crashes of native programs on a day had a stack with names, and how many had none.
-type TracedCount struct {
-	Day            time.Time
-	Release        Release
-	Architecture   string
-	Traced, Failed int64
-}

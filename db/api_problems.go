@@ -10,7 +10,7 @@ import (
 	"mishap/crash"
 )
 
-// CommonFilter chooses what a list of the most common problems counts.
+// CommonFilter chooses what a list of the most common problems of days long ago counts: the board knows those of a year.
 type CommonFilter struct {
 	Since, Until time.Time // UTC days, both included
 	Release      crash.Release
@@ -154,46 +154,19 @@ func (s *Store) Revision(ctx context.Context) (string, error) {
 	return revision, nil
 }
 
-const sqlProblemDays = `
-	select d.day, count(distinct b.head) from bucket_days as d join buckets as b on b.id = d.bucket_id
-	where d.day between @since and @until group by d.day`
+const sqlSignatures = `select id, signature from buckets where id = any(@ids)`
 
-// ProblemDays returns how many different problems were counted on each UTC day from since to until that has any.
-func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[time.Time]int64, error) {
-	rows, err := s.pool.Query(ctx, sqlProblemDays, pgx.NamedArgs{"since": since, "until": until})
+// Signatures returns the whole signatures of some buckets, which the board keeps only the beginning of.
+func (s *Store) Signatures(ctx context.Context, ids []crash.BucketID) (map[crash.BucketID]string, error) {
+	rows, err := s.pool.Query(ctx, sqlSignatures, pgx.NamedArgs{"ids": idBytes(ids)})
 	if err != nil {
-		return nil, fmt.Errorf("problems by day: %w", known(err))
+		return nil, fmt.Errorf("signatures: %w", known(err))
 	}
-	days := map[time.Time]int64{}
-	var day time.Time
-	var n int64
-	if _, err := pgx.ForEachRow(rows, []any{&day, &n}, func() error { days[day.UTC()] = n; return nil }); err != nil {
-		return nil, fmt.Errorf("problems by day: %w", known(err))
+	signatures := map[crash.BucketID]string{}
+	var id crash.BucketID
+	var signature string
+	if _, err := pgx.ForEachRow(rows, []any{into(id[:]), &signature}, func() error { signatures[id] = signature; return nil }); err != nil {
+		return nil, fmt.Errorf("signatures: %w", known(err))
 	}
-	return days, nil
-}
-
-const sqlTracedDays = `
-	select d.day, d.release, d.architecture,
-		coalesce(sum(d.reports) filter (where not h.provisional), 0)::bigint, coalesce(sum(d.reports) filter (where h.provisional), 0)::bigint
-	from bucket_days as d join buckets as b on b.id = d.bucket_id join buckets as h on h.id = b.head
-	where d.day between @since and @until and b.problem_type = 'Crash' and b.rule = any(@rules)
-	group by d.day, d.release, d.architecture order by d.day desc, d.release, d.architecture`
-
-// TracedDays returns how many crashes of native programs there were on each UTC day from since to until whose stack could
-// be named, and how many whose could not; the latest day first. rules are the grouping rules of native crashes.
-func (s *Store) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]crash.TracedCount, error) {
-	words := make([]string, len(rules))
-	for i, r := range rules {
-		words[i] = string(r)
-	}
-	rows, err := s.pool.Query(ctx, sqlTracedDays, pgx.NamedArgs{"since": since, "until": until, "rules": words})
-	if err != nil {
-		return nil, fmt.Errorf("traced by day: %w", known(err))
-	}
-	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.TracedCount])
-	if err != nil {
-		return nil, fmt.Errorf("traced by day: %w", known(err))
-	}
-	return counts, nil
+	return signatures, nil
 }

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/crash/board"
 	"mishap/views"
 )
 
@@ -41,35 +42,43 @@ func (s *Server) exportProblems(w http.ResponseWriter, r *http.Request, format s
 		return err
 	}
 	until := s.now().UTC().Truncate(24 * time.Hour)
-	filter := db.CommonFilter{Since: until.AddDate(0, 0, 1-choice.Period.Days()), Until: until, Release: choice.Release}
-	if choice.Package != "" {
-		filter.Packages = []string{choice.Package}
+	filter := board.Filter{
+		Since: board.DayOf(until.AddDate(0, 0, 1-choice.Period.Days())), Until: board.DayOf(until), Release: choice.Release, Package: choice.Package,
 	}
-	return s.exportList(w, r, format, "Most common problems", choice.URL(), filter)
+	return s.exportList(w, r, format, exportedList{title: "Most common problems", path: choice.URL(), filter: filter})
+}
+
+// exportedList is a list of problems that is exported.
+type exportedList struct {
+	title  string
+	path   string // of the page, with its query
+	filter board.Filter
+	match  func(*board.Problem) bool // nil: all
 }
 
 // exportList is a list of problems as a file or feed.
-func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format, title, path string, filter db.CommonFilter) error {
+func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format string, list exportedList) error {
 	return s.export(w, r, format, func(ctx context.Context) (table, error) {
-		counts, err := s.store.ProblemCounts(ctx, filter)
+		b, err := s.store.BoardWithStates(ctx)
 		if err != nil {
 			return table{}, err
 		}
+		rows, _ := b.All(list.filter, list.match)
 		if format == "atom" {
-			counts = counts[:min(len(counts), maxFeed)]
+			rows = rows[:min(len(rows), maxFeed)]
 		}
 		signedIn := currentUser(r).Role.Allows(crash.RoleViewer)
 		return table{
-			title: title, path: path, columns: problemColumns,
+			title: list.title, path: list.path, columns: problemColumns,
 			rows: func(yield func(row, error) bool) {
-				for some := range slices.Chunk(counts, exportPage) {
-					problems, err := s.store.ProblemsByID(ctx, some)
+				for some := range slices.Chunk(rows, exportPage) {
+					whole, err := s.wholeSignatures(ctx, some)
 					if err != nil {
 						yield(row{}, err)
 						return
 					}
-					for _, p := range problems {
-						if !yield(s.problemRow(p, signedIn), nil) {
+					for _, p := range some {
+						if !yield(s.problemRow(p, whole[p.ID], signedIn), nil) {
 							return
 						}
 					}
@@ -79,12 +88,29 @@ func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format, titl
 	})
 }
 
+// wholeSignatures are those signatures of rows that the board keeps only the beginning of.
+func (s *Server) wholeSignatures(ctx context.Context, rows []board.Row) (map[crash.BucketID]string, error) {
+	var ids []crash.BucketID
+	for _, r := range rows {
+		if len(r.Signature) >= board.MaxSignature {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return s.store.Signatures(ctx, ids)
+}
+
 // problemRow is one problem of a list.
-func (s *Server) problemRow(p crash.Problem, signedIn bool) row {
-	title := views.DocumentTitle(p.Bucket, signedIn)
+func (s *Server) problemRow(p board.Row, signature string, signedIn bool) row {
+	title := views.DocumentTitle(crash.Bucket{ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type, Title: p.Title, Name: p.Name, Executable: p.Executable}, signedIn)
+	if signature == "" {
+		signature = p.Signature
+	}
 	bug := ""
-	if p.Bug.Number != 0 {
-		bug = fmt.Sprint(p.Bug.Number)
+	if p.Bug != 0 {
+		bug = strconv.FormatInt(p.Bug, 10)
 	}
 	var summary strings.Builder
 	fmt.Fprintf(&summary, "%s in the chosen days, %s in all, on %s.", views.Counted(p.Count, "report", "reports"),
@@ -97,8 +123,8 @@ func (s *Server) problemRow(p crash.Problem, signedIn bool) row {
 	}
 	return row{
 		cells: []any{
-			p.Count, title, p.Signature, p.Package, p.SourcePackage, p.ProblemType, p.FirstVersion, p.LastVersion, string(p.FirstRelease),
-			string(p.LastRelease), p.FirstSeen, p.LastSeen, p.Systems, bug, string(crash.StateOf(p.Bucket).Word), s.base.String() + p.ID.Path(),
+			p.Count, title, signature, p.Package, p.Source, p.Type, p.FirstVersion, p.LastVersion, string(p.FirstRelease),
+			string(p.LastRelease), p.FirstSeen, p.LastSeen, p.Systems, bug, string(p.State), s.base.String() + p.ID.Path(),
 		},
 		path: p.ID.Path(), title: title, summary: summary.String(), first: p.FirstSeen, last: p.LastSeen,
 	}

@@ -74,6 +74,7 @@ func startSite(ctx context.Context, program, folder, databaseURL string) (_ *sit
 	s.demo = demo{folder: filepath.Join(folder, "site"), program: program, environ: []string{
 		"MISHAP_DATABASE_URL=" + databaseURL, "MISHAP_LISTEN=" + address, "MISHAP_BASE_URL=" + s.url,
 		"MISHAP_INGEST_LISTEN=127.0.0.1:0", "MISHAP_OPS_LISTEN=127.0.0.1:0",
+		"MISHAP_API_RATE_PER_ADDRESS=0", "MISHAP_API_RATE_PER_TOKEN=0", "MISHAP_READ_ARCHIVE=false",
 	}}
 	return s, s.serve(ctx, practice)
 }

@@ -35,6 +35,6 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), benchCommand(), senderCommand(), trackerCommand(), postgresCommand())
+	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), benchCommand(), benchAPICommand(), senderCommand(), trackerCommand(), postgresCommand())
 	return root
 }

@@ -1,13 +1,16 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/board"
 	"mishap/db"
 )
 
@@ -56,19 +59,95 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	if limit == 0 {
 		return nil, nil
 	}
+	since, until, err := a.chosenDays(in)
+	if err != nil {
+		return nil, err
+	}
+	packages, err := a.chosenPackages(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if since.Before(a.today().AddDate(0, 0, -boardDays)) {
+		return a.longAgo(ctx, in, since, until, packages)
+	}
+	b, err := a.store.BoardWithStates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, _ := b.All(board.Filter{
+		Since: board.DayOf(since), Until: board.DayOf(until), Release: crash.Release(in.text("release")), Version: in.text("version"),
+		Architecture: in.text("pkg_arch"), New: in.flag("first_appearance") && in.given["version"],
+		Some: packages != nil, Packages: strings.Join(packages, " "),
+	}, nil)
+	if until.Before(since) {
+		rows = nil
+	}
+	rows = firstRows(rows, in.given["snap"], limit)
+	whole, err := a.wholeSignatures(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]any, len(rows))
+	for i, r := range rows {
+		row := commonProblem{
+			Count: r.Count, FirstSeen: r.FirstVersion, FirstRelease: string(r.FirstRelease), Function: r.Signature,
+			LastSeen: r.LastVersion, LastRelease: string(r.LastRelease), Package: r.Package, Rank: i + 1, Link: a.problemLink(r.ID),
+		}
+		if signature := whole[r.ID]; signature != "" {
+			row.Function = signature
+		}
+		if r.Bug != 0 {
+			row.Report = strconv.FormatInt(r.Bug, 10)
+		}
+		objects[i] = row
+	}
+	return objects, nil
+}
+
+// boardDays is how many days back the board counts for sure.
+const boardDays = 399
+
+// firstRows are the first rows of those with a package, or of those without, the rows of one count in the order of their
+// signatures. The rows come sorted by count.
+func firstRows(rows []board.Row, withoutPackage bool, limit int) []board.Row {
+	var out []board.Row
+	for _, r := range rows {
+		if (r.Package == "") != withoutPackage {
+			continue
+		}
+		if len(out) >= limit && r.Count != out[len(out)-1].Count {
+			break
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(x, y board.Row) int {
+		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Signature, y.Signature))
+	})
+	return out[:min(len(out), limit)]
+}
+
+// wholeSignatures are those signatures of rows that the board keeps only the beginning of.
+func (a *API) wholeSignatures(ctx context.Context, rows []board.Row) (map[crash.BucketID]string, error) {
+	var ids []crash.BucketID
+	for _, r := range rows {
+		if len(r.Signature) >= board.MaxSignature {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return a.store.Signatures(ctx, ids)
+}
+
+// longAgo is the list for days that the board no longer knows.
+func (a *API) longAgo(ctx context.Context, in input, since, until time.Time, packages []string) ([]any, error) {
 	f := db.CommonFilter{
-		Release: crash.Release(in.text("release")), Version: in.text("version"), Architecture: in.text("pkg_arch"),
-		NoPackage: in.given["snap"], Limit: limit,
+		Since: since, Until: until, Release: crash.Release(in.text("release")), Version: in.text("version"), Architecture: in.text("pkg_arch"),
+		NoPackage: in.given["snap"], Packages: packages, Limit: in.number("limit"),
 	}
 	if in.flag("first_appearance") {
 		f.FirstVersion = in.text("version")
-	}
-	var err error
-	if f.Since, f.Until, err = a.chosenDays(in); err != nil {
-		return nil, err
-	}
-	if f.Packages, err = a.chosenPackages(ctx, in); err != nil {
-		return nil, err
 	}
 	problems, err := a.store.CommonProblems(ctx, f)
 	if err != nil {
@@ -158,13 +237,15 @@ func (a *API) problemsCount(ctx context.Context, in input) ([]any, error) {
 		return nil, nil
 	}
 	since, until := a.span(days)
-	counts, err := a.store.ProblemDays(ctx, since, until)
+	b, err := a.store.Board(ctx)
 	if err != nil {
 		return nil, err
 	}
+	counts := b.ProblemDays(board.DayOf(since), board.DayOf(until))
+	slices.Reverse(counts)
 	var objects []any
 	for day := range a.days(days) {
-		objects = append(objects, dayValue{Date: day.Format(dateFormat), Value: counts[day]})
+		objects = append(objects, dayValue{Date: day.Format(dateFormat), Value: counts[len(objects)]})
 	}
 	return objects, nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/board"
 )
 
 // tracedDay is how many crashes could be named on a day, by release and by release, colon, architecture.
@@ -17,24 +18,25 @@ type tracedDay struct {
 var nativeRules = []crash.Rule{crash.RuleStacktrace, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleAddress, crash.RuleAssertion}
 
 func (a *API) tracedDays(ctx context.Context, in input) ([]any, error) {
-	since, until := a.span(in.number("limit"))
-	counts, err := a.store.TracedDays(ctx, since, until, nativeRules)
+	b, err := a.store.Board(ctx)
 	if err != nil {
 		return nil, err
 	}
+	since, until := a.span(in.number("limit"))
+	counts := b.TracedDays(board.DayOf(since), board.DayOf(until), nativeRules)
 	var objects []any
 	for len(counts) > 0 {
 		n := 1
-		for n < len(counts) && counts[n].Day.Equal(counts[0].Day) {
+		for n < len(counts) && counts[n].Day == counts[0].Day {
 			n++
 		}
-		objects = append(objects, newTracedDay(counts[0].Day, counts[:n]))
+		objects = append(objects, newTracedDay(counts[0].Day.Time(), counts[:n]))
 		counts = counts[n:]
 	}
 	return objects, nil
 }
 
-func newTracedDay(day time.Time, counts []crash.TracedCount) tracedDay {
+func newTracedDay(day time.Time, counts []board.Traced) tracedDay {
 	out := tracedDay{Date: day.Format(dateFormat), Value: map[string]map[string]int64{}}
 	add := func(key, status string, n int64) {
 		if n == 0 {
@@ -47,7 +49,7 @@ func newTracedDay(day time.Time, counts []crash.TracedCount) tracedDay {
 	}
 	for _, c := range counts {
 		for _, key := range []string{string(c.Release), string(c.Release) + ":" + c.Architecture} {
-			add(key, "success", c.Traced)
+			add(key, "success", c.Named)
 			add(key, "failed", c.Failed)
 		}
 	}
@@ -59,9 +61,9 @@ func (a *API) tracedDay(ctx context.Context, _ input, key string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := a.store.TracedDays(ctx, day, day, nativeRules)
+	b, err := a.store.Board(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return newTracedDay(day, counts), nil
+	return newTracedDay(day, b.TracedDays(board.DayOf(day), board.DayOf(day), nativeRules)), nil
 }

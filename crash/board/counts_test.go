@@ -1,0 +1,64 @@
+package board
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+)
+
+// day is a day of the tests.
+const day = Day(9000)
+
+// counted makes a board of three buckets, of which two are one problem.
+func counted() *Board {
+	b := New()
+	b.Update(func(u *Updater) {
+		for i, l := range []Leaf{
+			{Type: "Crash", Rule: crash.RuleStacktrace}, {Type: "Crash", Rule: crash.RuleAddress, Provisional: true},
+			{Type: "Crash", Rule: crash.RuleTraceback},
+		} {
+			l.ID = crash.BucketID{byte(i + 1)}
+			l.Head = l.ID
+			if i == 1 {
+				l.Head = crash.BucketID{1}
+			}
+			u.Leaf(l)
+		}
+		cell := func(bucket byte, day Day, release, arch string, n int64) {
+			u.Cell(crash.BucketID{bucket}, day, []byte(release), []byte("1"), []byte(arch), n)
+		}
+		cell(1, day, "Ubuntu 24.04", "amd64", 3)
+		cell(1, day, "Ubuntu 24.04", "arm64", 1)
+		cell(2, day, "Ubuntu 24.04", "amd64", 2)
+		cell(3, day, "Debian 13", "amd64", 5)
+		cell(3, day-1, "Debian 13", "amd64", 5)
+		cell(2, day-3, "Ubuntu 26.04", "amd64", 7)
+	})
+	return b
+}
+
+func TestProblemDays(t *testing.T) {
+	t.Parallel()
+	b := counted()
+	if diff := cmp.Diff([]int64{1, 0, 1, 2}, b.ProblemDays(day-3, day)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := b.ProblemDays(day+1, day); got != nil {
+		t.Errorf("reversed: got %v, want none", got)
+	}
+}
+
+func TestTracedDays(t *testing.T) {
+	t.Parallel()
+	b := counted()
+	want := []Traced{ // what was merged into a named problem is named
+		{Day: day, Release: "Ubuntu 24.04", Architecture: "amd64", Named: 5},
+		{Day: day, Release: "Ubuntu 24.04", Architecture: "arm64", Named: 1},
+		{Day: day - 3, Release: "Ubuntu 26.04", Architecture: "amd64", Named: 7},
+	}
+	if diff := cmp.Diff(want, b.TracedDays(day-3, day, []crash.Rule{crash.RuleStacktrace, crash.RuleAddress})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
