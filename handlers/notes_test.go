@@ -66,3 +66,20 @@ func TestProblemParts(t *testing.T) {
 	c.Get(often.ID.Path() + "?version=" + strings.Repeat("x", 300)).Want(http.StatusBadRequest)
 	site.Visitor(t).Get(often.ID.Path()).WantText(".breakdown", "arm64").WantNone(".report-filter, .alike a[href*=merge]")
 }
+
+func TestTraitsOfAProblem(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	var b crash.Bucket
+	for pid := range 6 {
+		b = site.Save(t, crashtest.Native(crashtest.Process(pid+1), crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.2-1<x>")))
+		site.Save(t, crashtest.Native(crashtest.Process(pid+100), crashtest.Set("Signal", "6"), crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.1-1")))
+	}
+	c := site.As(t, crash.RoleViewer)
+	c.Get(b.ID.Path()).WantText(".traits-fold a", "What stands out")
+	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits tbody", "libtide1 1.2-1<x>").WantText("#traits tbody", "100 %").WantText("#traits caption", "6 reports")
+	part := c.Part(b.ID.Path() + "/traits").Want(http.StatusOK).WantText("#traits", "libtide1").WantNone("main")
+	if strings.Contains(part.Text("tbody"), "libc6") {
+		t.Errorf("got %q, want nothing that all have", part.Text("tbody"))
+	}
+}

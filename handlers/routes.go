@@ -55,6 +55,7 @@ func (s *Server) routes() (http.Handler, error) {
 	})
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.need(crash.RoleViewer))
+		viewer.Get("/problem/{id}/traits", s.do(s.showTraits))
 		viewer.Post("/problem/{id}/notes", s.do(s.addNote))
 		viewer.Post("/problem/{id}/notes/{note}", s.do(s.changeNote))
 		viewer.Get("/oops/{id}", s.do(s.showReport))

@@ -1,0 +1,43 @@
+package crash_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+)
+
+func TestTraits(t *testing.T) {
+	t.Parallel()
+	got := crash.Traits(crash.Fields{
+		"Uname": "Linux 6.8.0-41-generic x86_64", "CurrentDesktop": " KDE ", "ProcEnviron": "LANG=C\nXDG_SESSION_TYPE=wayland",
+		"Dependencies": "libc6 2.39-0ubuntu8\nlibtide1 1.2-1 [origin: unknown]\nbroken\n",
+	})
+	want := []crash.Trait{
+		{Kind: "Kernel", Value: "6.8.0-41-generic"}, {Kind: "Desktop", Value: "KDE"}, {Kind: "Session", Value: "wayland"},
+		{Kind: "Package", Value: "libc6 2.39-0ubuntu8"}, {Kind: "Package", Value: "libtide1 1.2-1"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := crash.Traits(crash.Fields{"Dependencies": strings.Repeat("a 1\n", 100000)}); len(got) != 2000 {
+		t.Errorf("of many: got %d, want 2000", len(got))
+	}
+}
+
+func TestStandsOut(t *testing.T) {
+	t.Parallel()
+	common, odd, rare := crash.Trait{Kind: "Package", Value: "libc6 1"}, crash.Trait{Kind: "Package", Value: "libtide1 1.2-1"}, crash.Trait{Kind: "Kernel", Value: "6.8"}
+	report := func(traits ...crash.Trait) []crash.Trait { return traits }
+	here := [][]crash.Trait{report(common, odd), report(common, odd, odd), report(common, odd), report(common, odd), report(common, rare)}
+	there := [][]crash.Trait{report(common), report(common), report(common), report(common), report(common, odd)}
+	got := crash.StandsOut(here, there)
+	if diff := cmp.Diff([]crash.StandOut{{Trait: odd, Here: 4, There: 1}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := crash.StandsOut(here[:4], there); got != nil {
+		t.Errorf("of too few: got %v, want nothing", got)
+	}
+}
