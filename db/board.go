@@ -41,8 +41,11 @@ const (
 			coalesce((first_release).release, ''), coalesce((last_release).release, '')
 		from buckets where changed > @round`
 	sqlBoardShrunk = `select id from buckets where changed > @round and shrunk > @round`
-	sqlBoardCells  = `
-		select bucket_id, day, release, version, architecture, reports from bucket_days where changed > @round and day >= @since`
+	sqlBoardCells  = `select bucket_id, day, release, version, architecture, reports from bucket_days where day >= @since`
+	sqlBoardNewer  = `
+		select d.bucket_id, d.day, d.release, d.version, d.architecture, d.reports
+		from buckets as b join bucket_days as d on d.bucket_id = b.id
+		where b.changed > @round and d.changed > @round and d.day >= @since`
 	sqlBoardCellsOf = `
 		select bucket_id, day, release, version, architecture, reports from bucket_days where bucket_id = any(@ids) and day >= @since`
 )
@@ -103,7 +106,7 @@ func (k *boardKeeper) update(ctx context.Context, s *Store) error {
 	}
 	var cells []boardCell
 	keep := func(c boardCell) { cells = append(cells, c.copy()) }
-	if err := s.boardCells(ctx, sqlBoardCells, args, keep); err != nil {
+	if err := s.boardCells(ctx, sqlBoardNewer, args, keep); err != nil {
 		return err
 	}
 	if len(shrunk) > 0 {

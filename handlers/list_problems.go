@@ -1,23 +1,17 @@
 package handlers
 
 import (
-	"encoding/hex"
+	"context"
 	"net/http"
-	"net/url"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"mishap/crash"
+	"mishap/crash/board"
 	"mishap/views"
 )
 
-// defaultPeriod makes a first page that has something on it also early in the day and after a quiet weekend.
-const defaultPeriod = crash.PeriodWeek
-
-// listProblems is the front page: the most common problems of a period, of all packages and releases or of one. All that
-// is chosen stands in the query: period, release, package, and after for the next pages.
+// listProblems is the front page: how reliable releases are, and the most common problems of what was chosen. All that is
+// chosen stands in the query, see readChoice, and after for the next pages.
 func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 	if format := acceptedExport(r); format != "" {
 		return s.exportProblems(w, r, format)
@@ -31,83 +25,112 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rank, after, err := readPlace(r.URL.Query().Get("after"))
+	place, err := readPlace(r.URL.Query().Get("after"))
 	if err != nil {
 		return err
 	}
-	until := s.now().UTC().Truncate(24 * time.Hour)
-	filter := crash.ProblemFilter{
-		Since: until.AddDate(0, 0, 1-choice.Period.Days()), Until: until,
-		Release: choice.Release, Package: choice.Package, Limit: listSize + 1, After: after,
-	}
-	problems, totals, err := s.store.Problems(ctx, filter)
+	b, filter, notice, err := s.chosen(ctx, choice)
 	if err != nil {
 		return err
 	}
-	page := views.ListPage{
-		Choice: choice, Releases: releases, Totals: totals, First: rank + 1, Size: listSize, IngestURL: s.config.IngestURL,
+	page := views.ListPage{Choice: choice, Releases: releases, Size: listSize, IngestURL: s.config.IngestURL, Notice: notice}
+	list := b.List(filter, nil, place, listSize)
+	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
+	if page.Rows, err = s.listRows(r, b, filter, list.Rows); err != nil {
+		return err
 	}
-	if len(problems) > listSize {
-		problems = problems[:listSize]
-		page.Next = choice.NextURL(rank+listSize, problems[listSize-1])
+	if n := len(list.Rows); list.More {
+		last := list.Rows[n-1]
+		page.Next = choice.NextURL(list.First+n-1, crash.Problem{Bucket: crash.Bucket{ID: last.ID}, Count: last.Count})
 	}
-	var bugs []crash.Bug
-	for _, p := range problems {
-		if p.Bug.Number != 0 {
-			bugs = append(bugs, p.Bug)
-		}
-		page.Rows = append(page.Rows, views.ListRow{Problem: p, Bug: s.bugPart(r, p.Bucket)})
-	}
-	s.hurry(r, staleOnList, bugs...)
+	page.Types, page.Machines = b.Types(), b.Architectures()
 	if wantsPart(r) {
 		page.Shell = s.bareShell(r, "")
 		w.Header().Set("HX-Push-Url", choice.URL())
 		return s.part(w, r, views.ListPart(page))
 	}
+	if page.Rates, err = s.rates(ctx, choice); err != nil {
+		return err
+	}
 	page.Shell = s.shell(r, "Most common problems")
-	page.Shell.Also = views.Alternates("Most common problems", "/problems", r.URL.RawQuery)
 	return s.page(w, r, http.StatusOK, views.List(page))
 }
 
-// readChoice reads the filters of the front page. A word that is no choice is Invalid: it is answered, not ignored.
-func readChoice(q url.Values, releases []crash.Release) (views.ListChoice, error) {
-	choice := views.ListChoice{Period: defaultPeriod}
-	period, err := queryText(q, "period")
-	if err != nil {
-		return choice, err
+// chosen turns a choice into a filter for the board. The notice says what cannot be shown yet.
+func (s *Server) chosen(ctx context.Context, choice views.ListChoice) (*board.Board, board.Filter, string, error) {
+	filter, notice := choice.Filter(s.now()), ""
+	for _, of := range []struct {
+		name, what string
+		names      func() ([]string, bool, error)
+	}{
+		{choice.Set, "package set", func() ([]string, bool, error) { return s.store.PackagesOfSet(ctx, choice.Release, choice.Set) }},
+		{choice.Person, "person or team", func() ([]string, bool, error) { return s.store.PackagesOfPerson(ctx, choice.Person) }},
+	} {
+		if of.name == "" {
+			continue
+		}
+		names, known, err := of.names()
+		if err != nil {
+			return nil, filter, "", err
+		}
+		if !known {
+			notice = "The packages of the " + of.what + " " + of.name + " are being asked of the tracker: look again in a moment."
+		}
+		if filter.Some {
+			names = both(strings.Fields(filter.Packages), names)
+		}
+		filter.Some, filter.Packages = true, strings.Join(names, " ")
 	}
-	if period != "" {
-		choice.Period = crash.Period(period)
+	open := s.store.Board
+	if filter.State != "" || filter.Sort == board.ByBug {
+		open = s.store.BoardWithStates
 	}
-	if choice.Period.Days() == 0 {
-		return choice, crash.Errorf(crash.Invalid, "unknown_period", "%q is not a period; the periods are day, week, month and year.", period)
-	}
-	release, err := queryText(q, "release")
-	if err != nil {
-		return choice, err
-	}
-	choice.Release = crash.Release(release)
-	if release != "" && !slices.Contains(releases, choice.Release) {
-		return choice, crash.Errorf(crash.Invalid, "unknown_release", "No counted report came from the release %q.", release)
-	}
-	choice.Package, err = queryText(q, "package")
-	return choice, err
+	b, err := open(ctx)
+	return b, filter, notice, err
 }
 
-// readPlace reads where the list goes on: "50.17.9f3a…" is below the row of rank 50, which has 17 reports and this id.
-func readPlace(text string) (rank int, after *crash.ProblemCursor, err error) {
-	if text == "" {
-		return 0, nil, nil
+func both(a, b []string) []string {
+	in := map[string]bool{}
+	for _, name := range a {
+		in[name] = true
 	}
-	parts := strings.Split(text, ".")
-	if len(parts) != 3 {
-		return 0, nil, errBadPlace
+	var some []string
+	for _, name := range b {
+		if in[name] {
+			some = append(some, name)
+		}
 	}
-	rank, rankErr := strconv.Atoi(parts[0])
-	count, countErr := strconv.ParseInt(parts[1], 10, 64)
-	id, idErr := hex.DecodeString(parts[2])
-	if rankErr != nil || countErr != nil || idErr != nil || rank < 1 || count < 0 || len(id) != len(crash.BucketID{}) {
-		return 0, nil, errBadPlace
+	return some
+}
+
+// sparkDays is how many days the small charts of a list show.
+const sparkDays = 28
+
+// listRows adds to rows of the board what only the database knows: machines, bugs and their states.
+func (s *Server) listRows(r *http.Request, b *board.Board, filter board.Filter, rows []board.Row) ([]views.ListRow, error) {
+	counts := make([]crash.ProblemCursor, len(rows))
+	from := make(map[crash.BucketID]board.Row, len(rows))
+	for i, row := range rows {
+		counts[i] = crash.ProblemCursor{Count: row.Count, ID: row.ID}
+		from[row.ID] = row
 	}
-	return rank, &crash.ProblemCursor{Count: count, ID: crash.BucketID(id)}, nil
+	problems, err := s.store.ProblemsByID(r.Context(), counts)
+	if err != nil {
+		return nil, err
+	}
+	until := board.DayOf(s.now())
+	var list []views.ListRow
+	var bugs []crash.Bug
+	for _, p := range problems {
+		if p.Bug.Number != 0 {
+			bugs = append(bugs, p.Bug)
+		}
+		row := from[p.ID]
+		list = append(list, views.ListRow{
+			Problem: p, Bug: s.bugPart(r, p.Bucket), Rank: row.Rank, Before: row.Before,
+			Spark: views.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
+		})
+	}
+	s.hurry(r, staleOnList, bugs...)
+	return list, nil
 }

@@ -67,6 +67,9 @@ func (p *pages) several(n int, build func(...crashtest.Option) crashtest.Report,
 		p.pid++
 		p.accept(crash.SystemID(fmt.Sprintf("machine-%d", p.pid)), build(append(options, crashtest.Process(p.pid))...))
 	}
+	if err := p.Store.WaitCounted(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // wantNoMarkup fails the test when a script or an event handler has got into a page.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
+	"mishap/crash/board"
 	"mishap/tracker"
 	"mishap/views"
 )
@@ -141,16 +142,16 @@ func (s *Server) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash
 		return s.store.Bucket(r.Context(), id)
 	}
 	day := s.now().UTC()
-	problems, _, err := s.store.Problems(r.Context(), crash.ProblemFilter{
-		Since: day.AddDate(-1, 0, 0), Until: day, Package: page.Editing.Package, Limit: 1,
-	})
+	b, err := s.store.Board(r.Context())
 	if err != nil {
 		return crash.Bucket{}, err
 	}
-	if len(problems) == 0 {
+	year := board.Filter{Since: board.DayOf(day.AddDate(-1, 0, 0)), Until: board.DayOf(day), Package: page.Editing.Package}
+	list := b.List(year, nil, nil, 1)
+	if len(list.Rows) == 0 {
 		return crash.Bucket{}, crash.Errorf(crash.NotFound, "no_problem", "There is no problem of this package to show the text with; name one.")
 	}
-	return problems[0].Bucket, nil
+	return s.store.Bucket(r.Context(), list.Rows[0].ID)
 }
 
 func (s *Server) sendTemplates(w http.ResponseWriter, r *http.Request, status int, page views.TemplatesPage) error {

@@ -1,18 +1,30 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/board"
 )
 
-// ListChoice is what the controls of the front page say.
+// ListChoice is what the controls of the front page say. Empty texts mean all.
 type ListChoice struct {
-	Period  crash.Period
-	Release crash.Release // empty: all
-	Package string        // empty: all
+	Period    crash.Period
+	From, To  time.Time // UTC days, both included, in place of the period; zero: not chosen
+	Release   crash.Release
+	Package   string // binary or source package
+	Version   string
+	Machine   string // architecture
+	Type      string // problem type
+	State     string // see [board.Filter]
+	Set       string // package set
+	Person    string // of whose packages, a person or team of the tracker
+	New       bool   // only what was seen first then
+	Sort      board.Column
+	Ascending bool
 }
 
 // periods are the choices of the front page, shortest first.
@@ -26,8 +38,26 @@ var periods = []struct {
 	{crash.PeriodYear, "the past year"},
 }
 
+// ProblemStates are the states that a list can be narrowed to, with what they are called.
+var ProblemStates = []struct{ State, Words string }{
+	{"none", "without a bug"}, {"bug", "with a bug"}, {string(crash.StateRegression), "regression"}, {string(crash.StateOpen), "open"},
+	{string(crash.StateDisappeared), "disappeared"}, {string(crash.StateFixed), "fixed"}, {string(crash.StateClosed), "closed"},
+	{string(crash.StatePrivate), "private"}, {string(crash.StateUnread), "not read yet"},
+}
+
+// dated reports whether days were chosen in place of a period.
+func (c ListChoice) dated() bool { return !c.From.IsZero() || !c.To.IsZero() }
+
 // words is the period as it stands in a sentence.
 func (c ListChoice) words() string {
+	switch {
+	case !c.From.IsZero() && !c.To.IsZero():
+		return "the days from " + isoDay(c.From) + " to " + isoDay(c.To)
+	case !c.From.IsZero():
+		return "the days since " + isoDay(c.From)
+	case !c.To.IsZero():
+		return "the year up to " + isoDay(c.To)
+	}
 	for _, p := range periods {
 		if p.period == c.Period {
 			return p.words
@@ -36,44 +66,112 @@ func (c ListChoice) words() string {
 	return string(c.Period)
 }
 
-// URL is the address of the first page of this choice.
-func (c ListChoice) URL() string { return c.url(nil) }
+func isoDay(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.DateOnly)
+}
 
-// NextURL is the address of the rows below the given one, whose rank is given too.
-func (c ListChoice) NextURL(rank int, last crash.Problem) string {
-	return c.url(url.Values{"after": {fmt.Sprintf("%d.%d.%s", rank, last.Count, last.ID)}})
+// Days are the first and the last day that the list looks at.
+func (c ListChoice) Days(now time.Time) (since, until time.Time) {
+	today := midnight(now)
+	if !c.dated() {
+		return today.AddDate(0, 0, 1-c.Period.Days()), today
+	}
+	until = c.To
+	if until.IsZero() {
+		until = today
+	}
+	since = c.From
+	if since.IsZero() {
+		since = until.AddDate(0, 0, 1-crash.PeriodYear.Days())
+	}
+	return since, until
+}
+
+// Filter is the choice for the board; the names behind Set and Person are not in it.
+func (c ListChoice) Filter(now time.Time) board.Filter {
+	since, until := c.Days(now)
+	return board.Filter{
+		Since: board.DayOf(since), Until: board.DayOf(until), Release: c.Release, Package: c.Package, Version: c.Version, Architecture: c.Machine,
+		Type: c.Type, State: c.State, New: c.New, Sort: c.Sort, Ascending: c.Ascending,
+	}
+}
+
+// URL is the address of the first page of this choice.
+func (c ListChoice) URL() string { return c.url(url.Values{}) }
+
+// NextURL is the address of the rows behind the given one, which stands at that place.
+func (c ListChoice) NextURL(place int, last crash.Problem) string {
+	return c.url(url.Values{"after": {fmt.Sprintf("%d.%d.%s", place, last.Count, last.ID)}})
+}
+
+// SortURL is the address of the same choice, sorted by a column; the other way round when it is that already.
+func (c ListChoice) SortURL(by board.Column) string {
+	same := cmp.Or(c.Sort, board.ByCount) == by
+	c.Sort, c.Ascending = by, same && !c.Ascending
+	return c.URL()
 }
 
 func (c ListChoice) url(q url.Values) string {
-	if q == nil {
-		q = url.Values{}
+	if c.dated() {
+		set(q, "from", isoDay(c.From))
+		set(q, "to", isoDay(c.To))
+	} else {
+		q.Set("period", string(c.Period))
 	}
-	q.Set("period", string(c.Period))
-	if c.Release != "" {
-		q.Set("release", string(c.Release))
+	set(q, "release", string(c.Release))
+	set(q, "package", c.Package)
+	set(q, "version", c.Version)
+	set(q, "pkg_arch", c.Machine)
+	set(q, "type", c.Type)
+	set(q, "state", c.State)
+	set(q, "packageset", c.Set)
+	set(q, "user", c.Person)
+	if c.New {
+		q.Set("new", "1")
 	}
-	if c.Package != "" {
-		q.Set("package", c.Package)
+	if c.Sort != "" && c.Sort != board.ByCount {
+		q.Set("sort", string(c.Sort))
+	}
+	if c.Ascending {
+		q.Set("order", "up")
 	}
 	return "/?" + q.Encode()
 }
 
-// widened is the choice with all packages and releases.
-func (c ListChoice) widened() ListChoice { return ListChoice{Period: c.Period} }
+func set(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
+}
+
+// widened is the choice with nothing left out but by time.
+func (c ListChoice) widened() ListChoice { return ListChoice{Period: c.Period, From: c.From, To: c.To} }
+
+// more reports whether one of the controls that are folded away says something.
+func (c ListChoice) more() bool {
+	return c.dated() || c.Version != "" || c.Type != "" || c.State != "" || c.Set != "" || c.Person != "" || c.New
+}
 
 // narrowed reports whether the choice leaves anything out but by time.
-func (c ListChoice) narrowed() bool { return c.Release != "" || c.Package != "" }
+func (c ListChoice) narrowed() bool {
+	c.Period, c.From, c.To, c.Sort, c.Ascending = "", time.Time{}, time.Time{}, "", false
+	return c != ListChoice{}
+}
 
 // longer is the address of the same choice over the longest period; empty when it is that already.
 func (c ListChoice) longer() string {
-	if c.Period == crash.PeriodYear {
+	if c.Period == crash.PeriodYear && !c.dated() {
 		return ""
 	}
-	c.Period = crash.PeriodYear
+	c.Period, c.From, c.To = crash.PeriodYear, time.Time{}, time.Time{}
 	return c.URL()
 }
 
 // since is the first day that the list looks at.
 func (c ListChoice) since(now time.Time) time.Time {
-	return now.UTC().AddDate(0, 0, 1-c.Period.Days())
+	since, _ := c.Days(now)
+	return since
 }

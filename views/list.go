@@ -1,9 +1,14 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
+
+	"github.com/a-h/templ"
 
 	"mishap/crash"
+	"mishap/crash/board"
 )
 
 // ListPage is the front page: the most common problems.
@@ -11,9 +16,13 @@ type ListPage struct {
 	Shell     Shell
 	Choice    ListChoice
 	Releases  []crash.Release // to choose from, in release order
+	Types     []string        // problem types to choose from
+	Machines  []string        // architectures to choose from
+	Rates     RateChart
+	Notice    string // what cannot be shown yet
 	Totals    crash.ProblemTotals
 	Rows      []ListRow
-	First     int    // rank of the first row; 1 on the first page
+	First     int    // place of the first row; 1 on the first page
 	Next      string // address of the next page; empty: there is none
 	Size      int    // how many rows a page has
 	IngestURL string // where machines post reports
@@ -27,7 +36,38 @@ func (p ListPage) mayChoose() bool {
 // ListRow is one problem with its bug.
 type ListRow struct {
 	crash.Problem
-	Bug BugPart
+	Bug    BugPart
+	Rank   int // by reports, whatever the list is sorted by
+	Before int // its rank in as many days before; 0: it was not seen then
+	Spark  Sparkline
+}
+
+// moved says how the rank changed, as a sign and in words; empty when it did not.
+func (r ListRow) moved() (sign, words string) {
+	switch by := r.Before - r.Rank; {
+	case r.Before == 0:
+		return "new", "not seen in as many days before"
+	case by > 0:
+		return "▲" + strconv.Itoa(by), "up from rank " + strconv.Itoa(r.Before)
+	case by < 0:
+		return "▼" + strconv.Itoa(-by), "down from rank " + strconv.Itoa(r.Before)
+	}
+	return "", ""
+}
+
+// sorted is what aria-sort says of a column; nothing when the list is not sorted by it.
+func (p ListPage) sorted(by board.Column) templ.Attributes {
+	if cmp.Or(p.Choice.Sort, board.ByCount) != by {
+		return nil
+	}
+	natural := "descending"
+	if by == board.ByPackage || by == board.ByProblem || by == board.ByBug {
+		natural = "ascending"
+	}
+	if p.Choice.Ascending {
+		natural = map[string]string{"ascending": "descending", "descending": "ascending"}[natural]
+	}
+	return templ.Attributes{"aria-sort": natural}
 }
 
 // most is the count that fills a bar.

@@ -1,0 +1,98 @@
+package handlers
+
+import (
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/board"
+	"mishap/views"
+)
+
+// defaultPeriod makes a first page that has something on it also early in the day and after a quiet weekend.
+const defaultPeriod = crash.PeriodWeek
+
+// readChoice reads the filters of the front page, by the names that errors.ubuntu.com gave them: release, package, version,
+// pkg_arch, period, from, to, packageset, user; and type, state, new, sort, order. A word that is no choice is Invalid: it
+// is answered, not ignored.
+func readChoice(q url.Values, releases []crash.Release) (views.ListChoice, error) {
+	choice := views.ListChoice{Period: defaultPeriod}
+	var release, period, from, to, sort string
+	for name, into := range map[string]*string{
+		"release": &release, "period": &period, "from": &from, "to": &to, "sort": &sort, "package": &choice.Package, "version": &choice.Version,
+		"pkg_arch": &choice.Machine, "type": &choice.Type, "state": &choice.State, "packageset": &choice.Set, "user": &choice.Person,
+	} {
+		text, err := queryText(q, name)
+		if err != nil {
+			return choice, err
+		}
+		*into = text
+	}
+	if period != "" {
+		choice.Period = crash.Period(period)
+	}
+	if choice.Period.Days() == 0 {
+		return choice, crash.Errorf(crash.Invalid, "unknown_period", "%q is not a period; the periods are day, week, month and year.", period)
+	}
+	choice.Release = crash.Release(release)
+	if release != "" && !slices.Contains(releases, choice.Release) {
+		return choice, crash.Errorf(crash.Invalid, "unknown_release", "No counted report came from the release %q.", release)
+	}
+	if choice.State != "" && !slices.ContainsFunc(views.ProblemStates, func(s struct{ State, Words string }) bool { return s.State == choice.State }) {
+		return choice, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of problems.", choice.State)
+	}
+	var err error
+	if choice.From, err = readDay("from", from); err != nil {
+		return choice, err
+	}
+	if choice.To, err = readDay("to", to); err != nil {
+		return choice, err
+	}
+	if !choice.From.IsZero() && !choice.To.IsZero() && choice.To.Before(choice.From) {
+		return choice, crash.Errorf(crash.Invalid, "bad_days", "The last day, %s, is before the first, %s.", to, from)
+	}
+	columns := []board.Column{board.ByCount, board.ByMachines, board.ByPackage, board.ByFirst, board.ByLast, board.ByProblem, board.ByBug}
+	if sort != "" && !slices.Contains(columns, board.Column(sort)) {
+		return choice, crash.Errorf(crash.Invalid, "unknown_column", "%q is not a column that the list can be sorted by.", sort)
+	}
+	if choice.Sort = board.Column(sort); choice.Sort == board.ByCount {
+		choice.Sort = ""
+	}
+	choice.Ascending, choice.New = q.Get("order") == "up", q.Get("new") == "1"
+	return choice, nil
+}
+
+// readDay reads "2026-05-18", also "20260518"; zero: none was given.
+func readDay(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, form := range []string{time.DateOnly, "20060102"} {
+		if day, err := time.Parse(form, text); err == nil && day.Year() >= 2000 && day.Year() < 2179 {
+			return day, nil
+		}
+	}
+	return time.Time{}, crash.Errorf(crash.Invalid, "bad_day", "The %s in the address, %q, is not a day like 2026-05-18.", name, text)
+}
+
+// readPlace reads where the list goes on: "50.17.9f3a…" is behind the 50th row, which had 17 reports and this id.
+func readPlace(text string) (*board.Place, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // from the start
+	}
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 {
+		return nil, errBadPlace
+	}
+	place, placeErr := strconv.Atoi(parts[0])
+	count, countErr := strconv.ParseInt(parts[1], 10, 64)
+	id, idErr := hex.DecodeString(parts[2])
+	if placeErr != nil || countErr != nil || idErr != nil || place < 1 || count < 0 || len(id) != len(crash.BucketID{}) {
+		return nil, errBadPlace
+	}
+	return &board.Place{Behind: place, ID: crash.BucketID(id)}, nil
+}

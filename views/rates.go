@@ -1,0 +1,138 @@
+package views
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mishap/crash"
+)
+
+// RateChart is how reliable releases are: reports per active machine and day, a line for each release.
+type RateChart struct {
+	Since, Until time.Time    // UTC days, both included
+	Lines        []RateLine   // newest release first: the order of the palette
+	Most         float64      // the highest rate
+	Days         []time.Time  // with a rate, newest first, for the table twin
+	cells        [][]*float64 // by day and line; nil: no report
+}
+
+// RateLine is one release.
+type RateLine struct {
+	Release crash.Release
+	Path    string  // of SVG
+	Week    float64 // mean of the last seven days
+	Before  float64 // mean of the seven days before
+}
+
+const rateHeight = 100
+
+// NewRateChart lays rates out over the days of the span. Days on which a release had no report count as 0 between its first
+// and its last day with one.
+func NewRateChart(rates []crash.DayRate, since, until time.Time) RateChart {
+	since, until = midnight(since), midnight(until)
+	n := int(until.Sub(since)/(24*time.Hour)) + 1
+	c := RateChart{Since: since, Until: until}
+	values := map[crash.Release][]*float64{}
+	for _, r := range rates {
+		i := int(midnight(r.Day).Sub(since) / (24 * time.Hour))
+		if i < 0 || i >= n || r.Machines <= 0 || r.Release == "" {
+			continue
+		}
+		if values[r.Release] == nil {
+			values[r.Release] = make([]*float64, n)
+			c.Lines = append(c.Lines, RateLine{Release: r.Release})
+		}
+		rate := r.PerMachine()
+		values[r.Release][i] = &rate
+		c.Most = max(c.Most, rate)
+	}
+	slices.SortFunc(c.Lines, func(a, b RateLine) int { return strings.Compare(b.Release.Key(), a.Release.Key()) })
+	for i := range c.Lines {
+		line := &c.Lines[i]
+		days := values[line.Release]
+		line.Path = ratePath(days, c.Most)
+		line.Week, line.Before = mean(days[max(0, n-7):]), mean(days[max(0, n-14):max(0, n-7)])
+	}
+	for i := n - 1; i >= 0; i-- {
+		row, any := make([]*float64, len(c.Lines)), false
+		for j, line := range c.Lines {
+			row[j] = values[line.Release][i]
+			any = any || row[j] != nil
+		}
+		if any {
+			c.Days, c.cells = append(c.Days, since.AddDate(0, 0, i)), append(c.cells, row)
+		}
+	}
+	return c
+}
+
+// ratePath is a line through the days, in a box of ten units a day and rateHeight.
+func ratePath(days []*float64, most float64) string {
+	first := slices.IndexFunc(days, func(v *float64) bool { return v != nil })
+	last := len(days) - 1
+	for last >= 0 && days[last] == nil {
+		last--
+	}
+	var b strings.Builder
+	for i := max(first, 0); i <= last; i++ {
+		value := 0.0
+		if days[i] != nil {
+			value = *days[i]
+		}
+		command := "L"
+		if b.Len() == 0 {
+			command = "M"
+		}
+		fmt.Fprintf(&b, "%s%d %.1f", command, i*dayWidth+dayWidth/2, rateHeight*(1-value/most))
+	}
+	if first == last && first >= 0 {
+		b.WriteString("h1") // a single day is a dot
+	}
+	return b.String()
+}
+
+func mean(days []*float64) float64 {
+	sum := 0.0
+	for _, v := range days {
+		if v != nil {
+			sum += *v
+		}
+	}
+	return sum / float64(max(len(days), 1))
+}
+
+func (c RateChart) viewBox() string {
+	return fmt.Sprintf("0 0 %d %d", (int(c.Until.Sub(c.Since)/(24*time.Hour))+1)*dayWidth, rateHeight)
+}
+
+// rate is a number of reports per machine and day.
+func rate(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v < 0.001:
+		return "< 0.001"
+	case v < 0.1:
+		return fmt.Sprintf("%.3f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// change says how the last week compares with the one before: "up 12 %".
+func (l RateLine) change() string {
+	if l.Before == 0 || l.Week == 0 {
+		return ""
+	}
+	percent := 100 * (l.Week - l.Before) / l.Before
+	switch {
+	case percent >= 1:
+		return fmt.Sprintf("up %.0f %%", percent)
+	case percent <= -1:
+		return fmt.Sprintf("down %.0f %%", -percent)
+	}
+	return "steady"
+}
+
+func lineClass(i int) string { return fmt.Sprintf("rate-line line-%d", min(i, maxSeries-1)) }

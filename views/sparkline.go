@@ -1,0 +1,45 @@
+package views
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Sparkline is a chart of some days that fits into a line of text: one bar for each day, all of one path.
+type Sparkline struct {
+	Path  string // of SVG, in a box of sparkWidth by sparkHeight
+	Words string // what it shows: "most on 3 May: 14"
+	Any   bool
+}
+
+// The box of a sparkline; each bar is three wide, one of it space.
+const (
+	sparkStep   = 3
+	sparkHeight = 16
+)
+
+// NewSparkline draws counts of days, of which the last is until.
+func NewSparkline(days []int64, until time.Time) Sparkline {
+	var most, at int64
+	for i, n := range days {
+		if n > 0 && n >= most {
+			most, at = n, int64(i)
+		}
+	}
+	if most == 0 {
+		return Sparkline{Words: fmt.Sprintf("none in %d days", len(days))}
+	}
+	var path strings.Builder
+	for i, n := range days {
+		if n <= 0 {
+			continue
+		}
+		height := max(int64(1), (n*sparkHeight+most/2)/most)
+		fmt.Fprintf(&path, "M%d %dh2V%dh-2z", i*sparkStep, sparkHeight, sparkHeight-height)
+	}
+	day := until.AddDate(0, 0, int(at)-len(days)+1)
+	return Sparkline{Path: path.String(), Any: true, Words: fmt.Sprintf("at most %s a day in %d days, on %s", Count(most), len(days), Date(day, until))}
+}
+
+func sparkViewBox(days int) string { return fmt.Sprintf("0 0 %d %d", days*sparkStep, sparkHeight) }
