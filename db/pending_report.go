@@ -29,7 +29,7 @@ type saved struct {
 }
 
 func newPendingReport(rec crash.Record, body []byte) *pendingReport {
-	rec.Fields = nil // they are in the body
+	rec.Fields, rec.Summary = nil, compact(rec.Summary) // they are in the body
 	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), systemKey: systemKey(rec.System)}
 	if !rec.Occurred.IsZero() {
 		p.occurred = &rec.Occurred
@@ -55,19 +55,22 @@ func (p *pendingReport) bucketID() []byte {
 func (p *pendingReport) sighting() sighting {
 	s := sighting{
 		id: p.ID, counted: p.Counted, day: p.Day, received: p.Received(), system: p.systemKey, bucket: p.bucket,
-		rule: p.Grouping.Rule, Summary: compact(p.Summary),
+		rule: p.Grouping.Rule, Summary: p.Summary,
 	}
 	s.seen = seenAt(p.Occurred, p.Day, s.received)
 	s.names = nameOf(p.Counted, p.Grouping.Rule, p.AddressSignature)
+	s.AddressSignature = "" // may be long, and is not counted by
 	return s
 }
 
-// compact holds the texts of a summary that are counted by, and nothing of the fields that they were cut from: many sightings
-// may wait to be counted.
+// compact holds the texts of a summary and nothing of the fields that they were cut from: many reports may wait to be stored,
+// and more to be counted.
 func compact(s crash.Summary) crash.Summary {
-	for _, text := range []*string{&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, (*string)(&s.Release), &s.Architecture} {
+	for _, text := range []*string{
+		&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, (*string)(&s.Release), &s.Architecture,
+		&s.PackageArchitecture, &s.AddressSignature,
+	} {
 		*text = strings.Clone(*text)
 	}
-	s.AddressSignature, s.PackageArchitecture = "", ""
 	return s
 }

@@ -311,7 +311,7 @@ func TestReport(t *testing.T) {
 	bucket := crash.BucketIDOf(rec.Grouping.Signature)
 	want := crash.StoredReport{Fields: rec.Fields, ReportRow: crash.ReportRow{
 		ID: id, Summary: rec.Summary, System: "machine", Occurred: rec.Occurred, Bucket: &bucket,
-	}}
+	}, Rule: rec.Grouping.Rule, Rules: crash.RulesVersion}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
@@ -324,7 +324,7 @@ func TestReport(t *testing.T) {
 	if _, err := s.ReportSystem(t.Context(), crash.NewOopsID(today)); !errors.Is(err, crash.NotFound) {
 		t.Errorf("machine of an unknown report: got %v, want not found", err)
 	}
-	none := record(t, today, "", crash.Fields{"Traceback": "odd", "Date": ""})
+	none := record(t, today, "", crash.Fields{"Traceback": "", "Date": "", "ExecutablePath": "/usr/libexec/cc1plus"})
 	if got, err := s.Report(t.Context(), save(t, s, none)); err != nil || got.Bucket != nil || got.Unbucketed == "" || !got.Occurred.IsZero() {
 		t.Errorf("got %+v, %v; want a report in no bucket, with the reason, of no known time", got.ReportRow, err)
 	}

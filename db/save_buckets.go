@@ -15,15 +15,12 @@ type seenBuckets struct {
 	seen map[crash.BucketID]bool
 }
 
-// unseen returns a report for each bucket of a batch that is not known to be in the database.
-func (b *seenBuckets) unseen(batch []*pendingReport) []*pendingReport {
+// unseen returns the reports of a batch whose buckets are not known to be in the database.
+func (b *seenBuckets) unseen(batch []*pendingReport) (reports []*pendingReport) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var reports []*pendingReport
-	here := map[crash.BucketID]bool{}
 	for _, p := range batch {
-		if p.bucket != nil && !b.seen[*p.bucket] && !here[*p.bucket] {
-			here[*p.bucket] = true
+		if p.bucket != nil && !b.seen[*p.bucket] {
 			reports = append(reports, p)
 		}
 	}

@@ -18,8 +18,20 @@ import (
 //   - Rows that many statements touch are taken in the order of their keys, so that two writers do not wait for each
 //     other in a circle.
 const sqlSaveReports = `
-with input as materialized (
-	select * from unnest(
+with keys as (
+	insert into report_keys (key, report_id)
+	select distinct on (key) key, id from unnest(@key::bytea[], @id::uuid[]) as t (key, id) where key is not null order by key, id
+	on conflict do nothing
+	returning report_id
+), stored as (
+	insert into reports (
+		rules, id, received, occurred, day, counted, system, system_key, bucket_id, unbucketed, rule, problem_type, title,
+		executable, package, version, source_package, release, architecture, package_architecture, address_signature,
+		proposed, complete, body)
+	select @rules, id, received, occurred, day, counted, system, system_key, bucket_id, unbucketed, rule, problem_type, title,
+		executable, package, version, source_package, release, architecture, package_architecture, address_signature,
+		proposed, complete, body
+	from unnest(
 		@id::uuid[], @received::timestamptz[], @occurred::timestamptz[], @day::date[], @counted::boolean[],
 		@system::text[], @system_key::bigint[], @key::bytea[], @bucket_id::bytea[], @unbucketed::text[], @rule::text[],
 		@problem_type::text[], @title::text[], @executable::text[], @package::text[], @version::text[],
@@ -30,31 +42,20 @@ with input as materialized (
 		problem_type, title, executable, package, version, source_package, release, architecture, package_architecture,
 		address_signature, proposed, complete, body
 	)
-), keys as (
-	insert into report_keys (key, report_id)
-	select distinct on (key) key, id from input where key is not null order by key, id
-	on conflict do nothing
-	returning report_id
-), stored as (
-	insert into reports (
-		id, received, occurred, day, counted, system, system_key, bucket_id, unbucketed, rule, rules, problem_type, title,
-		executable, package, version, source_package, release, architecture, package_architecture, address_signature,
-		proposed, complete, body)
-	select id, received, occurred, day, counted, system, system_key, bucket_id, unbucketed, rule, @rules, problem_type, title,
-		executable, package, version, source_package, release, architecture, package_architecture, address_signature,
-		proposed, complete, body
-	from input
 	where key is null or id in (select report_id from keys)
 	on conflict do nothing
-	returning id, bucket_id
+	returning id
 ), work as (
 	insert into uncounted (id, reports) select @work, array_agg(id) from stored having count(*) > 0
 ), new_buckets as (
 	insert into buckets (id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)
-	select distinct on (n.id) n.id, n.id, n.signature, n.rule, n.provisional, i.problem_type, i.title, i.executable, i.package, i.source_package, 0
-	from unnest(@new_id::bytea[], @new_signature::text[], @new_rule::text[], @new_provisional::boolean[]) as n (id, signature, rule, provisional)
-		join stored on stored.bucket_id = n.id join input as i on i.id = stored.id
-	order by n.id, i.id desc
+	select distinct on (id) id, id, signature, rule, provisional, problem_type, title, executable, package, source_package, 0
+	from unnest(
+		@new_id::bytea[], @new_report::uuid[], @new_signature::text[], @new_rule::text[], @new_provisional::boolean[],
+		@new_problem_type::text[], @new_title::text[], @new_executable::text[], @new_package::text[], @new_source_package::text[]
+	) as n (id, report, signature, rule, provisional, problem_type, title, executable, package, source_package)
+	where report in (select id from stored)
+	order by id, report desc
 	on conflict do nothing
 )
 select id from stored`
@@ -93,9 +94,15 @@ func batchArgs(work [16]byte, batch, unseen []*pendingReport) pgx.NamedArgs {
 		"complete":             each(batch, func(p *pendingReport) bool { return p.Complete }),
 		"body":                 each(batch, func(p *pendingReport) []byte { return p.body }),
 		"new_id":               each(unseen, func(p *pendingReport) []byte { return p.bucketID() }),
+		"new_report":           each(unseen, func(p *pendingReport) [16]byte { return p.ID }),
 		"new_signature":        each(unseen, func(p *pendingReport) string { return p.Grouping.Signature }),
 		"new_rule":             each(unseen, func(p *pendingReport) string { return string(p.Grouping.Rule) }),
 		"new_provisional":      each(unseen, func(p *pendingReport) bool { return p.Grouping.Provisional }),
+		"new_problem_type":     each(unseen, func(p *pendingReport) string { return p.ProblemType }),
+		"new_title":            each(unseen, func(p *pendingReport) string { return p.Title }),
+		"new_executable":       each(unseen, func(p *pendingReport) string { return p.Executable }),
+		"new_package":          each(unseen, func(p *pendingReport) string { return p.Package }),
+		"new_source_package":   each(unseen, func(p *pendingReport) string { return p.SourcePackage }),
 	}
 }
 

@@ -1,12 +1,11 @@
 package whoopsie
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Kinds of BSON elements (bsonspec.org), as far as they are told apart here.
@@ -36,46 +35,53 @@ const (
 
 var errShort = errors.New("an element goes beyond the end of the document")
 
-// element is one field of a document; value is without length and terminator.
+// element is one field of a document; value is without length and terminator. Both are parts of the document, not copies.
 type element struct {
 	kind  byte
 	name  string
-	value []byte
+	value string
 }
 
 // document checks the frame of a document, its length and its end, and returns the elements.
-func document(body []byte) ([]byte, error) {
+func document(body string) (string, error) {
 	switch {
 	case len(body) < 5:
-		return nil, errors.New("shorter than an empty document")
-	case int64(int32(binary.LittleEndian.Uint32(body))) != int64(len(body)): //nolint:gosec // lengths are signed
-		return nil, fmt.Errorf("the document says it has another length than %d bytes", len(body))
+		return "", errors.New("shorter than an empty document")
+	case int64(int32(number32(body))) != int64(len(body)): //nolint:gosec // lengths are signed
+		return "", fmt.Errorf("the document says it has another length than %d bytes", len(body))
 	case body[len(body)-1] != 0:
-		return nil, errors.New("the document does not end in 0")
+		return "", errors.New("the document does not end in 0")
 	}
 	return body[4 : len(body)-1], nil
 }
 
+// number32 and number64 read what stands at the beginning of s, the last byte first.
+func number32(s string) uint32 {
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}
+
+func number64(s string) uint64 { return uint64(number32(s)) | uint64(number32(s[4:]))<<32 }
+
 // next cuts the first element off.
-func next(in []byte) (e element, rest []byte, err error) {
+func next(in string) (e element, rest string, err error) {
 	e.kind, in = in[0], in[1:]
-	name, in, found := bytes.Cut(in, []byte{0})
-	if !found {
-		return e, nil, errors.New("the name of an element does not end")
+	end := strings.IndexByte(in, 0)
+	if end < 0 {
+		return e, "", errors.New("the name of an element does not end")
 	}
-	e.name = string(name)
+	e.name, in = in[:end], in[end+1:]
 	skip, size, err := extent(e.kind, in)
 	if err != nil {
-		return e, nil, err
+		return e, "", err
 	}
 	if size < 0 || size > len(in)-skip {
-		return e, nil, errShort
+		return e, "", errShort
 	}
 	e.value, rest = in[skip:skip+size], in[skip+size:]
 	switch e.kind {
 	case kindText, kindCode, kindSymbol:
 		if size == 0 || e.value[size-1] != 0 {
-			return e, nil, errors.New("a text does not end in 0")
+			return e, "", errors.New("a text does not end in 0")
 		}
 		e.value = e.value[:size-1]
 	}
@@ -83,7 +89,7 @@ func next(in []byte) (e element, rest []byte, err error) {
 }
 
 // extent says where the value of an element lies at the beginning of in: after skip bytes, size bytes long.
-func extent(kind byte, in []byte) (skip, size int, err error) {
+func extent(kind byte, in string) (skip, size int, err error) {
 	switch kind {
 	case kindUndefined, kindNull, kindMinKey, kindMaxKey:
 		return 0, 0, nil
@@ -98,8 +104,8 @@ func extent(kind byte, in []byte) (skip, size int, err error) {
 	case kindDecimal:
 		return 0, 16, nil
 	case kindRegexp:
-		pattern := bytes.IndexByte(in, 0)
-		options := bytes.IndexByte(in[pattern+1:], 0)
+		pattern := strings.IndexByte(in, 0)
+		options := strings.IndexByte(in[pattern+1:], 0)
 		if pattern < 0 || options < 0 {
 			return 0, 0, errShort
 		}
@@ -108,7 +114,7 @@ func extent(kind byte, in []byte) (skip, size int, err error) {
 	if len(in) < 4 {
 		return 0, 0, errShort
 	}
-	length := int(int32(binary.LittleEndian.Uint32(in))) //nolint:gosec // lengths are signed
+	length := int(int32(number32(in))) //nolint:gosec // lengths are signed
 	switch kind {
 	case kindText, kindCode, kindSymbol:
 		return 4, length, nil
@@ -130,17 +136,17 @@ func extent(kind byte, in []byte) (skip, size int, err error) {
 func (e element) text() (string, bool) {
 	switch e.kind {
 	case kindText, kindSymbol, kindCode:
-		return string(e.value), true
+		return e.value, true
 	case kindDouble:
-		return strconv.FormatFloat(math.Float64frombits(binary.LittleEndian.Uint64(e.value)), 'g', -1, 64), true
+		return strconv.FormatFloat(math.Float64frombits(number64(e.value)), 'g', -1, 64), true
 	case kindBool:
 		return strconv.FormatBool(e.value[0] != 0), true
 	case kindTime:
-		return timeText(int64(binary.LittleEndian.Uint64(e.value))), true //nolint:gosec // signed on the wire
+		return timeText(int64(number64(e.value))), true //nolint:gosec // signed on the wire
 	case kindInt32:
-		return strconv.Itoa(int(int32(binary.LittleEndian.Uint32(e.value)))), true //nolint:gosec // signed on the wire
+		return strconv.Itoa(int(int32(number32(e.value)))), true //nolint:gosec // signed on the wire
 	case kindInt64:
-		return strconv.FormatInt(int64(binary.LittleEndian.Uint64(e.value)), 10), true //nolint:gosec // signed on the wire
+		return strconv.FormatInt(int64(number64(e.value)), 10), true //nolint:gosec // signed on the wire
 	default:
 		return "", false
 	}

@@ -19,6 +19,9 @@ import (
 // maxFields is how many fields a report may have. Real ones have up to some two hundred.
 const maxFields = 10_000
 
+// usualFields is how many fields most reports have no more than.
+const usualFields = 48
+
 // maxUnpacked is how many bytes may be unpacked of all packed fields of one report together.
 const maxUnpacked = 16 << 20
 
@@ -28,13 +31,14 @@ const maxUnpacked = 16 << 20
 // a slip of apport's. Invalid UTF-8 and NUL become U+FFFD. A field that apport had compressed, and that whoopsie sends as
 // it stands, is unpacked. Dumps of memory are replaced by a note of their size.
 //
-// An error is a *crash.Error of kind Invalid, code invalid_bson.
+// The texts are parts of one copy of the document: whoever keeps one of them for long, clones it. An error is a *crash.Error
+// of kind Invalid, code invalid_bson.
 func Decode(body []byte) (crash.Fields, error) {
-	elements, err := document(body)
+	elements, err := document(string(body))
 	if err != nil {
 		return nil, invalid(err)
 	}
-	fields := make(crash.Fields, 32)
+	fields := make(crash.Fields, usualFields)
 	for n := 0; len(elements) > 0; n++ {
 		if n == maxFields {
 			return nil, invalid(fmt.Errorf("more than %d fields", maxFields))

@@ -20,6 +20,7 @@ const (
 	drainTime  = 20 * time.Second
 
 	// Memory for bodies: the first part of each is free, the rest of all of them together is bounded.
+	usualBytes  = 32 << 10 // as much as most reports are
 	freeBytes   = 64 << 10
 	largeBodies = 64 << 20
 )
@@ -89,11 +90,19 @@ func (b *pacedBody) drain() {
 	_, _ = io.CopyN(io.Discard, b.r.Body, drainBytes)
 }
 
-// whole reads a body into memory. The caller calls release when it is done with it.
+// whole reads a body into memory. The caller calls release when it is done with it, and then does not touch it any more.
 func (h *handler) whole(body *pacedBody) (data []byte, release func(), err error) {
-	data = make([]byte, 0, min(max(body.r.ContentLength, 512), freeBytes)+1)
+	first, ok := h.buffers.Get().(*[]byte)
+	if !ok {
+		b := make([]byte, usualBytes)
+		first = &b
+	}
+	data = (*first)[:0]
 	var taken int64
-	release = func() { h.memory.Release(taken) }
+	release = func() {
+		h.memory.Release(taken)
+		h.buffers.Put(first)
+	}
 	for {
 		if len(data) == cap(data) {
 			more := max(2*int64(cap(data))-freeBytes, 0) - taken

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
@@ -46,6 +47,7 @@ type handler struct {
 	Deps
 	cores     string // folder
 	memory    *semaphore.Weighted
+	buffers   sync.Pool // of *[]byte, usualBytes large
 	metrics   *metrics
 	bySystem  *limit
 	byAddress *limit

@@ -136,6 +136,7 @@ func TestRepetition(t *testing.T) {
 
 func (h *house) wantCounts(t *testing.T, of crashtest.Report, reports, systems int64) {
 	t.Helper()
+	h.counted(t)
 	b, err := h.store.Bucket(t.Context(), crash.BucketIDOf(crash.SignatureOf(of.Fields()).Signature))
 	if err != nil {
 		t.Fatal(err)
@@ -151,6 +152,7 @@ func TestTestMachines(t *testing.T) {
 	h := start(t, nil)
 	id := h.post(t, "/deadbeefcafe", body(crashtest.Native())).stored(t)
 	h.wantCounts(t, crashtest.Native(), 0, 0)
+	h.counted(t)
 	b, err := h.store.Bucket(t.Context(), *h.report(t, id).Bucket)
 	if err != nil || !b.FirstSeen.IsZero() || b.FirstVersion != "" || b.LastRelease != "" {
 		t.Errorf("got bucket %+v, error %v; want one that was never seen", b, err)
