@@ -52,18 +52,11 @@ func (s *Store) Split(ctx context.Context, bucket crash.BucketID, c crash.Condit
 	}
 	var id int64
 	err := s.decide(ctx, func(d *deciding) error {
-		rows, err := d.Query(ctx, sqlWholeProblem, pgx.NamedArgs{"bucket": bucket[:]})
+		whole, err := d.whole(ctx, bucket)
 		if err != nil {
 			return err
 		}
-		whole, err := pgx.CollectRows(rows, scanLeaf)
-		if err != nil {
-			return err
-		}
-		if len(whole) == 0 {
-			return crash.ErrUnknownBucket
-		}
-		id, err = d.split(ctx, whole, c, person, reason)
+		id, err = d.split(ctx, whole[0], c, person, reason)
 		if err != nil {
 			return err
 		}
@@ -75,9 +68,21 @@ func (s *Store) Split(ctx context.Context, bucket crash.BucketID, c crash.Condit
 	return s.Decision(ctx, id)
 }
 
-// split makes the new problem out of a whole one, whose head is the first.
-func (d *deciding) split(ctx context.Context, whole []leaf, c crash.Condition, person, reason string) (id int64, err error) {
-	head := whole[0]
+// whole are the buckets of a problem, its head first.
+func (d *deciding) whole(ctx context.Context, bucket crash.BucketID) ([]leaf, error) {
+	rows, err := d.Query(ctx, sqlWholeProblem, pgx.NamedArgs{"bucket": bucket[:]})
+	if err != nil {
+		return nil, err
+	}
+	whole, err := pgx.CollectRows(rows, scanLeaf)
+	if err == nil && len(whole) == 0 {
+		err = crash.ErrUnknownBucket
+	}
+	return whole, err
+}
+
+// split takes reports out of the problem with this head.
+func (d *deciding) split(ctx context.Context, head leaf, c crash.Condition, person, reason string) (id int64, err error) {
 	args := pgx.NamedArgs{"bucket": head.id[:], "condition": c, "person": person, "reason": reason, "at": d.store.now()}
 	var number int64
 	if err := d.QueryRow(ctx, sqlCountSplits, args).Scan(&number); err != nil {
@@ -101,6 +106,10 @@ func (d *deciding) split(ctx context.Context, whole []leaf, c crash.Condition, p
 		return 0, err
 	}
 	if err := d.QueryRow(ctx, sqlInsertSplit, args).Scan(&id); err != nil {
+		return 0, err
+	}
+	whole, err := d.whole(ctx, head.id) // without what was just taken out of it
+	if err != nil {
 		return 0, err
 	}
 	sources := make([]crash.BucketID, len(whole))

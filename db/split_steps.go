@@ -167,7 +167,7 @@ func (d *deciding) splitTo(ctx context.Context, p *placer, decision crash.Decisi
 		if err != nil || !holds {
 			return r.bucket, err
 		}
-		return decision.Other, nil
+		return p.place(ctx, &r.askedReport, decision.Other) // from which it may have been taken out in turn
 	}
 	from := sources[0]
 	if len(sources) > 1 {
