@@ -18,6 +18,7 @@ type Board struct {
 	leaves   map[crash.BucketID]*leaf
 	problems map[crash.BucketID]*Problem
 	order    []*Problem      // all, in no order that means anything
+	scan     []scan          // the same, in the same places
 	types    map[string]bool // of problems that there are or were
 	machines map[uint16]bool // architectures that there are or were
 	cache    cache
@@ -60,9 +61,16 @@ type Problem struct {
 
 // leaf is a bucket with its days.
 type leaf struct {
-	Leaf
 	cells []cell // by day, release, version, architecture
 	loose bool   // cells are not in order yet
+	Leaf
+}
+
+// scan is what counting needs of a problem, apart from all else: whoever goes through all of them waits for memory.
+type scan struct {
+	own  *leaf   // the head
+	more []*leaf // what was merged into it
+	key  uint64  // the beginning of the id
 }
 
 // cell is how often a bucket was seen on a day, in 16 bytes.

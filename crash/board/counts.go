@@ -2,6 +2,7 @@ package board
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 
@@ -40,39 +41,74 @@ type Traced struct {
 // TracedDays counts crashes of the problems with these grouping rules on the days from since to until, the latest first,
 // then by release and architecture.
 func (b *Board) TracedDays(since, until Day, rules []crash.Rule) []Traced {
+	if until < since {
+		return nil
+	}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	type key struct {
-		day              Day
-		release, machine uint16
+	machines := slices.Sorted(maps.Keys(b.machines))
+	place := make([]int, 1<<16) // of an architecture in machines
+	for i, m := range machines {
+		place[m] = i
 	}
-	counts := map[key]*Traced{}
+	type count struct{ named, failed int64 }
+	days := int(until-since) + 1
+	byRelease := make([][]count, 1<<16) // by day and architecture
 	for _, p := range b.order {
 		if p.Type != "Crash" || !slices.Contains(rules, p.Rule) {
 			continue
 		}
 		p.each(since, until, func(c cell) {
-			k := key{c.day, c.release, c.machine}
-			t := counts[k]
-			if t == nil {
-				t = &Traced{Day: c.day, Release: crash.Release(b.words.texts[c.release]), Architecture: b.words.texts[c.machine]}
-				counts[k] = t
+			counts := byRelease[c.release]
+			if counts == nil {
+				counts = make([]count, days*len(machines))
+				byRelease[c.release] = counts
 			}
+			n := &counts[int(c.day-since)*len(machines)+place[c.machine]]
 			if p.Provisional {
-				t.Failed += int64(c.n)
+				n.failed += int64(c.n)
 			} else {
-				t.Named += int64(c.n)
+				n.named += int64(c.n)
 			}
 		})
 	}
 	var list []Traced
-	for _, t := range counts {
-		list = append(list, *t)
+	for release, counts := range byRelease {
+		for i, n := range counts {
+			if n.named+n.failed > 0 {
+				list = append(list, Traced{
+					Day: since + Day(i/len(machines)), Release: crash.Release(b.words.texts[release]), //nolint:gosec // a day of the window
+					Architecture: b.words.texts[machines[i%len(machines)]], Named: n.named, Failed: n.failed,
+				})
+			}
+		}
 	}
 	slices.SortFunc(list, func(x, y Traced) int {
 		return cmp.Or(cmp.Compare(y.Day, x.Day), x.Release.Compare(y.Release), cmp.Compare(x.Architecture, y.Architecture))
 	})
 	return list
+}
+
+// ReleaseDays returns how often a problem was seen on each of the days from since to until, by release.
+func (b *Board) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Release][]int64 {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	days := map[crash.Release][]int64{}
+	p := b.problems[id]
+	if p == nil || until < since {
+		return days
+	}
+	byRelease := map[uint16][]int64{}
+	p.each(since, until, func(c cell) {
+		counts := byRelease[c.release]
+		if counts == nil {
+			counts = make([]int64, int(until-since)+1)
+			byRelease[c.release] = counts
+			days[crash.Release(b.words.texts[c.release])] = counts
+		}
+		counts[c.day-since] += int64(c.n)
+	})
+	return days
 }
 
 // each calls back for every cell of some days.

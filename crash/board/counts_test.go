@@ -50,6 +50,18 @@ func TestProblemDays(t *testing.T) {
 	}
 }
 
+func TestReleaseDays(t *testing.T) {
+	t.Parallel()
+	b := counted()
+	want := map[crash.Release][]int64{"Ubuntu 24.04": {0, 0, 0, 6}, "Ubuntu 26.04": {7, 0, 0, 0}}
+	if diff := cmp.Diff(want, b.ReleaseDays(crash.BucketID{1}, day-3, day)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := b.ReleaseDays(crash.BucketID{9}, day-3, day); len(got) != 0 {
+		t.Errorf("unknown: got %v, want none", got)
+	}
+}
+
 func TestTracedDays(t *testing.T) {
 	t.Parallel()
 	b := counted()

@@ -35,27 +35,34 @@ func (w window) takes(c cell) bool {
 	return (w.release == -1 || w.release == int64(c.release)) && (w.version == -1 || w.version == int64(c.version)) && (w.machine == -1 || w.machine == int64(c.machine))
 }
 
-// count sums up a problem's days, and as many days before these.
-func (w window) count(p *Problem) (count, past int64) {
-	for _, l := range p.leaves {
-		n := len(l.cells)
-		if n == 0 || l.cells[n-1].day < w.past {
-			continue
+// count sums up the days of a bucket, and as many days before these. It comes from the end, since lists mostly look at the
+// latest days.
+func (w window) count(l *leaf) (count, past int64) {
+	n := len(l.cells)
+	if n == 0 || l.cells[n-1].day < w.past || l.cells[0].day > w.until {
+		return 0, 0
+	}
+	if l.cells[n-1].day > w.until {
+		n = sort.Search(n, func(i int) bool { return l.cells[i].day > w.until })
+	}
+	for n--; n >= 0 && l.cells[n].day >= w.past; n-- {
+		switch c := l.cells[n]; {
+		case !w.takes(c):
+		case c.day < w.since:
+			past += int64(c.n)
+		default:
+			count += int64(c.n)
 		}
-		i := sort.Search(n, func(i int) bool { return l.cells[i].day >= w.past })
-		for _, c := range l.cells[i:] {
-			if c.day > w.until {
-				break
-			}
-			if !w.takes(c) {
-				continue
-			}
-			if c.day < w.since {
-				past += int64(c.n)
-			} else {
-				count += int64(c.n)
-			}
-		}
+	}
+	return count, past
+}
+
+// all counts a problem, with whatever was merged into it.
+func (w window) all(s scan) (count, past int64) {
+	count, past = w.count(s.own)
+	for _, l := range s.more {
+		c, p := w.count(l)
+		count, past = count+c, past+p
 	}
 	return count, past
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mishap/crash"
 )
@@ -70,24 +71,49 @@ func (b *Board) List(f Filter, match func(*Problem) bool, after *Place, limit in
 	list := b.list(f, match)
 	start := 0
 	if after != nil {
-		start = min(max(after.Behind, 0), len(list.rows))
-		if i := slices.IndexFunc(list.rows, func(r Row) bool { return r.ID == after.ID }); i >= 0 {
+		start = min(max(after.Behind, 0), len(list.found))
+		if i := slices.IndexFunc(list.found, func(e found) bool { return e.p.ID == after.ID }); i >= 0 {
 			start = i + 1
 		}
 	}
-	end := min(start+max(limit, 0), len(list.rows))
-	return Page{Rows: list.rows[start:end:end], First: start + 1, Totals: list.totals, More: end < len(list.rows)}
+	end := min(start+max(limit, 0), len(list.found))
+	return Page{Rows: list.rowsOf(list.found[start:end]), First: start + 1, Totals: list.totals, More: end < len(list.found)}
 }
 
 // All returns all rows of a list, which are not to be changed.
 func (b *Board) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
 	list := b.list(f, match)
+	list.once.Do(func() { list.rows = list.rowsOf(list.found) })
 	return list.rows, list.totals
 }
 
+// list is a list as it is remembered.
 type list struct {
-	rows   []Row
+	found  []found
+	past   []int64 // how often each problem was seen in the days before, ascending: for the ranks that they had
 	totals Totals
+	once   sync.Once
+	rows   []Row // of all that was found
+}
+
+// found is a row before it is given out.
+type found struct {
+	p           *Problem
+	count, past int64
+	key         uint64
+	rank        int
+}
+
+func (l *list) rowsOf(some []found) []Row {
+	rows := make([]Row, len(some))
+	for i, e := range some {
+		rows[i] = Row{Problem: e.p, Count: e.count, Rank: e.rank}
+		if e.past > 0 {
+			above, _ := slices.BinarySearch(l.past, e.past+1)
+			rows[i].Before = len(l.past) - above + 1
+		}
+	}
+	return rows
 }
 
 func (b *Board) list(f Filter, match func(*Problem) bool) *list {
@@ -116,46 +142,42 @@ func (b *Board) make(f Filter, match func(*Problem) bool) *list {
 			packages[name] = true
 		}
 	}
-	type earlier struct {
-		place int
-		count int64
-	}
-	var before []earlier // of the problems that were seen in the days before: they too had a rank
-	for _, p := range b.order {
-		if !f.admits(p, packages) || match != nil && !match(p) {
+	plain := match == nil && packages == nil && f.all()
+	for i, p := range b.order {
+		if !plain && (!f.admits(p, packages) || match != nil && !match(p)) {
 			continue
 		}
-		count, past := days.count(p)
+		count, past := days.all(b.scan[i])
 		if past > 0 {
-			place := -1
-			if count > 0 {
-				place = len(l.rows)
-			}
-			before = append(before, earlier{place, past})
+			l.past = append(l.past, past)
 		}
 		if count > 0 {
-			l.rows = append(l.rows, Row{Problem: p, Count: count})
+			l.found = append(l.found, found{p: p, count: count, past: past, key: b.scan[i].key})
 			l.totals.Problems++
 			l.totals.Reports += count
 		}
 	}
-	slices.SortFunc(before, func(a, b earlier) int { return cmp.Compare(b.count, a.count) })
-	for rank, e := range before {
-		if e.place >= 0 {
-			l.rows[e.place].Before = rank + 1
-		}
+	slices.Sort(l.past)
+	slices.SortFunc(l.found, byCount)
+	for i := range l.found {
+		l.found[i].rank = i + 1
 	}
-	slices.SortFunc(l.rows, byCount)
-	for i := range l.rows {
-		l.rows[i].Rank = i + 1
-	}
-	f.sort(l.rows)
+	f.sort(l.found)
 	return l
 }
 
-func byCount(a, b Row) int {
-	return cmp.Or(cmp.Compare(b.Count, a.Count), slices.Compare(a.ID[:], b.ID[:]))
+func byCount(a, b found) int {
+	switch {
+	case a.count != b.count:
+		return cmp.Compare(b.count, a.count)
+	case a.key != b.key:
+		return cmp.Compare(a.key, b.key)
+	}
+	return slices.Compare(a.p.ID[:], b.p.ID[:])
 }
+
+// all reports whether the filter leaves no problem out but by its days.
+func (f Filter) all() bool { return f.Package == "" && f.Type == "" && !f.New && f.State == "" }
 
 // admits looks at all of the filter but the days.
 func (f Filter) admits(p *Problem, packages map[string]bool) bool {
@@ -179,22 +201,22 @@ func (f Filter) admits(p *Problem, packages map[string]bool) bool {
 }
 
 // sort brings rows, which are sorted by count, into the order of a column.
-func (f Filter) sort(rows []Row) {
-	compare := func(a, b Row) int { return 0 }
+func (f Filter) sort(rows []found) {
+	compare := func(a, b found) int { return 0 }
 	switch f.Sort {
 	case ByMachines:
-		compare = func(a, b Row) int { return cmp.Compare(b.Systems, a.Systems) }
+		compare = func(a, b found) int { return cmp.Compare(b.p.Systems, a.p.Systems) }
 	case ByPackage:
-		compare = func(a, b Row) int { return cmp.Compare(a.Package, b.Package) }
+		compare = func(a, b found) int { return cmp.Compare(a.p.Package, b.p.Package) }
 	case ByFirst:
-		compare = func(a, b Row) int { return b.FirstSeen.Compare(a.FirstSeen) }
+		compare = func(a, b found) int { return b.p.FirstSeen.Compare(a.p.FirstSeen) }
 	case ByLast:
-		compare = func(a, b Row) int { return b.LastSeen.Compare(a.LastSeen) }
+		compare = func(a, b found) int { return b.p.LastSeen.Compare(a.p.LastSeen) }
 	case ByProblem:
-		compare = func(a, b Row) int { return cmp.Compare(a.Signature, b.Signature) }
+		compare = func(a, b found) int { return cmp.Compare(a.p.Signature, b.p.Signature) }
 	case ByBug:
-		compare = func(a, b Row) int {
-			return cmp.Or(cmp.Compare(standing(a.State), standing(b.State)), cmp.Compare(b.Bug, a.Bug))
+		compare = func(a, b found) int {
+			return cmp.Or(cmp.Compare(standing(a.p.State), standing(b.p.State)), cmp.Compare(b.p.Bug, a.p.Bug))
 		}
 	default:
 		if f.Ascending {
@@ -204,7 +226,7 @@ func (f Filter) sort(rows []Row) {
 	}
 	if f.Ascending {
 		natural := compare
-		compare = func(a, b Row) int { return natural(b, a) }
+		compare = func(a, b found) int { return natural(b, a) }
 	}
 	slices.SortStableFunc(rows, compare)
 }

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"mishap/crash"
@@ -165,9 +166,16 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 		b.order[p.place] = p
 	} else {
 		p.place = len(b.order)
-		b.order = append(b.order, p)
+		b.order, b.scan = append(b.order, p), append(b.scan, scan{})
 	}
 	b.problems[id] = p
+	s := scan{own: head, key: binary.BigEndian.Uint64(id[:])}
+	for _, l := range leaves {
+		if l != head {
+			s.more = append(s.more, l)
+		}
+	}
+	b.scan[p.place] = s
 }
 
 func (b *Board) remove(p *Problem) {
@@ -175,8 +183,8 @@ func (b *Board) remove(p *Problem) {
 	last := len(b.order) - 1
 	moved := *b.order[last]
 	moved.place = p.place
-	b.order[p.place] = &moved
-	b.order = b.order[:last]
+	b.order[p.place], b.scan[p.place] = &moved, b.scan[last]
+	b.order, b.scan = b.order[:last], b.scan[:last]
 	if p.place < last {
 		b.problems[moved.ID] = &moved
 	}

@@ -1,0 +1,286 @@
+package board_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/board"
+)
+
+// model is the board as plain lists, counted through for every question.
+type model struct {
+	leaves map[byte]board.Leaf
+	cells  map[cellKey]int64
+}
+
+type cellKey struct {
+	id                             byte
+	day                            board.Day
+	release, version, architecture string
+}
+
+func id(n byte) crash.BucketID { return crash.BucketID{19: n} }
+
+// count is what a filter counts of a problem, on days from since to until.
+func (m model) count(head byte, f board.Filter, since, until board.Day) int64 {
+	var sum int64
+	for k, n := range m.cells {
+		if m.leaves[k.id].Head == id(head) && k.day >= since && k.day <= until && (f.Release == "" || string(f.Release) == k.release) &&
+			(f.Version == "" || f.Version == k.version) && (f.Architecture == "" || f.Architecture == k.architecture) {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// list is the list by counting through.
+func (m model) list(f board.Filter) []string {
+	type row struct {
+		id            byte
+		count, before int64
+	}
+	var rows []row
+	length := f.Until - f.Since + 1
+	for n, l := range m.leaves {
+		if l.Head != id(n) || f.Package != "" && l.Package != f.Package && l.Source != f.Package || f.Type != "" && l.Type != f.Type {
+			continue
+		}
+		if r := (row{n, m.count(n, f, f.Since, f.Until), m.count(n, f, f.Since-length, f.Since-1)}); r.count > 0 {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.id, b.id)) })
+	var texts []string
+	for i, r := range rows {
+		texts = append(texts, fmt.Sprint(i+1, " ", id(r.id), " ", r.count, " ", r.before > 0))
+	}
+	return texts
+}
+
+// A board that is told changes in any order says what counting through says.
+func TestBoardIsTheModel(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		pick := func(words ...string) string { return words[r.IntN(len(words))] }
+		m := model{map[byte]board.Leaf{}, map[cellKey]int64{}}
+		b := board.New()
+		for range 30 {
+			b.Update(func(u *board.Updater) {
+				for range 1 + r.IntN(4) {
+					n := byte(1 + r.IntN(12))
+					l := board.Leaf{ID: id(n), Head: id(n), Package: pick("reef", "gull"), Source: pick("reef-src", "gull-src"), Type: pick("Crash", "Hang"), Reports: 1}
+					if old, ok := m.leaves[n]; ok {
+						l.Head = old.Head
+					}
+					m.leaves[n] = l
+					u.Leaf(l)
+				}
+				if r.IntN(3) == 0 { // merge one into another, or take it out again
+					n, into := byte(1+r.IntN(12)), byte(1+r.IntN(12))
+					l, ok := m.leaves[n]
+					target, there := m.leaves[into]
+					own := true
+					for k, other := range m.leaves {
+						own = own && (k == n || other.Head != id(n))
+					}
+					if ok && there && own && (target.Head == id(into)) {
+						l.Head = id(into)
+						m.leaves[n] = l
+						u.Leaf(l)
+					}
+				}
+				for range r.IntN(20) {
+					k := cellKey{byte(1 + r.IntN(12)), board.Day(9000 + r.IntN(60)), pick("22.04", "24.04"), pick("1", "2", "3"), pick("amd64", "arm64")}
+					if _, ok := m.leaves[k.id]; !ok {
+						continue
+					}
+					n := int64(1 + r.IntN(5))
+					m.cells[k] = n
+					u.Cell(id(k.id), k.day, []byte(k.release), []byte(k.version), []byte(k.architecture), n)
+				}
+				if r.IntN(8) == 0 {
+					n := byte(1 + r.IntN(12))
+					u.Forget(id(n))
+					for k := range m.cells {
+						if k.id == n {
+							delete(m.cells, k)
+						}
+					}
+				}
+			})
+			since := board.Day(9000 + r.IntN(50))
+			f := board.Filter{
+				Since: since, Until: since + board.Day(r.IntN(20)), Release: crash.Release(pick("", "22.04", "24.04", "none")), Version: pick("", "", "2"),
+				Architecture: pick("", "", "arm64"), Package: pick("", "reef", "gull-src"), Type: pick("", "", "Hang"),
+			}
+			var got []string
+			page := b.List(f, nil, nil, 100)
+			for _, row := range page.Rows {
+				got = append(got, fmt.Sprint(row.Rank, " ", row.ID, " ", row.Count, " ", row.Before > 0))
+			}
+			if want := m.list(f); !slices.Equal(got, want) {
+				t.Fatalf("seed %d: %+v\n got %q\nwant %q", seed, f, got, want)
+			}
+			for _, row := range page.Rows {
+				var sum int64
+				for _, n := range b.Days(row.Problem, f, f.Since, f.Until) {
+					sum += n
+				}
+				if sum != row.Count {
+					t.Fatalf("seed %d: days of %v sum up to %d, want %d", seed, row.ID, sum, row.Count)
+				}
+			}
+		}
+	}
+}
+
+func sample() *board.Board {
+	b := board.New()
+	at := func(day int) time.Time { return time.Date(2026, 5, day, 9, 0, 0, 0, time.UTC) }
+	b.Update(func(u *board.Updater) {
+		for n, l := range map[byte]board.Leaf{
+			1: {Package: "c", Signature: "z", Systems: 5, FirstSeen: at(1), LastSeen: at(9)},
+			2: {Package: "b", Signature: "y", Systems: 9, FirstSeen: at(3), LastSeen: at(8)},
+			3: {Package: "a", Signature: "x", Systems: 7, FirstSeen: at(8), LastSeen: at(10), FirstVersion: "2"},
+		} {
+			l.ID, l.Head = id(n), id(n)
+			u.Leaf(l)
+			u.Cell(id(n), board.DayOf(at(8)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), int64(10*n))
+		}
+		u.Cell(id(1), board.DayOf(at(1)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), 100)
+	})
+	b.SetStates(map[crash.BucketID]board.State{id(1): {Word: crash.StateFixed, Bug: 7}, id(2): {Word: crash.StateRegression, Bug: 8}})
+	return b
+}
+
+var week = board.Filter{Since: board.DayOf(time.Date(2026, 5, 6, 0, 0, 0, 0, time.UTC)), Until: board.DayOf(time.Date(2026, 5, 12, 0, 0, 0, 0, time.UTC))}
+
+func TestSorting(t *testing.T) {
+	t.Parallel()
+	b := sample()
+	for by, want := range map[board.Column][]byte{
+		"": {3, 2, 1}, board.ByCount: {3, 2, 1}, board.ByMachines: {2, 3, 1}, board.ByPackage: {3, 2, 1}, board.ByFirst: {3, 2, 1}, board.ByLast: {3, 1, 2},
+		board.ByProblem: {3, 2, 1}, board.ByBug: {2, 1, 3},
+	} {
+		f := week
+		for _, f.Ascending = range []bool{false, true} {
+			f.Sort = by
+			var got []byte
+			for _, row := range b.List(f, nil, nil, 10).Rows {
+				got = append(got, row.ID[19])
+			}
+			if f.Ascending {
+				slices.Reverse(got)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("by %q, ascending %v: got %v, want %v", by, f.Ascending, got, want)
+			}
+		}
+	}
+}
+
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	b := sample()
+	for name, c := range map[string]struct {
+		change func(*board.Filter)
+		want   []byte
+	}{
+		"without a bug":  {func(f *board.Filter) { f.State = "none" }, []byte{3}},
+		"with a bug":     {func(f *board.Filter) { f.State = "bug" }, []byte{2, 1}},
+		"regression":     {func(f *board.Filter) { f.State = "regression" }, []byte{2}},
+		"new":            {func(f *board.Filter) { f.New = true }, []byte{3}},
+		"new in 2":       {func(f *board.Filter) { f.New, f.Version = true, "2" }, nil}, // seen first in 2, but counted with 1
+		"a set":          {func(f *board.Filter) { f.Some, f.Packages = true, "a c" }, []byte{3, 1}},
+		"an empty set":   {func(f *board.Filter) { f.Some = true }, nil},
+		"no such word":   {func(f *board.Filter) { f.Architecture = "s390x" }, nil},
+		"another period": {func(f *board.Filter) { f.Since, f.Until = f.Since-6, f.Since-1 }, []byte{1}},
+	} {
+		f := week
+		c.change(&f)
+		var got []byte
+		for _, row := range b.List(f, nil, nil, 10).Rows {
+			got = append(got, row.ID[19])
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+	match := func(p *board.Problem) bool { return p.Package == "b" }
+	if rows, totals := b.All(week, match); len(rows) != 1 || totals.Reports != 20 || rows[0].Rank != 1 {
+		t.Errorf("with a match: got %v and %+v", rows, totals)
+	}
+}
+
+// The problem that was more common before has moved down; the others are new.
+func TestMovement(t *testing.T) {
+	t.Parallel()
+	rows := sample().List(week, nil, nil, 10).Rows
+	if rows[2].ID != id(1) || rows[2].Before != 1 || rows[0].Before != 0 {
+		t.Errorf("got %+v", rows)
+	}
+}
+
+// Pages follow each other without gaps, also when the row at which they meet is gone.
+func TestPaging(t *testing.T) {
+	t.Parallel()
+	b := sample()
+	first := b.List(week, nil, nil, 2)
+	if len(first.Rows) != 2 || !first.More || first.First != 1 || first.Totals.Problems != 3 {
+		t.Errorf("got %+v", first)
+	}
+	for name, at := range map[string]board.Place{"the row": {Behind: 9, ID: first.Rows[1].ID}, "its place": {Behind: 2, ID: id(77)}} {
+		next := b.List(week, nil, &at, 2)
+		if len(next.Rows) != 1 || next.More || next.First != 3 || next.Rows[0].ID != id(1) {
+			t.Errorf("behind %s: got %+v", name, next)
+		}
+	}
+	if beyond := b.List(week, nil, &board.Place{Behind: 1 << 30}, 2); len(beyond.Rows) != 0 || beyond.More {
+		t.Errorf("beyond the end: got %+v", beyond)
+	}
+}
+
+// A list that was made is given again until something changes.
+func TestListsAreRemembered(t *testing.T) {
+	t.Parallel()
+	b := sample()
+	one, _ := b.All(week, nil)
+	two, _ := b.All(week, nil)
+	if &one[0] != &two[0] {
+		t.Error("the list was made twice")
+	}
+	b.Update(func(u *board.Updater) { u.Cell(id(1), week.Until, nil, nil, nil, 500) })
+	if three, _ := b.All(week, nil); three[0].ID != id(1) || one[0].ID != id(3) {
+		t.Errorf("got %v, then %v", one[0].ID, three[0].ID)
+	}
+}
+
+func BenchmarkList(b *testing.B) {
+	big := board.New()
+	r := rand.New(rand.NewPCG(1, 1))
+	big.Update(func(u *board.Updater) {
+		for n := range 100_000 {
+			var key crash.BucketID
+			key[0], key[1], key[2] = byte(n), byte(n>>8), byte(n>>16)
+			u.Leaf(board.Leaf{ID: key, Head: key, Package: "p", Signature: "s"})
+			for range 40 {
+				u.Cell(key, board.Day(9000+r.IntN(400)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), 2)
+			}
+		}
+	})
+	for _, days := range []board.Day{1, 7, 30, 365} {
+		b.Run(fmt.Sprint(days, " days"), func(b *testing.B) {
+			f := board.Filter{Since: 9400 - days, Until: 9399}
+			match := func(*board.Problem) bool { return true } // not remembered
+			for b.Loop() {
+				big.List(f, match, nil, 50)
+			}
+		})
+	}
+}
