@@ -25,13 +25,6 @@ const perMachine = `
 	order by release, day`
 
 const (
-	sqlBucketRates = `
-		with u as (
-			select release, day, sum(reports)::bigint as reports, 0::bigint as apart, 0::bigint as change from bucket_days
-			where bucket_id in (select id from buckets where head = @id) and day between @since and @until
-			group by release, day
-			union all ` + activeMachines + `
-		) ` + perMachine
 	sqlPackageRates = `
 		with u as (
 			select release, day, reports, case when problem_type = @apart then reports else 0 end as apart, 0::bigint as change
@@ -48,10 +41,35 @@ const (
 		) ` + perMachine
 )
 
-// BucketRates returns how often a bucket was seen on each UTC day from since to until, both included, by release, beside
-// the machines active there, the earliest day first. Days without a report or an active machine are left out.
-func (s *Store) BucketRates(ctx context.Context, id crash.BucketID, since, until time.Time) ([]crash.DayRate, error) {
-	return s.dayRates(ctx, sqlBucketRates, pgx.NamedArgs{"id": id[:], "since": since, "until": until})
+const sqlActive = `
+	select release, day, change from release_active where release = any(@releases) and day <= @until order by release, day`
+
+// ActiveMachines returns how many machines of some releases were active on each UTC day from since to until, both included:
+// that reported anything for the release in the 90 days up to the day.
+func (s *Store) ActiveMachines(ctx context.Context, releases []crash.Release, since, until time.Time) (map[crash.Release][]int64, error) {
+	rows, err := s.pool.Query(ctx, sqlActive, pgx.NamedArgs{"releases": releases, "until": until})
+	if err != nil {
+		return nil, fmt.Errorf("active machines: %w", known(err))
+	}
+	active := map[crash.Release][]int64{}
+	length := int(until.Sub(since)/(24*time.Hour)) + 1
+	for _, r := range releases {
+		active[r] = make([]int64, max(length, 0))
+	}
+	var release crash.Release
+	var day time.Time
+	var change int64
+	_, err = pgx.ForEachRow(rows, []any{&release, &day, &change}, func() error {
+		days := active[release]
+		for i := max(int(day.Sub(since)/(24*time.Hour)), 0); i < len(days); i++ {
+			days[i] += change
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("active machines: %w", known(err))
+	}
+	return active, nil
 }
 
 // RateFilter chooses reports to count by release and day.
@@ -63,7 +81,8 @@ type RateFilter struct {
 	Apart        string // a problem type that is counted apart
 }
 
-// Rates returns how many reports there were on each UTC day by release, as BucketRates does for a bucket.
+// Rates returns how many reports there were on each UTC day by release, beside the machines that were active there, the
+// earliest day first. Days without a report or an active machine are left out.
 func (s *Store) Rates(ctx context.Context, f RateFilter) ([]crash.DayRate, error) {
 	sql := sqlPackageRates
 	if f.Package == "" {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/board"
 	"mishap/db"
 )
 
@@ -46,16 +48,14 @@ func (a *API) span(days int) (since, until time.Time) {
 func (a *API) today() time.Time { return a.now().UTC().Truncate(24 * time.Hour) }
 
 // chartReleases are the releases that charts have a line for: those that are supported, and those with a value.
-func (a *API) chartReleases(rates []crash.DayRate) []crash.Release {
+func (a *API) chartReleases(seen []crash.Release) []crash.Release {
 	var list []crash.Release
 	for _, r := range a.releases.Supported(a.today()) {
 		if a.series(r) != "" {
 			list = append(list, r)
 		}
 	}
-	for _, r := range rates {
-		list = append(list, r.Release)
-	}
+	list = append(list, seen...)
 	slices.SortFunc(list, crash.Release.Compare)
 	return slices.Compact(list)
 }
@@ -66,18 +66,25 @@ func (a *API) averageInstances(ctx context.Context, in input) ([]any, error) {
 		return nil, err
 	}
 	since, until := a.span(chartDays)
-	var rates []crash.DayRate
+	var counts map[crash.Release][]int64
 	if err == nil {
-		if rates, err = a.store.BucketRates(ctx, id, since, until); err != nil {
+		b, err := a.store.Board(ctx)
+		if err != nil {
 			return nil, err
 		}
+		counts = b.ReleaseDays(id, board.DayOf(since), board.DayOf(until))
+	}
+	seen := slices.Collect(maps.Keys(counts))
+	active, err := a.store.ActiveMachines(ctx, seen, since, until)
+	if err != nil {
+		return nil, err
 	}
 	var objects []any
-	for _, release := range a.chartReleases(rates) {
+	for _, release := range a.chartReleases(seen) {
 		line := series{Color: colour(release), Key: string(release), Values: []point{}}
-		for _, r := range slices.Backward(rates) {
-			if r.Release == release {
-				line.Values = append(line.Values, newPoint(r.Day, r.PerMachine()))
+		for i, n := range slices.Backward(counts[release]) {
+			if machines := active[release][i]; n > 0 && machines > 0 {
+				line.Values = append(line.Values, newPoint(since.AddDate(0, 0, i), float64(n)/float64(machines)))
 			}
 		}
 		objects = append(objects, line)
@@ -117,9 +124,15 @@ func (a *API) averageCrashes(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	var seen []crash.Release
+	for _, r := range rates {
+		if !slices.Contains(seen, r.Release) {
+			seen = append(seen, r.Release)
+		}
+	}
 	releases := []crash.Release{f.Release}
 	if f.Release == "" {
-		releases = slices.DeleteFunc(a.chartReleases(rates), func(r crash.Release) bool { return r == "" || a.releases.EndOfLife(r, a.today()) })
+		releases = slices.DeleteFunc(a.chartReleases(seen), func(r crash.Release) bool { return r == "" || a.releases.EndOfLife(r, a.today()) })
 	}
 	var objects []any
 	for _, release := range releases {
