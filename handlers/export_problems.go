@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -41,9 +40,9 @@ func (s *Server) exportProblems(w http.ResponseWriter, r *http.Request, format s
 	if err != nil {
 		return err
 	}
-	until := s.now().UTC().Truncate(24 * time.Hour)
-	filter := board.Filter{
-		Since: board.DayOf(until.AddDate(0, 0, 1-choice.Period.Days())), Until: board.DayOf(until), Release: choice.Release, Package: choice.Package,
+	_, filter, _, err := s.chosen(r.Context(), choice)
+	if err != nil {
+		return err
 	}
 	return s.exportList(w, r, format, exportedList{title: "Most common problems", path: choice.URL(), filter: filter})
 }
