@@ -63,11 +63,6 @@ const sqlInsertNames = `
 	insert into known_names (address_id, bucket_id)
 	select * from unnest(@ids::bytea[], @buckets::bytea[]) as n (address_id, bucket_id) on conflict (address_id) do nothing`
 
-// querier is a connection, a pool or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
 // learnNames notes, within a transaction, under which names address signatures are known. Those that are noted already cost
 // nothing; what it returns is noted once the transaction is committed, and then to be put into s.names.
 func (s *Store) learnNames(ctx context.Context, tx pgx.Tx, names map[crash.BucketID]crash.BucketID) ([]crash.BucketID, error) {

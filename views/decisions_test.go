@@ -48,7 +48,27 @@ func decisionPages(text string, n int) map[string]templ.Component {
 		split.Preview.GoesExamples = append(split.Preview.GoesExamples, row)
 		regroup.Moves = append(regroup.Moves, crash.RegroupMove{From: bucket.ID, To: other.ID, FromLabel: text, ToLabel: text, New: i%2 == 0, Reports: 5}, crash.RegroupMove{})
 	}
+	notes := views.NotesView{Bucket: bucket.ID, Person: text, CSRFToken: text, Now: now, Everything: n > 0}
+	traits := views.TraitsPage{Shell: shell, Bucket: bucket, Here: 7, There: 9}
+	for i := range n {
+		said := crash.Note{ID: int64(i + 1), Written: now, Person: text, Texts: []crash.NoteText{{At: now, Person: text, Text: text}, {At: now, Person: text, Text: text + "!"}}}
+		gone := said
+		gone.ID, gone.Texts = int64(n+i+1), append(said.Texts[:2:2], crash.NoteText{At: now, Person: text})
+		notes.Notes = append(notes.Notes, said, gone)
+		traits.Found = append(traits.Found, crash.StandOut{Trait: crash.Trait{Kind: text, Value: text}, Here: 5, There: 1})
+	}
+	filter := views.ReportFilterForm{
+		Path: "/x", Filter: crash.ReportFilter{Version: text, Complete: true}, Versions: []string{text, "1"}, Releases: []crash.Release{crash.Release(text)}, Architectures: []string{text},
+	}
+	parts := []views.Breakdown{
+		{Title: text, Field: "architecture", Shares: []crash.NameCount{{Name: text, Reports: 7}, {Reports: 1}}}, {Title: text, Shares: []crash.NameCount{{Name: text, Reports: 7}}},
+	}
 	return map[string]templ.Component{
+		"notes":      views.Notes(notes),
+		"traits":     views.Traits(traits),
+		"filter":     views.ReportFilter(filter),
+		"breakdowns": views.Breakdowns("/x", parts[:min(n, 2)]),
+		"alike":      views.AlikeProblems(bucket, []crash.SimilarProblem{{Bucket: other, Likeness: crash.SameFunction}}, n > 0),
 		"history": views.Decisions(history),
 		"rename":  views.Rename(views.RenamePage{Shell: shell, Bucket: bucket, Name: text, Reason: text, Problem: text}),
 		"find":    views.FindMerge(views.FindMergePage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Similar: []crash.SimilarProblem{{Bucket: other, Likeness: crash.SameFunction}}}),
