@@ -69,9 +69,9 @@ func decisionPages(text string, n int) map[string]templ.Component {
 		"filter":     views.ReportFilter(filter),
 		"breakdowns": views.Breakdowns("/x", parts[:min(n, 2)]),
 		"alike":      views.AlikeProblems(bucket, []crash.SimilarProblem{{Bucket: other, Likeness: crash.SameFunction}}, n > 0),
-		"history": views.Decisions(history),
-		"rename":  views.Rename(views.RenamePage{Shell: shell, Bucket: bucket, Name: text, Reason: text, Problem: text}),
-		"find":    views.FindMerge(views.FindMergePage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Similar: []crash.SimilarProblem{{Bucket: other, Likeness: crash.SameFunction}}}),
+		"history":    views.Decisions(history),
+		"rename":     views.Rename(views.RenamePage{Shell: shell, Bucket: bucket, Name: text, Reason: text, Problem: text}),
+		"find":       views.FindMerge(views.FindMergePage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Similar: []crash.SimilarProblem{{Bucket: other, Likeness: crash.SameFunction}}}),
 		"merge": views.Merge(views.MergePage{
 			Shell: shell, Sides: views.NewMergeSides([]crash.Bucket{bucket, other}), Head: other.ID, Reports: 7, Machines: 3, Bugs: []crash.Bug{bucket.Bug}, Problem: text,
 		}),
