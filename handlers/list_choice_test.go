@@ -1,0 +1,138 @@
+package handlers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash/crashtest"
+)
+
+// Every control of the front page narrows the list, and stands in the form again.
+func TestListProblemsControls(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(3, crashtest.Native)
+	p.several(2, crashtest.Native, crashtest.Set("Architecture", "arm64"), crashtest.Version("1.5-1"))
+	p.several(4, crashtest.Unsymbolised)
+	p.several(1, crashtest.Python)
+	p.several(1, crashtest.Hang)
+	p.several(6, crashtest.Python, crashtest.At(today.AddDate(0, 0, -20)))
+	c := p.Visitor(t)
+	for query, want := range map[string][]string{
+		"":                                  {"5", "4", "1", "1"},
+		"pkg_arch=arm64":                    {"2"},
+		"pkg_arch=s390x":                    {},
+		"version=1.5-1":                     {"2"},
+		"type=Hang":                         {"1"},
+		"state=none":                        {"5", "4", "1", "1"},
+		"state=bug":                         {},
+		"new=1":                             {"5", "4", "1"}, // Python's was seen before this week
+		"new=1&version=1.4.9-2":             {"3"},
+		"from=2026-04-25&to=2026-05-05":     {"6"},
+		"from=20260425&to=20260505":         {"6"},
+		"to=2026-05-05":                     {"6"},
+		"from=2026-04-25":                   {"7", "5", "4", "1"},
+		"period=month&sort=package":         {"7", "4", "1", "5"}, // harbor-sync, lumen-shell twice, tidewatch
+		"period=month&order=up":             {"1", "4", "5", "7"},
+		"sort=machines":                     {"1", "5", "4", "1"}, // of all machines ever
+		"sort=count":                        {"5", "4", "1", "1"},
+		"release=&package=&version=&from=&": {"5", "4", "1", "1"}, // as the form is sent without scripts
+	} {
+		a := c.Get("/?" + query).Want(http.StatusOK)
+		got := column(a, ".reports")
+		if query == "sort=machines" || query == "" || strings.HasPrefix(query, "release") || query == "sort=count" || query == "state=none" {
+			got, want = got[:2], want[:2] // the rest are equal
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: reports by row (-want +got):\n%s", query, diff)
+		}
+	}
+	a := c.Get("/?pkg_arch=arm64&version=1.5-1&type=Crash&state=none&from=2026-05-01&new=1").Want(http.StatusOK)
+	for selector, want := range map[string]string{
+		"#pkg_arch option[selected]": "arm64", "#version": "1.5-1", "#type option[selected]": "Crash", "#state option[selected]": "none", "#from": "2026-05-01", "[name=new][checked]": "1",
+	} {
+		if got := a.Attr(selector, "value"); got != want {
+			t.Errorf("%s: got %q, want %q", selector, got, want)
+		}
+	}
+	if a.HTML().Find("details.more[open]").Length() != 1 {
+		t.Error("the controls that are in use are folded away")
+	}
+	c.Get("/").WantNone("details.more[open]")
+}
+
+func TestListProblemsRefusesMoreNonsense(t *testing.T) {
+	t.Parallel()
+	c := newPages(t).Visitor(t)
+	for query, want := range map[string]string{
+		"state=happy": `"happy" is not a state of problems.`, "sort=luck": `"luck" is not a column`, "from=yesterday": `"yesterday", is not a day like 2026-05-18.`,
+		"to=1999-01-01": "is not a day", "from=2026-05-02&to=2026-05-01": "The last day, 2026-05-01, is before the first, 2026-05-02.",
+		"version=%00": "The version in the address is not readable", "type=" + longText: "The type in the address is not readable",
+	} {
+		c.Get("/?"+query).Want(http.StatusBadRequest).WantText("[role=alert]", want)
+	}
+}
+
+// Heads of columns sort, and turn round; the sorted one says so.
+func TestListProblemsSortLinks(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(2, crashtest.Native)
+	p.several(1, crashtest.Python)
+	c := p.Visitor(t)
+	a := c.Get("/?period=month").Want(http.StatusOK)
+	if got := a.Attr("th.count", "aria-sort"); got != "descending" {
+		t.Errorf("aria-sort: got %q, want descending", got)
+	}
+	by := c.Get(a.Attr("th.package a", "href")).Want(http.StatusOK)
+	if got := by.Attr("th.package", "aria-sort"); got != "ascending" || by.Attr("th.package a", "href") != "/?order=up&period=month&sort=package" {
+		t.Errorf("got %q and %q", got, by.Attr("th.package a", "href"))
+	}
+	turned := c.Get(by.Attr("th.package a", "href")).Want(http.StatusOK)
+	if got, want := column(turned, ".package"), []string{"tidewatch", "harbor-sync"}; !cmp.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	turned.WantText("tbody tr:nth-child(1) .rank", "1").WantText("tbody tr:nth-child(2) .rank", "2") // ranks are by reports
+}
+
+// Ranks move: what was not seen in the days before is new; what was seen more then is down.
+func TestListProblemsMovement(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(3, crashtest.Native)
+	p.several(2, crashtest.Python)
+	p.several(5, crashtest.Python, crashtest.At(today.AddDate(0, 0, -9)))
+	p.several(1, crashtest.Native, crashtest.At(today.AddDate(0, 0, -9)))
+	p.several(1, crashtest.Hang)
+	a := p.Visitor(t).Get("/").Want(http.StatusOK)
+	for row, want := range []string{"1▲1", "2▼1", "3new"} {
+		if got := column(a, ".rank")[row]; got != want {
+			t.Errorf("row %d: got %q, want %q", row+1, got, want)
+		}
+	}
+	a.WantText("tbody tr:nth-child(1) .spark title", "at most 3 a day in 28 days, on 18 May")
+}
+
+// The chart of reliability says reports per machine and day, in a drawing and in a table.
+func TestReliabilityChart(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(3, crashtest.Native)
+	p.several(1, crashtest.Native, crashtest.On("Ubuntu 22.04"))
+	p.several(1, crashtest.Native, crashtest.At(today.AddDate(0, 0, -1)))
+	c := p.Visitor(t)
+	a := c.Get("/").Want(http.StatusOK)
+	if got := a.HTML().Find(".rate-plot path").Length(); got != 2 {
+		t.Errorf("lines: got %d, want one for each release", got)
+	}
+	a.WantText(".rates thead", "24.04").WantText(".rates thead", "22.04")
+	a.WantText(".rates tbody tr:nth-child(2)", "2026-05-18 1.00 1.00") // three reports of the three machines that were active by then
+	c.Get("/?release=Ubuntu+22.04").WantText(".rates .legend", "22.04")
+	if got := c.Get("/?release=Ubuntu+22.04").HTML().Find(".rate-plot path").Length(); got != 1 {
+		t.Errorf("lines of one release: got %d", got)
+	}
+	newPages(t).Visitor(t).Get("/").WantText(".rates", "No counted reports since")
+}
