@@ -21,6 +21,10 @@ const Prefix = "/assets/"
 // AppCSS is the name of the one style sheet: the files of static/css joined in the order of their names.
 const AppCSS = "app.css"
 
+// AppJS is the name of our one script: the files of static/js joined in the order of their names. Each is a function of its
+// own, so that they share no names.
+const AppJS = "app.js"
+
 //go:embed static
 var embedded embed.FS
 
@@ -56,32 +60,19 @@ func URL(name string) string {
 	return Prefix + name
 }
 
-// Scripts are the addresses of all scripts in the order in which pages load them: htmx, then ours by name.
+// Scripts are the addresses of all scripts in the order in which pages load them: htmx, then ours.
 func Scripts() []string {
 	var names []string
 	for name := range builtIn().byName {
-		if strings.HasSuffix(name, ".js") {
-			names = append(names, name)
+		if strings.HasPrefix(name, "htmx-") && strings.HasSuffix(name, ".js") {
+			names = append(names, URL(name))
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		if isHTMX(a) != isHTMX(b) {
-			if isHTMX(a) {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-	for i, name := range names {
-		names[i] = URL(name)
-	}
-	return names
+	slices.Sort(names)
+	return append(names, URL(AppJS))
 }
 
-func isHTMX(name string) bool { return strings.HasPrefix(name, "htmx-") }
-
-// read builds the catalogue of the files directly in dir, and of dir/css as one style sheet.
+// read builds the catalogue of the files directly in dir, of dir/css as one style sheet, and of dir/js as one script.
 func read(dir fs.FS) (catalogue, error) {
 	c := catalogue{byName: map[string]file{}, byURL: map[string]file{}}
 	entries, err := fs.ReadDir(dir, ".")
@@ -98,21 +89,32 @@ func read(dir fs.FS) (catalogue, error) {
 		}
 		c.add(e.Name(), content)
 	}
-	sheets, err := fs.Glob(dir, "css/*.css") // sorted by name
-	if err != nil {
-		return c, err
-	}
-	var css bytes.Buffer
-	for _, sheet := range sheets {
-		content, err := fs.ReadFile(dir, sheet)
+	for name, pattern := range map[string]string{AppCSS: "css/*.css", AppJS: "js/*.js"} {
+		content, err := joined(dir, pattern)
 		if err != nil {
 			return c, err
 		}
-		css.Write(content)
-		css.WriteByte('\n')
+		c.add(name, content)
 	}
-	c.add(AppCSS, css.Bytes())
 	return c, nil
+}
+
+// joined is the content of all files that match, in the order of their names.
+func joined(dir fs.FS, pattern string) ([]byte, error) {
+	names, err := fs.Glob(dir, pattern) // sorted by name
+	if err != nil {
+		return nil, err
+	}
+	var all bytes.Buffer
+	for _, name := range names {
+		content, err := fs.ReadFile(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		all.Write(content)
+		all.WriteByte('\n')
+	}
+	return all.Bytes(), nil
 }
 
 func (c catalogue) add(name string, content []byte) {

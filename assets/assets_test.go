@@ -47,7 +47,7 @@ func TestURL(t *testing.T) {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	scripts := assets.Scripts()
-	if len(scripts) == 0 || !strings.HasPrefix(scripts[0], "/assets/htmx-4.0.1.min.") {
+	if len(scripts) != 2 || !strings.HasPrefix(scripts[0], "/assets/htmx-4.0.1.min.") {
 		t.Fatalf("Scripts: got %q, want htmx first", scripts)
 	}
 	for _, url := range scripts {
@@ -60,7 +60,7 @@ func TestScripts(t *testing.T) {
 func TestHandler(t *testing.T) {
 	t.Parallel()
 	h := assets.Handler("")
-	for _, name := range []string{"app.css", "htmx-4.0.1.min.js", "icon.svg"} {
+	for _, name := range []string{"app.css", "app.js", "htmx-4.0.1.min.js", "icon.svg"} {
 		status, header, body := get(t, h, assets.URL(name))
 		if status != http.StatusOK || body == "" {
 			t.Errorf("GET %s: got %d with %d bytes, want 200 and content", name, status, len(body))

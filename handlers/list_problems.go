@@ -7,6 +7,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/query"
 	"mishap/views"
 )
 
@@ -29,21 +30,10 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	b, filter, notice, err := s.chosen(ctx, choice)
+	page, err := s.problemList(r, choice, releases, query.Query{}, place)
 	if err != nil {
 		return err
 	}
-	page := views.ListPage{Choice: choice, Releases: releases, Size: listSize, IngestURL: s.config.IngestURL, Notice: notice}
-	list := b.List(filter, nil, place, listSize)
-	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
-	if page.Rows, err = s.listRows(r, b, filter, list.Rows); err != nil {
-		return err
-	}
-	if n := len(list.Rows); list.More {
-		last := list.Rows[n-1]
-		page.Next = choice.NextURL(list.First+n-1, crash.Problem{Bucket: crash.Bucket{ID: last.ID}, Count: last.Count})
-	}
-	page.Types, page.Machines = b.Types(), b.Architectures()
 	if wantsPart(r) {
 		page.Shell = s.bareShell(r, "")
 		w.Header().Set("HX-Push-Url", choice.URL())
@@ -53,7 +43,29 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page.Shell = s.shell(r, "Most common problems")
+	page.Shell.Also = views.Alternates("Most common problems", "/problems", r.URL.RawQuery)
 	return s.page(w, r, http.StatusOK, views.List(page))
+}
+
+// problemList is the list of a choice, as far as a query (empty: all) wants it, from a place on.
+func (s *Server) problemList(r *http.Request, choice views.ListChoice, releases []crash.Release, q query.Query, place *board.Place) (views.ListPage, error) {
+	page := views.ListPage{Choice: choice, Releases: releases, Size: listSize, IngestURL: s.config.IngestURL}
+	b, filter, notice, err := s.chosen(r.Context(), choice)
+	if err != nil {
+		return page, err
+	}
+	filter, page.Notice = q.Narrow(filter), notice
+	list := b.List(filter, matching(q), place, listSize)
+	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
+	if page.Rows, err = s.listRows(r, b, filter, list.Rows); err != nil {
+		return page, err
+	}
+	if n := len(list.Rows); list.More {
+		last := list.Rows[n-1]
+		page.Next = choice.NextURL(list.First+n-1, crash.Problem{Bucket: crash.Bucket{ID: last.ID}, Count: last.Count})
+	}
+	page.Types, page.Machines = b.Types(), b.Architectures()
+	return page, nil
 }
 
 // chosen turns a choice into a filter for the board. The notice says what cannot be shown yet.
@@ -82,7 +94,7 @@ func (s *Server) chosen(ctx context.Context, choice views.ListChoice) (*board.Bo
 		filter.Some, filter.Packages = true, strings.Join(names, " ")
 	}
 	open := s.store.Board
-	if filter.State != "" || filter.Sort == board.ByBug {
+	if filter.State != "" || filter.Sort == board.ByBug || choice.Query != "" {
 		open = s.store.BoardWithStates
 	}
 	b, err := open(ctx)

@@ -323,7 +323,7 @@ func reviewLink(p BugPart) templ.Component {
 	})
 }
 
-// createBugForm works without scripts; with them create-bug.js makes the request of the API out of it.
+// createBugForm works without scripts; with them js/create-bug.js makes the request of the API out of it.
 func createBugForm(p BugPart, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

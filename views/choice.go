@@ -25,6 +25,7 @@ type ListChoice struct {
 	New       bool   // only what was seen first then
 	Sort      board.Column
 	Ascending bool
+	Query     string // what a search wants; the list stands at /search then
 }
 
 // periods are the choices of the front page, shortest first.
@@ -137,6 +138,10 @@ func (c ListChoice) url(q url.Values) string {
 	}
 	if c.Ascending {
 		q.Set("order", "up")
+	}
+	if c.Query != "" {
+		q.Set("q", c.Query)
+		return PathSearch + "?" + q.Encode()
 	}
 	return "/?" + q.Encode()
 }

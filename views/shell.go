@@ -18,6 +18,7 @@ type Shell struct {
 	Banner    Banner      // what an admin must know on every page
 	Path      string      // path and query of this page: where sign-in comes back to
 	Also      []Alternate // other forms of what the page shows
+	Search    string      // what stands in the search box
 	FilingOn  bool        // whether bugs can be filed at all
 	Now       time.Time   // for "3 min ago"
 }

@@ -1,0 +1,70 @@
+// Keys for those who look at lists all day: / goes to the search, j and k to the next and previous row, o opens it, c
+// creates its bug, l links one, ? says so. They do nothing while something is typed, or with Ctrl, Alt or Meta.
+(() => {
+  "use strict";
+
+  const rows = () => [...document.querySelectorAll("table.problems tbody tr, table.rows tbody tr")];
+  let current = null;
+
+  function typing(target) {
+    return target instanceof Element && target.closest("input:not([type=checkbox]):not([type=radio]), select, textarea, [contenteditable]") !== null;
+  }
+
+  function move(step) {
+    const all = rows();
+    if (all.length === 0) {
+      return false;
+    }
+    const at = current?.isConnected ? all.indexOf(current) : -1;
+    const to = at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + step, 0), all.length - 1);
+    current?.classList.remove("current");
+    current = all[to];
+    current.classList.add("current");
+    const link = current.querySelector("a[href]");
+    link?.focus({ preventScroll: true });
+    current.scrollIntoView({ block: "nearest" });
+    return true;
+  }
+
+  // of finds something in the row that is meant, else on the page of a problem.
+  function of(selector) {
+    return (current?.isConnected ? current : document.querySelector("#bugs"))?.querySelector(selector) ?? null;
+  }
+
+  function press(selector) {
+    const found = of(selector);
+    found?.click();
+    return found !== null;
+  }
+
+  const keys = {
+    "/": () => {
+      const box = document.querySelector("input[type=search][name=q]");
+      box?.focus();
+      box?.select();
+      return box !== null;
+    },
+    j: () => move(1),
+    k: () => move(-1),
+    o: () => press("a[data-open], td.problem a[href], a[href^='/problem/'], a[href^='/oops/']"),
+    c: () => press("form.create-bug button, form[id^=create-] button"),
+    l: () => press("a[href$='/link']") || (document.querySelector("#bulk button[value=link]")?.click(), true),
+    "?": () => {
+      location.assign("/keys");
+      return true;
+    },
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || typing(event.target)) {
+      if (event.key === "Escape" && typing(event.target) && event.target.matches("input[type=search]")) {
+        event.target.blur();
+      }
+      return;
+    }
+    const does = keys[event.key];
+    if (does && does()) {
+      event.preventDefault();
+    }
+  });
+})();

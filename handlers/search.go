@@ -1,0 +1,194 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mishap/crash"
+	"mishap/crash/board"
+	"mishap/crash/query"
+	"mishap/views"
+)
+
+// search answers what stands in the search box: an id, a number or a whole signature leads straight to what it names,
+// anything else is a query, whose problems are listed as on the front page.
+func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
+	text, err := searchText(r)
+	if err != nil {
+		return err
+	}
+	page := views.SearchPage{Query: text}
+	if text == "" {
+		page.Shell = s.shell(r, "Search")
+		return s.page(w, r, http.StatusOK, views.Search(page))
+	}
+	switch place, err := s.namedBy(r, text); {
+	case err != nil:
+		return err
+	case place != "":
+		return redirect(w, r, place)
+	}
+	status := http.StatusOK
+	q, err := query.Parse(text)
+	if problem, ok := errors.AsType[*query.Error](err); ok {
+		status, page.Problem = http.StatusUnprocessableEntity, problem
+	} else if err != nil {
+		return err
+	}
+	if page.Problem == nil {
+		list, err := s.found(r, text, q)
+		if err != nil {
+			return err
+		}
+		page.List = &list
+	}
+	if wantsPart(r) && page.List != nil {
+		page.List.Shell = s.bareShell(r, "")
+		return s.part(w, r, views.ListPart(*page.List))
+	}
+	page.Shell = s.shell(r, "Search: "+text)
+	page.Shell.Search = text
+	if page.List != nil {
+		page.List.Shell = page.Shell
+	}
+	return s.page(w, r, status, views.Search(page))
+}
+
+// searchText is what stands in the search box. It may be a whole signature, and so long.
+func searchText(r *http.Request) (string, error) {
+	text := strings.TrimSpace(r.URL.Query().Get("q"))
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > crash.MaxSignature {
+		return "", crash.Errorf(crash.Invalid, "bad_q", "What is searched for is not readable; it has at most %d characters.", crash.MaxSignature)
+	}
+	return text, nil
+}
+
+// found lists the problems of a query. Without days of its own it looks at the past year.
+func (s *Server) found(r *http.Request, text string, q query.Query) (views.ListPage, error) {
+	values := r.URL.Query()
+	if !values.Has("period") && !values.Has("from") && !values.Has("to") {
+		values.Set("period", string(crash.PeriodYear))
+	}
+	releases, err := s.store.Releases(r.Context())
+	if err != nil {
+		return views.ListPage{}, err
+	}
+	choice, err := readChoice(values, releases)
+	if err != nil {
+		return views.ListPage{}, err
+	}
+	choice.Query = text
+	place, err := readPlace(values.Get("after"))
+	if err != nil {
+		return views.ListPage{}, err
+	}
+	return s.problemList(r, choice, releases, q, place)
+}
+
+var (
+	oopsForm   = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
+	bucketForm = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	systemForm = regexp.MustCompile(`^[0-9a-f]{128}$`)
+	bugForm    = regexp.MustCompile(`^#?[0-9]{1,12}$`)
+)
+
+// namedBy is the page of what a text names; empty when it names nothing that is there. Reports and machines are found by
+// those only who may see them.
+func (s *Server) namedBy(r *http.Request, text string) (string, error) {
+	ctx, signedIn := r.Context(), currentUser(r).Role.Allows(crash.RoleViewer)
+	var err error
+	switch {
+	case signedIn && oopsForm.MatchString(text):
+		id, parseErr := crash.ParseOopsID(strings.ToLower(text))
+		if err = parseErr; err == nil {
+			if _, err = s.store.Report(ctx, id); err == nil {
+				return "/oops/" + id.String(), nil
+			}
+		}
+	case bucketForm.MatchString(text):
+		id, parseErr := crash.ParseBucketID(text)
+		if err = parseErr; err == nil {
+			if _, err = s.store.Bucket(ctx, id); err == nil {
+				return id.Path(), nil
+			}
+		}
+	case signedIn && systemForm.MatchString(text):
+		rows, listErr := s.store.SystemReports(ctx, crash.NewSystemID(text), crash.OopsID{}, 1)
+		if err = listErr; err == nil && len(rows) > 0 {
+			return "/user/" + url.PathEscape(text), nil
+		}
+	case bugForm.MatchString(text):
+		number, parseErr := strconv.ParseInt(strings.TrimPrefix(text, "#"), 10, 64)
+		if parseErr != nil {
+			return "", nil
+		}
+		var buckets []crash.Bucket
+		if buckets, err = s.store.BucketsOfBug(ctx, number); err == nil && len(buckets) > 0 {
+			return "/bug/" + strconv.FormatInt(number, 10), nil
+		}
+	case strings.Contains(text, ":"):
+		id := crash.BucketIDOf(text)
+		if _, err = s.store.Bucket(ctx, id); err == nil {
+			return id.Path(), nil
+		}
+	}
+	if crash.KindOf(err) == crash.NotFound {
+		err = nil
+	}
+	return "", err
+}
+
+// completeSearch offers ways to go on with what was typed so far.
+func (s *Server) completeSearch(w http.ResponseWriter, r *http.Request) error {
+	text, err := searchText(r)
+	if err != nil {
+		return err
+	}
+	b, err := s.store.Board(r.Context())
+	if err != nil {
+		return err
+	}
+	releases, err := s.store.Releases(r.Context())
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(releases))
+	for i, release := range releases { // the newest first
+		names[len(names)-1-i] = string(release)
+	}
+	return s.part(w, r, views.SearchOffers(query.Complete(text, query.Known{
+		Packages: b.PackagesThatBegin, Releases: beginning(names), Versions: beginning(nil),
+		Architectures: beginning(b.Architectures()), Types: beginning(b.Types()),
+	})))
+}
+
+// beginning finds those that begin with a text, whatever the case of letters.
+func beginning(all []string) func(string) []string {
+	return func(text string) []string {
+		var found []string
+		for _, s := range all {
+			if len(s) >= len(text) && strings.EqualFold(s[:len(text)], text) {
+				found = append(found, s)
+			}
+		}
+		return found
+	}
+}
+
+// showKeys says what keys do.
+func (s *Server) showKeys(w http.ResponseWriter, r *http.Request) error {
+	return s.page(w, r, http.StatusOK, views.Keys(s.shell(r, "Keys")))
+}
+
+// matching is what a board asks of each problem; nil when a query leaves nothing out.
+func matching(q query.Query) func(*board.Problem) bool {
+	if q.Empty() {
+		return nil
+	}
+	return q.Match
+}

@@ -1,0 +1,104 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+)
+
+func searchFor(text string) string { return "/search?" + url.Values{"q": {text}}.Encode() }
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	native := site.Save(t, crashtest.Native())
+	python := site.Save(t, crashtest.Python())
+	if _, err := site.Store.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL + "/bugs/2101233", By: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := site.Store.BucketReports(t.Context(), native.ID, crash.OopsID{}, 1)
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("got %d reports, %v", len(rows), err)
+	}
+	visitor, viewer := site.As(t, ""), site.As(t, crash.RoleViewer)
+
+	for text, want := range map[string][]crash.Bucket{
+		"tidewatch":                        {native},
+		"frame:parse_row type:crash":       {native},
+		"is:filed":                         {python},
+		"-is:filed":                        {native},
+		"bug:2101233 OR package:tidewatch": {native, python},
+		"package:none-such":                {},
+		`release:"No such release"`:        {},
+	} {
+		page := visitor.Get(searchFor(text)).Want(http.StatusOK)
+		if got := page.HTML().Find("table.problems tbody tr").Length(); got != len(want) {
+			t.Errorf("%s: got %d rows, want %d", text, got, len(want))
+		}
+		for _, b := range want {
+			if page.HTML().Find(fmt.Sprintf(`table.problems a[href="%s"]`, b.ID.Path())).Length() == 0 {
+				t.Errorf("%s: %s is not among the rows", text, b.ID)
+			}
+		}
+		if got := page.Attr("input[type=search]", "value"); got != text {
+			t.Errorf("%s: got %q in the box, want what was typed", text, got)
+		}
+	}
+
+	// What names something leads there; reports and machines for those only who may see them.
+	for text, place := range map[string]string{
+		native.ID.String():  native.ID.Path(),
+		native.Signature:    native.ID.Path(),
+		" #2101233 ":        "/bug/2101233",
+		"2101233":           "/bug/2101233",
+		rows[0].ID.String(): "/oops/" + rows[0].ID.String(),
+	} {
+		viewer.Get(searchFor(text)).WantRedirect(http.StatusSeeOther, place)
+	}
+	visitor.Get(searchFor(rows[0].ID.String())).Want(http.StatusOK).WantNone("table.problems")
+	viewer.Get(searchFor(strings.Repeat("0", 40))).Want(http.StatusOK)
+
+	// A query that cannot be understood says where, and keeps what was typed.
+	bad := visitor.Get(searchFor(`tidewatch state:b<i>`)).Want(http.StatusUnprocessableEntity)
+	bad.WantText(".search-problem", "none of open").WantText(".search-place mark", "b<i>")
+	visitor.Get("/search?q=%ff").Want(http.StatusBadRequest)
+	visitor.Get("/search").Want(http.StatusOK).WantText(".search-fields", "frame:").WantText("pre", "seen:>=5.9")
+	visitor.Get("/keys").Want(http.StatusOK).WantText("table.keys", "next row")
+	for _, path := range []string{"/", "/search", native.ID.Path(), "/login"} {
+		if visitor.Get(path).HTML().Find(`search input[name=q][list]`).Length() != 1 {
+			t.Errorf("%s has no search box", path)
+		}
+	}
+	offers := visitor.Part("/search/complete?" + url.Values{"q": {"is:filed package:tide"}}.Encode()).Want(http.StatusOK)
+	if got := offers.Attr("option", "value"); got != "is:filed package:tidewatch" {
+		t.Errorf("completion: got %q", got)
+	}
+}
+
+// TestSearchKeys searches and goes through a list by keys alone.
+func TestSearchKeys(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	site.Save(t, crashtest.Python())
+	ctx := browser(t)
+	do(ctx, t, chromedp.Navigate(site.URL+"/"), chromedp.WaitVisible("#q"),
+		chromedp.KeyEvent("/"), chromedp.WaitVisible("#q:focus"))
+	eval[bool](ctx, t, `document.querySelector("#q").value = ""; true`) // the key itself, which only a person's keyboard keeps back
+	do(ctx, t, chromedp.SendKeys("#q", "package:tide"), chromedp.WaitReady(`#search-offers option[value="package:tidewatch"]`),
+		chromedp.SendKeys("#q", "watch\r"), chromedp.WaitVisible(`table.problems a[href="`+b.ID.Path()+`"]`))
+	eval[bool](ctx, t, `document.activeElement.blur() ?? true`)
+	do(ctx, t, chromedp.KeyEvent("j"), chromedp.WaitVisible("tr.current"), chromedp.KeyEvent("o"), chromedp.WaitVisible("#bugs"))
+	if got := eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
+		t.Errorf("got %s, want %s", got, b.ID.Path())
+	}
+	do(ctx, t, chromedp.KeyEvent("?"), chromedp.WaitVisible("table.keys"))
+}

@@ -1,0 +1,17 @@
+package views
+
+import "net/url"
+
+// SearchURL is the address of a search.
+func SearchURL(text string) string { return PathSearch + "?" + url.Values{"q": {text}}.Encode() }
+
+// keyTable is what keys do; js/keys.js does it.
+var keyTable = [][2]string{
+	{"/", "goes to the search"},
+	{"j", "next row of a list"},
+	{"k", "previous row"},
+	{"o", "opens the row"},
+	{"c", "creates the bug of the row, or of the problem that is shown"},
+	{"l", "links a bug to the problem that is shown, or to the chosen rows"},
+	{"?", "this page"},
+}
