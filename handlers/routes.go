@@ -51,6 +51,7 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get("/problem/{id}/bug", s.do(s.showBug))
 		public.Get("/bug/{number}", s.do(s.redirectBug))
 		public.Get(views.PathSearch, s.do(s.search))
+		public.Get(views.PathSearch+".{format}", s.do(s.exportSearch))
 		public.Get(views.PathComplete, s.do(s.completeSearch))
 		public.Get(views.PathKeys, s.do(s.showKeys))
 		public.Get("/bucket", s.do(s.redirectBucket))

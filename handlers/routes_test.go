@@ -42,6 +42,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /problem/{id}/bug", b.ID.Path() + "/bug", [4]int{303, 303, 303, 303}},
 		{"GET /bug/{number}", "/bug/1", [4]int{404, 404, 404, 404}},
 		{"GET /search", "/search?q=tidewatch", [4]int{200, 200, 200, 200}},
+		{"GET /search.{format}", "/search.csv?q=tidewatch", [4]int{200, 200, 200, 200}},
 		{"GET /search/complete", "/search/complete?q=pa", [4]int{200, 200, 200, 200}},
 		{"GET /keys", "/keys", [4]int{200, 200, 200, 200}},
 		{"GET /bucket", "/bucket?id=x", [4]int{404, 404, 404, 404}},

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-chi/chi/v5"
+
 	"mishap/crash"
 	"mishap/crash/board"
 	"mishap/crash/query"
@@ -23,6 +25,9 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page := views.SearchPage{Query: text}
+	if format := acceptedExport(r); format != "" && text != "" {
+		return s.exportFound(w, r, format)
+	}
 	if text == "" {
 		page.Shell = s.shell(r, "Search")
 		return s.page(w, r, http.StatusOK, views.Search(page))
@@ -53,6 +58,9 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Shell = s.shell(r, "Search: "+text)
 	page.Shell.Search = text
+	if page.Problem == nil {
+		page.Shell.Also = views.Alternates("Search: "+text, views.PathSearch, r.URL.RawQuery)
+	}
 	if page.List != nil {
 		page.List.Shell = page.Shell
 	}
@@ -68,26 +76,67 @@ func searchText(r *http.Request) (string, error) {
 	return text, nil
 }
 
-// found lists the problems of a query. Without days of its own it looks at the past year.
-func (s *Server) found(r *http.Request, text string, q query.Query) (views.ListPage, error) {
+// searchChoice is what a search counts besides what its query says. Without days of its own it looks at the past year.
+func (s *Server) searchChoice(r *http.Request, text string) (views.ListChoice, []crash.Release, error) {
 	values := r.URL.Query()
 	if !values.Has("period") && !values.Has("from") && !values.Has("to") {
 		values.Set("period", string(crash.PeriodYear))
 	}
 	releases, err := s.store.Releases(r.Context())
 	if err != nil {
-		return views.ListPage{}, err
+		return views.ListChoice{}, nil, err
 	}
 	choice, err := readChoice(values, releases)
+	choice.Query = text
+	return choice, releases, err
+}
+
+// found lists the problems of a query.
+func (s *Server) found(r *http.Request, text string, q query.Query) (views.ListPage, error) {
+	choice, releases, err := s.searchChoice(r, text)
 	if err != nil {
 		return views.ListPage{}, err
 	}
-	choice.Query = text
-	place, err := readPlace(values.Get("after"))
+	place, err := readPlace(r.URL.Query().Get("after"))
 	if err != nil {
 		return views.ListPage{}, err
 	}
 	return s.problemList(r, choice, releases, q, place)
+}
+
+// exportSearch is what a search finds as a file or feed, at an address of its own.
+func (s *Server) exportSearch(w http.ResponseWriter, r *http.Request) error {
+	format := chi.URLParam(r, "format")
+	if exportTypes[format] == "" {
+		return errNoFormat
+	}
+	return s.exportFound(w, r, format)
+}
+
+// exportFound is what a search finds as a file or feed. A query that cannot be understood is Unprocessable.
+func (s *Server) exportFound(w http.ResponseWriter, r *http.Request, format string) error {
+	text, err := searchText(r)
+	if err != nil {
+		return err
+	}
+	q, err := query.Parse(text)
+	if problem, ok := errors.AsType[*query.Error](err); ok {
+		return crash.Errorf(crash.Unprocessable, "bad_query", "%s (at character %d of the query)", problem.Message, problem.At+1)
+	}
+	if err != nil {
+		return err
+	}
+	choice, _, err := s.searchChoice(r, text)
+	if err != nil {
+		return err
+	}
+	_, filter, _, err := s.chosen(r.Context(), choice)
+	if err != nil {
+		return err
+	}
+	return s.exportList(w, r, format, exportedList{
+		title: "Search: " + text, path: choice.URL(), filter: q.Narrow(filter), match: matching(q),
+	})
 }
 
 var (

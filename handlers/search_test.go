@@ -53,6 +53,16 @@ func TestSearch(t *testing.T) {
 		}
 	}
 
+	// The same as files and a feed.
+	for format, want := range map[string]string{"csv": "tide_parse_row", "json": `"tidewatch"`, "atom": "<entry>"} {
+		file := visitor.Get("/search." + format + "?" + url.Values{"q": {"frame:parse_row"}}.Encode()).Want(http.StatusOK)
+		if text := string(file.Body); !strings.Contains(text, want) || strings.Contains(text, "harbor") {
+			t.Errorf("%s: got %.300q, want %q and no other problem", format, text, want)
+		}
+	}
+	visitor.Get("/search.csv?q=state:x").Want(http.StatusUnprocessableEntity)
+	visitor.Get("/search.pdf?q=x").Want(http.StatusNotFound)
+
 	// What names something leads there; reports and machines for those only who may see them.
 	for text, place := range map[string]string{
 		native.ID.String():  native.ID.Path(),
