@@ -28,6 +28,10 @@ type RateLine struct {
 
 const rateHeight = 100
 
+// fewMachines: days on which less than this part of the most machines of a release was active are left out. What so few
+// report says nothing of the release; so it is in the first days of a new one, or of mishap itself.
+const fewMachines = 0.1
+
 // NewRateChart lays rates out over the days of the span. Days on which a release had no report count as 0 between its first
 // and its last day with one.
 func NewRateChart(rates []crash.DayRate, since, until time.Time) RateChart {
@@ -35,7 +39,14 @@ func NewRateChart(rates []crash.DayRate, since, until time.Time) RateChart {
 	n := int(until.Sub(since)/(24*time.Hour)) + 1
 	c := RateChart{Since: since, Until: until}
 	values := map[crash.Release][]*float64{}
+	most := map[crash.Release]int64{}
 	for _, r := range rates {
+		most[r.Release] = max(most[r.Release], r.Machines)
+	}
+	for _, r := range rates {
+		if float64(r.Machines) < fewMachines*float64(most[r.Release]) {
+			continue
+		}
 		i := int(midnight(r.Day).Sub(since) / (24 * time.Hour))
 		if i < 0 || i >= n || r.Machines <= 0 || r.Release == "" {
 			continue
