@@ -1,7 +1,6 @@
 package api
 
 import (
-	"math"
 	"time"
 
 	"mishap/crash"
@@ -27,9 +26,6 @@ type ratio struct {
 	Interval [2]float64 `json:"interval" doc:"From, to, with 95 % confidence. Wholly above 1: the new version crashes more."`
 	Ratio    float64    `json:"ratio"`
 }
-
-// confidence is the quantile of the normal distribution for 95 %.
-const confidence = 1.959963984540054
 
 // weigh counts both versions over their days. Machines of a day without a row are those of the day before.
 func weigh(days []crash.VersionDay, q rateQuestion, now time.Time) evidence {
@@ -91,31 +87,19 @@ func eachDay(days []crash.VersionDay, from, to time.Time) func(func(time.Time, c
 	}
 }
 
-// settle works the rate out. The interval is Byar's approximation to the exact one of a Poisson count.
+// settle works the rate out.
 func (r *rate) settle() {
-	if r.Machines <= 0 {
-		return
+	m := crash.NewMachineRate(r.Crashes, r.Machines)
+	if m.Known() {
+		r.Rate, r.Interval = &m.Per1000, &[2]float64{m.Low, m.High}
 	}
-	per := 1000 / r.Machines
-	var interval [2]float64
-	value := float64(r.Crashes) * per
-	r.Rate = &value
-	if n := float64(r.Crashes); n > 0 {
-		interval[0] = max(0, n*math.Pow(1-1/(9*n)-confidence/(3*math.Sqrt(n)), 3)*per)
-	}
-	n := float64(r.Crashes) + 1
-	interval[1] = n * math.Pow(1-1/(9*n)+confidence/(3*math.Sqrt(n)), 3) * per
-	r.Interval = &interval
 }
 
-// compare says how many times the old rate the new one is. Half a crash is added to both, so that a count of 0 has an
-// interval too; the interval is that of the logarithm.
+// compare says how many times the old rate the new one is.
 func compare(newer, older rate) *ratio {
-	if newer.Rate == nil || older.Rate == nil {
+	x := crash.NewMachineRate(newer.Crashes, newer.Machines).Times(crash.NewMachineRate(older.Crashes, older.Machines))
+	if !x.Known() {
 		return nil
 	}
-	a, b := float64(newer.Crashes)+.5, float64(older.Crashes)+.5
-	value := a / newer.Machines / (b / older.Machines)
-	width := confidence * math.Sqrt(1/a+1/b)
-	return &ratio{Ratio: value, Interval: [2]float64{value * math.Exp(-width), value * math.Exp(width)}}
+	return &ratio{Ratio: x.Ratio, Interval: [2]float64{x.Low, x.High}}
 }
