@@ -8,6 +8,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
+	"mishap/views"
 )
 
 // TestDecideInBrowser is the story of somebody who sorts problems: two are merged after a look, the whole gets a name,
@@ -40,7 +41,7 @@ func TestDecideInBrowser(t *testing.T) {
 
 	do(ctx, t, chromedp.Click(".decision-actions a:nth-of-type(2)"), chromedp.WaitVisible(".term select"))
 	eval[bool](ctx, t, `document.querySelector(".term select").value = "architecture"; document.querySelector(".term input").value = "arm64"; true`)
-	do(ctx, t, chromedp.Click("form[method=get] button"), chromedp.WaitVisible(".split-preview"))
+	do(ctx, t, chromedp.Click("form.decide[method=get] button"), chromedp.WaitVisible(".split-preview"))
 	if got := eval[string](ctx, t, `document.querySelector(".split-preview h3").textContent.trim()`); got != "Of 5 reports, 1 would go and 4 stay" {
 		t.Errorf("preview: got %q", got)
 	}
@@ -48,6 +49,19 @@ func TestDecideInBrowser(t *testing.T) {
 	if got := eval[string](ctx, t, `document.querySelector(".numbers").innerText`); got == "" || site.Bucket(t, often.ID).Reports != 4 {
 		t.Errorf("taken out: got %q here and %d left, want 1 and 4", got, site.Bucket(t, often.ID).Reports)
 	}
+
+	// On a phone nothing is wider than the screen.
+	do(ctx, t, chromedp.EmulateViewport(360, 740))
+	for _, path := range []string{
+		once.ID.Path(), often.ID.Path() + "/merge", often.ID.Path() + "/rename", often.ID.Path() + "/traits",
+		often.ID.Path() + "/split?field=architecture&value=amd64", views.MergeURL([]crash.BucketID{often.ID, crash.BucketIDOf(often.Signature + " [architecture arm64]")}),
+	} {
+		do(ctx, t, chromedp.Navigate(site.URL+path), chromedp.WaitVisible("main h1"))
+		if got := eval[float64](ctx, t, `document.documentElement.scrollWidth`); got > 360 {
+			t.Errorf("%s on a phone: got a page %v px wide", path, got)
+		}
+	}
+	do(ctx, t, chromedp.EmulateViewport(1280, 900))
 
 	// Everything is taken back, the last thing first.
 	do(ctx, t, chromedp.Navigate(site.URL+once.ID.Path()), chromedp.WaitVisible(".came-from"))
