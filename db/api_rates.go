@@ -154,3 +154,39 @@ func (s *Store) ReleaseDays(ctx context.Context, since, until time.Time) ([]cras
 	}
 	return days, nil
 }
+
+const sqlVersionSpans = `
+	select release, version, min(day), max(day), sum(reports)::bigint from report_days
+	where package = @package and day between @since and @until and version <> '' group by release, version`
+
+// VersionSpans returns how often each version of a binary package was reported from each release on the UTC days from since
+// to until, and between which of them; in no order.
+func (s *Store) VersionSpans(ctx context.Context, pkg string, since, until time.Time) ([]crash.VersionSpan, error) {
+	rows, err := s.pool.Query(ctx, sqlVersionSpans, pgx.NamedArgs{"package": pkg, "since": since, "until": until})
+	if err != nil {
+		return nil, fmt.Errorf("versions of a package: %w", known(err))
+	}
+	spans, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.VersionSpan])
+	if err != nil {
+		return nil, fmt.Errorf("versions of a package: %w", known(err))
+	}
+	return spans, nil
+}
+
+const sqlPackageDays = `
+	select day, release, sum(reports)::bigint from report_days
+	where package = @package and day between @since and @until group by day, release order by day`
+
+// PackageDays returns how often a binary package was reported on each UTC day from since to until by release, the earliest
+// day first. Days without a report are left out.
+func (s *Store) PackageDays(ctx context.Context, pkg string, since, until time.Time) ([]crash.DayCount, error) {
+	rows, err := s.pool.Query(ctx, sqlPackageDays, pgx.NamedArgs{"package": pkg, "since": since, "until": until})
+	if err != nil {
+		return nil, fmt.Errorf("days of a package: %w", known(err))
+	}
+	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DayCount])
+	if err != nil {
+		return nil, fmt.Errorf("days of a package: %w", known(err))
+	}
+	return days, nil
+}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/a-h/templ"
@@ -60,3 +61,9 @@ func queryOops(q url.Values, name string) (crash.OopsID, error) {
 
 // errBadPlace is the answer to a place in a list that no list has.
 var errBadPlace = crash.Errorf(crash.Invalid, "bad_after", "The address asks for a page of the list that does not exist; start again at its first page.")
+
+// lastDays are the last n UTC days, today included.
+func (s *Server) lastDays(n int) (since, until time.Time) {
+	until = s.now().UTC().Truncate(24 * time.Hour)
+	return until.AddDate(0, 0, 1-n), until
+}

@@ -47,6 +47,7 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get("/", s.do(s.listProblems))
 		public.Get("/api", s.do(s.showAPI))
 		public.Get("/problems.{format}", s.do(s.exportFile))
+		public.Get("/package/{name}", s.do(s.showPackage))
 		public.Get("/problem/{id}", s.do(s.showProblem))
 		public.Get("/problem/{id}/bug", s.do(s.showBug))
 		public.Get("/bug/{number}", s.do(s.redirectBug))

@@ -1,0 +1,99 @@
+package handlers
+
+import (
+	"net/http"
+	"slices"
+
+	"mishap/crash"
+	"mishap/crash/board"
+	"mishap/views"
+)
+
+const (
+	packageDays     = 91 // that the page of a package looks back
+	packageProblems = 50 // that it shows
+	packageVersions = 40 // that it compares
+)
+
+// showPackage is the page of one package, by the name of a binary or a source package: its problems, reports by day, and
+// versions compared. With an ending, or by Accept, it is the list of its problems as a file or feed.
+func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
+	name, format := cutFormat(pathText(r, "name"))
+	if format == "" {
+		format = acceptedExport(r)
+	}
+	if name == "" || len(name) > maxQueryText {
+		return errNoPage
+	}
+	since, until := s.lastDays(packageDays)
+	filter := board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Package: name}
+	if format != "" {
+		if format == "atom" {
+			filter.Sort = board.ByFirst // readers want to know what is new
+		}
+		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.PackagePath(name), filter: filter})
+	}
+	b, err := s.store.BoardWithStates(r.Context())
+	if err != nil {
+		return err
+	}
+	rows, _ := b.All(filter, nil)
+	page := views.PackagePage{Name: name, Days: packageDays}
+	for i, row := range rows {
+		for _, other := range []string{row.Package, row.Source} {
+			if other != "" && other != name && !slices.Contains(page.Binaries, other) {
+				page.Binaries = append(page.Binaries, other)
+			}
+		}
+		if i < packageProblems {
+			page.Problems = append(page.Problems, packageProblem(row))
+		}
+	}
+	slices.Sort(page.Binaries)
+	page.More = int64(len(rows) - len(page.Problems))
+	days, err := s.store.PackageDays(r.Context(), name, since, until)
+	if err != nil {
+		return err
+	}
+	page.Chart = views.NewChart(days, since, until)
+	if page.Versions, err = s.packageVersions(r, name); err != nil {
+		return err
+	}
+	if len(rows) == 0 && len(days) == 0 && len(page.Versions) == 0 {
+		return crash.Errorf(crash.NotFound, "unknown_package", "No report of a package named %s was counted lately.", name)
+	}
+	page.Shell = s.shell(r, name)
+	page.Shell.Also = views.Alternates("Problems of "+name, views.PackagePath(name), "")
+	return s.page(w, r, http.StatusOK, views.Package(page))
+}
+
+func packageProblem(row board.Row) views.PackageProblem {
+	return views.PackageProblem{
+		Bucket: crash.Bucket{
+			ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type, Title: row.Title,
+			Name: row.Name, Executable: row.Executable, FirstVersion: row.FirstVersion, LastVersion: row.LastVersion, LastSeen: row.LastSeen,
+		},
+		Count: row.Count, Bug: row.Bug, State: row.State, Package: row.Package,
+	}
+}
+
+// packageVersions compares the newest versions of a binary package.
+func (s *Server) packageVersions(r *http.Request, name string) ([]crash.VersionRate, error) {
+	since, until := s.lastDays(packageDays)
+	spans, err := s.store.VersionSpans(r.Context(), name, since, until)
+	if err != nil || len(spans) == 0 {
+		return nil, err
+	}
+	var releases []crash.Release
+	for _, span := range spans {
+		if !slices.Contains(releases, span.Release) {
+			releases = append(releases, span.Release)
+		}
+	}
+	active, err := s.store.ActiveMachines(r.Context(), releases, since, until)
+	if err != nil {
+		return nil, err
+	}
+	rates := crash.RateVersions(spans, active, since)
+	return rates[:min(len(rates), packageVersions)], nil
+}

@@ -1,0 +1,60 @@
+package views
+
+import (
+	"fmt"
+	"net/url"
+
+	"mishap/crash"
+)
+
+// PackagePath is the page of a package.
+func PackagePath(name string) string { return "/package/" + url.PathEscape(name) }
+
+// PackagePage is one package, by the name of a binary or a source package.
+type PackagePage struct {
+	Shell    Shell
+	Name     string
+	Binaries []string // other packages of the same source, and of the same name
+	Chart    Chart
+	Problems []PackageProblem // the most frequent first
+	More     int64            // problems that are not shown
+	Versions []crash.VersionRate
+	Days     int // that all of this is about
+}
+
+// PackageProblem is one problem of a package.
+type PackageProblem struct {
+	Bucket  crash.Bucket
+	Count   int64
+	Bug     int64 // 0: none
+	State   crash.StateWord
+	Package string
+}
+
+// rateText is a rate and its interval, per 1000 active machines and day.
+func rateText(r crash.MachineRate) string {
+	if !r.Known() {
+		return "—"
+	}
+	return fmt.Sprintf("%s (%s–%s)", digits(r.Per1000), digits(r.Low), digits(r.High))
+}
+
+func ratioText(r crash.RateRatio) string {
+	return fmt.Sprintf("%s times (%s–%s)", digits(r.Ratio), digits(r.Low), digits(r.High))
+}
+
+// digits writes a number with two or three digits that mean something.
+func digits(x float64) string {
+	switch {
+	case x >= 100:
+		return Count(int64(x + .5))
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	case x > 0 && x < .01:
+		return fmt.Sprintf("%.1g", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// bugPath leads to the problems of a bug.
+func bugPath(number int64) string { return fmt.Sprintf("/bug/%d", number) }
