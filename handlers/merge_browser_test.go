@@ -58,7 +58,7 @@ func TestDecideInBrowser(t *testing.T) {
 	} {
 		do(ctx, t, chromedp.Navigate(site.URL+path), chromedp.WaitVisible("main h1"))
 		if got := eval[float64](ctx, t, `document.documentElement.scrollWidth`); got > 360 {
-			t.Errorf("%s on a phone: got a page %v px wide", path, got)
+			t.Errorf("%s on a phone: got a page %v px wide: %s", path, got, eval[string](ctx, t, `[...document.querySelectorAll("*")].filter((e) => e.getBoundingClientRect().right > 360).map((e) => e.tagName + "." + e.className).slice(0, 8).join(" ")`))
 		}
 	}
 	do(ctx, t, chromedp.EmulateViewport(1280, 900))
