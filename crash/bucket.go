@@ -55,15 +55,6 @@ func (p Period) Days() int {
 	return 0
 }
 
-// ProblemFilter chooses the buckets of a list.
-type ProblemFilter struct {
-	Since, Until time.Time // UTC days, both included
-	Release      Release   // empty: all
-	Package      string    // binary or source package; empty: all
-	Limit        int
-	After        *ProblemCursor // continue below this row
-}
-
 // ProblemCursor is the place of a row in a list that is sorted by count, descending, then by id.
 type ProblemCursor struct {
 	Count int64

@@ -76,46 +76,6 @@ func (s *Store) CommonProblems(ctx context.Context, f CommonFilter) ([]crash.Pro
 	return problems, nil
 }
 
-const (
-	commonCounts = `
-		)
-		select m.head, sum(counted.n)::bigint from counted join buckets as m on m.id = counted.bucket_id
-		group by m.head order by 2 desc, 1`
-	sqlProblemCounts = `
-		with counted as materialized (
-			select d.bucket_id, sum(d.reports)::bigint as n from bucket_days as d
-			where ` + commonDays + `
-			group by d.bucket_id` + commonCounts
-	sqlProblemCountsOfPackages = `
-		with counted as materialized (
-			select d.bucket_id, sum(d.reports)::bigint as n from buckets as p join bucket_days as d on d.bucket_id = p.id
-			where (p.package = any(@packages) or p.source_package = any(@packages)) and ` + commonDays + `
-			group by d.bucket_id` + commonCounts
-)
-
-// ProblemCounts returns how often each problem was seen in the chosen days, the most frequent first, those without a package
-// too: all of them, without what else is known. The filter's NoPackage, FirstVersion and Limit do not matter.
-func (s *Store) ProblemCounts(ctx context.Context, f CommonFilter) ([]crash.ProblemCursor, error) {
-	sql := sqlProblemCounts
-	if f.Packages != nil {
-		sql = sqlProblemCountsOfPackages
-	}
-	rows, err := s.pool.Query(ctx, sql, pgx.NamedArgs{
-		"since": f.Since, "until": f.Until, "release": f.Release, "packages": f.Packages, "version": f.Version, "architecture": f.Architecture,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("counts of problems: %w", known(err))
-	}
-	counts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crash.ProblemCursor, err error) {
-		err = row.Scan(into(c.ID[:]), &c.Count)
-		return c, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("counts of problems: %w", known(err))
-	}
-	return counts, nil
-}
-
 const sqlProblemsByID = `
 	select ` + bucketColumns + `, i.n from unnest(@ids::bytea[], @counts::bigint[]) with ordinality as i (id, n, place)
 	join buckets as b on b.id = i.id ` + bucketJoins + ` order by i.place`

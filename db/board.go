@@ -14,9 +14,8 @@ import (
 	"mishap/crash/board"
 )
 
-// boardDays is how far back the board knows single days: the longest period of lists, and as many days before it for how
-// ranks moved, as far as they are a year.
-const boardDays = 400
+// BoardDays is how far back the board knows single days: the longest period of lists, and some more.
+const BoardDays = 400
 
 // boardKeeper has the board of this process and knows how far it has been told.
 type boardKeeper struct {
@@ -82,7 +81,7 @@ func (k *boardKeeper) update(ctx context.Context, s *Store) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute) // the next one needs it too
 		defer cancel()
 	}
-	args := pgx.NamedArgs{"round": told, "since": s.now().UTC().AddDate(0, 0, -boardDays)}
+	args := pgx.NamedArgs{"round": told, "since": s.now().UTC().AddDate(0, 0, -BoardDays)}
 	leaves, err := s.boardLeaves(ctx, args)
 	if err != nil {
 		return err

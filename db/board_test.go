@@ -1,8 +1,10 @@
 package db_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -70,16 +72,19 @@ func checkBoard(t *testing.T, s *db.Store, f board.Filter, since, until time.Tim
 	t.Helper()
 	var want []string
 	if f.Type == "" {
-		filter := db.CommonFilter{Since: since, Until: until, Release: f.Release}
+		filter := db.CommonFilter{Since: since, Until: until, Release: f.Release, Limit: 1000}
 		if f.Package != "" {
 			filter.Packages = []string{f.Package}
 		}
-		counts, err := s.ProblemCounts(t.Context(), filter)
+		problems, err := s.CommonProblems(t.Context(), filter)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range counts {
-			want = append(want, fmt.Sprint(c.Count, c.ID))
+		slices.SortStableFunc(problems, func(a, b crash.Problem) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), slices.Compare(a.ID[:], b.ID[:]))
+		})
+		for _, p := range problems {
+			want = append(want, fmt.Sprint(p.Count, p.ID))
 		}
 	}
 	for i, b := range boards {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mishap/crash"
+	"mishap/crash/board"
 	"mishap/db"
 	"mishap/db/dbtest"
 )
@@ -71,33 +72,11 @@ func TestProblems(t *testing.T) {
 		{"a package and a release", 7, "Ubuntu 26.04", "harbor", "alpha 1", 1},
 		{"a package that nobody has", 365, "", "x", "", 0},
 	} {
-		filter := crash.ProblemFilter{
-			Since: midnight.AddDate(0, 0, 1-c.days), Until: midnight, Release: c.release, Package: c.pkg, Limit: 10,
+		filter := board.Filter{
+			Since: board.DayOf(midnight.AddDate(0, 0, 1-c.days)), Until: board.DayOf(midnight), Release: c.release, Package: c.pkg,
 		}
 		if got, totals := list(t, s, filter); got != c.want || totals.Reports != c.reports || totals.Problems != int64(problemsIn(c.want)) {
 			t.Errorf("%s: got %s, totals %+v; want %s, %d reports", c.name, got, totals, c.want, c.reports)
-		}
-		filter.Limit = 1 // the same, page by page
-		var pages string
-		for {
-			problems, totals, err := s.Problems(t.Context(), filter)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(problems) == 0 {
-				break
-			}
-			if totals.Reports != c.reports {
-				t.Errorf("%s, by pages: got totals %+v, want %d reports", c.name, totals, c.reports)
-			}
-			if pages != "" {
-				pages += ", "
-			}
-			pages += fmt.Sprintf("%s %d", problems[0].Signature, problems[0].Count)
-			filter.After = &crash.ProblemCursor{Count: problems[0].Count, ID: problems[0].ID}
-		}
-		if pages != c.want {
-			t.Errorf("%s, by pages: got %s, want %s", c.name, pages, c.want)
 		}
 	}
 }
@@ -109,12 +88,13 @@ func problemsIn(list string) int {
 	return strings.Count(list, ",") + 1
 }
 
-func list(t *testing.T, s *db.Store, filter crash.ProblemFilter) (text string, totals crash.ProblemTotals) {
+func list(t *testing.T, s *db.Store, filter board.Filter) (text string, totals board.Totals) {
 	t.Helper()
-	problems, totals, err := s.Problems(t.Context(), filter)
+	b, err := s.Board(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	problems, totals := b.All(filter, nil)
 	for i, p := range problems {
 		if i > 0 {
 			text += ", "
@@ -174,7 +154,7 @@ func TestBucket(t *testing.T) {
 			t.Errorf("after closing %d: got %+v, %v; want %d: an open bug before a closed one, then the one linked last", closed.close, got.Bug, err, closed.shown)
 		}
 	}
-	if list, _ := list(t, s, crash.ProblemFilter{Since: midnight, Until: midnight, Limit: 1}); list != "alpha 3" {
+	if list, _ := list(t, s, board.Filter{Since: board.DayOf(midnight), Until: board.DayOf(midnight)}); list != "alpha 3" {
 		t.Errorf("three bugs: got list %s, want one row", list)
 	}
 }
@@ -358,7 +338,8 @@ func TestReadsDatabaseAway(t *testing.T) {
 	s := dbtest.Broken(t)
 	ctx, bucket, id := t.Context(), crash.BucketIDOf("x"), crash.NewOopsID(today)
 	for name, read := range map[string]func() error{
-		"Problems":             func() error { _, _, err := s.Problems(ctx, crash.ProblemFilter{}); return err },
+		"Board":                func() error { _, err := s.Board(ctx); return err },
+		"BoardWithStates":      func() error { _, err := s.BoardWithStates(ctx); return err },
 		"Bucket":               func() error { _, err := s.Bucket(ctx, bucket); return err },
 		"BucketVersions":       func() error { _, err := s.BucketVersions(ctx, bucket); return err },
 		"BucketDays":           func() error { _, err := s.BucketDays(ctx, bucket, today, today); return err },

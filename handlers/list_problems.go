@@ -8,6 +8,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/board"
 	"mishap/crash/query"
+	"mishap/db"
 	"mishap/views"
 )
 
@@ -71,6 +72,9 @@ func (s *Server) problemList(r *http.Request, choice views.ListChoice, releases 
 // chosen turns a choice into a filter for the board. The notice says what cannot be shown yet.
 func (s *Server) chosen(ctx context.Context, choice views.ListChoice) (*board.Board, board.Filter, string, error) {
 	filter, notice := choice.Filter(s.now()), ""
+	if oldest := s.now().UTC().AddDate(0, 0, -db.BoardDays); filter.Since < board.DayOf(oldest) {
+		notice = "Lists go back to " + views.Date(oldest, s.now()) + "; what was counted before is in the API."
+	}
 	for _, of := range []struct {
 		name, what string
 		names      func() ([]string, bool, error)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mishap/crash"
+	"mishap/crash/board"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
@@ -139,7 +140,16 @@ func (b *bench) fill(ctx context.Context, databaseURL string) ([]crash.Problem, 
 
 func commonProblems(ctx context.Context, store *db.Store) ([]crash.Problem, error) {
 	today := time.Now().UTC().Truncate(24 * time.Hour)
-	problems, _, err := store.Problems(ctx, crash.ProblemFilter{Since: today.AddDate(-1, 0, 0), Until: today, Limit: 2 * createRounds})
+	b, err := store.Board(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var counts []crash.ProblemCursor
+	year := board.Filter{Since: board.DayOf(today.AddDate(-1, 0, 0)), Until: board.DayOf(today)}
+	for _, row := range b.List(year, nil, nil, 2*createRounds).Rows {
+		counts = append(counts, crash.ProblemCursor{Count: row.Count, ID: row.ID})
+	}
+	problems, err := store.ProblemsByID(ctx, counts)
 	if err != nil {
 		return nil, err
 	}
