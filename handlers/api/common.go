@@ -11,6 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	search "mishap/crash/query"
 	"mishap/db"
 )
 
@@ -32,6 +33,7 @@ func (a *API) mostCommonProblems() resource {
 			{name: "from", kind: kindDay, doc: "First day, YYYYMMDD; together with to, and without a period.", example: "20260501"},
 			{name: "to", kind: kindDay, doc: "Last day, included.", example: "20260518"},
 			{name: "first_appearance", kind: kindFlag, doc: "Only problems that were seen first in the version.", example: "1"},
+			{name: "q", kind: kindQuery, doc: "A search, in the language of the search page.", example: "frame:parse_row -state:fixed"},
 			{name: "snap", kind: kindText, doc: "Any text: only problems without a package.", example: "True"},
 		},
 		object: commonProblem{}, list: a.commonProblems,
@@ -68,17 +70,25 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 		return nil, err
 	}
 	if since.Before(a.today().AddDate(0, 0, -boardDays)) {
+		if in.given["q"] {
+			return nil, crash.Errorf(crash.Invalid, "bad_q", "Searches look at the days of the last %d days only.", boardDays)
+		}
 		return a.longAgo(ctx, in, since, until, packages)
 	}
 	b, err := a.store.BoardWithStates(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rows, _ := b.All(board.Filter{
+	filter := board.Filter{
 		Since: board.DayOf(since), Until: board.DayOf(until), Release: crash.Release(in.text("release")), Version: in.text("version"),
 		Architecture: in.text("pkg_arch"), New: in.flag("first_appearance") && in.given["version"],
 		Some: packages != nil, Packages: strings.Join(packages, " "),
-	}, nil)
+	}
+	var match func(*board.Problem) bool
+	if q, ok := in.values["q"].(search.Query); ok {
+		filter, match = q.Narrow(filter), q.Match
+	}
+	rows, _ := b.All(filter, match)
 	if until.Before(since) {
 		rows = nil
 	}

@@ -146,6 +146,8 @@ func TestBadParameters(t *testing.T) {
 		"most-common-problems/?from=x&to=20260518":                                               "bad_from",
 		"most-common-problems/?from=20261301&to=20260518":                                        "bad_from",
 		"most-common-problems/?from=20260518":                                                    "half_a_range",
+		"most-common-problems/?q=(x":                                                             "bad_q",
+		"most-common-problems/?q=x&period=2020":                                                  "bad_q",
 		"most-common-problems/?period=century":                                                   "bad_period",
 		"most-common-problems/?package=%00":                                                      "bad_package",
 		"most-common-problems/?package=" + strings.Repeat("x", 201):                              "bad_package",

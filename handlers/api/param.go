@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
+	search "mishap/crash/query"
 )
 
 // kind is what the value of a parameter is.
@@ -21,6 +23,7 @@ const (
 	kindFlag      kind = "flag"      // any text means yes
 	kindChoice    kind = "choice"    // one of some words
 	kindReport    kind = "report"    // the id of a report
+	kindQuery     kind = "search"    // a search, as on the search page
 )
 
 // param describes one parameter: it is read, checked and documented by this.
@@ -87,8 +90,11 @@ func (p *param) bad(why string, args ...any) error {
 
 func (p *param) parse(got pair) (any, error) {
 	v := got.value
-	if p.kind == kindSignature {
+	switch p.kind { //nolint:exhaustive // the rest is short text
+	case kindSignature:
 		return got, nil
+	case kindQuery:
+		return p.search(v)
 	}
 	if v = strings.ToValidUTF8(v, "\uFFFD"); strings.ContainsRune(v, 0) || utf8.RuneCountInString(v) > maxText {
 		return nil, p.bad("it has to be a text of at most %d characters.", maxText)
@@ -129,9 +135,21 @@ func (p *param) parse(got pair) (any, error) {
 			return nil, p.bad("%.60q is not the id of a report.", v)
 		}
 		return id, nil
-	case kindText, kindSignature:
+	case kindText, kindSignature, kindQuery:
 	}
 	return v, nil
+}
+
+// search reads a search; what is wrong with one is said with where it is.
+func (p *param) search(text string) (any, error) {
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return nil, p.bad("it is not readable.")
+	}
+	q, err := search.Parse(text)
+	if problem, ok := errors.AsType[*search.Error](err); ok {
+		return nil, p.bad("%s (at character %d)", problem.Message, problem.At+1)
+	}
+	return q, err
 }
 
 func (p *param) number(v string) error {
