@@ -12,11 +12,10 @@ import (
 )
 
 const (
-	// For a round that need not be on disk at once, and whose statements all look up as many rows as they are given by their keys,
-	// whatever is known of the sizes of tables.
+	// The statements of a round look up as many rows as they are given, by their keys, whatever is known of the sizes of tables.
 	sqlSetRound = `
-		select set_config('synchronous_commit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true),
-			set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
+		select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+			set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 	sqlTakeWork = `delete from uncounted where id = any(@ids::uuid[]) returning id`
 	// Whoever waits for the lock sees, once it has it, what was committed meanwhile: a row of work is taken by one round only.
 	sqlTakeLeftOver = `
@@ -137,8 +136,8 @@ func (s *Store) inRound(ctx context.Context, fn func(tx pgx.Tx, round int64) err
 	})
 }
 
-// inCountingRound is inRound for what is counted from stored reports, which need not be on disk when it is committed: should
-// it be lost, its reports are uncounted again.
+// inCountingRound is inRound for what is counted from stored reports. It is on disk when it is committed, like all else,
+// though its reports could be counted again: whoever has seen the number of a round must never see it a second time.
 func (s *Store) inCountingRound(ctx context.Context, fn func(tx pgx.Tx, round int64) error) error {
 	err := s.inRound(ctx, func(tx pgx.Tx, round int64) error {
 		if _, err := tx.Exec(ctx, sqlSetRound); err != nil {
