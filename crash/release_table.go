@@ -135,6 +135,25 @@ func (t *ReleaseTable) Supported(day time.Time) []Release {
 	return list
 }
 
+// ReleasedBetween lists the releases that came out on one of the UTC days from since to until, in release order, with their
+// days.
+func (t *ReleaseTable) ReleasedBetween(since, until time.Time) []ReleaseDay {
+	var list []ReleaseDay
+	for r, s := range t.series {
+		if !s.released.Before(midnight(since)) && !s.released.After(midnight(until)) {
+			list = append(list, ReleaseDay{r, s.released})
+		}
+	}
+	slices.SortFunc(list, func(a, b ReleaseDay) int { return a.Release.Compare(b.Release) })
+	return list
+}
+
+// ReleaseDay is the day on which a release came out.
+type ReleaseDay struct {
+	Release Release
+	Day     time.Time
+}
+
 // All lists every release of a distribution ("Ubuntu") that has a version, those to come too, in release order.
 func (t *ReleaseTable) All(distribution string) []Release {
 	var list []Release

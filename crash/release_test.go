@@ -116,3 +116,28 @@ func TestReadReleases(t *testing.T) {
 		}
 	}
 }
+
+func TestReleasedBetween(t *testing.T) {
+	t.Parallel()
+	day := func(s string) time.Time {
+		at, err := time.Parse(time.DateOnly, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	table := crash.BuiltInReleases()
+	var got []string
+	for _, r := range table.ReleasedBetween(day("2024-04-25").Add(20*time.Hour), day("2025-08-09").Add(time.Hour)) {
+		got = append(got, string(r.Release)+" "+r.Day.Format(time.DateOnly))
+	}
+	want := []string{"Ubuntu 24.04 2024-04-25", "Ubuntu 24.10 2024-10-10", "Ubuntu 25.04 2025-04-17", "Debian 13 2025-08-09"}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if none := table.ReleasedBetween(day("2024-05-01"), day("2024-05-02")); len(none) != 0 {
+		t.Errorf("got %v, want none", none)
+	}
+}

@@ -23,5 +23,5 @@ func (s *Server) rates(ctx context.Context, choice views.ListChoice) (views.Rate
 	if err != nil {
 		return views.RateChart{}, err
 	}
-	return views.NewRateChart(rates, since, until), nil
+	return views.NewRateChart(rates, s.releases.ReleasedBetween(since, until), since, until), nil
 }

@@ -71,6 +71,7 @@ type Server struct {
 	config   Config
 	log      *slog.Logger
 	now      func() time.Time
+	releases *crash.ReleaseTable
 
 	api      *api.API
 	base     *url.URL
@@ -93,6 +94,9 @@ func New(d Deps) (*Server, error) {
 	s := &Server{
 		store: d.Store, accounts: d.Accounts, filer: d.Filer, tracker: d.Tracker, creds: d.Credentials, write: d.WriteTokens,
 		config: d.Config, log: d.Log, now: d.Now, base: base,
+	}
+	if s.releases = d.Releases; s.releases == nil {
+		s.releases = crash.BuiltInReleases()
 	}
 	if s.config.CreateWait == 0 {
 		s.config.CreateWait = 4 * time.Second

@@ -11,11 +11,12 @@ import (
 
 // RateChart is how reliable releases are: reports per active machine and day, a line for each release.
 type RateChart struct {
-	Since, Until time.Time    // UTC days, both included
-	Lines        []RateLine   // newest release first: the order of the palette
-	Most         float64      // the highest rate
-	Days         []time.Time  // with a rate, newest first, for the table twin
-	cells        [][]*float64 // by day and line; nil: no report
+	Since, Until time.Time          // UTC days, both included
+	Lines        []RateLine         // newest release first: the order of the palette
+	Marks        []crash.ReleaseDay // releases that came out in the span
+	Most         float64            // the highest rate
+	Days         []time.Time        // with a rate, newest first, for the table twin
+	cells        [][]*float64       // by day and line; nil: no report
 }
 
 // RateLine is one release.
@@ -34,10 +35,10 @@ const fewMachines = 0.1
 
 // NewRateChart lays rates out over the days of the span. Days on which a release had no report count as 0 between its first
 // and its last day with one.
-func NewRateChart(rates []crash.DayRate, since, until time.Time) RateChart {
+func NewRateChart(rates []crash.DayRate, marks []crash.ReleaseDay, since, until time.Time) RateChart {
 	since, until = midnight(since), midnight(until)
 	n := int(until.Sub(since)/(24*time.Hour)) + 1
-	c := RateChart{Since: since, Until: until}
+	c := RateChart{Since: since, Until: until, Marks: marks}
 	values := map[crash.Release][]*float64{}
 	most := map[crash.Release]int64{}
 	for _, r := range rates {
@@ -112,6 +113,11 @@ func mean(days []*float64) float64 {
 		}
 	}
 	return sum / float64(max(len(days), 1))
+}
+
+// markX is where the mark of a release stands.
+func (c RateChart) markX(m crash.ReleaseDay) string {
+	return fmt.Sprint(int(midnight(m.Day).Sub(c.Since)/(24*time.Hour))*dayWidth + dayWidth/2)
 }
 
 func (c RateChart) viewBox() string {

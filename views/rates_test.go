@@ -20,7 +20,7 @@ func TestRateChart(t *testing.T) {
 		rate("Ubuntu 22.04", 8, 40, 2), // too few of its machines
 		rate("Ubuntu 22.04", 12, 50, 100), rate("Ubuntu 22.04", 14, 100, 100), rate("Ubuntu 22.04", 20, 25, 100),
 		rate("Ubuntu 24.04", 20, 30, 100), rate("Ubuntu 24.04", 21, 30, 100), rate("", 20, 3, 1),
-	}, since, until)
+	}, []crash.ReleaseDay{{Release: "Ubuntu 26.04", Day: until.AddDate(0, 0, -3)}}, since, until)
 	if len(c.Lines) != 2 || c.Lines[0].Release != "Ubuntu 24.04" || c.Most != 1 {
 		t.Fatalf("got %+v", c)
 	}
@@ -37,6 +37,12 @@ func TestRateChart(t *testing.T) {
 	}
 	if got, want := rows(doc, "tbody tr")[0], "2026-05-20 0.30 0.25"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, _ := doc.Find(".release-mark").Attr("x1"); got != "105" {
+		t.Errorf("mark of a release: got x = %s, want 105", got)
+	}
+	if got := strings.Join(strings.Fields(doc.Find(".release-note").Text()), " "); got != "26.04 came out on 17 May" {
+		t.Errorf("note of a release: got %q", got)
 	}
 	text := strings.Join(strings.Fields(doc.Find(".legend").Text()), " ")
 	if want := "24.04 0.043 22.04 0.18 up 150 %"; text != want {

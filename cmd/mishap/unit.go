@@ -142,6 +142,7 @@ func (u *unit) run(ctx context.Context) error {
 			work.Go(func() { u.archivist.Run(background) })
 		}
 		work.Go(func() { u.tidy(background) })
+		work.Go(func() { u.warmUp(background) })
 	}
 	if u.ingest != nil && u.config.CoresKeepDays > 0 {
 		work.Go(func() { u.tidyCores(background) })
@@ -168,6 +169,17 @@ func (u *unit) run(ctx context.Context) error {
 	serving.Wait()
 	u.log.InfoContext(ctx, "stopped")
 	return err
+}
+
+// warmUp loads what lists are made from, so that the first visitor need not wait for it.
+func (u *unit) warmUp(ctx context.Context) {
+	began := time.Now()
+	b, err := u.store.Board(ctx)
+	if err != nil {
+		u.log.WarnContext(ctx, "the problems could not be loaded; the first list will try again", "error", err)
+		return
+	}
+	u.log.InfoContext(ctx, "problems are loaded", "problems", b.Len(), "seconds", time.Since(began).Seconds())
 }
 
 // each calls do for every server of this unit.
