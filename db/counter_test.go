@@ -1,0 +1,94 @@
+package db_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+// TestCountedWhenAnswered: who posts a report and then looks, sees it.
+func TestCountedWhenAnswered(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	for i := range 5 {
+		rec := record(t, today, fmt.Sprint("machine", i), nil)
+		save(t, s, rec)
+		b, err := s.Bucket(t.Context(), crash.BucketIDOf(rec.Grouping.Signature))
+		if err != nil || b.Reports != int64(i+1) || b.Systems != int64(i+1) {
+			t.Fatalf("after report %d: got %d reports of %d machines, %v", i+1, b.Reports, b.Systems, err)
+		}
+	}
+}
+
+// TestWaitCounted: of many reports at once, and of another unit's, nothing is missing after the wait.
+func TestWaitCounted(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	units := [...]*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
+	const reports = 300
+	var wg sync.WaitGroup
+	for i := range reports {
+		rec := record(t, today.AddDate(0, 0, -i%5), fmt.Sprint("machine", i%40), crash.Fields{"ProcStatus": fmt.Sprint("Pid:\t", i)})
+		wg.Go(func() {
+			if _, _, err := units[i%2].SaveReport(t.Context(), rec); err != nil {
+				t.Errorf("report %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	b := bucketOf(t, dbtest.Open(t, url), record(t, today, "", nil))
+	if b.Reports != reports || b.Systems != 40 {
+		t.Errorf("got %d reports of %d machines, want %d of 40", b.Reports, b.Systems, reports)
+	}
+	checkCounts(t, url)
+}
+
+// TestCountingHeldUp: while nothing can be counted, reports are still stored, and are counted once, whoever comes first:
+// the unit that stored them, or one that takes them for left over.
+func TestCountingHeldUp(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	tx, err := connect(t, url).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "select from counting for update"); err != nil {
+		t.Fatal(err)
+	}
+	rec := record(t, today, "machine", nil)
+	save(t, s, rec)
+	if b, err := s.Bucket(t.Context(), crash.BucketIDOf(rec.Grouping.Signature)); err != nil || b.Reports != 0 {
+		t.Errorf("while it cannot be counted: got %d reports, %v", b.Reports, err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	checkCounts(t, url)
+	if b := bucketOf(t, s, rec); b.Reports != 1 {
+		t.Errorf("got %d reports, want 1", b.Reports)
+	}
+}
+
+// TestRepetitionLeavesNoBucket: a crash that is sent again, and would now be grouped otherwise, is not stored, so that
+// bucket is not there; the next report of it brings it.
+func TestRepetitionLeavesNoBucket(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	save(t, s, record(t, today, "machine", nil))
+	again := record(t, today, "machine", crash.Fields{"DuplicateSignature": "harbor:other"})
+	if _, duplicate, err := s.SaveReport(t.Context(), again); err != nil || !duplicate {
+		t.Fatalf("got duplicate %t, %v; want a repetition", duplicate, err)
+	}
+	next := record(t, today, "machine", crash.Fields{"DuplicateSignature": "harbor:other", "ProcStatus": "Pid:\t2"})
+	save(t, s, next)
+	if b := bucketOf(t, s, next); b.Reports != 1 || b.Signature != "harbor:other" {
+		t.Errorf("got %d reports of %q, want 1 of the other signature", b.Reports, b.Signature)
+	}
+	checkCounts(t, url)
+}
