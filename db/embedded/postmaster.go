@@ -24,8 +24,8 @@ const (
 func settings(throwaway bool) []string {
 	s := []string{
 		"listen_addresses=", "unix_socket_permissions=0700", "port=" + socketPort,
-		"max_connections=100", "shared_buffers=256MB", "max_wal_size=2GB", "checkpoint_timeout=15min",
-		"wal_compression=on", "jit=off", "timezone=UTC", "log_timezone=UTC", "log_destination=stderr",
+		"max_connections=100", "shared_buffers=256MB", "min_wal_size=512MB", "max_wal_size=2GB", "checkpoint_timeout=15min",
+		"jit=off", "timezone=UTC", "log_timezone=UTC", "log_destination=stderr",
 		"logging_collector=off", "log_checkpoints=off",
 	}
 	if throwaway {
