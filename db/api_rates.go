@@ -82,8 +82,14 @@ type RateFilter struct {
 }
 
 // Rates returns how many reports there were on each UTC day by release, beside the machines that were active there, the
-// earliest day first. Days without a report or an active machine are left out.
+// earliest day first. Days without a report or an active machine are left out. What is returned is not to be changed.
 func (s *Store) Rates(ctx context.Context, f RateFilter) ([]crash.DayRate, error) {
+	f.Since, f.Until = f.Since.UTC().Truncate(24*time.Hour), f.Until.UTC().Truncate(24*time.Hour)
+	rates, err := s.rates.get(ctx, s, f, func() ([]crash.DayRate, error) { return s.readRates(ctx, f) })
+	return rates, known(err)
+}
+
+func (s *Store) readRates(ctx context.Context, f RateFilter) ([]crash.DayRate, error) {
 	sql := sqlPackageRates
 	if f.Package == "" {
 		sql = sqlReleaseRates

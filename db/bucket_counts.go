@@ -66,8 +66,13 @@ func (s *Store) BucketDays(ctx context.Context, id crash.BucketID, since, until 
 
 const sqlReleases = `select release from releases`
 
-// Releases returns every release that a counted report came from, in release order.
+// Releases returns every release that a counted report came from, in release order. What is returned is not to be changed.
 func (s *Store) Releases(ctx context.Context) ([]crash.Release, error) {
+	releases, err := s.releases.get(ctx, s, struct{}{}, func() ([]crash.Release, error) { return s.readReleases(ctx) })
+	return releases, known(err)
+}
+
+func (s *Store) readReleases(ctx context.Context) ([]crash.Release, error) {
 	rows, err := s.pool.Query(ctx, sqlReleases)
 	if err != nil {
 		return nil, fmt.Errorf("releases: %w", known(err))

@@ -16,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
+
+	"mishap/crash"
 )
 
 // Config says which database to use and how.
@@ -36,6 +38,8 @@ type Store struct {
 	counter *counter
 	keeper  *boardKeeper
 
+	rates    remembered[RateFilter, []crash.DayRate]
+	releases remembered[struct{}, []crash.Release]
 	names    seenNames             // of address signatures, that are in the database
 	unit     *unit                 // shows other units that this one lives
 	password string                // with which the database is reached: seals the tracker's secret
