@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"text/tabwriter"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/board"
 	"mishap/db"
-	"mishap/db/embedded"
 )
 
 // The times within which 99 of 100 answers have to be there.
@@ -27,9 +25,10 @@ const (
 
 // apiBench measures every resource of the API on a database that is filled already.
 type apiBench struct {
-	database, dataDir, program string
-	rounds                     int
-	out                        io.Writer
+	filled
+
+	rounds int
+	out    io.Writer
 }
 
 func benchAPICommand() *cobra.Command {
@@ -48,40 +47,19 @@ filter, for 99 of 100) a line is marked. No other server may run on the data_dir
 			return b.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&b.database, "database", "", "the `url` of the database")
-	cmd.Flags().StringVar(&b.dataDir, "data-dir", "", "the data_dir whose private PostgreSQL it is")
+	b.flags(cmd)
 	cmd.Flags().IntVar(&b.rounds, "rounds", 200, "how many times each question is asked")
-	cmd.Flags().StringVar(&b.program, "mishap", besideMe("mishap"), "the mishap `program`")
-	cmd.MarkFlagsMutuallyExclusive("database", "data-dir")
-	cmd.MarkFlagsOneRequired("database", "data-dir")
 	return cmd
 }
 
-func (b *apiBench) run(ctx context.Context) (err error) {
-	address := b.database
-	if address == "" {
-		server, startErr := embedded.Start(ctx, embedded.Config{DataDir: b.dataDir})
-		if startErr != nil {
-			return startErr
+func (b *apiBench) run(ctx context.Context) error {
+	return b.serve(ctx, func(s *site, databaseURL string) error {
+		known, err := lookAround(ctx, databaseURL)
+		if err != nil {
+			return err
 		}
-		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
-		address = server.URL()
-	}
-	folder, err := os.MkdirTemp("", "mishap-bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	known, err := lookAround(ctx, address)
-	if err != nil {
-		return err
-	}
-	site, err := startSite(ctx, b.program, folder, address)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, site.stop()) }()
-	return b.measure(ctx, site, known)
+		return b.measure(ctx, s, known)
+	})
 }
 
 // surroundings are things in the database that questions can be about.
