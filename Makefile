@@ -11,10 +11,10 @@ static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test dev generate fmt verify lint fuzz hard bench bench-api schema clean
+.PHONY: help run build test dev generate fmt verify lint fuzz hard bench bench-pages bench-api schema clean
 
 help: ## lists these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## builds and starts everything with sample reports, and prints the address
 	@.ci/need postgresql
@@ -62,6 +62,10 @@ hard: ## kills units and PostgreSQL many times over, under load and while bugs a
 bench: build ## measures: reports per second, times of pages, beside the bare minimum on the same machine
 	@.ci/need postgresql
 	@bin/devtool bench
+
+bench-pages: build ## measures pages on a database that "devtool load --fill" has filled: make bench-pages DATA_DIR=...
+	@.ci/need postgresql
+	@bin/devtool bench-pages --data-dir '$(DATA_DIR)'
 
 bench-api: build ## measures the API on a database that "devtool load --fill" has filled: make bench-api DATA_DIR=...
 	@.ci/need postgresql
