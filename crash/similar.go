@@ -1,6 +1,9 @@
 package crash
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Likeness says how much two problems look like one fault.
 type Likeness int
@@ -13,8 +16,11 @@ const (
 	SameTopFrames          // the same two functions on top, in the same order
 )
 
-// maxLikenessText is how much of a signature is compared, in bytes.
-const maxLikenessText = 4096
+// So much of a signature is compared: bytes of it, and names.
+const (
+	maxLikenessText  = 4096
+	maxLikenessNames = 64
+)
 
 // String says it in words, for people.
 func (l Likeness) String() string {
@@ -33,9 +39,21 @@ func (l Likeness) String() string {
 // LikenessOf compares two signatures by the functions they name: cheap, blind to everything else, and only good enough to
 // show a person what to look at. Functions through which programs end or that are everywhere (abort, main, the start of
 // threads, glib's logging) do not count. Of signatures that are no list of functions, the words are compared.
-func LikenessOf(a, b string) Likeness {
-	fa, fb := functionsOf(a), functionsOf(b)
-	if len(fa) == 0 || len(fb) == 0 {
+func LikenessOf(a, b string) Likeness { return LikenessTo(a)(b) }
+
+// LikenessTo is LikenessOf for one signature that is compared with many.
+func LikenessTo(a string) func(b string) Likeness {
+	fa := functionsOf(a)
+	return func(b string) Likeness {
+		if len(fa) == 0 {
+			return Unlike
+		}
+		return likeness(fa, functionsOf(b))
+	}
+}
+
+func likeness(fa, fb []string) Likeness {
+	if len(fb) == 0 {
 		return Unlike
 	}
 	if fa[0] == fb[0] {
@@ -44,20 +62,25 @@ func LikenessOf(a, b string) Likeness {
 		}
 		return SameFunction
 	}
-	all := map[string]int{}
-	for _, name := range fa {
-		all[name] |= 1
-	}
-	for _, name := range fb {
-		all[name] |= 2
-	}
-	both := 0
-	for _, in := range all {
-		if in == 3 {
+	both, all := 0, 0
+	for i, name := range fa {
+		if slices.Contains(fa[:i], name) {
+			continue
+		}
+		all++
+		if slices.Contains(fb, name) {
 			both++
 		}
 	}
-	if both > 1 && 2*both >= len(all) {
+	if both < 2 {
+		return Unlike
+	}
+	for i, name := range fb {
+		if !slices.Contains(fb[:i], name) && !slices.Contains(fa, name) {
+			all++
+		}
+	}
+	if 2*both >= all {
 		return LikeSignature
 	}
 	return Unlike
@@ -72,6 +95,8 @@ var everywhere = map[string]bool{
 }
 
 // functionsOf are the names that a signature is made of, without the program and the signal or exception in front.
+//
+// A signature that names very many is compared by its first ones.
 func functionsOf(signature string) []string {
 	if len(signature) > maxLikenessText {
 		signature = strings.ToValidUTF8(signature[:maxLikenessText], "")
@@ -85,12 +110,18 @@ func functionsOf(signature string) []string {
 		if part = strings.TrimFunc(part, isSpace); part != "" && !everywhere[part] {
 			names = append(names, part)
 		}
+		if len(names) == maxLikenessNames {
+			break
+		}
 	}
 	return names
 }
 
 // splitSignature parts a signature at single colons: the double ones of C++ belong to names.
 func splitSignature(s string) []string {
+	if !strings.Contains(s, "::") {
+		return strings.Split(s, ":")
+	}
 	const double = "\x00"
 	parts := strings.Split(strings.ReplaceAll(s, "::", double), ":")
 	for i := range parts {

@@ -7,10 +7,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
+	"mishap/crash/board"
 	"mishap/crash/dpkg"
 	"mishap/views"
 )
@@ -74,7 +76,7 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 		return nil, err
 	}
 	since, until := views.ChartSpan(bucket.FirstSeen, s.now())
-	days, err := s.store.BucketDays(r.Context(), id, since, until)
+	days, err := s.problemDays(r, bucket.ID, since, until)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +98,26 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 	page.Filter = filterForm(bucket.ID.Path(), page.Versions, architectures)
 	page.Alike, err = s.store.Alike(r.Context(), bucket)
 	return page, err
+}
+
+// problemDays is how often a problem was seen on each day, by release. Memory tells it faster than the database.
+func (s *Server) problemDays(r *http.Request, id crash.BucketID, since, until time.Time) ([]crash.DayCount, error) {
+	b, err := s.store.Board(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	var days []crash.DayCount
+	for release, counts := range b.ReleaseDays(id, board.DayOf(since), board.DayOf(until)) {
+		for i, n := range counts {
+			if n > 0 {
+				days = append(days, crash.DayCount{Day: since.AddDate(0, 0, i), Release: release, Reports: n})
+			}
+		}
+	}
+	slices.SortFunc(days, func(a, b crash.DayCount) int {
+		return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Release.Key(), b.Release.Key()), cmp.Compare(a.Release, b.Release))
+	})
+	return days, nil
 }
 
 // withUnseen adds, for each release that the problem was seen in, the newest version of the package that is known there, when
