@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,9 +21,14 @@ const BoardDays = 400
 // boardKeeper has the board of this process and knows how far it has been told.
 type boardKeeper struct {
 	turn   chan struct{} // holds one: whoever has it may update the board
-	board  *board.Board  // nil: not loaded yet
-	round  int64         // up to which the board has been told
-	states time.Time     // when it was told last how problems stand to their bugs
+	known  atomic.Pointer[toldBoard]
+	states time.Time // when it was told last how problems stand to their bugs
+}
+
+// toldBoard is a board and the round up to which it has been told. Of one board the rounds only grow.
+type toldBoard struct {
+	board *board.Board
+	round int64
 }
 
 func newBoardKeeper() *boardKeeper {
@@ -52,56 +58,93 @@ const (
 // Board returns all problems, up to date: what was counted before the call is in it. The first call loads them, which takes
 // seconds when there are millions of days.
 func (s *Store) Board(ctx context.Context) (*board.Board, error) {
+	round, err := s.round(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("board: %w", err)
+	}
+	if k := s.keeper.known.Load(); k != nil && k.round == round {
+		return k.board, nil
+	}
 	select {
 	case <-s.keeper.turn:
 		defer func() { s.keeper.turn <- struct{}{} }()
 	case <-ctx.Done():
 		return nil, errUnavailable.Because(ctx.Err())
 	}
-	if err := s.keeper.update(ctx, s); err != nil {
+	b, err := s.keeper.update(ctx, s)
+	if err != nil {
 		return nil, fmt.Errorf("board: %w", known(err))
 	}
-	return s.keeper.board, nil
+	return b, nil
+}
+
+// round is how often reports have been counted, which grows with every change of problems and counts.
+func (s *Store) round(ctx context.Context) (round int64, err error) {
+	err = s.pool.QueryRow(ctx, sqlRound).Scan(&round)
+	return round, known(err)
 }
 
 // update tells the board what has changed since the last time. Rows may be told that are newer than the round that was read
-// first; they come again with the next update, and then change nothing.
-func (k *boardKeeper) update(ctx context.Context, s *Store) error {
-	var round int64
-	if err := s.pool.QueryRow(ctx, sqlRound).Scan(&round); err != nil {
-		return err
+// first; they come again with the next update, and then change nothing. A round below the one before means that the
+// database is another one, an older copy put back: all is then read anew.
+func (k *boardKeeper) update(ctx context.Context, s *Store) (*board.Board, error) {
+	round, err := s.round(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if k.board != nil && round == k.round {
-		return nil
+	last := k.known.Load()
+	if last != nil && round == last.round {
+		return last.board, nil
 	}
-	b, told := k.board, k.round
-	if b == nil {
-		b, told = board.New(), -1
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute) // the next one needs it too
-		defer cancel()
+	if last != nil && round > last.round {
+		if err := s.tellNewer(ctx, last); err != nil {
+			return nil, err
+		}
+		k.known.Store(&toldBoard{last.board, round})
+		return last.board, nil
 	}
-	args := pgx.NamedArgs{"round": told, "since": s.now().UTC().AddDate(0, 0, -BoardDays)}
+	b, err := s.loadBoard(context.WithoutCancel(ctx)) // the next one needs it too
+	if err != nil {
+		return nil, err
+	}
+	k.states = time.Time{}
+	k.known.Store(&toldBoard{b, round})
+	return b, nil
+}
+
+// loadTime is how long loading the board may take.
+const loadTime = 10 * time.Minute
+
+func (s *Store) loadBoard(ctx context.Context) (*board.Board, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
+	args := s.boardArgs(-1)
+	leaves, err := s.boardLeaves(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	b := board.New()
+	b.Update(func(u *board.Updater) { // nobody else has it yet, so it may be held for long
+		tell(u, leaves, nil, nil)
+		err = s.boardCells(ctx, sqlBoardCells, args, func(c boardCell) { c.tell(u) })
+	})
+	return b, err
+}
+
+func (s *Store) boardArgs(round int64) pgx.NamedArgs {
+	return pgx.NamedArgs{"round": round, "since": s.now().UTC().AddDate(0, 0, -BoardDays)}
+}
+
+// tellNewer tells a board what is newer than the round that it has been told.
+func (s *Store) tellNewer(ctx context.Context, last *toldBoard) error {
+	args := s.boardArgs(last.round)
 	leaves, err := s.boardLeaves(ctx, args)
 	if err != nil {
 		return err
 	}
-	var shrunk []crash.BucketID
-	if told >= 0 {
-		if shrunk, err = s.boardShrunk(ctx, args); err != nil {
-			return err
-		}
-	}
-	if told < 0 {
-		b.Update(func(u *board.Updater) { // nobody else has it yet, so it may be held for long
-			tell(u, leaves, nil, nil)
-			err = s.boardCells(ctx, sqlBoardCells, args, func(c boardCell) { c.tell(u) })
-		})
-		if err != nil {
-			return err
-		}
-		k.board, k.round = b, round
-		return nil
+	shrunk, err := s.boardShrunk(ctx, args)
+	if err != nil {
+		return err
 	}
 	var cells []boardCell
 	keep := func(c boardCell) { cells = append(cells, c.copy()) }
@@ -114,8 +157,7 @@ func (k *boardKeeper) update(ctx context.Context, s *Store) error {
 			return err
 		}
 	}
-	b.Update(func(u *board.Updater) { tell(u, leaves, shrunk, cells) })
-	k.round = round
+	last.board.Update(func(u *board.Updater) { tell(u, leaves, shrunk, cells) })
 	return nil
 }
 

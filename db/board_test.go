@@ -156,3 +156,29 @@ func TestBoardMerges(t *testing.T) {
 	}
 	want(2, 2, 1)
 }
+
+// A round below the one that was known means that an older copy of the database was put back: all is read anew.
+func TestBoardOfAnOlderCopy(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
+	in := intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, s)
+	for n := range 3 {
+		if _, err := in.Accept(t.Context(), crash.Report{System: "m", Fields: crashtest.Native(crashtest.Process(n + 1)).Fields()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := board.Filter{Since: board.DayOf(now.AddDate(0, 0, -30)), Until: board.DayOf(now)}
+	for _, want := range []int64{3, 1} {
+		b, err := s.Board(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows, _ := b.All(f, nil); len(rows) != 1 || rows[0].Count != want {
+			t.Errorf("got %+v, want %d reports of one problem", rows, want)
+		}
+		dbtest.Exec(t, url, "update bucket_days set reports = 1, changed = 1")
+		dbtest.Exec(t, url, "update counting set round = 1")
+	}
+}

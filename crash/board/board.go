@@ -55,8 +55,10 @@ type Problem struct {
 	State crash.StateWord // how it stands to its bug, see [Board.SetStates]
 	Bug   int64           // 0: none
 
-	leaves []*leaf
-	place  int // in Board.order
+	leaves    []*leaf
+	place     int    // in Board.order
+	folded    string // see Folded
+	signature int    // how much of it is the signature
 }
 
 // leaf is a bucket with its days.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -258,6 +259,75 @@ func TestListsAreRemembered(t *testing.T) {
 	b.Update(func(u *board.Updater) { u.Cell(id(1), week.Until, nil, nil, nil, 500) })
 	if three, _ := b.All(week, nil); three[0].ID != id(1) || one[0].ID != id(3) {
 		t.Errorf("got %v, then %v", one[0].ID, three[0].ID)
+	}
+}
+
+// A list with a match is remembered by what the filter says that the match means, and only then.
+func TestMatchesAreRemembered(t *testing.T) {
+	t.Parallel()
+	b, asked := sample(), 0
+	match := func(p *board.Problem) bool { asked++; return p.Package == "b" }
+	named := week
+	named.Query = "package:b"
+	for _, c := range []struct {
+		filter board.Filter
+		asked  int
+	}{{week, 3}, {week, 6}, {named, 9}, {named, 9}} {
+		if rows, _ := b.All(c.filter, match); len(rows) != 1 || rows[0].Package != "b" || asked != c.asked {
+			t.Errorf("query %q: got %d rows, %d problems asked so far, want 1 and %d", c.filter.Query, len(rows), asked, c.asked)
+		}
+	}
+	if rows, _ := b.All(week, nil); len(rows) != 3 {
+		t.Errorf("without a match: got %d rows, want 3", len(rows))
+	}
+	b.SetStates(nil)
+	if _, _ = b.All(named, match); asked != 12 {
+		t.Errorf("after a change: %d problems asked, want 12", asked)
+	}
+}
+
+// Lists may be made and the board changed at the same time; each list is of one moment.
+func TestListsWhileChanging(t *testing.T) {
+	t.Parallel()
+	b := sample()
+	var all sync.WaitGroup
+	for n := range 4 {
+		all.Go(func() {
+			for i := range 200 {
+				f := week
+				f.Ascending = i%2 == n%2
+				rows, totals := b.All(f, nil)
+				var sum int64
+				for _, row := range rows {
+					sum += row.Count
+				}
+				page := b.List(f, nil, nil, 2)
+				if sum != totals.Reports || len(page.Rows) != 2 {
+					t.Errorf("got %d reports in rows, %d in all", sum, totals.Reports)
+				}
+			}
+		})
+	}
+	for i := range 200 {
+		b.Update(func(u *board.Updater) {
+			u.Leaf(board.Leaf{ID: id(1), Head: id(byte(1 + i%2)), Package: "c"})
+			u.Cell(id(1), week.Since, nil, nil, nil, int64(i))
+		})
+	}
+	all.Wait()
+}
+
+func TestFolded(t *testing.T) {
+	t.Parallel()
+	b := board.New()
+	l := board.Leaf{ID: id(1), Head: id(1), Signature: "/Bin/Ä:11:Main", Title: "Crash", Name: "Given", Package: "Pkg", Source: "src", Executable: "/Bin/Ä", FirstVersion: "1A", LastVersion: "2"}
+	b.Update(func(u *board.Updater) { u.Leaf(l) })
+	p, _ := b.Problem(id(1))
+	const want = "/bin/ä:11:main\x00crash\x00given\x00pkg\x00src\x00/bin/ä\x001a\x002"
+	for name, p := range map[string]*board.Problem{"of the board": p, "of its own": {Leaf: l}} {
+		if p.Folded() != want || p.FoldedSignature() != "/bin/ä:11:main" {
+			t.Errorf("%s: got %q and %q", name, p.Folded(), p.FoldedSignature())
+		}
 	}
 }
 

@@ -47,22 +47,29 @@ func (b *Board) TracedDays(since, until Day, rules []crash.Rule) []Traced {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	machines := slices.Sorted(maps.Keys(b.machines))
-	place := make([]int, 1<<16) // of an architecture in machines
+	if len(machines) == 0 {
+		return nil
+	}
+	place := make([]int, int(machines[len(machines)-1])+1) // of an architecture in machines
 	for i, m := range machines {
 		place[m] = i
 	}
 	type count struct{ named, failed int64 }
 	days := int(until-since) + 1
-	byRelease := make([][]count, 1<<16) // by day and architecture
+	byRelease := map[uint16][]count{} // by day and architecture
+	var counts []count                // of release, which is mostly that of the cell before
+	release := uint16(0)
 	for _, p := range b.order {
 		if p.Type != "Crash" || !slices.Contains(rules, p.Rule) {
 			continue
 		}
 		p.each(since, until, func(c cell) {
-			counts := byRelease[c.release]
-			if counts == nil {
-				counts = make([]count, days*len(machines))
-				byRelease[c.release] = counts
+			if counts == nil || release != c.release {
+				release, counts = c.release, byRelease[c.release]
+				if counts == nil {
+					counts = make([]count, days*len(machines))
+					byRelease[release] = counts
+				}
 			}
 			n := &counts[int(c.day-since)*len(machines)+place[c.machine]]
 			if p.Provisional {

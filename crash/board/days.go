@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"sync"
 )
 
 // window counts days by a filter.
@@ -58,7 +57,7 @@ func (w window) count(l *leaf) (count, past int64) {
 }
 
 // all counts a problem, with whatever was merged into it.
-func (w window) all(s scan) (count, past int64) {
+func (w window) all(s *scan) (count, past int64) {
 	count, past = w.count(s.own)
 	for _, l := range s.more {
 		c, p := w.count(l)
@@ -110,31 +109,4 @@ func (b *Board) Architectures() []string {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// cache keeps the lists that were made since the last change.
-type cache struct {
-	mu     sync.Mutex
-	change uint64
-	lists  map[Filter]*list
-}
-
-const mostLists = 64
-
-func (c *cache) get(change uint64, f Filter) *list {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.change != change {
-		return nil
-	}
-	return c.lists[f]
-}
-
-func (c *cache) put(change uint64, f Filter, l *list) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.change != change || len(c.lists) >= mostLists {
-		c.change, c.lists = change, map[Filter]*list{}
-	}
-	c.lists[f] = l
 }

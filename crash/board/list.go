@@ -35,6 +35,7 @@ type Filter struct {
 	Type         string // problem type
 	State        string // a [crash.StateWord], "none" (no bug) or "bug" (any)
 	New          bool   // only problems that were seen first in these days; with a version, first in that version
+	Query        string // what the match that goes with the filter means; lists with a match and without this are not remembered
 	Sort         Column // empty: ByCount
 	Ascending    bool   // the other way round than is natural for the column
 }
@@ -66,48 +67,54 @@ type Place struct {
 }
 
 // List returns at most limit rows behind a place (nil: from the start). match, when there is one, says which problems are in
-// the list at all; lists without it are remembered until something changes.
+// the list at all. Lists are remembered until something changes, those with a match by what the filter says that it means.
 func (b *Board) List(f Filter, match func(*Problem) bool, after *Place, limit int) Page {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
 	list := b.list(f, match)
 	start := 0
 	if after != nil {
 		start = min(max(after.Behind, 0), len(list.found))
-		if i := slices.IndexFunc(list.found, func(e found) bool { return e.p.ID == after.ID }); i >= 0 {
+		if i := slices.IndexFunc(list.found, func(e found) bool { return b.order[e.at].ID == after.ID }); i >= 0 {
 			start = i + 1
 		}
 	}
 	end := min(start+max(limit, 0), len(list.found))
-	return Page{Rows: list.rowsOf(list.found[start:end]), First: start + 1, Totals: list.totals, More: end < len(list.found)}
+	return Page{Rows: b.rows(list, list.found[start:end]), First: start + 1, Totals: list.totals, More: end < len(list.found)}
 }
 
 // All returns all rows of a list, which are not to be changed.
 func (b *Board) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
 	list := b.list(f, match)
-	list.once.Do(func() { list.rows = list.rowsOf(list.found) })
+	list.given.Do(func() { list.rows = b.rows(list, list.found) })
 	return list.rows, list.totals
 }
 
-// list is a list as it is remembered.
+// list is a list as it is remembered. It is good for as long as the board does not change.
 type list struct {
+	made   sync.Once
 	found  []found
 	past   []int64 // how often each problem was seen in the days before, ascending: for the ranks that they had
 	totals Totals
-	once   sync.Once
+	given  sync.Once
 	rows   []Row // of all that was found
 }
 
-// found is a row before it is given out.
+// found is a row before it is given out. It has no pointers, so that sorting many is quick.
 type found struct {
-	p           *Problem
 	count, past int64
-	key         uint64
-	rank        int
+	key         uint64 // the beginning of the id
+	at          int32  // place of the problem in Board.order
+	rank        int32
 }
 
-func (l *list) rowsOf(some []found) []Row {
+// rows are some of what was found, as they are given out. The board is held still.
+func (b *Board) rows(l *list, some []found) []Row {
 	rows := make([]Row, len(some))
 	for i, e := range some {
-		rows[i] = Row{Problem: e.p, Count: e.count, Rank: e.rank}
+		rows[i] = Row{Problem: b.order[e.at], Count: e.count, Rank: int(e.rank)}
 		if e.past > 0 {
 			above, _ := slices.BinarySearch(l.past, e.past+1)
 			rows[i].Before = len(l.past) - above + 1
@@ -116,24 +123,23 @@ func (l *list) rowsOf(some []found) []Row {
 	return rows
 }
 
+// list makes a list, or finds it made. Whoever asks for one that is being made waits for it. The board is held still.
 func (b *Board) list(f Filter, match func(*Problem) bool) *list {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if match == nil {
-		if l := b.cache.get(b.change, f); l != nil {
-			return l
-		}
+	if match != nil && f.Query == "" {
+		l := &list{}
+		b.make(l, f, match)
+		return l
 	}
-	l := b.make(f, match)
-	if match == nil {
-		b.cache.put(b.change, f, l)
-	}
+	l := b.cache.get(b.change, f)
+	l.made.Do(func() {
+		b.make(l, f, match)
+		b.cache.weigh(l)
+	})
 	return l
 }
 
 // make goes through all problems. The board is held still.
-func (b *Board) make(f Filter, match func(*Problem) bool) *list {
-	l := &list{}
+func (b *Board) make(l *list, f Filter, match func(*Problem) bool) {
 	days := b.window(f)
 	var packages map[string]bool
 	if f.Some {
@@ -143,37 +149,36 @@ func (b *Board) make(f Filter, match func(*Problem) bool) *list {
 		}
 	}
 	plain := match == nil && packages == nil && f.all()
-	for i, p := range b.order {
-		if !plain && (!f.admits(p, packages) || match != nil && !match(p)) {
-			continue
+	for i := range b.scan {
+		if !plain {
+			if p := b.order[i]; !f.admits(p, packages) || match != nil && !match(p) {
+				continue
+			}
 		}
-		count, past := days.all(b.scan[i])
+		count, past := days.all(&b.scan[i])
 		if past > 0 {
 			l.past = append(l.past, past)
 		}
 		if count > 0 {
-			l.found = append(l.found, found{p: p, count: count, past: past, key: b.scan[i].key})
+			l.found = append(l.found, found{count: count, past: past, key: b.scan[i].key, at: int32(i)}) //nolint:gosec // as many do not fit into memory
 			l.totals.Problems++
 			l.totals.Reports += count
 		}
 	}
 	slices.Sort(l.past)
-	slices.SortFunc(l.found, byCount)
+	slices.SortFunc(l.found, func(x, y found) int {
+		switch {
+		case x.count != y.count:
+			return cmp.Compare(y.count, x.count)
+		case x.key != y.key:
+			return cmp.Compare(x.key, y.key)
+		}
+		return slices.Compare(b.order[x.at].ID[:], b.order[y.at].ID[:])
+	})
 	for i := range l.found {
-		l.found[i].rank = i + 1
+		l.found[i].rank = int32(i + 1) //nolint:gosec // as above
 	}
-	f.sort(l.found)
-	return l
-}
-
-func byCount(a, b found) int {
-	switch {
-	case a.count != b.count:
-		return cmp.Compare(b.count, a.count)
-	case a.key != b.key:
-		return cmp.Compare(a.key, b.key)
-	}
-	return slices.Compare(a.p.ID[:], b.p.ID[:])
+	b.sort(l.found, f)
 }
 
 // all reports whether the filter leaves no problem out but by its days.
@@ -201,34 +206,42 @@ func (f Filter) admits(p *Problem, packages map[string]bool) bool {
 }
 
 // sort brings rows, which are sorted by count, into the order of a column.
-func (f Filter) sort(rows []found) {
-	compare := func(a, b found) int { return 0 }
-	switch f.Sort {
-	case ByMachines:
-		compare = func(a, b found) int { return cmp.Compare(b.p.Systems, a.p.Systems) }
-	case ByPackage:
-		compare = func(a, b found) int { return cmp.Compare(a.p.Package, b.p.Package) }
-	case ByFirst:
-		compare = func(a, b found) int { return b.p.FirstSeen.Compare(a.p.FirstSeen) }
-	case ByLast:
-		compare = func(a, b found) int { return b.p.LastSeen.Compare(a.p.LastSeen) }
-	case ByProblem:
-		compare = func(a, b found) int { return cmp.Compare(a.p.Signature, b.p.Signature) }
-	case ByBug:
-		compare = func(a, b found) int {
-			return cmp.Or(cmp.Compare(standing(a.p.State), standing(b.p.State)), cmp.Compare(b.p.Bug, a.p.Bug))
-		}
-	default:
+func (b *Board) sort(rows []found, f Filter) {
+	compare := columnOrder(f.Sort)
+	if compare == nil {
 		if f.Ascending {
 			slices.Reverse(rows)
 		}
 		return
 	}
-	if f.Ascending {
-		natural := compare
-		compare = func(a, b found) int { return natural(b, a) }
+	slices.SortStableFunc(rows, func(x, y found) int {
+		if f.Ascending {
+			x, y = y, x
+		}
+		return compare(b.order[x.at], b.order[y.at])
+	})
+}
+
+// columnOrder compares by a column, as is natural for it; nil: as they are counted.
+func columnOrder(c Column) func(a, b *Problem) int {
+	switch c {
+	case ByMachines:
+		return func(a, b *Problem) int { return cmp.Compare(b.Systems, a.Systems) }
+	case ByPackage:
+		return func(a, b *Problem) int { return cmp.Compare(a.Package, b.Package) }
+	case ByFirst:
+		return func(a, b *Problem) int { return b.FirstSeen.Compare(a.FirstSeen) }
+	case ByLast:
+		return func(a, b *Problem) int { return b.LastSeen.Compare(a.LastSeen) }
+	case ByProblem:
+		return func(a, b *Problem) int { return cmp.Compare(a.Signature, b.Signature) }
+	case ByBug:
+		return func(a, b *Problem) int {
+			return cmp.Or(cmp.Compare(standing(a.State), standing(b.State)), cmp.Compare(b.Bug, a.Bug))
+		}
+	case ByCount:
 	}
-	slices.SortStableFunc(rows, compare)
+	return nil
 }
 
 // standing sorts what needs a person first.

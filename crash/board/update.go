@@ -161,6 +161,7 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 			p.add(l.Leaf)
 		}
 	}
+	p.fold()
 	if old != nil {
 		p.State, p.Bug, p.place = old.State, old.Bug, old.place
 		b.order[p.place] = p

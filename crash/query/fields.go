@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"encoding/hex"
 	"path"
 	"strconv"
 	"strings"
@@ -47,17 +48,17 @@ var states = []string{"open", "fixed", "regression", "disappeared", "closed", "p
 
 var fields = map[string]field{
 	"":          {read: func(_, value string) (func(*board.Problem) bool, string) { return anywhere(value), "" }},
-	"package":   {means: "binary or source package; * for any letters", example: "zsh", read: words(func(p *board.Problem) []string { return []string{p.Package, p.Source} })},
-	"source":    {means: "source package", example: "mesa", read: words(func(p *board.Problem) []string { return []string{p.Source} })},
-	"program":   {means: "program, by its path or name", example: "nautilus", read: words(func(p *board.Problem) []string { return []string{p.Executable, path.Base(p.Executable)} })},
+	"package":   {means: "binary or source package; * for any letters", example: "zsh", read: words(func(p *board.Problem) [2]string { return [2]string{p.Package, p.Source} })},
+	"source":    {means: "source package", example: "mesa", read: words(func(p *board.Problem) [2]string { return [2]string{p.Source} })},
+	"program":   {means: "program, by its path or name", example: "nautilus", read: words(func(p *board.Problem) [2]string { return [2]string{p.Executable, path.Base(p.Executable)} })},
 	"frame":     {means: "a function of the signature has this in its name", example: "parse_row", read: frame},
-	"signature": {means: "the signature has this in it", example: "g_list_free", read: part(func(p *board.Problem) string { return p.Signature })},
-	"title":     {means: "the title or the name that people gave has this in it", example: "SIGSEGV", read: part(func(p *board.Problem) string { return p.Title + "\n" + p.Name })},
+	"signature": {means: "the signature has this in it", example: "g_list_free", read: signature},
+	"title":     {means: "the title or the name that people gave has this in it", example: "SIGSEGV", read: title},
 	"release":   {means: "counted are reports from this release", example: `"Ubuntu 24.04"`, counts: true, read: counted},
 	"version":   {means: "counted are reports of this package version", example: "5.9-4", counts: true, read: counted},
 	"arch":      {means: "counted are reports from this architecture", example: "arm64", counts: true, read: counted},
-	"type":      {means: "kind of problem", example: "Crash", read: words(func(p *board.Problem) []string { return []string{p.Type} })},
-	"rule":      {means: "rule that grouped it", example: "traceback", read: words(func(p *board.Problem) []string { return []string{string(p.Rule)} })},
+	"type":      {means: "kind of problem", example: "Crash", read: words(func(p *board.Problem) [2]string { return [2]string{p.Type} })},
+	"rule":      {means: "rule that grouped it", example: "traceback", read: words(func(p *board.Problem) [2]string { return [2]string{string(p.Rule)} })},
 	"state":     {means: "how it stands to its bug", example: "regression", values: states, read: state},
 	"is":        {means: "filed, unfiled, symbolised, provisional, named", example: "unfiled", values: []string{"filed", "unfiled", "symbolised", "provisional", "named"}, read: is},
 	"bug":       {means: "number of its bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
@@ -73,35 +74,20 @@ var fields = map[string]field{
 	"id":        {means: "how its address begins", example: "9f3ac1", read: id},
 }
 
-// anywhere looks for a word in everything that a list says of a problem.
+// anywhere looks for a word in everything that a list says of a problem. As everywhere, the case of letters does not matter.
 func anywhere(value string) func(*board.Problem) bool {
-	has := contains(value)
-	return func(p *board.Problem) bool {
-		return has(p.Signature) || has(p.Title) || has(p.Name) || has(p.Package) || has(p.Source) || has(p.Executable) ||
-			has(p.FirstVersion) || has(p.LastVersion)
-	}
-}
-
-// contains does not look at the case of letters.
-func contains(value string) func(string) bool {
 	lower := strings.ToLower(value)
-	return func(s string) bool {
-		if len(s) < len(lower) {
-			return false
-		}
-		return strings.Contains(strings.ToLower(s), lower)
-	}
+	return func(p *board.Problem) bool { return strings.Contains(p.Folded(), lower) }
 }
 
-// glob is a text with * for any letters; without, the text itself. The case of letters does not matter.
+// glob is a text with * for any letters; without, the text itself.
 func glob(pattern string) func(string) bool {
+	if !strings.Contains(pattern, "*") {
+		return func(s string) bool { return strings.EqualFold(s, pattern) }
+	}
 	parts := strings.Split(strings.ToLower(pattern), "*")
 	return func(s string) bool {
-		s = strings.ToLower(s)
-		if len(parts) == 1 {
-			return s == parts[0]
-		}
-		rest, ok := strings.CutPrefix(s, parts[0])
+		rest, ok := strings.CutPrefix(strings.ToLower(s), parts[0])
 		if !ok {
 			return false
 		}
@@ -116,7 +102,7 @@ func glob(pattern string) func(string) bool {
 	}
 }
 
-func words(of func(*board.Problem) []string) func(op, value string) (func(*board.Problem) bool, string) {
+func words(of func(*board.Problem) [2]string) func(op, value string) (func(*board.Problem) bool, string) {
 	return func(_, value string) (func(*board.Problem) bool, string) {
 		is := glob(value)
 		return func(p *board.Problem) bool {
@@ -130,21 +116,30 @@ func words(of func(*board.Problem) []string) func(op, value string) (func(*board
 	}
 }
 
-func part(of func(*board.Problem) string) func(op, value string) (func(*board.Problem) bool, string) {
-	return func(_, value string) (func(*board.Problem) bool, string) {
-		has := contains(value)
-		return func(p *board.Problem) bool { return has(of(p)) }, ""
-	}
+func signature(_, value string) (func(*board.Problem) bool, string) {
+	lower := strings.ToLower(value)
+	return func(p *board.Problem) bool { return strings.Contains(p.FoldedSignature(), lower) }, ""
+}
+
+func title(_, value string) (func(*board.Problem) bool, string) {
+	lower := strings.ToLower(value)
+	return func(p *board.Problem) bool {
+		return strings.Contains(p.Folded(), lower) && (strings.Contains(strings.ToLower(p.Title), lower) || strings.Contains(strings.ToLower(p.Name), lower))
+	}, ""
 }
 
 // frame looks at the functions of a signature, that is at its parts behind the program and the signal.
 func frame(_, value string) (func(*board.Problem) bool, string) {
-	has := contains(value)
+	lower := strings.ToLower(value)
+	has, hint := func(f string) bool { return strings.Contains(f, lower) }, lower
 	if strings.Contains(value, "*") {
-		has = glob(value)
+		has, hint = glob(value), ""
 	}
 	return func(p *board.Problem) bool {
-		_, functions, _ := strings.Cut(p.Signature, ":")
+		if !strings.Contains(p.FoldedSignature(), hint) {
+			return false
+		}
+		_, functions, _ := strings.Cut(p.FoldedSignature(), ":")
 		for functions != "" {
 			var f string
 			f, functions = nextFunction(functions)
@@ -315,5 +310,9 @@ func id(_, value string) (func(*board.Problem) bool, string) {
 	if len(value) > 40 || strings.Trim(value, "0123456789abcdef") != "" {
 		return nil, strconv.Quote(value) + " is not the beginning of a problem's address: up to 40 of 0–9 and a–f."
 	}
-	return func(p *board.Problem) bool { return strings.HasPrefix(p.ID.String(), value) }, ""
+	return func(p *board.Problem) bool {
+		var text [40]byte
+		hex.Encode(text[:], p.ID[:])
+		return string(text[:len(value)]) == value
+	}, ""
 }

@@ -124,8 +124,9 @@ func (q Query) Empty() bool { return q.node == nil }
 func (q Query) Match(p *board.Problem) bool { return q.node == nil || q.node.match(p) }
 
 // Narrow makes a list count only what the query speaks of: a release, version, architecture or days that all of it must
-// have.
+// have. The filter is then for a list that q.Match chooses, and for no other.
 func (q Query) Narrow(f board.Filter) board.Filter {
+	f.Query = q.String()
 	if q.filter.release != "" {
 		f.Release = crash.Release(q.filter.release)
 	}
