@@ -10,8 +10,14 @@ import (
 
 // tracedDay is how many crashes could be named on a day, by release and by release, colon, architecture.
 type tracedDay struct {
-	Date  string                      `json:"date"`
-	Value map[string]map[string]int64 `json:"value" doc:"By release, and by release, colon, architecture: success and failed."`
+	Date  string            `json:"date"`
+	Value map[string]traced `json:"value" doc:"By release, and by release, colon, architecture: success and failed."`
+}
+
+// traced is how many stacks had names, and how many had not.
+type traced struct {
+	Failed  int64 `json:"failed,omitempty"`
+	Success int64 `json:"success,omitempty"`
 }
 
 // nativeRules are the grouping rules of native crashes: by names, and by addresses only.
@@ -37,20 +43,11 @@ func (a *API) tracedDays(ctx context.Context, in input) ([]any, error) {
 }
 
 func newTracedDay(day time.Time, counts []board.Traced) tracedDay {
-	out := tracedDay{Date: day.Format(dateFormat), Value: map[string]map[string]int64{}}
-	add := func(key, status string, n int64) {
-		if n == 0 {
-			return
-		}
-		if out.Value[key] == nil {
-			out.Value[key] = map[string]int64{}
-		}
-		out.Value[key][status] += n
-	}
+	out := tracedDay{Date: day.Format(dateFormat), Value: map[string]traced{}}
 	for _, c := range counts {
 		for _, key := range []string{string(c.Release), string(c.Release) + ":" + c.Architecture} {
-			add(key, "success", c.Named)
-			add(key, "failed", c.Failed)
+			sum := out.Value[key]
+			out.Value[key] = traced{Failed: sum.Failed + c.Failed, Success: sum.Success + c.Named}
 		}
 	}
 	return out
