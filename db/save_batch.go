@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -79,7 +80,7 @@ func (v *saver) attempts(ctx context.Context, batch []*pendingReport) (done stor
 			wait(ctx, pause)
 			pause *= 4
 		}
-		if done, err = v.attempt(ctx, batch); err == nil || !passing(err) {
+		if done, err = v.attempt(ctx, batch, n > 0); err == nil || !passing(err) {
 			return done, err
 		}
 		if missingPartition(err) {
@@ -100,14 +101,18 @@ func wait(ctx context.Context, d time.Duration) {
 
 // attempt stores the batch in one transaction. Its work has an id of its own: should the outcome be lost, the reports are
 // stored and not counted, or neither, and what is left over is found by that.
-func (v *saver) attempt(ctx context.Context, batch []*pendingReport) (done stored, err error) {
+func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool) (done stored, err error) {
 	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	if err := v.partitions.ensure(ctx, v.store, batch); err != nil {
 		return done, err
 	}
 	done.work = crash.NewOopsID(batch[0].Received())
-	rows, err := v.store.pool.Query(ctx, sqlSaveReports, batchArgs(done.work, batch, v.buckets.unseen(batch)))
+	sql := sqlSaveReports
+	if again {
+		sql = sqlSaveAgain
+	}
+	rows, err := v.store.pool.Query(ctx, sql, batchArgs(done.work, batch, v.buckets.unseen(batch)))
 	if err != nil {
 		return done, err
 	}
@@ -171,7 +176,13 @@ func passing(err error) bool {
 			return true
 		}
 	}
-	return missingPartition(err) || away(err) && !errors.Is(err, context.DeadlineExceeded)
+	return missingPartition(err) || alreadyThere(err) || away(err) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// alreadyThere: a report with this id is stored, since somebody hands the same one in again.
+func alreadyThere(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "23505" && strings.HasPrefix(pg.TableName, "reports_2")
 }
 
 // faulty reports whether err speaks of the contents: a value that does not fit, a violated constraint, too large a row.

@@ -75,6 +75,24 @@ func TestSaveReportRepetition(t *testing.T) {
 	checkCounts(t, url)
 }
 
+// TestSaveReportSameID hands one report in twice that cannot be recognised as a repetition but by its id.
+func TestSaveReportSameID(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	rec := record(t, today, "machine", crash.Fields{"Date": ""})
+	rec.DuplicateKey = [16]byte{}
+	for range 2 {
+		if id, _, err := s.SaveReport(t.Context(), rec); err != nil || id != rec.ID {
+			t.Errorf("got %v, %v; want its own id", id, err)
+		}
+	}
+	if b := bucketOf(t, s, rec); b.Reports != 1 {
+		t.Errorf("got %d reports, want 1", b.Reports)
+	}
+	checkCounts(t, url)
+}
+
 func TestSaveReportSimultaneousRepetitions(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

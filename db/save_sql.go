@@ -17,7 +17,15 @@ import (
 //   - new_buckets: those that this process has not seen yet, so that a report is never without its bucket.
 //   - Rows that many statements touch are taken in the order of their keys, so that two writers do not wait for each
 //     other in a circle.
-const sqlSaveReports = `
+//
+// sqlSaveAgain is the same for a second attempt, when a report may be there already. It costs PostgreSQL much more: each row
+// is then put in as if it might have to be taken back.
+const (
+	sqlSaveReports = saveBegin + saveEnd
+	sqlSaveAgain   = saveBegin + `on conflict do nothing` + saveEnd
+)
+
+const saveBegin = `
 with keys as (
 	insert into report_keys (key, report_id)
 	select distinct on (key) key, id from unnest(@key::bytea[], @id::uuid[]) as t (key, id) where key is not null order by key, id
@@ -43,7 +51,9 @@ with keys as (
 		address_signature, proposed, complete, body
 	)
 	where key is null or id in (select report_id from keys)
-	on conflict do nothing
+	`
+
+const saveEnd = `
 	returning id
 ), work as (
 	insert into uncounted (id, reports) select @work, array_agg(id) from stored having count(*) > 0
