@@ -261,7 +261,7 @@ func API(p APIPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(r.Params) > 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"scroll\"><table class=\"data\"><caption class=\"visually-hidden\">Parameters of ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"scroll\" tabindex=\"0\"><table class=\"data\"><caption class=\"visually-hidden\">Parameters of ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -374,7 +374,7 @@ func API(p APIPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<div class=\"scroll\"><table class=\"data\"><caption class=\"visually-hidden\">Fields of ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<div class=\"scroll\" tabindex=\"0\"><table class=\"data\"><caption class=\"visually-hidden\">Fields of ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

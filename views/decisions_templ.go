@@ -1041,7 +1041,7 @@ func Merge(p MergePage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 76, " <div class=\"scroll\"><table class=\"data merge-sides\"><caption class=\"hidden\">The problems before, and the whole after</caption> <thead><tr><th scope=\"col\">Stands for all</th><th scope=\"col\" class=\"num\">Reports</th><th scope=\"col\" class=\"num\">Machines</th><th scope=\"col\">First seen</th><th scope=\"col\">Last seen</th><th scope=\"col\">Bug</th><th scope=\"col\">Problem</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 76, " <div class=\"scroll\" tabindex=\"0\"><table class=\"data merge-sides\"><caption class=\"hidden\">The problems before, and the whole after</caption> <thead><tr><th scope=\"col\">Stands for all</th><th scope=\"col\" class=\"num\">Reports</th><th scope=\"col\" class=\"num\">Machines</th><th scope=\"col\">First seen</th><th scope=\"col\">Last seen</th><th scope=\"col\">Bug</th><th scope=\"col\">Problem</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -68,6 +69,14 @@ func (p ListPage) sorted(by board.Column) templ.Attributes {
 		natural = map[string]string{"ascending": "descending", "descending": "ascending"}[natural]
 	}
 	return templ.Attributes{"aria-sort": natural}
+}
+
+// seenOn says when, for windows too narrow to show it; empty when that is not known.
+func seenOn(t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return Date(t, now) + ", " + Ago(t, now)
 }
 
 // most is the count that fills a bar.

@@ -163,7 +163,7 @@ func Package(p PackagePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<div class=\"scroll\"><table class=\"data\"><thead><tr><th scope=\"col\" class=\"num\">Reports</th><th scope=\"col\">Problem</th><th scope=\"col\">Versions</th><th scope=\"col\">Last seen</th><th scope=\"col\">Bug</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<div class=\"scroll\" tabindex=\"0\"><table class=\"data\"><thead><tr><th scope=\"col\" class=\"num\">Reports</th><th scope=\"col\">Problem</th><th scope=\"col\">Versions</th><th scope=\"col\">Last seen</th><th scope=\"col\">Bug</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -358,7 +358,7 @@ func Package(p PackagePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Versions) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<section aria-labelledby=\"package-versions\"><h2 id=\"package-versions\">Versions compared</h2><p>Reports per 1000 active machines and day, on the days on which the version was seen, and the interval in which the true rate lies with 95 % confidence. A machine is active in a release when it reported anything in the 90 days before. Where the interval of a comparison does not hold 1, the difference is more than chance.</p><div class=\"scroll\"><table class=\"data\"><thead><tr><th scope=\"col\">Release</th><th scope=\"col\">Version</th><th scope=\"col\" class=\"num\">Reports</th><th scope=\"col\">Seen</th><th scope=\"col\" class=\"num\">Rate (interval)</th><th scope=\"col\">Beside the version before</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<section aria-labelledby=\"package-versions\"><h2 id=\"package-versions\">Versions compared</h2><p>Reports per 1000 active machines and day, on the days on which the version was seen, and the interval in which the true rate lies with 95 % confidence. A machine is active in a release when it reported anything in the 90 days before. Where the interval of a comparison does not hold 1, the difference is more than chance.</p><div class=\"scroll\" tabindex=\"0\"><table class=\"data\"><thead><tr><th scope=\"col\">Release</th><th scope=\"col\">Version</th><th scope=\"col\" class=\"num\">Reports</th><th scope=\"col\">Seen</th><th scope=\"col\" class=\"num\">Rate (interval)</th><th scope=\"col\">Beside the version before</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -372,7 +372,7 @@ func RatePart(c RateChart, now time.Time) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</span></p><details class=\"chart-table\"><summary>as table</summary><div class=\"scroll\"><table class=\"data compact\"><thead><tr><th scope=\"col\">Day (UTC)</th>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</span></p><details class=\"chart-table\"><summary>as table</summary><div class=\"scroll\" tabindex=\"0\"><table class=\"data compact\"><thead><tr><th scope=\"col\">Day (UTC)</th>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

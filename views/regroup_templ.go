@@ -407,7 +407,7 @@ func RegroupRun(p RegroupPage) templ.Component {
 			}
 		}
 		if len(p.Moves) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<div class=\"scroll\"><table class=\"data\"><thead><tr><th scope=\"col\" class=\"num\">Reports</th><th scope=\"col\">From</th><th scope=\"col\">To</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<div class=\"scroll\" tabindex=\"0\"><table class=\"data\"><thead><tr><th scope=\"col\" class=\"num\">Reports</th><th scope=\"col\">From</th><th scope=\"col\">To</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -296,7 +296,7 @@ func reviewKnown(p ReviewPage) templ.Component {
 			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<section class=\"review-known\" aria-labelledby=\"review-known-title\"><h3 id=\"review-known-title\">Already known?</h3>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<section class=\"review-known\" aria-labelledby=\"review-known-title\"><h2 id=\"review-known-title\">Already known?</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

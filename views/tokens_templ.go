@@ -92,7 +92,7 @@ func tokens(v TokensView, s Shell) templ.Component {
 			}
 		}
 		if len(v.Tokens) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"scroll\"><table class=\"data\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Begins with</th><th scope=\"col\">For</th><th scope=\"col\">Until</th><th scope=\"col\">Last used</th><th scope=\"col\"><span class=\"visually-hidden\">End it</span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"scroll\" tabindex=\"0\"><table class=\"data\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Begins with</th><th scope=\"col\">For</th><th scope=\"col\">Until</th><th scope=\"col\">Last used</th><th scope=\"col\"><span class=\"visually-hidden\">End it</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

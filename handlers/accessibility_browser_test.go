@@ -1,0 +1,114 @@
+package handlers_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+	"mishap/views"
+)
+
+// looks are how pages are looked at: wide and light, and on a phone in the dark.
+var looks = []struct {
+	name   string
+	width  int64
+	scheme string
+}{{"light, 1600 px", 1600, "light"}, {"dark, 360 px", 360, "dark"}}
+
+// TestAccessibility runs axe-core over every kind of page, as a visitor and signed in.
+func TestAccessibility(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{SearchTime: time.Millisecond})
+	often, once := twins(t, site)
+	python := site.Save(t, crashtest.Python())
+	site.Save(t, crashtest.Markup())
+	site.Save(t, crashtest.Long())
+	if _, err := site.Store.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL + "/bugs/2101233", By: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := site.Store.BucketReports(t.Context(), often.ID, crash.OopsID{}, 1)
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("got %d reports, %v", len(rows), err)
+	}
+	ctx := browser(t)
+	public := []string{
+		"/", "/?period=day&package=none-such", often.ID.Path(), python.ID.Path(), "/bug/2101233",
+		"/search", "/search?q=tidewatch", "/search?q=none-such", "/search?q=colour%3Ared", "/package/tidewatch", "/keys", "/api", "/login", "/no-such-page",
+	}
+	for _, path := range public {
+		checkAxe(ctx, t, site.URL+path)
+	}
+
+	ada := site.AddUser(t, crash.RoleAdmin)
+	do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		chromedp.SendKeys("#username", ada.Name), chromedp.SendKeys("#password", handlertest.Password+"\r"),
+		chromedp.WaitVisible(".account-name"))
+	problem := often.ID.Path()
+	for _, path := range []string{
+		"/", "/search?q=tidewatch", problem, python.ID.Path(), "/oops/" + rows[0].ID.String(), "/user/machine-1",
+		problem + "/review", problem + "/link", problem + "/merge", problem + "/rename", problem + "/split", problem + "/traits",
+		views.MergeURL([]crash.BucketID{often.ID, once.ID}), "/account",
+		"/admin/tracker", views.PathTemplates, views.PathRegroup, views.PathFilings,
+	} {
+		checkAxe(ctx, t, site.URL+path)
+	}
+}
+
+// checkAxe looks at one page in every way, and says what axe-core finds wrong with it. It also fails when a page is
+// wider than the window, which would have to be scrolled sideways.
+func checkAxe(ctx context.Context, t *testing.T, address string) {
+	t.Helper()
+	script, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, look := range looks {
+		do(ctx, t, chromedp.EmulateViewport(look.width, 900), scheme(look.scheme), chromedp.Navigate(address), chromedp.WaitReady("main"))
+		if wide := eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > look.width {
+			t.Errorf("%s (%s): is %.0f px wide", address, look.name, wide)
+		}
+		eval[bool](ctx, t, string(script)+"\n;true")
+		var found []struct {
+			ID, Help string
+			Nodes    []struct {
+				Target         []any
+				HTML           string
+				FailureSummary string
+			}
+		}
+		result, err := chromedp.Run(ctx, chromedp.Evaluate[string](
+			`axe.run({resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`, chromedp.EvalAwaitPromise))
+		if err != nil {
+			t.Fatalf("%s (%s): axe: %v", address, look.name, err)
+		}
+		if err := json.Unmarshal([]byte(result), &found); err != nil {
+			t.Fatal(err)
+		}
+		for _, violation := range found {
+			for _, node := range violation.Nodes {
+				t.Errorf("%s (%s): %s: %s\n%v %s\n%s", address, look.name, violation.ID, violation.Help,
+					node.Target, node.HTML, strings.ReplaceAll(node.FailureSummary, "\n", " "))
+			}
+		}
+	}
+}
+
+// scheme is whether a person prefers light or dark pages.
+func scheme(name string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+		})
+		return err
+	})
+}
