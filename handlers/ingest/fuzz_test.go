@@ -1,0 +1,78 @@
+package ingest_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/db/dbtest"
+	"mishap/handlers/ingest"
+)
+
+var accepted = regexp.MustCompile(`^[0-9a-f-]{36} (OOPSID|CORE)$`)
+
+// FuzzPost sends anything to any machine's address, through everything but the database: the answer is one that whoopsie
+// understands, and never that something went wrong inside.
+func FuzzPost(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.bson")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no samples: %v", err)
+	}
+	for _, file := range files {
+		body, err := os.ReadFile(file) //nolint:gosec // a sample
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add("ant", body)
+	}
+	f.Add("", crashtest.Markup().BSON())
+	f.Add("%2f..%00", []byte("\x05\x00\x00\x00\x00"))
+	f.Add("a/b/c", crashtest.Native().BSON()[:400])
+
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	store := storeFunc(func(rec crash.Record) (crash.OopsID, bool, error) {
+		if strings.Contains(string(rec.System), "\x00") {
+			f.Errorf("got the system %q, which cannot be stored", rec.System)
+		}
+		return rec.ID, false, nil
+	})
+	handler, err := ingest.New(ingest.Deps{
+		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, store),
+		Store:  dbtest.Open(f, dbtest.URL(f)), DataDir: f.TempDir(), MaxBytes: 1 << 20, Now: func() time.Time { return now },
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, system string, body []byte) {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(body))
+		req.URL.Path, req.URL.RawPath = "/"+system, ""
+		if path, err := url.PathUnescape("/" + system); err == nil {
+			req.URL.Path, req.URL.RawPath = path, "/"+system
+		}
+		res := httptest.NewRecorder()
+		handler.ServeHTTP(res, req)
+		text := res.Body.String()
+		switch res.Code {
+		case http.StatusOK:
+			if text != "" && !accepted.MatchString(text) {
+				t.Errorf("got 200 %q", text)
+			}
+		case http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge:
+			if text == "" || len(text) > 500 || strings.ContainsRune(text, 0) {
+				t.Errorf("got %d with %.600q, want a sentence", res.Code, text)
+			}
+		default:
+			t.Errorf("got %d %.200q", res.Code, text)
+		}
+	})
+}
