@@ -2,7 +2,7 @@ package views
 
 import (
 	"fmt"
-	"strings"
+	"strconv"
 	"time"
 )
 
@@ -30,16 +30,20 @@ func NewSparkline(days []int64, until time.Time) Sparkline {
 	if most == 0 {
 		return Sparkline{Words: fmt.Sprintf("none in %d days", len(days))}
 	}
-	var path strings.Builder
+	path := make([]byte, 0, 24*len(days))
+	number := func(before string, n int64) { path = strconv.AppendInt(append(path, before...), n, 10) }
 	for i, n := range days {
 		if n <= 0 {
 			continue
 		}
 		height := max(int64(1), (n*sparkHeight+most/2)/most)
-		fmt.Fprintf(&path, "M%d %dh2V%dh-2z", i*sparkStep, sparkHeight, sparkHeight-height)
+		number("M", int64(i*sparkStep))
+		number(" ", sparkHeight)
+		number("h2V", sparkHeight-height)
+		path = append(path, "h-2z"...)
 	}
 	day := until.AddDate(0, 0, int(at)-len(days)+1)
-	return Sparkline{Path: path.String(), Any: true, Words: fmt.Sprintf("at most %s a day in %d days, on %s", Count(most), len(days), Date(day, until))}
+	return Sparkline{Path: string(path), Any: true, Words: fmt.Sprintf("at most %s a day in %d days, on %s", Count(most), len(days), Date(day, until))}
 }
 
 func sparkViewBox(days int) string { return fmt.Sprintf("0 0 %d %d", days*sparkStep, sparkHeight) }

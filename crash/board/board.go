@@ -70,9 +70,10 @@ type leaf struct {
 
 // scan is what counting needs of a problem, apart from all else: whoever goes through all of them waits for memory.
 type scan struct {
-	own  *leaf   // the head
-	more []*leaf // what was merged into it
-	key  uint64  // the beginning of the id
+	own         *leaf   // the head
+	more        []*leaf // what was merged into it
+	key         uint64  // the beginning of the id
+	first, last Day     // with a report; last < first: none
 }
 
 // cell is how often a bucket was seen on a day, in 16 bytes.

@@ -56,8 +56,26 @@ func (w window) count(l *leaf) (count, past int64) {
 	return count, past
 }
 
+// span notes the days with which the problem begins and ends.
+func (s *scan) span() {
+	s.first, s.last = 1<<16-1, 0
+	s.reach(s.own)
+	for _, l := range s.more {
+		s.reach(l)
+	}
+}
+
+func (s *scan) reach(l *leaf) {
+	if n := len(l.cells); n > 0 {
+		s.first, s.last = min(s.first, l.cells[0].day), max(s.last, l.cells[n-1].day)
+	}
+}
+
 // all counts a problem, with whatever was merged into it.
 func (w window) all(s *scan) (count, past int64) {
+	if s.last < w.past || s.first > w.until || s.last < s.first {
+		return 0, 0
+	}
 	count, past = w.count(s.own)
 	for _, l := range s.more {
 		c, p := w.count(l)

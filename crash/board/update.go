@@ -13,13 +13,14 @@ type Updater struct {
 	heads map[crash.BucketID]bool // problems to be put together anew
 	told  []*leaf                 // buckets that were added or replaced
 	loose []*leaf
+	moved map[*leaf]bool // whose first or last day may be another one
 }
 
 // Update calls change with the board held still. Lists see all of the changes or none.
 func (b *Board) Update(change func(*Updater)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	u := &Updater{b: b, heads: map[crash.BucketID]bool{}}
+	u := &Updater{b: b, heads: map[crash.BucketID]bool{}, moved: map[*leaf]bool{}}
 	change(u)
 	u.finish()
 }
@@ -46,6 +47,7 @@ func (u *Updater) Leaf(l Leaf) {
 func (u *Updater) Forget(id crash.BucketID) {
 	if l := u.b.leaves[id]; l != nil {
 		l.cells, l.loose = nil, false
+		u.moved[l] = true
 	}
 }
 
@@ -66,6 +68,7 @@ func (u *Updater) Cell(id crash.BucketID, day Day, release, version, architectur
 	if len(l.cells) == 0 && !l.loose {
 		l.loose = true
 		u.loose = append(u.loose, l)
+		u.moved[l] = true
 	}
 	if l.loose {
 		l.cells = append(l.cells, c)
@@ -77,6 +80,7 @@ func (u *Updater) Cell(id crash.BucketID, day Day, release, version, architectur
 		return
 	}
 	l.cells = slices.Insert(l.cells, i, c)
+	u.moved[l] = true
 }
 
 // small keeps numbers of releases and architectures, of which there are few, in 16 bits; those that are too many are
@@ -91,6 +95,11 @@ func (u *Updater) finish() {
 	}
 	if len(u.heads) > 0 {
 		u.gather()
+	}
+	for l := range u.moved {
+		if p := u.b.problems[l.Head]; p != nil {
+			u.b.scan[p.place].span()
+		}
 	}
 	u.b.change++
 }
@@ -176,6 +185,7 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 			s.more = append(s.more, l)
 		}
 	}
+	s.span()
 	b.scan[p.place] = s
 }
 
