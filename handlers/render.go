@@ -25,11 +25,23 @@ func isForm(r *http.Request) bool {
 	return err == nil && (media == "application/x-www-form-urlencoded" || media == "multipart/form-data")
 }
 
+// maxKeptPage is the largest buffer of a page that is kept for the next one, in bytes.
+const maxKeptPage = 1 << 20
+
 // page sends a page or a part of one. It is rendered completely before the first byte goes out, so that an error in the
 // middle becomes an error page and not half a page.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
-	var b bytes.Buffer
-	if err := c.Render(r.Context(), &b); err != nil {
+	b, ok := s.pages.Get().(*bytes.Buffer)
+	if !ok {
+		b = &bytes.Buffer{}
+	}
+	defer func() {
+		if b.Cap() <= maxKeptPage {
+			b.Reset()
+			s.pages.Put(b)
+		}
+	}()
+	if err := c.Render(r.Context(), b); err != nil {
 		return fmt.Errorf("render: %w", err)
 	}
 	h := w.Header()

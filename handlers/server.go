@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -77,6 +78,7 @@ type Server struct {
 	base     *url.URL
 	sessions *scs.SessionManager
 	metrics  *metrics
+	pages    sync.Pool // of *bytes.Buffer, to render pages into
 	handler  http.Handler
 
 	revisions revisions
