@@ -11,7 +11,7 @@ static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test dev generate fmt verify lint fuzz hard bench bench-pages bench-api schema clean
+.PHONY: help run build test dev gallery generate fmt verify lint fuzz hard bench bench-pages bench-api schema clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ test: ## runs every test, with the race detector, a real database and a headless
 # Without -trimpath, as templ's live templates look for their source.
 dev: ## as run, and restarts it and reloads the browser when a file changes
 	$(templ) generate --watch --proxy=http://localhost:8080 --cmd="$(MAKE) --no-print-directory run trimpath="
+
+gallery: build ## shows pages and parts in every state, with style sheets read anew each time
+	@bin/devtool gallery --assets assets/static
 
 generate: ## makes *_templ.go from *.templ
 	$(templ) generate

@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"context"
 	"encoding/json"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
 	"mishap/views"
+	"mishap/views/gallery"
 )
 
 // looks are how pages are looked at: wide and light, and on a phone in the dark.
@@ -61,6 +63,17 @@ func TestAccessibility(t *testing.T) {
 		"/admin/tracker", views.PathTemplates, views.PathRegroup, views.PathFilings,
 	} {
 		checkAxe(ctx, t, site.URL+path)
+	}
+}
+
+// TestAccessibilityOfGallery runs axe-core over pages and parts in every state.
+func TestAccessibilityOfGallery(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(gallery.Handler(""))
+	t.Cleanup(server.Close)
+	ctx := browser(t)
+	for _, path := range gallery.Paths() {
+		checkAxe(ctx, t, server.URL+path)
 	}
 }
 

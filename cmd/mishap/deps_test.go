@@ -67,8 +67,9 @@ var rules = map[string]rule{
 	"db/dbtest":            {ours: "db db/embedded migrations", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
 	"tracker/trackertest":  {ours: "crash"},
 	"handlers/handlertest": {ours: "crash/* db/* handlers tracker/*", others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},
+	"views/gallery":        {ours: "crash crash/query views assets", others: "github.com/a-h/templ"},
 	"cmd/devtool": {
-		ours: "crash/* db/* tracker/* handlers/* views assets migrations",
+		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",
 		others: "github.com/jackc/pgx/v5 github.com/klauspost/compress github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
 	},

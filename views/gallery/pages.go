@@ -1,0 +1,124 @@
+package gallery
+
+import (
+	"fmt"
+	"strings"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+var releases = []crash.Release{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
+
+// list is the front page with a row for each of these bugs.
+func list(s views.Shell, bugs []views.BugPart) views.ListPage {
+	page := views.ListPage{
+		Shell: s, Choice: views.ListChoice{Period: crash.PeriodWeek}, Releases: releases, Types: []string{"Crash", "KernelOops"},
+		Machines: []string{"amd64", "arm64"}, First: 1, Size: 50, IngestURL: "http://localhost:8081",
+	}
+	for i, bug := range bugs {
+		b := bucket(i)
+		b.Provisional = i == 3
+		page.Rows = append(page.Rows, views.ListRow{
+			Problem: crash.Problem{Bucket: b, Count: b.Reports}, Bug: bug, Rank: i + 1, Before: (i * 7) % 5,
+			Spark: views.NewSparkline([]int64{0, 1, 4, 2, 8, int64(i)}, now),
+		})
+		page.Totals.Problems++
+		page.Totals.Reports += b.Reports
+	}
+	return page
+}
+
+func nothingFound() views.ListPage {
+	page := list(shell("", viewer), nil)
+	page.Choice.Package, page.Choice.Release = "none-such", "Ubuntu 24.04"
+	return page
+}
+
+// partial is a list of which something is not known yet, and which goes on.
+func partial() views.ListPage {
+	page := list(shell("", viewer), bugStates(viewer))
+	page.Notice, page.Next = "The packages of this set are not known yet; try again shortly.", "/?after=50"
+	return page
+}
+
+// problem is the page of a problem with everything that this person may see.
+func problem(user crash.User) views.ProblemPage {
+	b := bucket(0)
+	if user.ID == 0 {
+		b.Title = ""
+	}
+	counts := []crash.DayCount{{Day: now.AddDate(0, 0, -20), Release: releases[1], Reports: 40}, {Day: now, Release: releases[2], Reports: 9}}
+	since, until := views.ChartSpan(now.AddDate(0, 0, -20), now)
+	cell := bugStates(user)[1]
+	cell.Bucket = b.ID
+	page := views.ProblemPage{
+		Shell: shell(b.Title, user), Bucket: b, Chart: views.NewChart(counts, since, until),
+		Bugs: views.BugsView{Bucket: b.ID, Cell: cell, MayLink: user.Role.Allows(crash.RoleTriager), SignedIn: user.ID != 0, Now: now},
+		Versions: views.NewVersionTable([]crash.VersionCount{
+			{Version: "46.4-0ubuntu2", Release: releases[2], Reports: 40}, {Version: "46.2-0ubuntu1", Release: releases[1], Reports: 2110},
+		}),
+		Why: views.WhyPart{Rule: b.Rule, Signature: b.Signature, Address: "https://crashes.example.org" + b.ID.Path()},
+	}
+	if user.ID == 0 {
+		return page
+	}
+	page.Stack = views.NewStack(crash.StoredReport{ReportRow: crash.ReportRow{ID: crash.NewOopsID(now)}, Fields: crash.Fields{
+		"Stacktrace": "#0  tide_parse_row (row=0x0) at ../src/parse.c:88\n#1  0x00007f00 in ?? () from /usr/lib/libtide.so.2\n#2  main () at ../src/main.c:12\n",
+	}})
+	page.Reports = &views.ReportList{ID: "reports", Now: now, Rows: []crash.ReportRow{{
+		ID: crash.NewOopsID(now), Occurred: now, System: "machine-1",
+		Summary: crash.Summary{ProblemType: "Crash", Package: "tidewatch", Version: "46.4-0ubuntu2", Release: releases[2], Architecture: "amd64"},
+	}}}
+	return page
+}
+
+// hugeProblem has a long signature, many versions and many bugs.
+func hugeProblem() views.ProblemPage {
+	page := problem(admin)
+	page.Bucket.Signature = "/usr/bin/tidewatch:11" + strings.Repeat(":a_function_with_quite_a_long_name", 200)
+	var versions []crash.VersionCount
+	for i := range 60 {
+		versions = append(versions, crash.VersionCount{Version: fmt.Sprintf("46.%d-0ubuntu1~really.long.version.%d", i, i), Release: releases[i%3], Reports: int64(1 + i*i)})
+	}
+	page.Versions = views.NewVersionTable(versions)
+	return page
+}
+
+// trackerAway has a bug of which old news only is known.
+func trackerAway() views.ProblemPage {
+	page := problem(admin)
+	page.Bugs.Bugs = []crash.Bug{{
+		Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233", By: "ada", At: now.AddDate(0, -1, 0),
+		State: crash.BugState{
+			BugReading: crash.BugReading{Number: 2101233, Title: "tidewatch crashes", Tasks: []crash.BugTask{{Name: "tidewatch (Ubuntu)", Status: "Triaged", Importance: "High"}}},
+			Read:       now.AddDate(0, 0, -3), Failure: "The tracker did not answer.",
+		},
+	}}
+	return page
+}
+
+// review is the panel before a bug is filed.
+func review(search *views.ReviewSearch) views.ReviewPage {
+	b := bucket(0)
+	cell := views.BugPart{Bucket: b.ID, Signature: b.Signature, State: views.BugCreate, MayFile: true, Review: true}
+	if search != nil {
+		search.Bug = cell
+	}
+	return views.ReviewPage{
+		Shell: shell("Review", admin), Bug: cell, Heading: b.Title, Source: "tidewatch", Distribution: "ubuntu", Tracker: "launchpad.net", Fileable: true,
+		Draft:  crash.Draft{Title: b.Title, Description: "tidewatch crashed 4,211 times.", Tags: []string{"noble"}, Package: "tidewatch"},
+		Advice: crash.Advice{Kind: crash.AdviceOneMachine, Text: "One machine only: it may be broken."}, Search: search,
+	}
+}
+
+// refusedReview found bugs, and has mistakes in its fields.
+func refusedReview() views.ReviewPage {
+	page := review(&views.ReviewSearch{Tracker: "launchpad.net", Words: "tide_parse_row", Where: "tidewatch", Bugs: []crash.FoundBug{
+		{Number: 2101233, Title: "crash in tide_parse_row", Status: "Fix Released", Fixed: "46.3-0ubuntu1", URL: "https://bugs.launchpad.net/bugs/2101233"},
+	}})
+	page.Problem = "Two fields need another look."
+	page.Problems = crash.DraftProblems{crash.DraftTitle: "A title has at most 200 characters.", crash.DraftTags: "A tag begins with a letter or a digit."}
+	page.Suspected = "free(): invalid pointer"
+	return page
+}
