@@ -32,7 +32,7 @@ func packageSignature(f Fields, to *recorder) string {
 		to.read("DpkgTerminalLog")
 		to.use(complaint, normalise(complaint, nil))
 	}
-	return join("package", name, step, failure(message, name, to), normalise(complaint, to))
+	return join("package", name, step, failure(message, to), normalise(complaint, to))
 }
 
 // packageName is the name of the package; those of kernels hold a version.
@@ -44,8 +44,8 @@ func packageName(f Fields) string {
 	return name
 }
 
-// failure is dpkg's message without what differs, and without the name of the package, which stands before it.
-func failure(message, name string, to *recorder) string {
+// failure is dpkg's message without what differs.
+func failure(message string, to *recorder) string {
 	if isScriptFailure(message) {
 		status := lastNumber(message)
 		if signal, ok := strings.CutPrefix(message[max(0, strings.LastIndexByte(message, '(')):], "("); ok && strings.Contains(message, "killed by signal") {

@@ -74,7 +74,7 @@ func withoutBrackets(s string) string {
 			depth++
 		case c == '<' || c == '(':
 			depth++
-		case (c == '>' && !(i > 0 && s[i-1] == '-') || c == ')') && depth > 0:
+		case depth > 0 && (c == ')' || c == '>' && (i == 0 || s[i-1] != '-')):
 			depth--
 		case depth == 0:
 			b.WriteByte(c)
