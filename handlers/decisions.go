@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -105,8 +106,7 @@ func (s *Server) renameProblem(w http.ResponseWriter, r *http.Request) error {
 		return errBadReason
 	}
 	err = s.store.Rename(r.Context(), b.ID, p.Name, currentUser(r).Name, reason)
-	switch crash.KindOf(err) {
-	case crash.Invalid, crash.Conflict:
+	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
 		p.Problem = answerTo(r, err).Message
 		p.Shell = s.shell(r, "Name of a problem")
 		return s.page(w, r, http.StatusUnprocessableEntity, views.Rename(p))
@@ -127,16 +127,14 @@ func memberPath(head, id crash.BucketID) string {
 
 // cameFrom is the signature of the merged problem whose address led to this one, empty when none did.
 func (s *Server) cameFrom(r *http.Request, head crash.BucketID) (string, error) {
+	var signature string
+	var now crash.BucketID
 	id, err := crash.ParseBucketID(r.URL.Query().Get("from"))
-	if err != nil {
-		return "", nil // any other text is none of ours
+	if err == nil {
+		signature, now, err = s.store.Signature(r.Context(), id)
 	}
-	signature, now, err := s.store.Signature(r.Context(), id)
-	switch {
-	case crash.KindOf(err) == crash.NotFound || err == nil && (now != head || id == head):
-		return "", nil
-	case err != nil:
-		return "", err
+	if errors.Is(err, crash.NotFound) || err == nil && (now != head || id == head) {
+		return "", nil // whatever it is, it is none of ours
 	}
-	return signature, nil
+	return signature, err
 }

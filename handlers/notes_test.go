@@ -78,7 +78,7 @@ func TestTraitsOfAProblem(t *testing.T) {
 	c := site.As(t, crash.RoleViewer)
 	c.Get(b.ID.Path()).WantText(".traits-fold a", "What stands out")
 	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits tbody", "libtide1 1.2-1<x>").WantText("#traits tbody", "100 %").WantText("#traits caption", "6 reports")
-	part := c.Part(b.ID.Path() + "/traits").Want(http.StatusOK).WantText("#traits", "libtide1").WantNone("main")
+	part := c.Part(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits", "libtide1").WantNone("main")
 	if strings.Contains(part.Text("tbody"), "libc6") {
 		t.Errorf("got %q, want nothing that all have", part.Text("tbody"))
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -93,8 +94,7 @@ func (s *Server) splitProblem(w http.ResponseWriter, r *http.Request) error {
 		return errBadReason
 	}
 	decision, err := s.store.Split(r.Context(), b.ID, c, currentUser(r).Name, reason)
-	switch crash.KindOf(err) {
-	case crash.Invalid, crash.Conflict:
+	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
 		return s.splitPage(w, r, b, http.StatusUnprocessableEntity, answerTo(r, err).Message)
 	}
 	if err != nil {
