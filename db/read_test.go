@@ -90,6 +90,9 @@ func problemsIn(list string) int {
 
 func list(t *testing.T, s *db.Store, filter board.Filter) (text string, totals board.Totals) {
 	t.Helper()
+	if err := s.WaitCounted(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	b, err := s.Board(t.Context())
 	if err != nil {
 		t.Fatal(err)

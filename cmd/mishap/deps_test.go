@@ -44,7 +44,7 @@ var rules = map[string]rule{
 	},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views":        {ours: "crash crash/board assets", others: "github.com/a-h/templ", itself: "net/http database"},
+	"views":        {ours: "crash crash/board crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/api": {ours: "crash/* db"},
 	"handlers": {
 		ours: "crash/* db tracker views assets handlers/api",
