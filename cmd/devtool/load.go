@@ -54,7 +54,7 @@ through the same rules and statements as those that machines post; it may be cut
 --from. No server may run on the data_dir meanwhile.`,
 		Example: `  devtool load --to http://127.0.0.1:8081 --connections 32 --for 10s
   devtool load --fill 1000000 --data-dir /var/tmp/million`,
-		Args:    cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if fill.volume.Reports > 0 {
 				fill.volume.Now = time.Now().UTC().Truncate(24 * time.Hour)
