@@ -248,8 +248,11 @@ func TestInternalErrorsStayInside(t *testing.T) {
 	for _, path := range []string{"/", "/problem/" + strings.Repeat("0", 40), "/bug/1", "/bucket/?id=x", "/readyz"} {
 		for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart, "JSON": {{Name: "Accept", Value: "application/json"}}} {
 			address := path
-			if name == "part" && strings.HasPrefix(path, "/problem/") {
-				address += "/bug" // the part of the page itself is for people who are signed in
+			switch { // part and file of a problem's page itself are for people who are signed in
+			case name == "part" && strings.HasPrefix(path, "/problem/"):
+				address += "/bug"
+			case name == "JSON" && strings.HasPrefix(path, "/problem/"):
+				address = "/problems.json"
 			}
 			a := site.Visitor(t).Get(address, headers...).Want(http.StatusServiceUnavailable)
 			for _, inside := range []string{"pool", "SQL", "sql", "pgx", "closed", "goroutine", ".go:", "postgres"} {
