@@ -43,7 +43,10 @@ func TestChosen(t *testing.T) {
 		t.Fatalf("got %s", place)
 	}
 	deadline := time.Now().Add(20 * time.Second)
-	for site.Bucket(t, chosen[0].ID).Filing.State != crash.FilingRefused || len(site.Tracker.Bugs()) < 2 {
+	waits := func() bool {
+		return site.Bucket(t, chosen[0].ID).Filing.State != crash.FilingRefused || site.Bucket(t, chosen[1].ID).Bug.Number == 0 || site.Bucket(t, chosen[2].ID).Bug.Number == 0
+	}
+	for waits() {
 		if time.Now().After(deadline) {
 			t.Fatal("the bugs are not filed")
 		}
