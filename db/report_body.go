@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/s2"
@@ -14,42 +15,50 @@ import (
 // A bodyCodec turns the fields of a report into what stands in reports.body and back: each name and value behind its length,
 // packed by S2 behind a byte that names this form. S2 packs a usual report to a little more than a third; zstd would pack it
 // to a quarter, but takes three times as long for that, which is more than the disk takes for the difference.
-type bodyCodec struct{ buffers sync.Pool }
+type bodyCodec struct{ buffers buffers }
 
 const (
 	bodyForm    = 1
 	maxBody     = 1 << 30 // bytes unpacked: far above what is ever taken in
 	usualBody   = 32 << 10
-	maxPoolBody = 1 << 20 // a buffer that has grown larger is not kept
+	maxPoolBody = 1 << 20
 )
 
-func newBodyCodec() *bodyCodec {
-	return &bodyCodec{buffers: sync.Pool{New: func() any {
+func newBodyCodec() *bodyCodec { return &bodyCodec{buffers: newBuffers(maxPoolBody)} }
+
+func (c *bodyCodec) pack(f crash.Fields) []byte {
+	plain, packed := c.buffers.take(), c.buffers.take()
+	for name, value := range f {
+		plain = appendText(appendText(plain, name), value)
+	}
+	packed = slices.Grow(packed, s2.MaxEncodedLen(len(plain)))
+	out := s2.Encode(packed[:cap(packed)], plain)
+	body := append(append(make([]byte, 0, 1+len(out)), bodyForm), out...)
+	c.buffers.give(plain)
+	c.buffers.give(packed)
+	return body
+}
+
+// buffers are used again and again.
+type buffers struct {
+	pool *sync.Pool
+	most int // one that has grown larger, in bytes, is not kept
+}
+
+func newBuffers(most int) buffers {
+	return buffers{most: most, pool: &sync.Pool{New: func() any {
 		b := make([]byte, 0, usualBody)
 		return &b
 	}}}
 }
 
-func (c *bodyCodec) pack(f crash.Fields) []byte {
-	plain, packed := c.buffer(), c.buffer()
-	defer c.free(plain)
-	defer c.free(packed)
-	*plain = (*plain)[:0]
-	for name, value := range f {
-		*plain = appendText(appendText(*plain, name), value)
-	}
-	if most := s2.MaxEncodedLen(len(*plain)); cap(*packed) < most {
-		*packed = make([]byte, most)
-	}
-	out := s2.Encode((*packed)[:cap(*packed)], *plain)
-	return append(append(make([]byte, 0, 1+len(out)), bodyForm), out...)
-}
+// take returns an empty one.
+func (b buffers) take() []byte { return (*b.pool.Get().(*[]byte))[:0] } //nolint:forcetypeassert // nothing else is put there
 
-func (c *bodyCodec) buffer() *[]byte { return c.buffers.Get().(*[]byte) } //nolint:forcetypeassert // nothing else is put there
-
-func (c *bodyCodec) free(b *[]byte) {
-	if cap(*b) <= maxPoolBody {
-		c.buffers.Put(b)
+// give is for one that is not used any more, nor anything that was made in it.
+func (b buffers) give(used []byte) {
+	if cap(used) <= b.most {
+		b.pool.Put(&used)
 	}
 }
 

@@ -112,7 +112,9 @@ func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool)
 	if again {
 		sql = sqlSaveAgain
 	}
-	rows, err := v.store.pool.Query(ctx, sql, batchArgs(done.work, batch, v.buckets.unseen(batch)))
+	bodies, at := joinBodies(v.joined.take(), batch)
+	rows, err := v.store.pool.Query(ctx, sql, batchArgs(done.work, batch, v.buckets.unseen(batch), bodies, at))
+	v.joined.give(bodies) // it was sent, or is not needed any more
 	if err != nil {
 		return done, err
 	}

@@ -73,6 +73,7 @@ type saver struct {
 	underWay   atomic.Int64 // reports whose callers wait
 	partitions partitions
 	buckets    seenBuckets
+	joined     buffers // in which the bodies of a batch are sent
 	stats      saverStats
 	writers    sync.WaitGroup
 
@@ -81,7 +82,7 @@ type saver struct {
 }
 
 func startSaver(ctx context.Context, s *Store) *saver {
-	v := &saver{store: s, queue: make(chan *pendingReport, maxQueuedReports)}
+	v := &saver{store: s, queue: make(chan *pendingReport, maxQueuedReports), joined: newBuffers(2 * maxBatchBytes)}
 	v.stats = newSaverStats(v)
 	for range saveWriters {
 		v.writers.Go(func() { v.write(context.WithoutCancel(ctx)) })
