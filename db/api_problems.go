@@ -100,20 +100,6 @@ func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) 
 	return problems, nil
 }
 
-const sqlRevision = `
-	select concat_ws('.', c.round, (select count(*) || '-' || coalesce(extract(epoch from max(at)), 0) from bucket_bugs),
-		(select coalesce(extract(epoch from max(read)), 0) from bug_states), (select coalesce(extract(epoch from max(updated)), 0) from filings))
-	from counting as c`
-
-// Revision is a word that is another one as soon as anything that lists show is: counts, problems, bugs, states.
-func (s *Store) Revision(ctx context.Context) (string, error) {
-	var revision string
-	if err := s.pool.QueryRow(ctx, sqlRevision).Scan(&revision); err != nil {
-		return "", fmt.Errorf("revision: %w", known(err))
-	}
-	return revision, nil
-}
-
 const sqlSignatures = `select id, signature from buckets where id = any(@ids)`
 
 // Signatures returns the whole signatures of some buckets, which the board keeps only the beginning of.

@@ -22,7 +22,7 @@ const BoardDays = 400
 type boardKeeper struct {
 	turn   chan struct{} // holds one: whoever has it may update the board
 	known  atomic.Pointer[toldBoard]
-	states time.Time // when it was told last how problems stand to their bugs
+	states atomic.Pointer[toldStates]
 }
 
 // toldBoard is a board and the round up to which it has been told. Of one board the rounds only grow.
@@ -107,7 +107,7 @@ func (k *boardKeeper) update(ctx context.Context, s *Store) (*board.Board, error
 	if err != nil {
 		return nil, err
 	}
-	k.states = time.Time{}
+	k.states.Store(nil)
 	k.known.Store(&toldBoard{b, round})
 	return b, nil
 }

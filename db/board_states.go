@@ -11,15 +11,34 @@ import (
 	"mishap/crash/board"
 )
 
-// statesAge is how old the board's knowledge of bugs may be where lists are chosen by it. What lists show of each bug is
-// always read anew.
+// statesAge is for how long counting alone does not make the board read anew how problems stand to their bugs: a bug becomes
+// a regression by a report.
 const statesAge = 2 * time.Second
+
+// toldStates is what the board was told last of how problems stand to their bugs.
+type toldStates struct {
+	revision revision
+	at       time.Time
+}
+
+// current reports whether it is as true as need be.
+func (t *toldStates) current(now revision) bool {
+	return t != nil && (t.revision == now || t.revision.changes == now.changes && time.Since(t.at) < statesAge)
+}
 
 const sqlProblemsWithBugs = `
 	select distinct m.head, 0::bigint from bucket_bugs as l join buckets as m on m.id = l.bucket_id`
 
-// BoardWithStates is Board, with how problems stand to their bugs, as it was a moment ago.
+// BoardWithStates is Board, with how problems stand to their bugs: links and what the tracker said as they are now, what
+// follows from counts as it was a moment ago.
 func (s *Store) BoardWithStates(ctx context.Context) (*board.Board, error) {
+	now, err := s.revision(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("states of problems: %w", err)
+	}
+	if k := s.keeper.known.Load(); k != nil && k.round == now.round && s.keeper.states.Load().current(now) {
+		return k.board, nil
+	}
 	b, err := s.Board(ctx)
 	if err != nil {
 		return nil, err
@@ -30,7 +49,7 @@ func (s *Store) BoardWithStates(ctx context.Context) (*board.Board, error) {
 	case <-ctx.Done():
 		return nil, errUnavailable.Because(ctx.Err())
 	}
-	if time.Since(s.keeper.states) < statesAge {
+	if s.keeper.states.Load().current(now) {
 		return b, nil
 	}
 	rows, err := s.pool.Query(ctx, sqlProblemsWithBugs)
@@ -55,6 +74,6 @@ func (s *Store) BoardWithStates(ctx context.Context) (*board.Board, error) {
 		}
 	}
 	b.SetStates(states)
-	s.keeper.states = time.Now()
+	s.keeper.states.Store(&toldStates{now, time.Now()})
 	return b, nil
 }

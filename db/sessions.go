@@ -85,8 +85,8 @@ const (
 	sqlDeleteOldFailures     = `delete from sign_in_failures where last < @before`
 )
 
-// DeleteExpired removes sessions that have ended and failed sign-ins that no longer slow anybody down. A periodic job
-// calls it; how often matters for disk space only.
+// DeleteExpired removes sessions that have ended, failed sign-ins that no longer slow anybody down, and old rows of changes.
+// A periodic job calls it; how often matters for disk space only.
 func (s *Store) DeleteExpired(ctx context.Context) error {
 	now := s.now()
 	return s.inTx(ctx, func(tx pgx.Tx) error {
@@ -95,6 +95,9 @@ func (s *Store) DeleteExpired(ctx context.Context) error {
 		}
 		if _, err := tx.Exec(ctx, sqlDeleteOldFailures, pgx.NamedArgs{"before": now.Add(-forgetFailuresAfter)}); err != nil {
 			return fmt.Errorf("delete old sign-in failures: %w", err)
+		}
+		if _, err := tx.Exec(ctx, sqlDeleteOldChanges); err != nil {
+			return fmt.Errorf("delete old changes: %w", err)
 		}
 		return nil
 	})

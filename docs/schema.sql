@@ -13,6 +13,14 @@ CREATE TYPE version_seen AS (
 	release text COLLATE pg_catalog."C"
 );
 
+CREATE FUNCTION note_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+    insert into changes default values on conflict do nothing;
+    return null;
+end $$;
+
 CREATE TABLE api_tokens (
     id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -175,6 +183,21 @@ CREATE TABLE bugs (
     number bigint NOT NULL,
     title text DEFAULT ''::text NOT NULL,
     url text NOT NULL
+);
+
+CREATE TABLE changes (
+    id bigint NOT NULL,
+    xact xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE changes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME changes_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 CREATE TABLE counting (
@@ -571,6 +594,9 @@ ALTER TABLE ONLY bug_watch
 ALTER TABLE ONLY bugs
     ADD CONSTRAINT bugs_pkey PRIMARY KEY (number);
 
+ALTER TABLE ONLY changes
+    ADD CONSTRAINT changes_pkey PRIMARY KEY (xact, at);
+
 ALTER TABLE ONLY counting
     ADD CONSTRAINT counting_pkey PRIMARY KEY (single);
 
@@ -724,6 +750,22 @@ CREATE INDEX sessions_expiry ON sessions USING btree (expiry);
 CREATE INDEX sessions_user ON sessions USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 CREATE UNIQUE INDEX users_name ON users USING btree (lower(name));
+
+CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON archive_facts FOR EACH ROW EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON bucket_bugs FOR EACH ROW EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON bug_states FOR EACH ROW EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON bugs FOR EACH ROW EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON decisions FOR EACH ROW EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON filings FOR EACH ROW EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON note_texts FOR EACH ROW EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION note_change();
 
 ALTER TABLE ONLY api_tokens
     ADD CONSTRAINT api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;

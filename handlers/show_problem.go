@@ -3,6 +3,7 @@ package handlers
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -106,17 +107,17 @@ func (s *Server) problemDays(r *http.Request, id crash.BucketID, since, until ti
 	if err != nil {
 		return nil, err
 	}
+	counts := b.ReleaseDays(id, board.DayOf(since), board.DayOf(until))
+	releases := slices.SortedFunc(maps.Keys(counts), crash.Release.Compare)
 	var days []crash.DayCount
-	for release, counts := range b.ReleaseDays(id, board.DayOf(since), board.DayOf(until)) {
-		for i, n := range counts {
-			if n > 0 {
-				days = append(days, crash.DayCount{Day: since.AddDate(0, 0, i), Release: release, Reports: n})
+	for day := since; !day.After(until); day = day.AddDate(0, 0, 1) {
+		i := int(board.DayOf(day)) - int(board.DayOf(since))
+		for _, release := range releases {
+			if n := counts[release][i]; n > 0 {
+				days = append(days, crash.DayCount{Day: day, Release: release, Reports: n})
 			}
 		}
 	}
-	slices.SortFunc(days, func(a, b crash.DayCount) int {
-		return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Release.Key(), b.Release.Key()), cmp.Compare(a.Release, b.Release))
-	})
 	return days, nil
 }
 

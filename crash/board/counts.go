@@ -106,12 +106,16 @@ func (b *Board) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Relea
 		return days
 	}
 	byRelease := map[uint16][]int64{}
+	var counts []int64 // of release, which is mostly that of the cell before
+	release := uint16(0)
 	p.each(since, until, func(c cell) {
-		counts := byRelease[c.release]
-		if counts == nil {
-			counts = make([]int64, int(until-since)+1)
-			byRelease[c.release] = counts
-			days[crash.Release(b.words.texts[c.release])] = counts
+		if counts == nil || release != c.release {
+			release, counts = c.release, byRelease[c.release]
+			if counts == nil {
+				counts = make([]int64, int(until-since)+1)
+				byRelease[c.release] = counts
+				days[crash.Release(b.words.texts[c.release])] = counts
+			}
 		}
 		counts[c.day-since] += int64(c.n)
 	})
