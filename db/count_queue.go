@@ -131,18 +131,19 @@ const (
 )
 
 // queueActive keeps the spans in which machines are active. Most machines of a round are active already for as long as its
-// reports make them, and then nothing is written.
-func (c *roundSum) queueActive(ctx context.Context, tx pgx.Tx, b *pgx.Batch) error {
+// reports make them, and then nothing is written. It returns the spans of those of which that was not known before.
+func (c *roundSum) queueActive(ctx context.Context, tx pgx.Tx, b *pgx.Batch) (machineSpans, error) {
 	if len(c.active) == 0 {
-		return nil
+		return nil, nil
 	}
 	machines := slices.SortedFunc(maps.Keys(c.active), func(a, b releaseSystem) int {
 		return cmp.Or(strings.Compare(a.release, b.release), cmp.Compare(a.system, b.system))
 	})
 	before, err := spansOf(ctx, tx, machines)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	after := make(machineSpans, len(machines))
 	type row struct {
 		releaseSystem
 		daySpan
@@ -154,7 +155,8 @@ func (c *roundSum) queueActive(ctx context.Context, tx pgx.Tx, b *pgx.Batch) err
 	var gone, come []row
 	changes := map[dayOf]int64{}
 	for _, m := range machines {
-		change := changeOfSpans(before[m], mergeDays(before[m], slices.Collect(maps.Keys(c.active[m]))))
+		after[m] = mergeDays(before[m], slices.Collect(maps.Keys(c.active[m])))
+		change := changeOfSpans(before[m], after[m])
 		for _, s := range change.gone {
 			if !slices.ContainsFunc(change.come, func(n daySpan) bool { return n.from.Equal(s.from) }) {
 				gone = append(gone, row{m, s})
@@ -189,10 +191,10 @@ func (c *roundSum) queueActive(ctx context.Context, tx pgx.Tx, b *pgx.Batch) err
 			"change": column(days, func(d dayOf) int64 { return changes[d] }),
 		})
 	}
-	return nil
+	return after, nil
 }
 
-func spansOf(ctx context.Context, tx pgx.Tx, machines []releaseSystem) (map[releaseSystem][]daySpan, error) {
+func spansOf(ctx context.Context, tx pgx.Tx, machines []releaseSystem) (machineSpans, error) {
 	rows, err := tx.Query(ctx, sqlSpans, pgx.NamedArgs{
 		"release": column(machines, func(m releaseSystem) string { return m.release }),
 		"system":  column(machines, func(m releaseSystem) int64 { return m.system }),
@@ -200,7 +202,7 @@ func spansOf(ctx context.Context, tx pgx.Tx, machines []releaseSystem) (map[rele
 	if err != nil {
 		return nil, err
 	}
-	spans := map[releaseSystem][]daySpan{}
+	spans := machineSpans{}
 	var m releaseSystem
 	var s daySpan
 	_, err = pgx.ForEachRow(rows, []any{&m.release, &m.system, &s.from, &s.until}, func() error {

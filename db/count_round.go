@@ -35,7 +35,7 @@ const maxLeftOver = 64
 // countWork counts what this process has stored, in one transaction, and returns how many reports these were. Work that is
 // no longer there was counted before: by another unit that took it for left over, or by an attempt whose outcome was lost.
 func (s *Store) countWork(ctx context.Context, taken []*work) (reports int, err error) {
-	var learnt []crash.BucketID
+	var learnt roundLearnt
 	err = s.inCountingRound(ctx, func(tx pgx.Tx, round int64) error {
 		ids := make([][16]byte, len(taken))
 		for i, w := range taken {
@@ -60,7 +60,8 @@ func (s *Store) countWork(ctx context.Context, taken []*work) (reports int, err 
 		return err
 	})
 	if err == nil {
-		s.names.add(learnt)
+		s.names.add(learnt.names)
+		s.spans.add(learnt.spans)
 	}
 	return reports, err
 }
@@ -164,10 +165,16 @@ func (s *Store) beginRound(ctx context.Context, tx pgx.Tx) (round int64, err err
 	}
 }
 
-// count adds sightings to all counts. It returns what became known of names, to be remembered after the commit.
-func (s *Store) count(ctx context.Context, tx pgx.Tx, round int64, sightings []sighting) ([]crash.BucketID, error) {
+// roundLearnt is what a round has put into the database and a process remembers.
+type roundLearnt struct {
+	names []crash.BucketID
+	spans machineSpans
+}
+
+// count adds sightings to all counts. It returns what is to be remembered after the commit.
+func (s *Store) count(ctx context.Context, tx pgx.Tx, round int64, sightings []sighting) (learnt roundLearnt, err error) {
 	if len(sightings) == 0 {
-		return nil, errNothing
+		return learnt, errNothing
 	}
 	ids := make([][16]byte, len(sightings))
 	for i := range sightings {
@@ -175,7 +182,7 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx, round int64, sightings []s
 	}
 	placed, err := s.placeReports(ctx, tx, ids)
 	if err != nil {
-		return nil, err
+		return learnt, err
 	}
 	names := map[crash.BucketID]crash.BucketID{}
 	for i := range sightings {
@@ -189,12 +196,13 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx, round int64, sightings []s
 			}
 		}
 	}
-	if err := writeRound(ctx, tx, round, sumRound(sightings)); err != nil {
-		return nil, err
+	sum := sumRound(sightings)
+	s.spans.unseen(sum.active)
+	if learnt.spans, err = writeRound(ctx, tx, round, sum); err != nil {
+		return learnt, err
 	}
-	learnt, err := s.learnNames(ctx, tx, names)
-	if err != nil {
-		return nil, err
+	if learnt.names, err = s.learnNames(ctx, tx, names); err != nil {
+		return learnt, err
 	}
 	return learnt, s.adoptProvisional(ctx, tx, round)
 }

@@ -1,7 +1,9 @@
 package db
 
 import (
+	"maps"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -57,4 +59,46 @@ func changeOfSpans(before, after []daySpan) spanChange {
 		}
 	}
 	return c
+}
+
+// machineSpans are the spans in which machines are active.
+type machineSpans map[releaseSystem][]daySpan
+
+// maxSeenSpans bounds the machines of which a process remembers when they are active.
+const maxSeenSpans = 1 << 15
+
+// seenSpans remembers spans that are in the database, so that a machine that sends much costs little. They only ever grow
+// there, by whichever unit, so what is remembered stays true.
+type seenSpans struct {
+	mu   sync.Mutex
+	seen machineSpans
+}
+
+// unseen takes the days out of active that change nothing, and machines of which none is left.
+func (s *seenSpans) unseen(active map[releaseSystem]map[time.Time]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for machine, days := range active {
+		spans := s.seen[machine]
+		maps.DeleteFunc(days, func(day time.Time, _ bool) bool {
+			return slices.ContainsFunc(spans, func(s daySpan) bool { return s.covers(day) })
+		})
+		if len(days) == 0 {
+			delete(active, machine)
+		}
+	}
+}
+
+func (s *seenSpans) add(spans machineSpans) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil || len(s.seen)+len(spans) > maxSeenSpans {
+		s.seen = machineSpans{}
+	}
+	maps.Copy(s.seen, spans)
+}
+
+// covers reports whether a report of that day leaves the span as it is.
+func (s daySpan) covers(day time.Time) bool {
+	return !day.Before(s.from) && !day.AddDate(0, 0, activeDays-1).After(s.until)
 }

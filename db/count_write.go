@@ -17,25 +17,27 @@ import (
 
 // Rows are written in the order of their keys, so that neighbours in an index are written one after the other.
 const (
-	// A machine is new to a cell when its row is new, and new to the bucket when no row was there before. The parts of one
-	// statement all see the table as it was.
+	// A machine is new to a cell when it has no row there, and new to the bucket when it has none at all. The parts of one
+	// statement all see the table as it was, and nobody else writes to it meanwhile: rounds take turns.
 	sqlCountMachines = `
 		with input as materialized (
-			select * from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
-				as t (bucket_id, system, release, version, n)
-		), strangers as materialized (
-			select i.bucket_id, count(distinct i.system) as n from input as i
-			where not exists (select from bucket_systems as s where s.bucket_id = i.bucket_id and s.system = i.system)
-			group by i.bucket_id
-		), written as (
-			insert into bucket_systems as s (bucket_id, system, release, version, reports)
-			select bucket_id, system, release, version, n from input
-			on conflict (bucket_id, system, release, version) do update set reports = s.reports + excluded.reports
-			returning s.bucket_id, s.release, s.version, s.xmax = 0 as fresh
+			select i.*, s.known, s.visited
+			from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
+				as i (bucket_id, system, release, version, n)
+				cross join lateral (
+					select count(*) > 0 as visited, coalesce(bool_or(s.release = i.release and s.version = i.version), false) as known
+					from bucket_systems as s where s.bucket_id = i.bucket_id and s.system = i.system
+				) as s
+		), again as (
+			update bucket_systems as s set reports = s.reports + i.n from input as i
+			where i.known and s.bucket_id = i.bucket_id and s.system = i.system and s.release = i.release and s.version = i.version
+		), fresh as (
+			insert into bucket_systems (bucket_id, system, release, version, reports)
+			select bucket_id, system, release, version, n from input where not known
 		)
-		select bucket_id, release, version, count(*) from written where fresh group by bucket_id, release, version
+		select bucket_id, release, version, count(*) from input where not known group by bucket_id, release, version
 		union all
-		select bucket_id, null, null, n from strangers`
+		select bucket_id, null, null, count(distinct system) from input where not visited group by bucket_id`
 	sqlCountBuckets = `
 		update buckets as b set
 			problem_type   = case when t.reports = 0 then b.problem_type else t.problem_type end,
@@ -100,11 +102,12 @@ const (
 	sqlSeeReleases = `insert into releases (release) select unnest(@release::text[]) on conflict do nothing`
 )
 
-// writeRound adds what a round has summed up to the counts. Its transaction holds the lock on counting.
-func writeRound(ctx context.Context, tx pgx.Tx, round int64, c *roundSum) error {
+// writeRound adds what a round has summed up to the counts. Its transaction holds the lock on counting. It returns the spans
+// in which the round's machines are active, to be remembered after the commit.
+func writeRound(ctx context.Context, tx pgx.Tx, round int64, c *roundSum) (spans machineSpans, err error) {
 	machines, cells, err := c.countMachines(ctx, tx)
 	if err != nil {
-		return fmt.Errorf("count machines: %w", err)
+		return nil, fmt.Errorf("count machines: %w", err)
 	}
 	var b pgx.Batch
 	c.queueBuckets(&b, round, machines)
@@ -112,13 +115,13 @@ func writeRound(ctx context.Context, tx pgx.Tx, round int64, c *roundSum) error 
 	c.queueDays(&b, round)
 	c.queueReports(&b)
 	c.queuePackages(&b)
-	if err := c.queueActive(ctx, tx, &b); err != nil {
-		return fmt.Errorf("count active machines: %w", err)
+	if spans, err = c.queueActive(ctx, tx, &b); err != nil {
+		return nil, fmt.Errorf("count active machines: %w", err)
 	}
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
-		return fmt.Errorf("count: %w", err)
+		return nil, fmt.Errorf("count: %w", err)
 	}
-	return nil
+	return spans, nil
 }
 
 func compareVersionCells(a, b versionCell) int {

@@ -16,7 +16,9 @@ const (
 	promptRounds   = 64                     // rounds that may follow each other at once, when there were few before
 	roundSpace     = 100 * time.Millisecond // between rounds, beyond these; for each one may again be prompt
 	busyRound      = 64                     // a round of more than this is followed by a longer rest
-	busyRoundSpace = 250 * time.Millisecond
+	busyRoundSpace = 250 * time.Millisecond // from its beginning
+	fullRound      = 512                    // and one of more than this by a still longer one: reports share more of what they touch
+	fullRoundSpace = 800 * time.Millisecond
 	roundPause     = 50 * time.Millisecond // after a round that failed; twice as long after each further one
 	maxRoundPause  = 2 * time.Second
 	sweepEvery     = 5 * time.Second  // how often it is looked for what a dead unit left uncounted
@@ -204,6 +206,8 @@ func (s *spacing) after(n int, began, ended time.Time) time.Duration {
 	s.credit = min(s.credit+ended.Sub(s.last), promptRounds*roundSpace) - roundSpace
 	s.last = ended
 	switch {
+	case n > fullRound:
+		return fullRoundSpace - ended.Sub(began)
 	case n > busyRound:
 		return busyRoundSpace - ended.Sub(began)
 	case s.credit < 0:

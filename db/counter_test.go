@@ -47,6 +47,21 @@ func TestWaitCounted(t *testing.T) {
 	checkCounts(t, url)
 }
 
+// TestActiveMachineIsRemembered: what a process remembers of when a machine is active leaves nothing out, in whatever order
+// its reports arrive and whichever unit counts them.
+func TestActiveMachineIsRemembered(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	units := [...]*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
+	for i, day := range []int{-40, -40, -30, -41, -130, -129, -131, -220, 0, 0, -300, -40, -219, -390} {
+		for _, machine := range []string{"a", "b"} {
+			rec := record(t, today.AddDate(0, 0, day), machine, crash.Fields{"ProcStatus": fmt.Sprint("Pid:\t", i)})
+			save(t, units[(i+i/3)%2], rec) // each is counted by a round of its own
+		}
+	}
+	checkCounts(t, url)
+}
+
 // TestCountingHeldUp: while nothing can be counted, reports are still stored, and are counted once, whoever comes first:
 // the unit that stored them, or one that takes them for left over.
 func TestCountingHeldUp(t *testing.T) {

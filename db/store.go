@@ -41,6 +41,7 @@ type Store struct {
 	rates    remembered[RateFilter, []crash.DayRate]
 	releases remembered[struct{}, []crash.Release]
 	names    seenNames             // of address signatures, that are in the database
+	spans    seenSpans             // in which machines are active, that are in the database
 	unit     *unit                 // shows other units that this one lives
 	password string                // with which the database is reached: seals the tracker's secret
 	inserter *river.Client[pgx.Tx] // puts jobs into the queue
