@@ -82,6 +82,7 @@ type Server struct {
 	handler  http.Handler
 
 	revisions revisions
+	keptPages keptPages
 }
 
 // New builds the server. It returns an error that names every dependency that is missing.
