@@ -11,7 +11,7 @@ static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test dev gallery generate fmt verify lint fuzz hard bench bench-pages bench-api schema clean
+.PHONY: help run build test dev gallery generate fmt verify lint fuzz hard bench bench-growth bench-pages bench-api schema clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,10 @@ hard: ## kills units and PostgreSQL many times over, under load and while bugs a
 bench: build ## measures: reports per second, times of pages, beside the bare minimum on the same machine
 	@.ci/need postgresql
 	@bin/devtool bench
+
+bench-growth: build ## measures whether taking reports becomes slower with what "devtool load --fill" has stored: make bench-growth DATA_DIR=...
+	@.ci/need postgresql
+	@bin/devtool bench-growth --data-dir '$(DATA_DIR)'
 
 bench-pages: build ## measures pages on a database that "devtool load --fill" has filled: make bench-pages DATA_DIR=...
 	@.ci/need postgresql

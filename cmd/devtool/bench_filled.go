@@ -23,17 +23,25 @@ func (f *filled) flags(cmd *cobra.Command) {
 	cmd.MarkFlagsOneRequired("database", "data-dir")
 }
 
+// start returns the address of the database, whose PostgreSQL it starts when it is a private one.
+func (f *filled) start(ctx context.Context) (databaseURL string, stop func() error, err error) {
+	if f.database != "" {
+		return f.database, func() error { return nil }, nil
+	}
+	server, err := embedded.Start(ctx, embedded.Config{DataDir: f.dataDir})
+	if err != nil {
+		return "", nil, err
+	}
+	return server.URL(), func() error { return server.Stop(context.WithoutCancel(ctx)) }, nil
+}
+
 // serve starts the server on the database, and stops both when measuring is over.
 func (f *filled) serve(ctx context.Context, measuring func(s *site, databaseURL string) error) (err error) {
-	address := f.database
-	if address == "" {
-		server, startErr := embedded.Start(ctx, embedded.Config{DataDir: f.dataDir})
-		if startErr != nil {
-			return startErr
-		}
-		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
-		address = server.URL()
+	address, stop, err := f.start(ctx)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, stop()) }()
 	folder, err := os.MkdirTemp("", "mishap-bench-")
 	if err != nil {
 		return err
