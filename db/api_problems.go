@@ -12,14 +12,15 @@ import (
 
 // CommonFilter chooses what a list of the most common problems of days long ago counts: the board knows those of a year.
 type CommonFilter struct {
-	Since, Until time.Time // UTC days, both included
-	Release      crash.Release
-	Packages     []string // binary or source packages; nil: all
-	Version      string
-	Architecture string
-	NoPackage    bool   // only problems without a package; else only those with one
-	FirstVersion string // only problems that were seen first in it; empty: all
-	Limit        int
+	Since, Until   time.Time // UTC days, both included
+	Release        crash.Release
+	Packages       []string // binary or source packages; nil: all
+	Version        string
+	Architecture   string
+	WithPackage    bool   // problems with a package
+	WithoutPackage bool   // problems without one
+	FirstVersion   string // only problems that were seen first in it; empty: all
+	Limit          int
 }
 
 // The buckets of some packages are looked up one by one; for all packages the days are added up as they lie.
@@ -33,7 +34,7 @@ const (
 			group by m.head
 		), page as (
 			select h.head, h.n from heads as h join buckets as b on b.id = h.head
-			where (b.package = '') = @none and (@first = '' or @first = (
+			where case b.package when '' then @without::boolean else @with::boolean end and (@first = '' or @first = (
 				select (m.first_version).version from buckets as m
 				where m.head = h.head and m.first_version is not null order by m.first_version limit 1))
 			order by h.n desc, b.signature collate "C" limit @limit
@@ -61,7 +62,7 @@ func (s *Store) CommonProblems(ctx context.Context, f CommonFilter) ([]crash.Pro
 	}
 	rows, err := s.pool.Query(ctx, sql, pgx.NamedArgs{
 		"since": f.Since, "until": f.Until, "release": f.Release, "packages": f.Packages, "version": f.Version,
-		"architecture": f.Architecture, "none": f.NoPackage, "first": f.FirstVersion, "limit": f.Limit,
+		"architecture": f.Architecture, "with": f.WithPackage, "without": f.WithoutPackage, "first": f.FirstVersion, "limit": f.Limit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("common problems: %w", known(err))

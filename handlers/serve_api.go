@@ -27,6 +27,7 @@ func (s *Server) apiRoutes() http.Handler {
 	answer := s.ifNoToken(func(h http.Handler) http.Handler { return s.withSession(s.recognise(h)) }, s.do(s.serveAPI))
 	r.Method(http.MethodGet, "/*", answer)
 	r.Method(http.MethodPost, "/*", answer)
+	r.Method(http.MethodOptions, "/*", answer)
 	return r
 }
 

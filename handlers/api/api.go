@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -89,6 +91,11 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 	if res == nil {
 		return errNoResource
 	}
+	if r.Method == http.MethodOptions {
+		w.Header().Set("Allow", res.allow())
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
 	if safe := r.Method == http.MethodGet || r.Method == http.MethodHead; safe != (res.method == http.MethodGet) || !safe && r.Method != res.method {
 		return &MethodError{Allow: res.allow()}
 	}
@@ -147,15 +154,7 @@ func (a *API) serveList(w http.ResponseWriter, r *http.Request, res *resource, i
 func (a *API) serveDetail(w http.ResponseWriter, r *http.Request, res *resource, in input, rest string) error {
 	key := unescaped(strings.TrimSuffix(rest, "/"))
 	if set, ok := strings.CutPrefix(key, "set/"); ok {
-		var found objectSet
-		for one := range strings.SplitSeq(set, ";") {
-			object, err := res.detail(r.Context(), in, one)
-			if err != nil {
-				return err
-			}
-			found.Objects = append(found.Objects, object)
-		}
-		return a.write(w, r, http.StatusOK, found)
+		return a.serveSet(w, r, res, in, strings.Split(set, ";"))
 	}
 	object, err := res.detail(r.Context(), in, key)
 	if err != nil {
@@ -164,9 +163,33 @@ func (a *API) serveDetail(w http.ResponseWriter, r *http.Request, res *resource,
 	return a.write(w, r, http.StatusOK, object)
 }
 
+// maxSet bounds how many keys may be asked for at once.
+const maxSet = 100
+
 // objectSet is the answer to several keys at once.
 type objectSet struct {
-	Objects []any `json:"objects"`
+	NotFound []string `json:"not_found,omitempty"`
+	Objects  []any    `json:"objects"`
+}
+
+// serveSet answers with the objects of several keys, and with those keys that there is no object of.
+func (a *API) serveSet(w http.ResponseWriter, r *http.Request, res *resource, in input, keys []string) error {
+	if len(keys) > maxSet {
+		return crash.Errorf(crash.Invalid, "too_many", "One address may name at most %d objects.", maxSet)
+	}
+	found := objectSet{Objects: []any{}}
+	for _, key := range keys {
+		object, err := res.detail(r.Context(), in, key)
+		switch {
+		case crash.KindOf(err) == crash.NotFound:
+			found.NotFound = append(found.NotFound, key)
+			continue
+		case err != nil:
+			return err
+		}
+		found.Objects = append(found.Objects, object)
+	}
+	return a.write(w, r, http.StatusOK, found)
 }
 
 // serveQuestion answers a resource that takes a JSON body. Nothing is created; the status is that of the old service.
@@ -186,7 +209,27 @@ func (a *API) serveQuestion(w http.ResponseWriter, r *http.Request, res *resourc
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, http.StatusCreated, answer)
+	both, err := overlay(body, answer)
+	if err != nil {
+		return err
+	}
+	return a.write(w, r, http.StatusCreated, both)
+}
+
+// overlay is the question with the answer's fields laid over it: clients find what they asked beside what they asked for.
+func overlay(question []byte, answer any) (map[string]json.RawMessage, error) {
+	var both map[string]json.RawMessage
+	if err := json.Unmarshal(question, &both); err != nil {
+		return nil, errNotJSON // unreachable for what readQuestion took
+	}
+	fields, err := marshal(answer)
+	if err == nil {
+		err = json.Unmarshal(fields, &both)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
+	}
+	return both, nil
 }
 
 var errNotJSON = crash.Errorf(crash.Invalid, "not_json", "Request is not valid JSON.")

@@ -88,7 +88,6 @@ type recentQuestion struct {
 
 type recentAnswer struct {
 	Packages map[string]bool `json:"packages" doc:"By package, blank, version."`
-	Release  string          `json:"release,omitempty"`
 }
 
 func (a *API) mostRecent(ctx context.Context, _ input, body []byte) (any, error) {
@@ -107,7 +106,7 @@ func (a *API) mostRecent(ctx context.Context, _ input, body []byte) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	out := recentAnswer{Packages: map[string]bool{}, Release: q.Release}
+	out := recentAnswer{Packages: map[string]bool{}}
 	series := a.seriesOf(q.Release)
 	for i, p := range q.Packages {
 		versions := crash.Versions(facts[i].In(series, "Release", "Security", "Updates"))

@@ -78,7 +78,6 @@ type stateQuestion struct {
 }
 
 type stateAnswer struct {
-	Release string            `json:"release,omitempty"`
 	Reports map[string][2]any `json:"reports" doc:"By number: fixed (true, false, null), and the number of the bug that it repeats (a text, or null)."`
 }
 
@@ -90,7 +89,7 @@ func (a *API) reportsState(ctx context.Context, _ input, body []byte) (any, erro
 	if err := tooManyQuestions(len(q.Reports)); err != nil {
 		return nil, err
 	}
-	out := stateAnswer{Reports: map[string][2]any{}, Release: q.Release}
+	out := stateAnswer{Reports: map[string][2]any{}}
 	var numbers []int64
 	for _, text := range q.Reports {
 		out.Reports[string(text)] = [2]any{nil, nil}

@@ -32,9 +32,9 @@ func (a *API) mostCommonProblems() resource {
 			{name: "period", kind: kindText, doc: "day or today; week: today and the seven days before; month and year: those of the calendar; or a day, month or year as YYYYMMDD, YYYYMM, YYYY.", example: "week"},
 			{name: "from", kind: kindDay, doc: "First day, YYYYMMDD; together with to, and without a period.", example: "20260501"},
 			{name: "to", kind: kindDay, doc: "Last day, included.", example: "20260518"},
-			{name: "first_appearance", kind: kindFlag, doc: "Only problems that were seen first in the version.", example: "1"},
+			{name: "first_appearance", kind: kindFlag, doc: "Any text: only problems that were seen first in the version, which has to be given too.", example: "1"},
 			{name: "q", kind: kindQuery, doc: "A search, in the language of the search page.", example: "frame:parse_row -state:fixed"},
-			{name: "snap", kind: kindText, doc: "Any text: only problems without a package.", example: "True"},
+			{name: "snap", kind: kindText, doc: "True: only problems without a package; any other text: those too.", example: "True"},
 		},
 		object: commonProblem{}, list: a.commonProblems,
 	}
@@ -65,6 +65,9 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in.flag("first_appearance") && !in.given["version"] {
+		return nil, crash.Errorf(crash.Invalid, "missing_version", "The parameter first_appearance asks for problems that were seen first in a version: say which by the parameter version.")
+	}
 	packages, err := a.chosenPackages(ctx, in)
 	if err != nil {
 		return nil, err
@@ -81,7 +84,7 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	}
 	filter := board.Filter{
 		Since: board.DayOf(since), Until: board.DayOf(until), Release: crash.Release(in.text("release")), Version: in.text("version"),
-		Architecture: in.text("pkg_arch"), New: in.flag("first_appearance") && in.given["version"],
+		Architecture: in.text("pkg_arch"), New: in.flag("first_appearance"),
 		Some: packages != nil, Packages: strings.Join(packages, " "),
 	}
 	var match func(*board.Problem) bool
@@ -92,7 +95,8 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	if until.Before(since) {
 		rows = nil
 	}
-	rows = firstRows(rows, in.given["snap"], limit)
+	with, without := packageKinds(in)
+	rows = firstRows(rows, with, without, limit)
 	whole, err := a.wholeSignatures(ctx, rows)
 	if err != nil {
 		return nil, err
@@ -117,12 +121,17 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 // boardDays is how many days back the board counts for sure.
 const boardDays = 399
 
-// firstRows are the first rows of those with a package, or of those without, the rows of one count in the order of their
-// signatures. The rows come sorted by count.
-func firstRows(rows []board.Row, withoutPackage bool, limit int) []board.Row {
+// packageKinds says by the parameter snap whether problems with a package are listed, and those without one.
+func packageKinds(in input) (with, without bool) {
+	return in.text("snap") != "True", in.given["snap"]
+}
+
+// firstRows are the first rows of those with a package, of those without, or of both, the rows of one count in the order of
+// their signatures. The rows come sorted by count.
+func firstRows(rows []board.Row, with, without bool, limit int) []board.Row {
 	var out []board.Row
 	for _, r := range rows {
-		if (r.Package == "") != withoutPackage {
+		if r.Package == "" && !without || r.Package != "" && !with {
 			continue
 		}
 		if len(out) >= limit && r.Count != out[len(out)-1].Count {
@@ -154,8 +163,9 @@ func (a *API) wholeSignatures(ctx context.Context, rows []board.Row) (map[crash.
 func (a *API) longAgo(ctx context.Context, in input, since, until time.Time, packages []string) ([]any, error) {
 	f := db.CommonFilter{
 		Since: since, Until: until, Release: crash.Release(in.text("release")), Version: in.text("version"), Architecture: in.text("pkg_arch"),
-		NoPackage: in.given["snap"], Packages: packages, Limit: in.number("limit"),
+		Packages: packages, Limit: in.number("limit"),
 	}
+	f.WithPackage, f.WithoutPackage = packageKinds(in)
 	if in.flag("first_appearance") {
 		f.FirstVersion = in.text("version")
 	}
@@ -181,15 +191,22 @@ func (a *API) longAgo(ctx context.Context, in input, since, until time.Time, pac
 func (a *API) chosenDays(in input) (since, until time.Time, err error) {
 	today := a.today()
 	period := in.text("period")
+	// Clocks of machines run ahead: what they date by tomorrow counts, as long as it is the same month, or year.
+	ahead := func(first, last time.Time) (since, until time.Time, err error) {
+		if tomorrow := today.AddDate(0, 0, 1); tomorrow.Before(last) {
+			return first, tomorrow, nil
+		}
+		return first, last, nil
+	}
 	switch period {
 	case "day", "today":
 		return today, today, nil
 	case "week":
 		return today.AddDate(0, 0, -7), today, nil
 	case "month":
-		return time.Date(today.Year(), today.Month(), 1, 0, 0, 0, 0, time.UTC), today.AddDate(0, 0, 1), nil
+		return ahead(time.Date(today.Year(), today.Month(), 1, 0, 0, 0, 0, time.UTC), time.Date(today.Year(), today.Month()+1, 0, 0, 0, 0, 0, time.UTC))
 	case "year":
-		return time.Date(today.Year(), 1, 1, 0, 0, 0, 0, time.UTC), today.AddDate(0, 0, 1), nil
+		return ahead(time.Date(today.Year(), 1, 1, 0, 0, 0, 0, time.UTC), time.Date(today.Year(), 12, 31, 0, 0, 0, 0, time.UTC))
 	case "":
 	default:
 		for layout, more := range map[string][3]int{"20060102": {0, 0, 1}, "200601": {0, 1, 0}, "2006": {1, 0, 0}} {

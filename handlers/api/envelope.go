@@ -112,6 +112,15 @@ func (p paging) link(u *url.URL, q query, offset int) *string {
 	return &s
 }
 
+// marshal is json.Marshal with text as it is: <, > and & are not escaped.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
 // write sends a value: indented by two blanks, text as it is, with an entity tag that saves sending the same again.
 func (a *API) write(w http.ResponseWriter, r *http.Request, status int, v any) error {
 	var b bytes.Buffer

@@ -104,6 +104,12 @@ func (h *house) fill() {
 	h.save(6, now.AddDate(0, 0, -1), crashtest.Recoverable())
 	h.save(7, now.Add(-5*time.Hour), crashtest.Unsymbolised())
 	h.save(7, now.AddDate(0, 0, -40), crashtest.Unsymbolised())
+	h.counted()
+}
+
+// counted waits until what was saved is counted.
+func (h *house) counted() {
+	h.t.Helper()
 	if err := h.Store.WaitCounted(h.t.Context()); err != nil {
 		h.t.Fatalf("wait for the counts: %v", err)
 	}

@@ -172,7 +172,7 @@ func (p *param) describe() object {
 		schema["format"] = "uuid"
 	case kindText:
 		schema["maxLength"] = maxText
-	case kindDay, kindFlag, kindSignature, kindQuery:
+	case kindDay, kindFlag, kindPresence, kindSignature, kindQuery:
 	}
 	var example any = p.example
 	if p.kind == kindNumber {

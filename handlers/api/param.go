@@ -21,6 +21,7 @@ const (
 	kindNumber    kind = "number"    // from min to max
 	kindDay       kind = "day"       // YYYYMMDD; hyphens and slashes do not matter
 	kindFlag      kind = "flag"      // any text means yes
+	kindPresence  kind = "presence"  // being there means yes, even without a text
 	kindChoice    kind = "choice"    // one of some words
 	kindReport    kind = "report"    // the id of a report
 	kindQuery     kind = "search"    // a search, as on the search page
@@ -61,7 +62,11 @@ func (in input) report(name string) crash.OopsID { id, _ := in.values[name].(cra
 func (res *resource) read(q query, caller Caller) (input, error) {
 	in := input{caller: caller, values: map[string]any{}, given: map[string]bool{}}
 	for _, p := range res.params {
-		got, _ := q.last(p.name)
+		got, there := q.last(p.name)
+		if p.kind == kindPresence {
+			in.given[p.name] = there
+			continue
+		}
 		if got.value == "" {
 			if p.required {
 				return in, p.missing()
@@ -135,7 +140,7 @@ func (p *param) parse(got pair) (any, error) {
 			return nil, p.bad("%.60q is not the id of a report.", v)
 		}
 		return id, nil
-	case kindText, kindSignature, kindQuery:
+	case kindText, kindSignature, kindQuery, kindPresence:
 	}
 	return v, nil
 }

@@ -92,11 +92,12 @@ func whole(x *float64) *int64 {
 
 // newBucket is a problem that came with a version.
 type newBucket struct {
-	Archive  string `json:"archive" doc:"published: the archive has both versions; unknown: it has not been asked yet."`
-	Function string `json:"function" doc:"Signature of the problem."`
-	Reports  int64  `json:"reports" doc:"With the new version."`
-	Systems  int64  `json:"systems" doc:"Distinct machines with the new version."`
-	Link     string `json:"web_link"`
+	Archive  string   `json:"archive" doc:"published: the archive has both versions; unknown: it has not been asked yet."`
+	Evidence evidence `json:"evidence" doc:"Reports of this problem per active machine of the releases where the new version was seen."`
+	Function string   `json:"function" doc:"Signature of the problem."`
+	Reports  int64    `json:"reports" doc:"With the new version."`
+	Systems  int64    `json:"systems" doc:"Distinct machines with the new version."`
+	Link     string   `json:"web_link" doc:"The page of the problem."`
 }
 
 func (a *API) newBuckets(ctx context.Context, in input) ([]any, error) {
@@ -120,9 +121,16 @@ func (a *API) newBuckets(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(buckets) == 0 {
+		return nil, nil
+	}
+	machines, err := a.expose(ctx, pkg, previous, newer)
+	if err != nil {
+		return nil, err
+	}
 	objects := make([]any, len(buckets))
 	for i, b := range buckets {
-		objects[i] = newBucket{Archive: archive, Function: b.Signature, Reports: b.Reports, Systems: b.Systems, Link: a.problemLink(b.ID)}
+		objects[i] = newBucket{Archive: archive, Evidence: machines.evidence(b.Reports), Function: b.Signature, Reports: b.Reports, Systems: b.Systems, Link: a.problemLink(b.ID)}
 	}
 	return objects, nil
 }

@@ -122,34 +122,3 @@ func TestRoundHalfToEven(t *testing.T) {
 		}
 	}
 }
-
-func TestEvidence(t *testing.T) {
-	t.Parallel()
-	date := at(0, 0).Truncate(24 * time.Hour)
-	q := rateQuestion{date: date}
-	same := weigh(history(10, 10), q, at(12, 0))
-	if same.Ratio == nil || same.Ratio.Interval[0] > 1 || same.Ratio.Interval[1] < 1 {
-		t.Errorf("as many: got %+v, want an interval around 1", same.Ratio)
-	}
-	worse := weigh(history(100, 10), q, at(12, 0))
-	if worse.Ratio.Interval[0] <= 1 {
-		t.Errorf("ten times as many: got %+v, want an interval above 1", worse.Ratio)
-	}
-	// The exact interval of a count of 10 is 4.795 to 18.39; of 0 it is 0 to 3.689.
-	if got := *worse.Old.Interval; math.Abs(got[0]/10-4.795) > .05 || math.Abs(got[1]/10-18.39) > .05 {
-		t.Errorf("10 crashes on 100 machines: got %v, want 47.95 to 183.9", got)
-	}
-	few := weigh(history(10, 10), rateQuestion{date: date, phased: true, percentage: 10}, at(12, 0))
-	if few.New.Machines != 10 || few.Ratio.Interval[0] <= 1 {
-		t.Errorf("on a tenth of the machines: got %+v, %+v, want more than before", few.New, few.Ratio)
-	}
-	none := weigh(history(3), q, at(12, 0))
-	if none.Ratio != nil || none.Old.Rate != nil || none.Old.Interval != nil {
-		t.Errorf("no old version: got %+v, want nothing said", none)
-	}
-	// Days without a row have the machines of the day before.
-	gap := []crash.VersionDay{{Day: date.AddDate(0, 0, -4), Old: 1, Machines: 50}, {Day: date, New: 1, Machines: 70}}
-	if got := weigh(gap, q, at(12, 0)); got.Old.Machines != 200 || got.New.Machines != 70 {
-		t.Errorf("gap: got %v and %v machine-days, want 200 and 70", got.Old.Machines, got.New.Machines)
-	}
-}

@@ -26,7 +26,7 @@ func (a *API) reportResources() []resource {
 			params: []param{
 				{name: "limit", kind: kindNumber, max: 1 << 30, most: 1000, fallback: 100, doc: "How many reports, at most 1000.", example: "100"},
 				releaseParam,
-				{name: "details", kind: kindFlag, doc: "Say the type of each problem too.", example: "1"},
+				{name: "details", kind: kindPresence, doc: "Say the type of each problem too.", example: "1"},
 			},
 			key: "The day, YYYYMMDD.", example: "20260518",
 			object: dayReports{}, detail: a.dayOops,

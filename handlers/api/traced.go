@@ -16,8 +16,8 @@ type tracedDay struct {
 
 // traced is how many stacks had names, and how many had not.
 type traced struct {
-	Failed  int64 `json:"failed,omitempty"`
-	Success int64 `json:"success,omitempty"`
+	Failed  int64 `json:"failed"`
+	Success int64 `json:"success"`
 }
 
 // nativeRules are the grouping rules of native crashes: by names, and by addresses only.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"mishap/crash"
@@ -23,7 +22,7 @@ func (v versionRow) MarshalJSON() ([]byte, error) {
 	for series, n := range v.bySeries {
 		all[series] = n
 	}
-	return json.Marshal(all)
+	return marshal(all)
 }
 
 // nothing is what stands for no count.

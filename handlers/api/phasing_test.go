@@ -1,0 +1,95 @@
+package api_test
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash/crashtest"
+)
+
+// TestNewBucketsEvidence: four machines, of which three get a new problem with a new version that came a day ago.
+func TestNewBucketsEvidence(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for machine := range 4 {
+		h.save(machine, now.AddDate(0, 0, -3), crashtest.Native(crashtest.Version(older)))
+	}
+	h.save(1, now.AddDate(0, 0, -1), crashtest.Native(crashtest.Version(newer)))
+	for i := range 6 {
+		h.save(i%3, now, crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature", odd)))
+	}
+	h.save(9, now, crashtest.Native(crashtest.On("Debian 13"), crashtest.Version("1-1"))) // of a release without the new version
+	h.counted()
+	got := get(t, h.Visitor(t), "package-version-new-buckets/?package=tidewatch&previous_version="+older+"&new_version="+newer).Objects
+	if len(got) != 1 {
+		t.Fatalf("got %v, want one problem", got)
+	}
+	// Four machines yesterday and three quarters of today: 7 machine-days; the old version had them on the two days before.
+	want := map[string]any{
+		"new": map[string]any{
+			"crashes": 6., "machine_days": 7., "per_1000_machine_days": 857.143, "interval": []any{312.998, 1865.68},
+		},
+		"old":   map[string]any{"crashes": 0., "machine_days": 8., "per_1000_machine_days": 0., "interval": []any{0., 458.501}},
+		"ratio": map[string]any{"ratio": 14.8571, "interval": []any{.836976, 263.729}},
+	}
+	if diff := cmp.Diff(want, got[0]["evidence"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got[0]["reports"] != 6. || got[0]["systems"] != 3. || got[0]["archive"] != "unknown" || got[0]["function"] != odd {
+		t.Errorf("got %v", got[0])
+	}
+}
+
+// TestNewBucketsStrict: what is a new problem, and what is none.
+func TestNewBucketsStrict(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	save := func(machines int, signature string, changes ...crashtest.Option) {
+		t.Helper()
+		for i := range machines {
+			h.save(i+1, now, crashtest.Native(append([]crashtest.Option{crashtest.Version(newer), crashtest.Set("DuplicateSignature", signature)}, changes...)...))
+		}
+	}
+	save(3, "new on three")
+	save(2, "new on two")
+	save(3, "seen before")
+	h.save(1, now.AddDate(0, 0, -200), crashtest.Native(crashtest.Version(older), crashtest.Set("DuplicateSignature", "seen before")))
+	save(3, "failed:/usr/bin/x:11:addresses")
+	save(3, "of another package", crashtest.Set("Package", "other "+newer), crashtest.Set("SourcePackage", "other"))
+	save(3, "of a binary of it", crashtest.Set("Package", "libtide1 "+newer))
+	save(3, "of a third version", crashtest.Version("1.4.9-3"))
+	for i := range 3 { // not symbolised yet
+		h.save(i+1, now, crashtest.Unsymbolised(crashtest.Version(newer), crashtest.Set("Package", "tidewatch "+newer), crashtest.Set("SourcePackage", "tidewatch")))
+	}
+	h.counted()
+	c := h.Visitor(t)
+	for query, want := range map[string]string{
+		"package=tidewatch&previous_version=" + older + "&new_version=" + newer:                     "new on three, of a binary of it",
+		"package=other&previous_version=" + older + "&new_version=" + newer:                         "of another package",
+		"package=nosuch&previous_version=" + older + "&new_version=" + newer:                        "",
+		"package=tidewatch&previous_version=" + newer + "&new_version=" + older:                     "",
+		"package=tidewatch&previous_version=" + url.QueryEscape("1:2~3+4") + "&new_version=1.4.9-3": "of a third version",
+	} {
+		seen := ""
+		for _, o := range get(t, c, "package-version-new-buckets/?"+query).Objects {
+			if seen != "" {
+				seen += ", "
+			}
+			seen += fmt.Sprint(o["function"])
+		}
+		if seen != want && seen != reversed(want) {
+			t.Errorf("%s: got %q, want %q", query, seen, want)
+		}
+	}
+}
+
+// reversed is a list of two the other way round: problems on as many machines come in any order.
+func reversed(s string) string {
+	if s == "new on three, of a binary of it" {
+		return "of a binary of it, new on three"
+	}
+	return s
+}
