@@ -38,3 +38,9 @@ type APIToken struct {
 
 // Allows reports whether the token may be used for something.
 func (t APIToken) Allows(s Scope) bool { return slices.Contains(t.Scopes, s) }
+
+// PersonToken is a token and whose it is.
+type PersonToken struct {
+	APIToken
+	Person string // name of the account
+}

@@ -39,6 +39,12 @@ const (
 // AddToken makes an API token for a person and returns it together with what is kept of it; it cannot be read again. It
 // returns Invalid for a name, scopes or an end that cannot be, and Conflict when the person has too many.
 func (a *Accounts) AddToken(ctx context.Context, u crash.User, name string, scopes []crash.Scope, expires time.Time) (string, crash.APIToken, error) {
+	return a.AddTokenFor(ctx, u.Name, u, name, scopes, expires)
+}
+
+// AddTokenFor is AddToken done by another; empty: somebody at the command line. It returns Forbidden for a scope that the
+// person's role does not allow, and for an account that is disabled.
+func (a *Accounts) AddTokenFor(ctx context.Context, by string, u crash.User, name string, scopes []crash.Scope, expires time.Time) (string, crash.APIToken, error) {
 	now := a.store.now().UTC().Truncate(time.Microsecond)
 	name = strings.TrimSpace(name)
 	t := crash.APIToken{Name: name, Scopes: scopes, Created: now, Expires: expires.UTC()}
@@ -47,6 +53,10 @@ func (a *Accounts) AddToken(ctx context.Context, u crash.User, name string, scop
 		return "", t, crash.Errorf(crash.Invalid, "bad_token_name", "Give the token a name of one to %d characters, so that you can tell it from others.", maxTokenName)
 	case len(scopes) == 0:
 		return "", t, crash.Errorf(crash.Invalid, "no_scope", "Choose what the token may be used for.")
+	case u.Disabled:
+		return "", t, crash.Errorf(crash.Forbidden, "disabled", "The account %s is disabled, so a token of it would not work.", u.Name)
+	case t.Allows(crash.ScopeFile) && !u.Role.Allows(crash.RoleTriager):
+		return "", t, crash.Errorf(crash.Forbidden, "role", "The role %s does not allow creating bugs, so no token of %s does.", u.Role, u.Name)
 	case !expires.After(now) || expires.After(now.AddDate(maxTokenYears, 0, 0)):
 		return "", t, crash.Errorf(crash.Invalid, "bad_expiry", "A token ends within the next %d years.", maxTokenYears)
 	}
@@ -58,17 +68,37 @@ func (a *Accounts) AddToken(ctx context.Context, u crash.User, name string, scop
 			"user": u.ID, "hash": hash[:], "name": name, "hint": t.Hint, "scopes": scopes, "now": now, "expires": t.Expires, "most": maxTokens,
 		}).Scan(&t.ID)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return crash.Errorf(crash.Conflict, "too_many_tokens", "You have %d tokens; revoke one that you no longer use.", maxTokens)
+			return crash.Errorf(crash.Conflict, "too_many_tokens", "An account has at most %d tokens: revoke one that is no longer used.", maxTokens)
 		}
 		if err != nil {
 			return fmt.Errorf("add token: %w", err)
 		}
-		return a.store.audit(ctx, tx, AuditEvent{Person: u.Name, Action: "token.add", Subject: u.Name, Detail: map[string]any{"hint": t.Hint, "scopes": scopes}})
+		return a.store.audit(ctx, tx, AuditEvent{Person: by, Action: "token.add", Subject: u.Name, Detail: map[string]any{"hint": t.Hint, "scopes": scopes}})
 	})
 	if err != nil {
 		return "", t, err
 	}
 	return token, t, nil
+}
+
+const sqlAllTokens = `
+	select u.name, ` + tokenColumns + ` from api_tokens as t join users as u on u.id = t.user_id
+	where t.revoked is null and (@person = '' or lower(u.name) = lower(@person)) order by u.name, t.created desc, t.id desc`
+
+// AllTokens lists the tokens of everybody, or of one person by name, that were not revoked; by person, the newest first.
+func (a *Accounts) AllTokens(ctx context.Context, person string) ([]crash.PersonToken, error) {
+	rows, err := a.store.pool.Query(ctx, sqlAllTokens, pgx.NamedArgs{"person": person})
+	if err != nil {
+		return nil, fmt.Errorf("all tokens: %w", known(err))
+	}
+	tokens, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t crash.PersonToken, err error) {
+		err = row.Scan(append([]any{&t.Person}, tokenFields(&t.APIToken)...)...)
+		return t, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("all tokens: %w", known(err))
+	}
+	return tokens, nil
 }
 
 // Tokens lists a person's tokens that were not revoked, expired ones too, the newest first.
@@ -92,21 +122,37 @@ func tokenFields(t *crash.APIToken) []any {
 }
 
 const sqlRevokeToken = `
-	update api_tokens set revoked = @now where id = @id and user_id = @user and revoked is null returning hint`
+	update api_tokens as t set revoked = @now from users as u
+	where t.id = @id and u.id = t.user_id and (@anybody::boolean or u.id = @user) and t.revoked is null returning t.hint, u.name`
 
 // RevokeToken ends a token of a person at once. It returns NotFound when the person has no such token.
 func (a *Accounts) RevokeToken(ctx context.Context, u crash.User, id int64) error {
-	return a.store.inTx(ctx, func(tx pgx.Tx) error {
+	_, err := a.revokeToken(ctx, u.Name, pgx.NamedArgs{"id": id, "user": u.ID, "anybody": false},
+		crash.Errorf(crash.NotFound, "unknown_token", "You have no such token."))
+	return err
+}
+
+// RevokeTokenOf ends a token of anybody at once, and returns whose it was. By is who does it; empty: somebody at the command
+// line. It returns NotFound when there is no such token.
+func (a *Accounts) RevokeTokenOf(ctx context.Context, by string, id int64) (person string, err error) {
+	return a.revokeToken(ctx, by, pgx.NamedArgs{"id": id, "user": int64(0), "anybody": true},
+		crash.Errorf(crash.NotFound, "unknown_token", "There is no token %d that could be revoked.", id))
+}
+
+func (a *Accounts) revokeToken(ctx context.Context, by string, args pgx.NamedArgs, unknown error) (person string, err error) {
+	args["now"] = a.store.now()
+	err = a.store.inTx(ctx, func(tx pgx.Tx) error {
 		var hint string
-		err := tx.QueryRow(ctx, sqlRevokeToken, pgx.NamedArgs{"id": id, "user": u.ID, "now": a.store.now()}).Scan(&hint)
+		err := tx.QueryRow(ctx, sqlRevokeToken, args).Scan(&hint, &person)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return crash.Errorf(crash.NotFound, "unknown_token", "You have no such token.")
+			return unknown
 		}
 		if err != nil {
 			return fmt.Errorf("revoke token: %w", err)
 		}
-		return a.store.audit(ctx, tx, AuditEvent{Person: u.Name, Action: "token.revoke", Subject: u.Name, Detail: map[string]any{"hint": hint}})
+		return a.store.audit(ctx, tx, AuditEvent{Person: by, Action: "token.revoke", Subject: person, Detail: map[string]any{"hint": hint}})
 	})
+	return person, err
 }
 
 const sqlUserByToken = `

@@ -62,7 +62,7 @@ func TestTokensEnd(t *testing.T) {
 	}
 	t.Cleanup(store.Close)
 	accounts := db.NewAccounts(store)
-	ada, err := accounts.Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery")
+	ada, err := accounts.Add(t.Context(), "", "ada", crash.RoleTriager, "correct horse battery")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ copying local_config.default.toml, and from the environment (MISHAP_LISTEN and s
 		RunE:          needsCommand,
 	}
 	root.PersistentFlags().String("config", defaultConfigFile, "the configuration `file`")
-	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(), p.filingsCommand(), p.checkCommand(), p.regroupCommand(),
+	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.regroupCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
 	checkUsage(root)
 	return root

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+func (p *program) tokenCommand() *cobra.Command {
+	token := &cobra.Command{
+		Use:   "token",
+		Short: "Manages the API tokens with which scripts sign in",
+		Long: `Manages the API tokens with which scripts sign in, without a browser. A token belongs to an account,
+has scopes and an end, and never may more than its person. People make their own at /account.`,
+		Args: cobra.NoArgs,
+		RunE: needsCommand,
+	}
+	token.AddCommand(p.tokenCreateCommand(), p.tokenListCommand(), p.tokenRevokeCommand())
+	return token
+}
+
+func (p *program) tokenCreateCommand() *cobra.Command {
+	var name string
+	var words []string
+	var days int
+	cmd := &cobra.Command{
+		Use:   "create PERSON --name NAME",
+		Short: "Makes a token and prints it, once",
+		Long: `Makes a token for the account of a person and prints it on the standard output, alone, so that it can
+be kept in a file. It cannot be shown again: only its hash is stored. What is known of it besides goes
+to the standard error.
+
+Scopes: read (reports and traces), file (create bugs; for triagers and admins).`,
+		Example: `  mishap token create ada --name "phased updates" --scope read --days 365
+  mishap token create bot --name triage --scope read,file > token`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if name == "" {
+				return &usageError{errors.New("--name is missing: what the token is for"), cmd.CommandPath()}
+			}
+			var scopes []crash.Scope
+			for _, word := range words {
+				scope, err := crash.ParseScope(strings.TrimSpace(word))
+				if err != nil {
+					return &usageError{err, cmd.CommandPath()}
+				}
+				scopes = append(scopes, scope)
+			}
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+				accounts := db.NewAccounts(store)
+				u, err := accounts.ByName(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				text, token, err := accounts.AddTokenFor(ctx, "", u, name, scopes, time.Now().Add(time.Duration(days)*24*time.Hour))
+				if err != nil {
+					return err
+				}
+				_, _ = fmt.Fprintf(p.err, "Token %d of %s, for %s, until %s (UTC). It is not shown again.\n",
+					token.ID, u.Name, scopeWords(token), token.Expires.Format(time.DateTime)) // the token itself matters
+				_, err = fmt.Fprintln(p.out, text)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "what the token is for, to tell it from others")
+	cmd.Flags().StringSliceVar(&words, "scope", []string{string(crash.ScopeRead)}, "what it may be used for: read, file")
+	cmd.Flags().IntVar(&days, "days", 90, "after how many days it ends, at most five years")
+	return cmd
+}
+
+func (p *program) tokenListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [PERSON]",
+		Short: "Lists tokens",
+		Long: `Lists the tokens of everybody, or of one person, that were not revoked, also those that have ended:
+how each begins, never the token itself. Times are UTC.`,
+		Example: `  mishap token list
+  mishap token list ada`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+				accounts, person := db.NewAccounts(store), ""
+				if len(args) == 1 {
+					u, err := accounts.ByName(ctx, args[0])
+					if err != nil {
+						return err
+					}
+					person = u.Name
+				}
+				tokens, err := accounts.AllTokens(ctx, person)
+				if err != nil {
+					return err
+				}
+				return p.printTokens(tokens, time.Now())
+			})
+		},
+	}
+}
+
+func (p *program) printTokens(tokens []crash.PersonToken, now time.Time) error {
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "ID\tPERSON\tNAME\tBEGINS WITH\tSCOPES\tENDS\tLAST USED") // errors come out of Flush
+	for _, t := range tokens {
+		ends, used := t.Expires.UTC().Format(time.DateTime), "never"
+		if !t.Expires.After(now) {
+			ends = "ended " + ends
+		}
+		if !t.LastUsed.IsZero() {
+			used = t.LastUsed.UTC().Format(time.DateTime)
+		}
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Person, onOneLine(t.Name), t.Hint, scopeWords(t.APIToken), ends, used)
+	}
+	return w.Flush()
+}
+
+func scopeWords(t crash.APIToken) string {
+	words := make([]string, len(t.Scopes))
+	for i, scope := range t.Scopes {
+		words[i] = string(scope)
+	}
+	return strings.Join(words, ",")
+}
+
+func (p *program) tokenRevokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke ID",
+		Short:   "Revokes a token",
+		Long:    "Revokes a token by its number in the list, whoever it belongs to. It stops working at once.",
+		Example: "  mishap token revoke 12",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil || id < 1 {
+				return &usageError{fmt.Errorf("%q is not the number of a token; mishap token list shows them", args[0]), cmd.CommandPath()}
+			}
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+				person, err := db.NewAccounts(store).RevokeTokenOf(ctx, "", id)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(p.out, "Token %d of %s works no longer.\n", id, person)
+				return err
+			})
+		},
+	}
+}
