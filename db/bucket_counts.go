@@ -90,8 +90,22 @@ const sqlBucketArchitectures = `
 	group by architecture order by 2 desc, architecture limit 20`
 
 // BucketArchitectures returns how often the problem that a bucket is part of was seen by architecture, the most first, and
-// how many of all its reports came from the proposed pocket.
+// how many of all its reports came from the proposed pocket. What is returned is not to be changed.
 func (s *Store) BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error) {
+	all, err := s.architectures.get(ctx, s, id, func() (a architectures, err error) {
+		a.counts, a.proposed, err = s.readArchitectures(ctx, id)
+		return a, err
+	})
+	return all.counts, all.proposed, known(err)
+}
+
+// architectures is how often a problem was seen by architecture.
+type architectures struct {
+	counts   []crash.NameCount
+	proposed int64
+}
+
+func (s *Store) readArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error) {
 	rows, err := s.pool.Query(ctx, sqlBucketArchitectures, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {
 		return nil, 0, fmt.Errorf("architectures of bucket %s: %w", id, known(err))

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/board"
 )
 
 const (
@@ -16,13 +17,6 @@ const (
 	maxSimilar    = 6
 	maxAlike      = 4 // of those without a bug too, which every page of a problem shows: out of fewer
 	maxAlikeFrom  = 120
-
-	sqlCandidates = `
-		select b.id, left(b.signature, 4096) from buckets as b
-		where b.head = b.id and b.id <> @id
-			and (not @bugs or exists (select from bucket_bugs as l join buckets as m on m.id = l.bucket_id where m.head = b.id))
-			and (b.source_package = @source and @source <> '' or b.package = @package and @package <> '')
-		order by b.reports desc, b.id limit @limit`
 )
 
 const sqlBucketsByID = `select ` + bucketColumns + ` from buckets as b ` + bucketJoins + ` where b.id = any(@ids::bytea[])`
@@ -30,33 +24,31 @@ const sqlBucketsByID = `select ` + bucketColumns + ` from buckets as b ` + bucke
 // Similar lists other problems of the same package that have a bug and look like this one, the most alike first, at most
 // six: see crash.LikenessOf.
 func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]crash.SimilarProblem, error) {
-	return s.similar(ctx, b, true, maxCandidates, maxSimilar)
+	all, err := s.BoardWithStates(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("similar problems: %w", err)
+	}
+	return s.similar(ctx, b, maxSimilar, all.OfPackages([]string{b.SourcePackage, b.Package}, maxCandidates, func(p *board.Problem) bool {
+		return p.ID != b.ID && p.Bug != 0
+	}))
 }
 
 // Alike is Similar for all problems, with a bug or without, at most four, of the most frequent ones.
 func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]crash.SimilarProblem, error) {
-	return s.similar(ctx, b, false, maxAlikeFrom, maxAlike)
+	all, err := s.Board(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("similar problems: %w", err)
+	}
+	return s.similar(ctx, b, maxAlike, all.OfPackages([]string{b.SourcePackage, b.Package}, maxAlikeFrom, func(p *board.Problem) bool { return p.ID != b.ID }))
 }
 
-func (s *Store) similar(ctx context.Context, b crash.Bucket, bugs bool, candidates, most int) ([]crash.SimilarProblem, error) {
-	rows, err := s.pool.Query(ctx, sqlCandidates, pgx.NamedArgs{
-		"id": b.ID[:], "source": b.SourcePackage, "package": b.Package, "limit": candidates, "bugs": bugs,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("similar problems: %w", known(err))
-	}
+func (s *Store) similar(ctx context.Context, b crash.Bucket, most int, candidates []*board.Problem) ([]crash.SimilarProblem, error) {
 	var found []crash.SimilarProblem
 	likeness := crash.LikenessTo(b.Signature)
-	var id crash.BucketID
-	var signature string
-	_, err = pgx.ForEachRow(rows, []any{into(id[:]), &signature}, func() error {
-		if like := likeness(signature); like != crash.Unlike {
-			found = append(found, crash.SimilarProblem{Bucket: crash.Bucket{ID: id}, Likeness: like})
+	for _, p := range candidates {
+		if like := likeness(p.Signature); like != crash.Unlike {
+			found = append(found, crash.SimilarProblem{Bucket: crash.Bucket{ID: p.ID}, Likeness: like})
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("similar problems: %w", known(err))
 	}
 	slices.SortStableFunc(found, func(a, b crash.SimilarProblem) int { return cmp.Compare(b.Likeness, a.Likeness) })
 	found = found[:min(len(found), most)]
@@ -64,7 +56,11 @@ func (s *Store) similar(ctx context.Context, b crash.Bucket, bugs bool, candidat
 	for i := range found {
 		ids[i] = found[i].ID
 	}
-	if rows, err = s.pool.Query(ctx, sqlBucketsByID, pgx.NamedArgs{"ids": idBytes(ids)}); err != nil {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := s.pool.Query(ctx, sqlBucketsByID, pgx.NamedArgs{"ids": idBytes(ids)})
+	if err != nil {
 		return nil, fmt.Errorf("similar problems: %w", known(err))
 	}
 	buckets, err := pgx.CollectRows(rows, scanBucket)

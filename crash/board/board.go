@@ -15,6 +15,7 @@ type Board struct {
 	mu       sync.RWMutex
 	change   uint64 // grows with everything that may change a list
 	words    words
+	texts    map[string]string // of buckets, those that many have; each once
 	leaves   map[crash.BucketID]*leaf
 	problems map[crash.BucketID]*Problem
 	order    []*Problem      // all, in no order that means anything
@@ -22,17 +23,23 @@ type Board struct {
 	types    map[string]bool // of problems that there are or were
 	machines map[uint16]bool // architectures that there are or were
 	cache    cache
+
+	byPackage map[string][]*leaf // buckets that have or had the binary or source package
 }
 
 // New makes an empty board.
 func New() *Board {
-	return &Board{words: newWords(), leaves: map[crash.BucketID]*leaf{}, problems: map[crash.BucketID]*Problem{}, types: map[string]bool{}, machines: map[uint16]bool{}}
+	return &Board{
+		words: newWords(), texts: map[string]string{}, leaves: map[crash.BucketID]*leaf{}, problems: map[crash.BucketID]*Problem{},
+		byPackage: map[string][]*leaf{}, types: map[string]bool{}, machines: map[uint16]bool{},
+	}
 }
 
 // MaxSignature is how many code points of a signature are kept.
 const MaxSignature = 1000
 
-// Leaf is what is known of one bucket. A bucket that was merged into another has that one as its head.
+// Leaf is what is known of one bucket. A bucket that was merged into another has that one as its head. Once told, it does not
+// change: it gives way to another one.
 type Leaf struct {
 	ID, Head                    crash.BucketID
 	Signature                   string
@@ -46,26 +53,27 @@ type Leaf struct {
 	FirstVersion, LastVersion   string
 	FirstKey, LastKey           string // of these versions, in dpkg's order; empty: none
 	FirstRelease, LastRelease   crash.Release
+
+	folded    string // see [Problem.Folded]
+	signature int    // how much of it is the signature
 }
 
 // Problem is a bucket with all that was merged into it. The texts are those of its head; Reports and Systems are sums, the
-// versions and days those of all.
+// versions and days those of all. A problem of one bucket shares what is known of that.
 type Problem struct {
-	Leaf
+	*Leaf
 	State crash.StateWord // how it stands to its bug, see [Board.SetStates]
 	Bug   int64           // 0: none
 
-	leaves    []*leaf
-	place     int    // in Board.order
-	folded    string // see Folded
-	signature int    // how much of it is the signature
+	leaves []*leaf
+	place  int // in Board.order
 }
 
 // leaf is a bucket with its days.
 type leaf struct {
+	*Leaf
 	cells []cell // by day, release, version, architecture
 	loose bool   // cells are not in order yet
-	Leaf
 }
 
 // scan is what counting needs of a problem, apart from all else: whoever goes through all of them waits for memory.

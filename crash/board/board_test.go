@@ -324,7 +324,7 @@ func TestFolded(t *testing.T) {
 	b.Update(func(u *board.Updater) { u.Leaf(l) })
 	p, _ := b.Problem(id(1))
 	const want = "/bin/ä:11:main\x00crash\x00given\x00pkg\x00src\x00/bin/ä\x001a\x002"
-	for name, p := range map[string]*board.Problem{"of the board": p, "of its own": {Leaf: l}} {
+	for name, p := range map[string]*board.Problem{"of the board": p, "of its own": {Leaf: &l}} {
 		if p.Folded() != want || p.FoldedSignature() != "/bin/ä:11:main" {
 			t.Errorf("%s: got %q and %q", name, p.Folded(), p.FoldedSignature())
 		}

@@ -30,18 +30,22 @@ func (b *Board) PackagesThatBegin(text string) []string {
 	return names[:min(len(names), maxNames)]
 }
 
-// fold makes what searches look through.
-func (p *Problem) fold() {
-	signature := strings.ToLower(p.Signature)
-	p.signature = len(signature)
-	p.folded = signature + "\x00" + strings.ToLower(strings.Join([]string{p.Title, p.Name, p.Package, p.Source, p.Executable, p.FirstVersion, p.LastVersion}, "\x00"))
+// fold makes what searches look through. A signature that has small letters only takes no place of its own.
+func (l *Leaf) fold() {
+	signature := strings.ToLower(l.Signature)
+	l.folded = strings.Join([]string{signature, strings.ToLower(strings.Join([]string{
+		l.Title, l.Name, l.Package, l.Source, l.Executable, l.FirstVersion, l.LastVersion}, "\x00"))}, "\x00")
+	l.signature = len(signature)
+	if signature == l.Signature {
+		l.Signature = l.folded[:len(signature)]
+	}
 }
 
 // Folded is all that words of a search are looked for in, as small letters: signature, title, name, package, source package,
 // program, first and last version, with a NUL between them.
 func (p *Problem) Folded() string {
 	if p.folded == "" { // not of a board
-		other := *p
+		other := *p.Leaf
 		other.fold()
 		return other.folded
 	}
@@ -54,4 +58,53 @@ func (p *Problem) FoldedSignature() string {
 		return strings.ToLower(p.Signature)
 	}
 	return p.folded[:p.signature]
+}
+
+// once gives the texts that many buckets have the same place.
+func (b *Board) once(l *Leaf) {
+	share(b.texts, &l.Rule)
+	share(b.texts, &l.FirstRelease)
+	share(b.texts, &l.LastRelease)
+	for _, text := range []*string{&l.Type, &l.Executable, &l.Package, &l.Source, &l.FirstVersion, &l.LastVersion, &l.FirstKey, &l.LastKey} {
+		share(b.texts, text)
+	}
+}
+
+func share[T ~string](texts map[string]string, text *T) {
+	known, ok := texts[string(*text)]
+	if !ok {
+		known = string(*text)
+		texts[known] = known
+	}
+	*text = T(known)
+}
+
+// OfPackages returns at most limit problems whose own bucket has one of these binary or source packages, those whose bucket
+// has the most reports first.
+func (b *Board) OfPackages(names []string, limit int, admits func(*Problem) bool) []*Problem {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var some []*leaf
+	seen := map[*leaf]bool{}
+	most := func() {
+		slices.SortFunc(some, func(x, y *leaf) int { return cmp.Or(cmp.Compare(y.Reports, x.Reports), slices.Compare(x.ID[:], y.ID[:])) })
+		some = some[:min(len(some), limit)]
+	}
+	for _, name := range names {
+		for _, l := range b.byPackage[name] {
+			if (l.Package != name && l.Source != name) || l.ID != l.Head || seen[l] || !admits(b.problems[l.ID]) {
+				continue
+			}
+			seen[l] = true
+			if some = append(some, l); len(some) >= 4*limit {
+				most()
+			}
+		}
+	}
+	most()
+	problems := make([]*Problem, len(some))
+	for i := range problems {
+		problems[i] = b.problems[some[i].ID]
+	}
+	return problems
 }

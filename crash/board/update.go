@@ -28,18 +28,33 @@ func (b *Board) Update(change func(*Updater)) {
 // Leaf adds a bucket, or replaces what is known of it; its days stay.
 func (u *Updater) Leaf(l Leaf) {
 	l.Signature = cut(l.Signature)
+	u.b.once(&l)
+	l.fold()
 	known := u.b.leaves[l.ID]
+	before := &Leaf{}
 	if known == nil {
 		known = &leaf{}
 		u.b.leaves[l.ID] = known
 	} else {
+		before = known.Leaf
 		u.heads[known.Head] = true
 	}
-	known.Leaf = l
+	known.Leaf = &l
+	u.name(known, before, l.Package)
+	if l.Source != l.Package {
+		u.name(known, before, l.Source)
+	}
 	u.heads[l.Head] = true
 	u.told = append(u.told, known)
 	if l.Type != "" {
 		u.b.types[l.Type] = true
+	}
+}
+
+// name makes a bucket known by the name of a package, when it was not before.
+func (u *Updater) name(l *leaf, before *Leaf, name string) {
+	if name != "" && name != before.Package && name != before.Source {
+		u.b.byPackage[name] = append(u.b.byPackage[name], l)
 	}
 }
 
@@ -165,12 +180,16 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 		return
 	}
 	p := &Problem{Leaf: head.Leaf, leaves: leaves}
-	for _, l := range leaves {
-		if l != head {
-			p.add(l.Leaf)
+	if len(leaves) > 1 {
+		sum := *head.Leaf
+		p.Leaf = &sum
+		for _, l := range leaves {
+			if l != head {
+				sum.add(l.Leaf)
+			}
 		}
+		sum.fold()
 	}
-	p.fold()
 	if old != nil {
 		p.State, p.Bug, p.place = old.State, old.Bug, old.place
 		b.order[p.place] = p
@@ -202,7 +221,7 @@ func (b *Board) remove(p *Problem) {
 }
 
 // add counts a bucket in that was merged into the problem.
-func (p *Problem) add(l Leaf) {
+func (p *Leaf) add(l *Leaf) {
 	p.Reports += l.Reports
 	p.Systems += l.Systems
 	if !l.FirstSeen.IsZero() && (p.FirstSeen.IsZero() || l.FirstSeen.Before(p.FirstSeen)) {

@@ -13,7 +13,7 @@ import (
 )
 
 func problem(change func(*board.Problem)) *board.Problem {
-	p := &board.Problem{Leaf: board.Leaf{
+	p := &board.Problem{Leaf: &board.Leaf{
 		ID: crash.BucketIDOf("x"), Signature: "/usr/bin/tidewatch:11:tide_parse_row:std::vector<int>::push_back:main", Rule: crash.RuleStacktrace,
 		Type: "Crash", Title: "tidewatch crashed with SIGSEGV in tide_parse_row()", Executable: "/usr/bin/tidewatch", Package: "tidewatch-bin", Source: "tidewatch",
 		Reports: 120, Systems: 40, FirstSeen: time.Date(2026, 9, 2, 5, 0, 0, 0, time.UTC), LastSeen: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC),
