@@ -77,7 +77,8 @@ type ReportFilter struct {
 	Version      string // of the package
 	Release      Release
 	Architecture string
-	Complete     bool // only those with something to read in them
+	Complete     bool      // only those with something to read in them
+	Since, Until time.Time // UTC days that reports count on, both included; zero: any
 }
 
 // VersionCount is one cell of the versions × releases table.

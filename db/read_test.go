@@ -268,7 +268,7 @@ func TestReportLists(t *testing.T) {
 		}
 	}
 	for i, id := range all {
-		newer, older, err := s.ReportNeighbours(t.Context(), bucket, id)
+		newer, older, err := s.ReportNeighbours(t.Context(), bucket, crash.ReportFilter{}, id)
 		var wantNewer, wantOlder crash.OopsID
 		if i+1 < len(all) {
 			wantNewer = all[i+1]
@@ -351,7 +351,7 @@ func TestReadsDatabaseAway(t *testing.T) {
 		"RepresentativeReport": func() error { _, err := s.RepresentativeReport(ctx, bucket); return err },
 		"Report":               func() error { _, err := s.Report(ctx, id); return err },
 		"ReportSystem":         func() error { _, err := s.ReportSystem(ctx, id); return err },
-		"ReportNeighbours":     func() error { _, _, err := s.ReportNeighbours(ctx, bucket, id); return err },
+		"ReportNeighbours":     func() error { _, _, err := s.ReportNeighbours(ctx, bucket, crash.ReportFilter{}, id); return err },
 		"Releases":             func() error { _, err := s.Releases(ctx); return err },
 	} {
 		if err := read(); !errors.Is(err, crash.Unavailable) {

@@ -1,9 +1,12 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,42 +18,72 @@ const (
 	belowReport   = ` and received <= @received and (received, id) < (@received, @id) order by received desc, id desc`
 	sqlBucketList = `
 		select ` + reportColumns + ` from (select id from buckets where id in ` + members + `) as m (source) cross join lateral (
-			select * from reports
-			where bucket_id = m.source and (@version = '' or version = @version) and (@release = '' or release = @release)
-				and (@architecture = '' or architecture = @architecture) and (not @complete or complete)` + belowReport + ` limit @limit
+			select * from (
+				select * from reports where bucket_id = m.source` + belowReport + ` limit @look
+			) as looked where ` + likeThat + ` order by received desc, id desc limit @limit
 		) as r
 		order by received desc, id desc limit @limit`
+	sqlLookedTo = `
+		select r.received, r.id from (select id from buckets where id in ` + members + `) as m (source) cross join lateral (
+			select received, id from reports where bucket_id = m.source` + belowReport + ` offset @look - 1 limit 1
+		) as r
+		order by received desc, id desc limit 1`
+
+	// likeThat is what a crash.ReportFilter asks of a report.
+	likeThat = `(@version = '' or version = @version) and (@release = '' or release = @release)
+		and (@architecture = '' or architecture = @architecture) and (not @complete or complete) and day between @since and @until`
 	sqlSystemList   = `select ` + reportColumns + ` from reports where system_key = @system_key and system = @system` + belowReport + ` limit @limit`
 	sqlNamelessList = `select ` + reportColumns + ` from reports where system_key is null` + belowReport + ` limit @limit`
-	sqlNextOlder    = `
-		select r.id from (select id from buckets where id in ` + members + `) as m (source) cross join lateral (
-			select id, received from reports where bucket_id = m.source` + belowReport + ` limit 1
-		) as r
-		order by r.received desc, r.id desc limit 1`
-	sqlNextNewer = `
-		select r.id from (select id from buckets where id in ` + members + `) as m (source) cross join lateral (
-			select id, received from reports where bucket_id = m.source and received >= @received and (received, id) > (@received, @id)
-			order by received, id limit 1
-		) as r
-		order by r.received, r.id limit 1`
 )
 
 // BucketReports returns the reports of the problem that a bucket is part of in the order of their arrival, the newest
 // first, at most limit, from below the report after on (zero: from the newest). Reports of test machines are among them.
 func (s *Store) BucketReports(ctx context.Context, id crash.BucketID, after crash.OopsID, limit int) ([]crash.ReportRow, error) {
-	return s.BucketReportsLike(ctx, id, crash.ReportFilter{}, after, limit)
+	rows, _, err := s.BucketReportsLike(ctx, id, crash.ReportFilter{}, after, limit)
+	return rows, err
 }
 
-// BucketReportsLike is BucketReports for those that a filter lets through.
-func (s *Store) BucketReportsLike(ctx context.Context, id crash.BucketID, f crash.ReportFilter, after crash.OopsID, limit int) ([]crash.ReportRow, error) {
-	args := newestFirst(after, limit)
-	args["bucket"], args["version"], args["release"], args["architecture"] = id[:], f.Version, string(f.Release), f.Architecture
-	args["complete"] = f.Complete
-	rows, err := s.reportList(ctx, sqlBucketList, args)
-	if err != nil {
-		return nil, fmt.Errorf("reports of bucket %s: %w", id, known(err))
+// reportsLooked is how many reports of a problem are looked at, at once, for those that a filter lets through: a filter may
+// let none through, and a problem may have millions.
+const reportsLooked = 20_000
+
+// BucketReportsLike is BucketReports for those that a filter lets through. It looks at a bounded number of reports; when that
+// was not all, and fewer than limit were found, further is where to go on (as after), else zero.
+func (s *Store) BucketReportsLike(
+	ctx context.Context, id crash.BucketID, f crash.ReportFilter, after crash.OopsID, limit int,
+) (rows []crash.ReportRow, further crash.OopsID, err error) {
+	args := likeArgs(newestFirst(after, limit), id, f)
+	if rows, err = s.reportList(ctx, sqlBucketList, args); err != nil {
+		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, known(err))
 	}
-	return rows, nil
+	if len(rows) >= limit || f == (crash.ReportFilter{}) {
+		return rows, further, nil
+	}
+	var received time.Time
+	err = s.pool.QueryRow(ctx, sqlLookedTo, args).Scan(&received, (*[16]byte)(&further))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return rows, further, nil
+	}
+	if err != nil {
+		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, known(err))
+	}
+	// What is older was looked at in some of the problem's buckets only.
+	rows = slices.DeleteFunc(rows, func(r crash.ReportRow) bool { return bytes.Compare(r.ID[:], further[:]) < 0 })
+	return rows, further, nil
+}
+
+// likeArgs adds what likeThat reads.
+func likeArgs(args pgx.NamedArgs, id crash.BucketID, f crash.ReportFilter) pgx.NamedArgs {
+	args["bucket"], args["version"], args["release"], args["architecture"] = id[:], f.Version, string(f.Release), f.Architecture
+	args["complete"], args["look"] = f.Complete, reportsLooked
+	args["since"], args["until"] = f.Since, f.Until
+	if f.Until.IsZero() {
+		args["until"] = endOfTime
+	}
+	if f == (crash.ReportFilter{}) {
+		args["look"] = 1 << 30 // nothing is passed over
+	}
+	return args
 }
 
 // SystemReports returns the reports of a machine, as BucketReports does those of a bucket.
@@ -73,27 +106,4 @@ func (s *Store) reportList(ctx context.Context, sql string, args pgx.NamedArgs) 
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scanReport)
-}
-
-// ReportNeighbours returns the reports of the problem that a bucket is part of that arrived next after and next before the given one; zero ids where
-// there is none.
-func (s *Store) ReportNeighbours(ctx context.Context, bucket crash.BucketID, id crash.OopsID) (newer, older crash.OopsID, err error) {
-	args := reportArgs(id)
-	args["bucket"] = bucket[:]
-	var b pgx.Batch
-	for _, side := range []struct {
-		sql string
-		id  *crash.OopsID
-	}{{sqlNextNewer, &newer}, {sqlNextOlder, &older}} {
-		b.Queue(side.sql, args).QueryRow(func(row pgx.Row) error {
-			if err := row.Scan((*[16]byte)(side.id)); !errors.Is(err, pgx.ErrNoRows) {
-				return err
-			}
-			return nil
-		})
-	}
-	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		return newer, older, fmt.Errorf("neighbours of report %s: %w", id, known(err))
-	}
-	return newer, older, nil
 }

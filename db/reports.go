@@ -56,14 +56,13 @@ const sqlRepresentativeReport = `
 	select ` + reportColumns + `, rule, rules, body from reports where (received, id) = (
 		select received, id from (
 			select r.* from (select id from buckets where id in ` + members + `) as m (source) cross join lateral (
-				select received, id, complete from reports where bucket_id = m.source order by received desc, id desc limit 20
+				select received, id, complete, rule from reports where bucket_id = m.source order by received desc, id desc limit 20
 			) as r
-			order by received desc, id desc limit 20
 		) as newest
-		order by complete desc, received desc, id desc limit 1)`
+		order by complete desc, rule in ('address', 'stacktrace-partial'), received desc, id desc limit 1)`
 
-// RepresentativeReport returns the newest of the bucket's last reports that has something to read in it, a stack or a
-// traceback, else the newest. It returns NotFound when no report of the bucket is stored.
+// RepresentativeReport returns the newest of the last reports of each of the problem's buckets that has something to read in
+// it, a stack or a traceback, with names of functions; else the newest without names, else the newest. It returns NotFound when no report of the bucket is stored.
 func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error) {
 	r, err := s.oneReport(ctx, sqlRepresentativeReport, pgx.NamedArgs{"bucket": id[:]})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -116,11 +115,14 @@ func compareReleases(a, b crash.Release) int {
 	return cmp.Or(cmp.Compare(a.Key(), b.Key()), cmp.Compare(a, b))
 }
 
+// endOfTime is later than anything that is stored.
+var endOfTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
 // newestFirst are the arguments of a list that continues below the report after; the zero id begins at the newest.
 func newestFirst(after crash.OopsID, limit int) pgx.NamedArgs {
 	args := reportArgs(after)
 	if after.IsZero() {
-		args["received"] = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+		args["received"] = endOfTime
 	}
 	args["limit"] = limit
 	return args

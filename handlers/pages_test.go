@@ -32,8 +32,14 @@ func newPages(t *testing.T) *pages {
 
 func newPagesOn(t *testing.T, store *db.Store) *pages {
 	t.Helper()
+	return newPagesIn(t, handlertest.Options{Store: store})
+}
+
+func newPagesIn(t *testing.T, o handlertest.Options) *pages {
+	t.Helper()
 	now := func() time.Time { return today }
-	site := handlertest.New(t, handlertest.Options{Now: now, Store: store})
+	o.Now = now
+	site := handlertest.New(t, o)
 	return &pages{Site: site, intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, site.Store), t: t}
 }
 

@@ -79,9 +79,7 @@ func searchText(r *http.Request) (string, error) {
 // searchChoice is what a search counts besides what its query says. Without days of its own it looks at the past year.
 func (s *Server) searchChoice(r *http.Request, text string) (views.ListChoice, []crash.Release, error) {
 	values := r.URL.Query()
-	if !values.Has("period") && !values.Has("from") && !values.Has("to") {
-		values.Set("period", string(crash.PeriodYear))
-	}
+	searchPeriod(values)
 	releases, err := s.store.Releases(r.Context())
 	if err != nil {
 		return views.ListChoice{}, nil, err
@@ -89,6 +87,13 @@ func (s *Server) searchChoice(r *http.Request, text string) (views.ListChoice, [
 	choice, err := readChoice(values, releases)
 	choice.Query = text
 	return choice, releases, err
+}
+
+// searchPeriod is the past year, where a search has no days of its own.
+func searchPeriod(values url.Values) {
+	if !values.Has("period") && !values.Has("from") && !values.Has("to") {
+		values.Set("period", string(crash.PeriodYear))
+	}
 }
 
 // found lists the problems of a query.

@@ -34,6 +34,7 @@ type Config struct {
 	CreateWait     time.Duration // how long an answer to Create waits for the tracker; 0: 4 s
 	SearchTime     time.Duration // how long a review waits for what the tracker knows; 0: 4 s
 	Version        string        // of the program
+	CoresDir       string        // where the way in keeps core dumps, when that is on this machine; empty: it is not
 	AssetsDir      string        // development: serve assets from this folder instead of the embedded ones
 
 	APIRatePerToken   int // requests a minute to the API with one token; 0: no limit

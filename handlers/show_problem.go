@@ -57,8 +57,14 @@ func (s *Server) showProblem(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
+	if page.Way, err = s.problemWay(r, page.Bucket.ID); err != nil {
+		return err
+	}
 	page.Shell = s.shell(r, views.DocumentTitle(page.Bucket, signedIn))
 	if signedIn {
+		if page.Way != nil {
+			page.Filter.Via = page.Way.Via
+		}
 		page.Shell.Also = views.Alternates("Reports of this problem", page.Bucket.ID.Path(), "")
 	}
 	return s.page(w, r, http.StatusOK, views.Problem(*page))
@@ -215,21 +221,27 @@ func (s *Server) bucketReports(r *http.Request, id crash.BucketID) (*views.Repor
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.store.BucketReportsLike(r.Context(), id, filter, after, listSize+1)
+	rows, further, err := s.store.BucketReportsLike(r.Context(), id, filter, after, listSize+1)
 	if err != nil {
 		return nil, err
 	}
 	list := s.reportList(id.Path(), after, rows)
 	list.Empty = "No report of this problem is stored any more."
-	if query := views.FilterQuery(filter).Encode(); query != "" {
-		list.Empty = "No report of this problem that is still stored is like that."
-		if list.Next != "" {
-			list.Next += "&" + query
-		}
-		if list.First != "" {
-			list.First += "?" + query
-		}
+	chosen := views.FilterQuery(filter)
+	query := maps.Clone(chosen)
+	if via := r.URL.Query().Get(views.Via); via != "" && localPath(via) == via {
+		query.Set(views.Via, via)
+		list.Via = via // the way through a search leads on to reports
 	}
+	if len(chosen) > 0 {
+		list.Empty = "No report of this problem that is still stored is like that."
+		list.Via = id.Path() + "?" + chosen.Encode()
+	}
+	if !further.IsZero() {
+		list.Further = id.Path() + "?after=" + further.String()
+		list.LookedTo = further.Received()
+	}
+	list.Keep(query)
 	return &list, nil
 }
 

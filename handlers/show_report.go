@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -9,9 +10,10 @@ import (
 	"mishap/views"
 )
 
-// showReport is the page of one report.
+// showReport is the page of one report; with an ending, .json or .crash, the report as a file.
 func (s *Server) showReport(w http.ResponseWriter, r *http.Request) error {
-	id, err := crash.ParseOopsID(chi.URLParam(r, "id"))
+	name, format, _ := strings.Cut(chi.URLParam(r, "id"), ".")
+	id, err := crash.ParseOopsID(name)
 	if err != nil {
 		return err
 	}
@@ -19,11 +21,18 @@ func (s *Server) showReport(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.ReportPage{Report: report}
-	if report.Bucket != nil {
-		if page.Newer, page.Older, err = s.store.ReportNeighbours(r.Context(), *report.Bucket, id); err != nil {
-			return err
-		}
+	switch format {
+	case "":
+	case "json":
+		return s.sendReport(w, report)
+	case "crash":
+		return s.sendCrash(w, r, report)
+	default:
+		return errNoPage
+	}
+	page := views.ReportPage{Report: report, Core: s.coreSize(r, id)}
+	if page.Way, err = s.reportWay(r, report); err != nil {
+		return err
 	}
 	if page.Why, err = s.whyReport(r, report); err != nil {
 		return err

@@ -27,7 +27,7 @@ func (s *Server) showSystem(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	list := s.reportList(views.SystemPath(system), after, rows)
-	list.WithBucket = true
+	list.WithBucket, list.Via = true, views.SystemPath(system)
 	list.Empty = "No errors have been reported from this system."
 	if wantsPart(r) {
 		return s.part(w, r, views.ReportListPart(list))

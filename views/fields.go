@@ -18,6 +18,7 @@ type FieldGroup struct {
 type Field struct {
 	Name, Meaning, Value string
 	Folded               bool // too long to stand in sight
+	Trace                bool // a stack, a traceback or what a kernel printed
 }
 
 // The groups, in the order of the page.
@@ -45,13 +46,17 @@ func describeField(name string) (e entry, place int) {
 	case strings.HasPrefix(name, "dmi."):
 		return entry{groupWhere, "hardware, as its firmware says"}, last
 	case strings.Contains(name, "Stacktrace"), strings.Contains(name, "Traceback"):
-		return entry{group: groupTraces}, last
+		return entry{groupTraces, "a stack, under a name of the program's or hook's own"}, last
 	case strings.Contains(name, "Log"), strings.Contains(name, "Dmesg"), strings.Contains(name, "log"):
-		return entry{group: groupLogs}, last
+		return entry{groupLogs, "a log that a hook of the package added"}, last
 	case strings.HasPrefix(name, "Proc"):
-		return entry{group: groupSystem}, last
+		return entry{groupSystem, "from the folder of the process, or of the system, in /proc"}, last
+	case strings.HasPrefix(name, "etc."), strings.HasPrefix(name, "modified.conffile."), strings.HasPrefix(name, "mtime.conffile."):
+		return entry{groupSystem, "configuration file that was changed on the machine"}, last
+	case strings.HasPrefix(name, "upstart."), strings.HasPrefix(name, "systemd."):
+		return entry{groupSystem, "how the service is started"}, last
 	default:
-		return entry{group: groupRest}, last
+		return entry{groupRest, "no field of apport's own: a hook of the package, or the program, added it"}, last
 	}
 }
 
@@ -73,6 +78,7 @@ func FieldGroups(fields crash.Fields) []FieldGroup {
 		e, place := describeField(name)
 		byGroup[e.group] = append(byGroup[e.group], placed{Field{
 			Name: name, Meaning: e.meaning, Value: value,
+			Trace:  e.group == groupTraces || name == "CurrentDmesg" || name == "VmCoreDmesg",
 			Folded: strings.Count(value, "\n") >= foldLines || utf8.RuneCountInString(value) > foldRunes,
 		}, place})
 	}
@@ -100,6 +106,11 @@ func FieldGroups(fields crash.Fields) []FieldGroup {
 // oneLine reports whether the value can stand in a line of its own width.
 func (f Field) oneLine() bool {
 	return !strings.Contains(f.Value, "\n") && utf8.RuneCountInString(f.Value) <= 200
+}
+
+// id is what the page calls a group.
+func (g FieldGroup) id() string {
+	return "fields-" + strings.ReplaceAll(strings.ToLower(g.Name), " ", "-")
 }
 
 // lines is the number of lines of the value.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -95,7 +96,7 @@ func components(text string, n int) map[string]templ.Component {
 	forVisitors := problem
 	forVisitors.Shell, forVisitors.Stack, forVisitors.Reports = visitor, nil, nil
 	forVisitors.Why.Explained, forVisitors.Why.Now = nil, nil
-	bucketed := views.ReportPage{Shell: shell, Report: report, Newer: crash.NewOopsID(now), Older: crash.NewOopsID(now)}
+	bucketed := views.ReportPage{Shell: shell, Report: report, Core: 1 << 20, Way: views.Way{Via: "/search?q=" + url.QueryEscape(text), List: text, Chosen: text, Previous: "/oops/1", Next: "/oops/2", Place: n, Of: n}}
 	bucketed.Report.Bucket, bucketed.Why = &bucket.ID, views.WhyPart{Rule: why.Rule, Explained: why.Explained, Now: &views.WhyNow{None: true}}
 	found := crash.FoundBug{Number: 7, Title: text, Status: text, Fixed: text, URL: text}
 	linked := bucket

@@ -6,6 +6,7 @@ import "mishap/crash"
 type ProblemPage struct {
 	Shell      Shell
 	Bucket     crash.Bucket
+	Way        *Way // through the list of problems by which the visitor came; nil: by none
 	Bugs       BugsView
 	Advice     crash.Advice // whether filing will help; empty where nobody is asked to file
 	Why        WhyPart

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"strings"
 	"time"
 
 	"mishap/crash"
@@ -8,10 +9,21 @@ import (
 
 // ReportPage is one report, for people who are signed in.
 type ReportPage struct {
-	Shell        Shell
-	Report       crash.StoredReport
-	Newer, Older crash.OopsID // neighbours in the bucket; zero: there is none
-	Why          WhyPart
+	Shell  Shell
+	Report crash.StoredReport
+	Way    Way // to the next and the previous report
+	Why    WhyPart
+	Core   int64 // bytes of the core dump that the person may have; 0: none
+}
+
+func (p ReportPage) path(ending string) string { return ReportPath(p.Report.ID) + ending }
+
+// problemPath leads to the problem, and keeps the list by which the visitor came.
+func (p ReportPage) problemPath() string {
+	if strings.HasPrefix(p.Way.Via, "/problem/") || strings.HasPrefix(p.Way.Via, "/user/") {
+		return p.Report.Bucket.Path()
+	}
+	return WithVia(p.Report.Bucket.Path(), p.Way.Via)
 }
 
 // arrived is when the report came in.
@@ -31,4 +43,16 @@ func (p ReportPage) unbucketed() string {
 		return "It carries nothing to group it by."
 	}
 	return p.Report.Unbucketed
+}
+
+// where is the version of the package, and what it ran on.
+func (p ReportPage) where() string {
+	words := p.Report.Version
+	if p.Report.Release != "" {
+		words += " on " + string(p.Report.Release)
+	}
+	if p.Report.Architecture != "" {
+		words += ", " + p.Report.Architecture
+	}
+	return words
 }

@@ -9,6 +9,7 @@ import (
 // ReportFilterForm chooses among the reports of a problem.
 type ReportFilterForm struct {
 	Path          string // of the page
+	Via           string // the list by which the visitor came
 	Filter        crash.ReportFilter
 	Versions      []string
 	Releases      []crash.Release
@@ -17,6 +18,9 @@ type ReportFilterForm struct {
 
 // Any reports whether something is chosen.
 func (f ReportFilterForm) Any() bool { return f.Filter != crash.ReportFilter{} }
+
+// all is the address of all reports.
+func (f ReportFilterForm) all() string { return WithVia(f.Path, f.Via) + "#reports" }
 
 // FilterQuery is a filter as it stands in addresses.
 func FilterQuery(f crash.ReportFilter) url.Values {

@@ -2,6 +2,7 @@ package views
 
 import (
 	"net/url"
+	"strings"
 	"time"
 
 	"mishap/crash"
@@ -16,6 +17,26 @@ type ReportList struct {
 	First      string // address of the first page, when this is not it
 	WithBucket bool   // a machine's reports lie in different buckets: show which
 	Empty      string // what to say when there are no rows
+	Via        string // the list by which the reports are reached, when it is not all of a problem's
+
+	Further  string    // address of what lies behind the reports that were looked at; empty: all were, or the list is full
+	LookedTo time.Time // when the last of them arrived
+}
+
+// Keep adds a query to the addresses of other parts of the list.
+func (l *ReportList) Keep(query url.Values) {
+	if len(query) == 0 {
+		return
+	}
+	for _, address := range []*string{&l.Next, &l.First, &l.Further} {
+		switch {
+		case *address == "":
+		case strings.Contains(*address, "?"):
+			*address += "&" + query.Encode()
+		default:
+			*address += "?" + query.Encode()
+		}
+	}
 }
 
 // ReportPath is the address of one report.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -97,6 +98,7 @@ func (u *unit) buildWeb() error {
 			BaseURL:               u.config.BaseURL,
 			IngestURL:             u.ingestURL(),
 			AllowBugFiling:        u.config.AllowBugFiling,
+			CoresDir:              filepath.Join(u.config.DataDir, "cores"),
 			Version:               version,
 			APIRatePerAddress:     u.config.APIRatePerAddress,
 			APIRatePerToken:       u.config.APIRatePerToken,

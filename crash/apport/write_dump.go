@@ -1,0 +1,70 @@
+package apport
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"mishap/crash"
+)
+
+// leftOutField tells in a written file which fields it could not hold.
+const leftOutField = "MishapLeftOut"
+
+// Writable returns the fields that [Write] can write, and the names of the others, sorted: machines may send fields with
+// names that a .crash file cannot hold. When there are such, they are named in the field MishapLeftOut.
+func Writable(fields crash.Fields) (writable crash.Fields, left []string) {
+	writable = make(crash.Fields, len(fields))
+	for name, value := range fields {
+		if ValidKey(name) {
+			writable[name] = value
+		} else {
+			left = append(left, name)
+		}
+	}
+	slices.Sort(left)
+	if len(left) > 0 {
+		writable[leftOutField] = strings.Join(left, "\n")
+	}
+	return writable, left
+}
+
+// WriteDump ends a .crash file with a field that is compressed already: text is base64 by lines, as apport writes it in files
+// and whoopsie sends it.
+func WriteDump(w io.Writer, name string, text io.Reader) error {
+	out := bufio.NewWriter(w)
+	if _, err := out.WriteString(name + ": base64\n "); err != nil {
+		return err
+	}
+	in, begun := bufio.NewReader(text), true
+	for {
+		c, err := in.ReadByte()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case c == '\r':
+			continue
+		case c == '\n':
+			begun = false
+			continue
+		case !begun:
+			if _, err := out.WriteString("\n "); err != nil {
+				return err
+			}
+			begun = true
+		}
+		if err := out.WriteByte(c); err != nil {
+			return err
+		}
+	}
+	if err := out.WriteByte('\n'); err != nil {
+		return err
+	}
+	return out.Flush()
+}

@@ -1,0 +1,127 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+)
+
+// walk goes from a page to the next until there is none, and returns what stands at each.
+func walk(t *testing.T, c *handlertest.Client, path, what string) (seen []string) {
+	t.Helper()
+	for range 20 {
+		a := c.Get(path).Want(http.StatusOK)
+		seen = append(seen, a.Text(what))
+		next := a.HTML().Find(".way a[rel=next]")
+		if next.Length() == 0 {
+			return seen
+		}
+		path, _ = next.Attr("href")
+	}
+	t.Fatalf("got no end of the way from %s", path)
+	return nil
+}
+
+func TestWalkThroughChosenReports(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(2, crashtest.Native)
+	p.several(3, crashtest.Native, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.10-1"))
+	p.several(2, crashtest.Native)
+	id := bucketOf(t, crashtest.Native())
+	c := p.As(t, crash.RoleViewer)
+	chosen := id.Path() + "?release=Ubuntu+22.04"
+	list := c.Get(chosen).Want(http.StatusOK)
+	seen := walk(t, c, list.Attr("#reports tbody tr:first-child a[href^='/oops/']", "href"), ".report-facts code")
+	if len(seen) != 3 {
+		t.Errorf("got %d reports on the way, want 3", len(seen))
+	}
+	a := c.Get(list.Attr("#reports tbody tr:nth-child(2) a[href^='/oops/']", "href"))
+	a.WantText(".way", "reports of this problem (Ubuntu 22.04)")
+	if got := a.Attr(".way-name a", "href"); got != chosen {
+		t.Errorf("way back: got %q, want %q", got, chosen)
+	}
+	if back := c.Get(a.Attr(".way a[rel=prev]", "href")).Text(".report-facts code"); back != seen[0] {
+		t.Errorf("back from the second: got %s, want %s", back, seen[0])
+	}
+	newest := c.Get(id.Path()).Attr("#reports tbody tr:first-child a[href^='/oops/']", "href")
+	if all := walk(t, c, newest, ".report-facts code"); len(all) != 7 {
+		t.Errorf("without a choice: got %d reports on the way, want 7", len(all))
+	}
+}
+
+func TestWalkThroughSearch(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(3, crashtest.Native)
+	p.several(1, crashtest.Native, crashtest.On("Ubuntu 22.04"))
+	p.several(2, crashtest.Python)
+	p.several(1, crashtest.Java)
+	const search = `/search?q=release%3A"Ubuntu+24.04"+-type%3ASnap`
+	c := p.As(t, crash.RoleViewer)
+	list := c.Get(search).Want(http.StatusOK)
+	first := list.Attr("tbody tr:first-child td.problem a", "href")
+	ids := walk(t, c, first, ".page-head .page-nav .mono")
+	if len(ids) != 3 {
+		t.Fatalf("got problems %v on the way, want 3", ids)
+	}
+	page := c.Get(first).Want(http.StatusOK)
+	page.WantText(".way", "1 of 3").WantText(".way", "search: release:")
+	reports := walk(t, c, page.Attr("#reports tbody tr:first-child a[href^='/oops/']", "href"), ".report-facts code")
+	if got := len(reports); got != 6 && got != 7 { // the newest of the problem may be the one of 22.04
+		t.Errorf("got %d reports on the way, want 6 that the search counts", got)
+	}
+	last := c.Get("/oops/" + reports[len(reports)-1] + "?via=" + url.QueryEscape(search)).Want(http.StatusOK)
+	var back []string
+	for a := last; ; {
+		back = append(back, a.Text(".report-facts code"))
+		if a.HTML().Find(".way a[rel=prev]").Length() == 0 {
+			break
+		}
+		a = c.Get(a.Attr(".way a[rel=prev]", "href")).Want(http.StatusOK)
+	}
+	slices.Reverse(back)
+	if !slices.Equal(back, reports[len(reports)-len(back):]) || len(back) != 6 {
+		t.Errorf("back: got %v, want the same way as forth, %v", back, reports)
+	}
+	p.Visitor(t).Get(first).Want(http.StatusOK).WantText(".way", "1 of 3")
+}
+
+// What a via says is not believed: no page leads anywhere else by it.
+func TestWalkOddWays(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(2, crashtest.Native)
+	c := p.As(t, crash.RoleViewer)
+	problem := bucketOf(t, crashtest.Native()).Path()
+	report := c.Get(problem).Attr("#reports tbody tr:first-child a[href^='/oops/']", "href")
+	for _, via := range []string{
+		"https://elsewhere.example/", "//elsewhere.example", "javascript:alert(1)", "/problem/x", "/search?q=%28", "/?release=Plan+9", "/admin", "\x00", "%",
+	} {
+		for _, path := range []string{problem, report} {
+			a := c.Get(path + "?via=" + url.QueryEscape(via)).Want(http.StatusOK)
+			a.WantNone(".way-name a")
+		}
+	}
+}
+
+func TestWalkThroughMachine(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.accept("m", crashtest.Native())
+	p.accept("m", crashtest.Python())
+	p.accept("other", crashtest.Python())
+	p.accept("", crashtest.Java())
+	c := p.As(t, crash.RoleViewer)
+	for path, want := range map[string]int{"/user/m": 2, "/user/": 1} {
+		a := c.Get(path).Want(http.StatusOK)
+		if seen := walk(t, c, a.Attr("#reports tbody tr:first-child a[href^='/oops/']", "href"), ".report-facts code"); len(seen) != want {
+			t.Errorf("%s: got %d reports on the way, want %d", path, len(seen), want)
+		}
+	}
+}
