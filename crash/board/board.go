@@ -4,6 +4,7 @@
 package board
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -14,14 +15,14 @@ import (
 type Board struct {
 	mu       sync.RWMutex
 	change   uint64 // grows with everything that may change a list
-	words    words
+	versions numbers[string]
+	places   numbers[place]
 	texts    map[string]string // of buckets, those that many have; each once
 	leaves   map[crash.BucketID]*leaf
 	problems map[crash.BucketID]*Problem
 	order    []*Problem      // all, in no order that means anything
 	scan     []scan          // the same, in the same places
 	types    map[string]bool // of problems that there are or were
-	machines map[uint16]bool // architectures that there are or were
 	cache    cache
 
 	byPackage map[string][]*leaf // buckets that have or had the binary or source package
@@ -30,8 +31,8 @@ type Board struct {
 // New makes an empty board.
 func New() *Board {
 	return &Board{
-		words: newWords(), texts: map[string]string{}, leaves: map[crash.BucketID]*leaf{}, problems: map[crash.BucketID]*Problem{},
-		byPackage: map[string][]*leaf{}, types: map[string]bool{}, machines: map[uint16]bool{},
+		versions: newNumbers[string](), places: newNumbers[place](), texts: map[string]string{}, leaves: map[crash.BucketID]*leaf{}, problems: map[crash.BucketID]*Problem{},
+		byPackage: map[string][]*leaf{}, types: map[string]bool{},
 	}
 }
 
@@ -72,7 +73,7 @@ type Problem struct {
 // leaf is a bucket with its days.
 type leaf struct {
 	*Leaf
-	cells []cell // by day, release, version, architecture
+	cells []cell // by day, place, version
 	loose bool   // cells are not in order yet
 }
 
@@ -84,28 +85,25 @@ type scan struct {
 	first, last Day     // with a report; last < first: none
 }
 
-// cell is how often a bucket was seen on a day, in 16 bytes.
+// cell is how often a bucket was seen on a day, in 12 bytes: there are millions.
 type cell struct {
 	version uint32
 	n       uint32
 	day     Day
-	release uint16
-	machine uint16 // architecture
+	place   uint16
 }
+
+// place is where a report comes from. Places have numbers; see Board.places.
+type place struct{ release, machine string } // machine: architecture
 
 func (a cell) compare(b cell) int {
 	switch {
 	case a.day != b.day:
 		return int(a.day) - int(b.day)
-	case a.release != b.release:
-		return int(a.release) - int(b.release)
-	case a.version != b.version:
-		if a.version < b.version {
-			return -1
-		}
-		return 1
+	case a.place != b.place:
+		return int(a.place) - int(b.place)
 	}
-	return int(a.machine) - int(b.machine)
+	return cmp.Compare(a.version, b.version)
 }
 
 // Day is a UTC day, counted from 2000-01-01 as PostgreSQL does.
@@ -121,24 +119,20 @@ func DayOf(t time.Time) Day {
 // Time is the midnight with which the day begins.
 func (d Day) Time() time.Time { return firstDay.AddDate(0, 0, int(d)) }
 
-// words keeps each release, version and architecture once.
-type words struct {
-	numbers map[string]uint32
-	texts   []string
+// numbers keeps each of some values once, and numbers them from 0.
+type numbers[T comparable] struct {
+	of     map[T]uint32
+	values []T
 }
 
-func newWords() words { return words{numbers: map[string]uint32{"": 0}, texts: []string{""}} }
+func newNumbers[T comparable]() numbers[T] { return numbers[T]{of: map[T]uint32{}} }
 
-// number is that of a text, which becomes known by it.
-func (w *words) number(text []byte) uint32 {
-	if n, ok := w.numbers[string(text)]; ok {
-		return n
-	}
-	n := uint32(len(w.texts)) //nolint:gosec // as many words do not fit into memory
-	s := string(text)
-	w.numbers[s] = n
-	w.texts = append(w.texts, s)
-	return n
+// add is the number of a value, which becomes known by it.
+func (n *numbers[T]) add(value T) uint32 {
+	at := uint32(len(n.values)) //nolint:gosec // as many do not fit into memory
+	n.of[value] = at
+	n.values = append(n.values, value)
+	return at
 }
 
 // Len is how many problems there are.

@@ -2,7 +2,6 @@ package board
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sort"
 
@@ -18,8 +17,8 @@ func (b *Board) ProblemDays(since, until Day) []int64 {
 	defer b.mu.RUnlock()
 	days := make([]int64, int(until-since)+1)
 	seen := make([]int, len(days)) // by the place of the problem that was counted last on the day, from 1
-	for i, p := range b.order {
-		p.each(since, until, func(c cell) {
+	for i := range b.scan {
+		b.scan[i].each(since, until, func(c cell) {
 			if at := c.day - since; seen[at] != i+1 && c.n > 0 {
 				seen[at] = i + 1
 				days[at]++
@@ -46,52 +45,43 @@ func (b *Board) TracedDays(since, until Day, rules []crash.Rule) []Traced {
 	}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	machines := slices.Sorted(maps.Keys(b.machines))
-	if len(machines) == 0 {
-		return nil
-	}
-	place := make([]int, int(machines[len(machines)-1])+1) // of an architecture in machines
-	for i, m := range machines {
-		place[m] = i
-	}
 	type count struct{ named, failed int64 }
-	days := int(until-since) + 1
-	byRelease := map[uint16][]count{} // by day and architecture
-	var counts []count                // of release, which is mostly that of the cell before
-	release := uint16(0)
-	for _, p := range b.order {
+	counts := make([][]count, len(b.places.values)) // by place and day
+	for i, p := range b.order {
 		if p.Type != "Crash" || !slices.Contains(rules, p.Rule) {
 			continue
 		}
-		p.each(since, until, func(c cell) {
-			if counts == nil || release != c.release {
-				release, counts = c.release, byRelease[c.release]
-				if counts == nil {
-					counts = make([]count, days*len(machines))
-					byRelease[release] = counts
-				}
+		b.scan[i].each(since, until, func(c cell) {
+			days := counts[c.place]
+			if days == nil {
+				days = make([]count, int(until-since)+1)
+				counts[c.place] = days
 			}
-			n := &counts[int(c.day-since)*len(machines)+place[c.machine]]
 			if p.Provisional {
-				n.failed += int64(c.n)
+				days[c.day-since].failed += int64(c.n)
 			} else {
-				n.named += int64(c.n)
+				days[c.day-since].named += int64(c.n)
 			}
 		})
 	}
 	var list []Traced
-	for release, counts := range byRelease {
-		for i, n := range counts {
+	for at, days := range counts {
+		for i, n := range days {
 			if n.named+n.failed > 0 {
+				p := b.places.values[at]
 				list = append(list, Traced{
-					Day: since + Day(i/len(machines)), Release: crash.Release(b.words.texts[release]), //nolint:gosec // a day of the window
-					Architecture: b.words.texts[machines[i%len(machines)]], Named: n.named, Failed: n.failed,
+					Day: since + Day(i), Release: crash.Release(p.release), Architecture: p.machine, //nolint:gosec // a day of the window
+					Named: n.named, Failed: n.failed,
 				})
 			}
 		}
 	}
+	keys := map[crash.Release]string{}
+	for _, p := range b.places.values {
+		keys[crash.Release(p.release)] = crash.Release(p.release).Key()
+	}
 	slices.SortFunc(list, func(x, y Traced) int {
-		return cmp.Or(cmp.Compare(y.Day, x.Day), x.Release.Compare(y.Release), cmp.Compare(x.Architecture, y.Architecture))
+		return cmp.Or(cmp.Compare(y.Day, x.Day), cmp.Compare(keys[x.Release], keys[y.Release]), cmp.Compare(x.Release, y.Release), cmp.Compare(x.Architecture, y.Architecture))
 	})
 	return list
 }
@@ -105,17 +95,12 @@ func (b *Board) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Relea
 	if p == nil || until < since {
 		return days
 	}
-	byRelease := map[uint16][]int64{}
-	var counts []int64 // of release, which is mostly that of the cell before
-	release := uint16(0)
-	p.each(since, until, func(c cell) {
-		if counts == nil || release != c.release {
-			release, counts = c.release, byRelease[c.release]
-			if counts == nil {
-				counts = make([]int64, int(until-since)+1)
-				byRelease[c.release] = counts
-				days[crash.Release(b.words.texts[c.release])] = counts
-			}
+	b.scan[p.place].each(since, until, func(c cell) {
+		release := crash.Release(b.places.values[c.place].release)
+		counts := days[release]
+		if counts == nil {
+			counts = make([]int64, int(until-since)+1)
+			days[release] = counts
 		}
 		counts[c.day-since] += int64(c.n)
 	})
@@ -123,11 +108,19 @@ func (b *Board) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Relea
 }
 
 // each calls back for every cell of some days.
-func (p *Problem) each(since, until Day, call func(cell)) {
-	for _, l := range p.leaves {
-		i := sort.Search(len(l.cells), func(i int) bool { return l.cells[i].day >= since })
-		for ; i < len(l.cells) && l.cells[i].day <= until; i++ {
-			call(l.cells[i])
-		}
+func (s *scan) each(since, until Day, call func(cell)) {
+	if s.last < since || s.first > until || s.last < s.first {
+		return
+	}
+	s.own.each(since, until, call)
+	for _, l := range s.more {
+		l.each(since, until, call)
+	}
+}
+
+func (l *leaf) each(since, until Day, call func(cell)) {
+	i := sort.Search(len(l.cells), func(i int) bool { return l.cells[i].day >= since })
+	for ; i < len(l.cells) && l.cells[i].day <= until; i++ {
+		call(l.cells[i])
 	}
 }

@@ -8,35 +8,37 @@ import (
 
 // window counts days by a filter.
 type window struct {
-	since, until, past        Day // past: the first of as many days before
-	release, version, machine int64
+	since, until, past Day    // past: the first of as many days before
+	version            int64  // -1: all
+	places             []bool // that are wanted; nil: all
 }
 
-// window turns the filter's words into numbers. Words that no cell has give a number that none has.
+// window turns the filter's words into numbers. A version that no cell has gives a number that none has.
 func (b *Board) window(f Filter) window {
-	number := func(text string) int64 {
-		if text == "" {
-			return -1
-		}
-		if n, ok := b.words.numbers[text]; ok {
-			return int64(n)
-		}
-		return -2
-	}
 	length := int(f.Until) - int(f.Since) + 1
-	return window{
-		since: f.Since, until: f.Until, past: Day(max(int(f.Since)-length, 0)), //nolint:gosec // smaller than Since
-		release: number(string(f.Release)), version: number(f.Version), machine: number(f.Architecture),
+	w := window{since: f.Since, until: f.Until, past: Day(max(int(f.Since)-length, 0)), version: -1} //nolint:gosec // smaller than Since
+	if f.Version != "" {
+		w.version = -2
+		if n, ok := b.versions.of[f.Version]; ok {
+			w.version = int64(n)
+		}
 	}
+	if f.Release != "" || f.Architecture != "" {
+		w.places = make([]bool, len(b.places.values))
+		for i, p := range b.places.values {
+			w.places[i] = (f.Release == "" || string(f.Release) == p.release) && (f.Architecture == "" || f.Architecture == p.machine)
+		}
+	}
+	return w
 }
 
-func (w window) takes(c cell) bool {
-	return (w.release == -1 || w.release == int64(c.release)) && (w.version == -1 || w.version == int64(c.version)) && (w.machine == -1 || w.machine == int64(c.machine))
+func (w *window) takes(c cell) bool {
+	return (w.places == nil || w.places[c.place]) && (w.version == -1 || w.version == int64(c.version))
 }
 
 // count sums up the days of a bucket, and as many days before these. It comes from the end, since lists mostly look at the
 // latest days.
-func (w window) count(l *leaf) (count, past int64) {
+func (w *window) count(l *leaf) (count, past int64) {
 	n := len(l.cells)
 	if n == 0 || l.cells[n-1].day < w.past || l.cells[0].day > w.until {
 		return 0, 0
@@ -72,7 +74,7 @@ func (s *scan) reach(l *leaf) {
 }
 
 // all counts a problem, with whatever was merged into it.
-func (w window) all(s *scan) (count, past int64) {
+func (w *window) all(s *scan) (count, past int64) {
 	if s.last < w.past || s.first > w.until || s.last < s.first {
 		return 0, 0
 	}
@@ -119,12 +121,10 @@ func (b *Board) Types() []string {
 func (b *Board) Architectures() []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	var all []string
-	for n := range b.machines {
-		if int(n) < len(b.words.texts) {
-			all = append(all, b.words.texts[n])
-		}
+	all := map[string]bool{}
+	for _, p := range b.places.values {
+		all[p.machine] = true
 	}
-	slices.Sort(all)
-	return all
+	delete(all, "")
+	return slices.Sorted(maps.Keys(all))
 }

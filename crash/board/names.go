@@ -87,7 +87,9 @@ func (b *Board) OfPackages(names []string, limit int, admits func(*Problem) bool
 	var some []*leaf
 	seen := map[*leaf]bool{}
 	most := func() {
-		slices.SortFunc(some, func(x, y *leaf) int { return cmp.Or(cmp.Compare(y.Reports, x.Reports), slices.Compare(x.ID[:], y.ID[:])) })
+		slices.SortFunc(some, func(x, y *leaf) int {
+			return cmp.Or(cmp.Compare(y.Reports, x.Reports), slices.Compare(x.ID[:], y.ID[:]))
+		})
 		some = some[:min(len(some), limit)]
 	}
 	for _, name := range names {

@@ -74,11 +74,8 @@ func (u *Updater) Cell(id crash.BucketID, day Day, release, version, architectur
 		return
 	}
 	c := cell{
-		day: day, release: small(u.b.words.number(release)), version: u.b.words.number(version), machine: small(u.b.words.number(architecture)),
+		day: day, place: u.place(release, architecture), version: u.version(version),
 		n: uint32(min(max(reports, 0), 1<<32-1)), //nolint:gosec // bounded
-	}
-	if c.machine != 0 {
-		u.b.machines[c.machine] = true
 	}
 	if len(l.cells) == 0 && !l.loose {
 		l.loose = true
@@ -98,15 +95,30 @@ func (u *Updater) Cell(id crash.BucketID, day Day, release, version, architectur
 	u.moved[l] = true
 }
 
-// small keeps numbers of releases and architectures, of which there are few, in 16 bits; those that are too many are
-// counted together under the last.
-func small(n uint32) uint16 { return uint16(min(n, 1<<16-1)) } //nolint:gosec // bounded
+// version is the number of a version. Looking a text up makes no copy of it.
+func (u *Updater) version(text []byte) uint32 {
+	if n, ok := u.b.versions.of[string(text)]; ok {
+		return n
+	}
+	return u.b.versions.add(string(text))
+}
+
+// place is the number of a place. Those that are too many for 16 bits are taken for the last.
+func (u *Updater) place(release, architecture []byte) uint16 {
+	n, ok := u.b.places.of[place{string(release), string(architecture)}]
+	if !ok && len(u.b.places.values) < 1<<16 {
+		n = u.b.places.add(place{string(release), string(architecture)})
+	} else if !ok {
+		n = 1<<16 - 1
+	}
+	return uint16(n) //nolint:gosec // bounded
+}
 
 // finish brings days into order and problems together.
 func (u *Updater) finish() {
 	for _, l := range u.loose {
 		slices.SortFunc(l.cells, cell.compare)
-		l.cells, l.loose = slices.Clip(once(l.cells)), false
+		l.cells, l.loose = append(make([]cell, 0, len(l.cells)), once(l.cells)...), false // without what was kept ready for more
 	}
 	if len(u.heads) > 0 {
 		u.gather()
