@@ -35,7 +35,7 @@ func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (cras
 	if err != nil {
 		return crash.Intent{}, err
 	}
-	in := crash.Intent{Bucket: b.ID, Person: opts.Person, Target: target, Tags: releaseTags(w.versions), Marker: w.marker, Subscribe: true}
+	in := crash.Intent{Bucket: b.ID, Person: opts.Person, Target: target, Tags: releaseTags(w.versions, w.redact), Marker: w.marker, Subscribe: true}
 	in.Title, in.Description = w.bug()
 	return in, nil
 }
@@ -43,6 +43,10 @@ func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (cras
 // writer gathers what the bug of a bucket is written from.
 func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 	versions, err := f.store.BucketVersions(ctx, b.ID)
+	if err != nil {
+		return writer{}, err
+	}
+	architectures, _, err := f.store.BucketArchitectures(ctx, b.ID)
 	if err != nil {
 		return writer{}, err
 	}
@@ -55,7 +59,7 @@ func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 		return writer{}, err
 	}
 	return writer{
-		bucket: b, report: report, versions: versions, marker: f.Marker(b.ID), redact: newRedactor(report.Fields),
+		bucket: b, report: report, versions: versions, architectures: architectures, marker: f.Marker(b.ID), redact: newRedactor(report.Fields),
 		template: cmp.Or(template.Body, DefaultTemplate),
 	}, nil
 }
@@ -85,7 +89,7 @@ func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
 
 // releaseTags are the codenames of the releases in which the problem was seen, oldest first. A release that is not known
 // gives its name, as far as the tracker takes it for a tag.
-func releaseTags(versions []crash.VersionCount) []string {
+func releaseTags(versions []crash.VersionCount, redact redactor) []string {
 	var releases []crash.Release
 	for _, v := range versions {
 		if !slices.Contains(releases, v.Release) {
@@ -95,7 +99,11 @@ func releaseTags(versions []crash.VersionCount) []string {
 	slices.SortFunc(releases, func(a, b crash.Release) int { return strings.Compare(a.Key(), b.Key()) })
 	var tags []string
 	for _, r := range releases {
-		tag := cmp.Or(r.Codename(), strings.ReplaceAll(strings.ToLower(clean(string(r), 40)), " ", "-"))
+		name := clean(string(r), 40)
+		if redact.text(name) != name {
+			continue // a system that somebody has named after himself or his machine
+		}
+		tag := cmp.Or(r.Codename(), strings.ReplaceAll(strings.ToLower(name), " ", "-"))
 		if validTag.MatchString(tag) && !slices.Contains(tags, tag) {
 			tags = append(tags, tag)
 		}
@@ -105,12 +113,13 @@ func releaseTags(versions []crash.VersionCount) []string {
 
 // writer writes title and description of one bug.
 type writer struct {
-	bucket   crash.Bucket
-	report   crash.StoredReport // zero: none is left
-	versions []crash.VersionCount
-	marker   string
-	redact   redactor
-	template string
+	bucket        crash.Bucket
+	report        crash.StoredReport // zero: none is left
+	versions      []crash.VersionCount
+	architectures []crash.NameCount
+	marker        string
+	redact        redactor
+	template      string
 }
 
 // title is one line, not cut yet.
@@ -142,6 +151,15 @@ func (w writer) description(title string) string {
 	return strings.TrimSpace(fill(parts, w.values(title))) + "\n"
 }
 
+// whatHappened is the title as a sentence, in full as far as that can be read.
+func (w writer) whatHappened() string {
+	s := cut(w.title(), 2000)
+	if strings.HasSuffix(s, "…") || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
+		return s
+	}
+	return s + "."
+}
+
 // howOften says in a sentence how many saw it, and since when.
 func (w writer) howOften() string {
 	b := w.bucket
@@ -171,7 +189,7 @@ func (w writer) facts() string {
 		{"Source package", clean(b.SourcePackage, 100)},
 		{"First version seen", versionIn(b.FirstVersion, b.FirstVersionRel)},
 		{"Last version seen", versionIn(b.LastVersion, b.LastVerRel)},
-		{"Architecture", clean(w.report.Architecture, 20)},
+		{"Architectures", w.seenOn()},
 		{"Kind of problem", clean(b.ProblemType, 50)},
 		{"Signature", clean(w.redact.signature(b.Signature), 300)},
 	}
@@ -188,6 +206,21 @@ func (w writer) facts() string {
 		}
 	}
 	return out.String()
+}
+
+// seenOn lists the architectures with their reports, the most first.
+func (w writer) seenOn() string {
+	if len(w.architectures) < 2 {
+		if len(w.architectures) == 1 && w.architectures[0].Name != "" {
+			return clean(w.architectures[0].Name, 20)
+		}
+		return clean(w.report.Architecture, 20)
+	}
+	names := make([]string, len(w.architectures))
+	for i, a := range w.architectures {
+		names[i] = orUnknown(clean(a.Name, 20)) + " (" + plural(a.Reports, "report", "reports") + ")"
+	}
+	return strings.Join(names, ", ")
 }
 
 func versionIn(version string, release crash.Release) string {

@@ -63,7 +63,8 @@ func TestBugTexts(t *testing.T) {
 				release := crash.Release([]string{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 24.04", "Ubuntu 26.04"}[i])
 				for n := range 3 {
 					signature = h.save(fmt.Sprintf("machine%d", i+n), day(18+i+n), crashtest.Native(crashtest.At(day(18+i+n)),
-						crashtest.On(release), crashtest.Version(v), crashtest.Process(100*i+n)))
+						crashtest.On(release), crashtest.Version(v), crashtest.Process(100*i+n),
+						crashtest.Set("Architecture", []string{"amd64", "amd64", "arm64", "amd64"}[i])))
 				}
 			}
 			return signature

@@ -33,7 +33,7 @@ func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 		return Proposal{}, err
 	}
 	p := Proposal{Marker: w.marker, Report: w.report, redact: w.redact}
-	p.Draft = crash.Draft{Tags: releaseTags(w.versions), Package: b.SourcePackage, Information: crash.InformationPublic, Subscribe: true}
+	p.Draft = crash.Draft{Tags: releaseTags(w.versions, w.redact), Package: b.SourcePackage, Information: crash.InformationPublic, Subscribe: true}
 	p.Title, p.Description = w.bug()
 	p.title, p.text = p.Title, p.Description
 	kept, err := f.kept(ctx, b)
@@ -192,7 +192,7 @@ func (f *Filer) ByTemplate(ctx context.Context, b crash.Bucket, template string)
 		return crash.Draft{}, err
 	}
 	w.template = template
-	d := crash.Draft{Tags: releaseTags(w.versions), Package: b.SourcePackage, OnDistribution: b.SourcePackage == "", Information: crash.InformationPublic}
+	d := crash.Draft{Tags: releaseTags(w.versions, w.redact), Package: b.SourcePackage, OnDistribution: b.SourcePackage == "", Information: crash.InformationPublic}
 	d.Title, d.Description = w.bug()
 	return d, nil
 }

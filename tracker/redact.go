@@ -62,39 +62,89 @@ func newRedactor(f crash.Fields) redactor {
 	return r
 }
 
-const (
-	// The name of something secret, up to what stands between it and its value; and the value.
-	secretName  = `\b([\w-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|api[_-]?key|access[_-]?key|private[_-]?key|session(?:[_-]?id)?|cookie|auth)[\w-]*["']?\s*`
-	secretValue = `["']?\s*)(?:(?:bearer|basic|token)\s+)?[^\s"'&,;)]+`
-)
-
-var (
-	// Paths below somebody's home or a medium that somebody named, from where a path begins up to a blank, a quote, a colon or
-	// a bracket.
-	privatePath = regexp.MustCompile(`(?:^|[^\w./~+-])((?:file://)?(?:/(?:[\w.-]+/)*home/|/root/|/run/user/|/run/media/|/media/|/mnt/|/Users/|[A-Za-z]:\\Users\\|~[\w.-]*/)[^\s'"<>()\[\]{};:,]*)`)
-	quotedPath  = regexp.MustCompile(`(['"])((?:file://)?(?:/(?:[^/'"\n]+/)*home/|/root/|/run/user/|/run/media/|/media/|/mnt/|/Users/|~/)[^'"\n]*)['"]`)
-	sourceFile  = regexp.MustCompile(`^[\w.+-]{1,80}\.(?:py|pyx|c|cc|cpp|cxx|h|hh|hpp|rs|go|js|mjs|ts|vala|java|pl|pm|rb|php|lua|so|so\.[\d.]+)$`)
-
-	keyedSecret = regexp.MustCompile(`(?i)` + secretName + `(?:=>|[=:])\s*` + secretValue)
-	givenSecret = regexp.MustCompile(`(?i)` + secretName + `=>?\s*` + secretValue)
-	bearer      = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+[A-Za-z0-9+/=._~-]{8,}`)
-	urlLogin    = regexp.MustCompile(`(://)[^\s/@:'"]+(?::[^\s/@'"]*)?@`)
-	urlQuery    = regexp.MustCompile(`(\b[a-z][a-z0-9+.-]*://[^\s'"?#]+)[?#][^\s'"<>]+`)
-	knownToken  = regexp.MustCompile(`\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{12,}|AIza[\w-]{30,}|sk-[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?)`)
-	privateKey  = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
-	longHex     = regexp.MustCompile(`\b[0-9a-fA-F]{32,}\b`)
-	longBase64  = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}`)
-	uuid        = regexp.MustCompile(`\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b`)
-	email       = regexp.MustCompile(`[\w.+%-]+@[\w-]+(?:\.[\w-]+)+`)
-	hardware    = regexp.MustCompile(`\b(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b`)
-	ipv4        = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b`)
-	ipv6        = regexp.MustCompile(`[0-9a-fA-F]*(?::[0-9a-fA-F]*){2,}(?:\d{1,3}(?:\.\d{1,3}){3})?(?:%\w+)?`)
-	memory      = regexp.MustCompile(`\b0x[0-9a-fA-F]{6,}\b`)
-)
-
 // text redacts running text: an error message, a line of a traceback.
 func (r redactor) text(s string) string {
-	return r.rest(keyedSecret.ReplaceAllString(r.first(s), "${1}"+hidden))
+	return r.people(r.rest(keyedSecret.ReplaceAllString(r.given(r.first(s)), "${1}"+hidden)))
+}
+
+// code redacts a line of source code, in which users and hosts are names of variables.
+func (r redactor) code(s string) string {
+	return r.rest(keyedSecret.ReplaceAllString(r.given(r.first(s)), "${1}"+hidden))
+}
+
+// name redacts what ought to be the name of a function or of an exception, and may be anything.
+func (r redactor) name(s string) string { return r.rest(r.first(s)) }
+
+// given takes out secrets by how they are given: in quotes, as an option, in a header of HTTP, after a word.
+func (r redactor) given(s string) string {
+	s = called.ReplaceAllString(s, "Command '${1} "+hidden+"' ${2}")
+	s = header.ReplaceAllString(s, "${1}"+hidden)
+	s = single.ReplaceAllString(s, "${1}"+hidden+"'")
+	s = double.ReplaceAllString(s, "${1}"+hidden+`"`)
+	s = optSecret.ReplaceAllString(s, "${1}"+hidden)
+	return saidSecret.ReplaceAllString(s, "${1}"+hidden)
+}
+
+// people takes out names of people and machines by what stands before them.
+func (r redactor) people(s string) string {
+	s = userNamed.ReplaceAllString(s, "${1}"+hidden)
+	s = userQuoted.ReplaceAllString(s, "${1}"+hidden)
+	s = idNamed.ReplaceAllString(s, "${1}("+hidden+")")
+	s = sudo.ReplaceAllString(s, "${1}"+hidden)
+	return hostNamed.ReplaceAllStringFunc(s, func(m string) string {
+		g := hostNamed.FindStringSubmatch(m)
+		if sourceFile.MatchString(g[2]) || public(g[2]) {
+			return m
+		}
+		return g[1] + hidden
+	})
+}
+
+// public reports whether a host is one of everybody's.
+func public(host string) bool {
+	for _, end := range publicHosts {
+		if host == end || strings.HasSuffix(host, "."+end) {
+			return true
+		}
+	}
+	return false
+}
+
+// hosts takes machines out of addresses of the web, with what follows them there.
+func hosts(s string) string {
+	s = webAddress.ReplaceAllStringFunc(s, func(m string) string {
+		g := webAddress.FindStringSubmatch(m)
+		switch {
+		case g[1] == "file://" || public(g[3]):
+			return m
+		case g[5] == "" || g[5] == "/":
+			return g[1] + hidden + g[4] + g[5]
+		}
+		return g[1] + hidden
+	})
+	return localHost.ReplaceAllString(s, "${1}"+hidden)
+}
+
+// mail hides an address of electronic mail; versions of symbols look like some.
+func mail(s string) string {
+	if symbolsOf.MatchString(s) {
+		return s
+	}
+	return hidden
+}
+
+// logins takes out somebody@machine.
+func logins(s string) string {
+	var b strings.Builder
+	last := 0
+	for _, m := range login.FindAllStringSubmatchIndex(s, -1) {
+		if symbolsOf.MatchString(s[m[2]:m[3]]) {
+			continue
+		}
+		b.WriteString(s[last:m[2]] + hidden)
+		last = m[3]
+	}
+	return b.String() + s[last:]
 }
 
 // signature redacts a signature, in which colons stand between names: "/usr/bin/gnome-session:11:main" has no secret.
@@ -105,14 +155,16 @@ func (r redactor) signature(s string) string {
 func (r redactor) first(s string) string {
 	s = privateKey.ReplaceAllString(s, hidden)
 	s = urlLogin.ReplaceAllString(s, "${1}"+hidden+"@")
+	s = hosts(s)
+	s = escapedMail.ReplaceAllString(escapedHome.ReplaceAllString(s, hidden), hidden)
 	return urlQuery.ReplaceAllString(s, "${1}?"+hidden)
 }
 
 func (r redactor) rest(s string) string {
 	s = bearer.ReplaceAllString(s, hidden)
 	s = knownToken.ReplaceAllString(s, hidden)
-	s = r.path(s)
-	s = email.ReplaceAllString(s, hidden)
+	s = tildeName.ReplaceAllString(r.path(s), "${1}"+hidden+"${2}")
+	s = logins(email.ReplaceAllStringFunc(s, mail))
 	s = uuid.ReplaceAllString(s, hidden)
 	s = hardware.ReplaceAllString(s, hidden)
 	s = longHex.ReplaceAllString(s, hidden)
@@ -154,7 +206,7 @@ func (r redactor) withoutNames(s string) string {
 func replaceWord(s, name string) string {
 	var b strings.Builder
 	for {
-		i := strings.Index(s, name)
+		i := indexName(s, name)
 		if i < 0 {
 			b.WriteString(s)
 			return b.String()
@@ -164,12 +216,25 @@ func replaceWord(s, name string) string {
 		after, _ := utf8.DecodeRuneInString(s[end:])
 		b.WriteString(s[:i])
 		if i > 0 && wordly(before) || end < len(s) && wordly(after) {
-			b.WriteString(name)
+			b.WriteString(s[i:end])
 		} else {
 			b.WriteString(hidden)
 		}
 		s = s[end:]
 	}
+}
+
+// indexName is where a name stands; a long one in whatever case, as machines' names are written.
+func indexName(s, name string) int {
+	if len(name) < 5 || len(name) > 200 {
+		return strings.Index(s, name)
+	}
+	for i := 0; i+len(name) <= len(s); i++ {
+		if c := s[i] | 0x20; c == name[0]|0x20 && strings.EqualFold(s[i:i+len(name)], name) {
+			return i
+		}
+	}
+	return -1
 }
 
 func wordly(r rune) bool {
@@ -196,27 +261,37 @@ func tokenLike(s string) string {
 
 // replaceAddresses hides addresses of the internet, and leaves alone versions, times and names with "::".
 func replaceAddresses(s string) string {
-	s = replaceLone(s, ipv4, func(m string) bool {
-		a, err := netip.ParseAddr(m)
-		return err == nil && !a.IsLoopback() && !a.IsUnspecified()
-	})
-	return replaceLone(s, ipv6, func(m string) bool {
+	s = nameOfIPv4.ReplaceAllString(s, hidden)
+	s = replaceLone(s, ipv6, func(m, _, _ string) bool {
 		address, _, _ := strings.Cut(m, "%")
 		a, err := netip.ParseAddr(address)
 		return err == nil && !a.IsLoopback() && !a.IsUnspecified() && strings.ContainsAny(m, "0123456789")
 	})
+	return replaceLone(s, ipv4, func(m, before, after string) bool {
+		a, err := netip.ParseAddr(m)
+		if err != nil || a.IsLoopback() || a.IsUnspecified() {
+			return false
+		}
+		// Nobody numbers versions like networks at home; other addresses look like versions beside a dash, a tilde or an epoch.
+		return m[:3] == "172" && a.IsPrivate() || m[:3] == "192" && a.IsPrivate() || !versionBefore.MatchString(before) && !versionAfter.MatchString(after)
+	})
 }
 
-// replaceLone hides the matches that hide says yes to and that are no part of a longer word or of a dotted one.
-func replaceLone(s string, re *regexp.Regexp, hide func(string) bool) string {
+var (
+	versionBefore = regexp.MustCompile(`(?:[\w.+~]|[\w.+~]-|\d:)$`)
+	versionAfter  = regexp.MustCompile(`^(?:[\w+~(<]|-[\w.~+]|\.\d)`)
+)
+
+// replaceLone hides the matches that hide says yes to, given what stands before and after them, and that are no part of a
+// longer word.
+func replaceLone(s string, re *regexp.Regexp, hide func(m, before, after string) bool) string {
 	var b strings.Builder
 	last := 0
 	for _, m := range re.FindAllStringIndex(s, -1) {
 		before, _ := utf8.DecodeLastRuneInString(s[:m[0]])
 		after, _ := utf8.DecodeRuneInString(s[m[1]:])
-		joined := m[0] > 0 && (wordly(before) || strings.ContainsRune(".-+~:", before)) ||
-			m[1] < len(s) && (wordly(after) || strings.ContainsRune("-+~(<", after))
-		if joined || !hide(s[m[0]:m[1]]) {
+		joined := m[0] > 0 && (wordly(before) || before == ':' && re == ipv6) || m[1] < len(s) && (wordly(after) || after == '(' || after == '<')
+		if joined || !hide(s[m[0]:m[1]], s[max(0, m[0]-2):m[0]], s[m[1]:]) {
 			continue
 		}
 		b.WriteString(s[last:m[0]])

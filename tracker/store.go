@@ -19,6 +19,8 @@ type Problems interface {
 	Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error)
 	// BucketVersions returns the versions × releases table, newest version first.
 	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
+	// BucketArchitectures returns how often the bucket was seen by architecture, the most first.
+	BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error)
 	// RepresentativeReport returns the report that says most about the bucket, NotFound when it has none any more.
 	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
 	// BugTemplate returns the template for bugs of a source package and a problem type; its body is empty when the shipped

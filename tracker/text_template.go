@@ -9,11 +9,7 @@ import (
 )
 
 // DefaultTemplate is the text of bugs as it is shipped.
-const DefaultTemplate = `{?whole_title}
-{whole_title}
-
-{/whole_title}
-{how_often}
+const DefaultTemplate = `{what_happened} {how_often}
 
 Current numbers and all reports: {problem_url}
 
@@ -51,6 +47,7 @@ func TemplateNames() []TemplateName {
 		{"problem_url", "the permanent address of the problem; has to be in every bug"},
 		{"title", "the bug's title, however long"},
 		{"whole_title", "the same, only where it is too long for the title of a bug"},
+		{"what_happened", "the title as a sentence, in full"},
 		{"how_often", "a sentence: how many reports, from how many machines, since when"},
 		{"reports", "number of reports"}, {"machines", "number of machines"},
 		{"first_day", "day of the first report"}, {"last_day", "day of the latest report"},
@@ -58,7 +55,7 @@ func TemplateNames() []TemplateName {
 		{"program", "path of the program"}, {"package", "binary package"}, {"source_package", "source package"},
 		{"first_version", "lowest version with the problem, and its release"},
 		{"last_version", "highest version with the problem, and its release"},
-		{"architecture", "of the report that the trace is from"},
+		{"architecture", "of the report that the trace is from"}, {"architectures", "all on which it was seen, with numbers of reports"},
 		{"problem_type", "Crash, KernelOops, Package, …"}, {"signature", "what the reports have in common"},
 		{"versions_table", "versions × releases as an aligned table"},
 		{"trace", "assertion, traceback, stack, kernel's or package manager's message, whatever there is, with headings"},
@@ -73,7 +70,7 @@ func TemplateNames() []TemplateName {
 func (w writer) values(title string) map[string]string {
 	full := w.title()
 	values := map[string]string{
-		"problem_url": w.marker, "title": full, "how_often": w.howOften(), "facts": w.facts(), "trace": w.trace(),
+		"problem_url": w.marker, "title": full, "what_happened": w.whatHappened(), "how_often": w.howOften(), "facts": w.facts(), "trace": w.trace(),
 		"reproduce": w.reproduce(),
 		"frames":    w.stack(), "traceback": w.traceback(), "kernel_message": w.oops(),
 		"assertion": w.line(w.report.Fields["AssertionMessage"], 1000), "error_message": w.line(w.report.Fields["ErrorMessage"], 1000),
@@ -82,7 +79,7 @@ func (w writer) values(title string) map[string]string {
 		"package":        clean(w.bucket.Package, 100), "source_package": clean(w.bucket.SourcePackage, 100),
 		"first_version": versionIn(w.bucket.FirstVersion, w.bucket.FirstVersionRel),
 		"last_version":  versionIn(w.bucket.LastVersion, w.bucket.LastVerRel),
-		"architecture":  clean(w.report.Architecture, 20), "problem_type": clean(w.bucket.ProblemType, 50),
+		"architecture":  clean(w.report.Architecture, 20), "architectures": w.seenOn(), "problem_type": clean(w.bucket.ProblemType, 50),
 		"signature": clean(w.redact.signature(w.bucket.Signature), 300),
 	}
 	if full != title {

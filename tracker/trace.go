@@ -57,7 +57,7 @@ func (w writer) stack() string {
 	more := max(0, len(frames)-maxStackFrames)
 	var b strings.Builder
 	for _, f := range frames[:len(frames)-more] {
-		fmt.Fprintf(&b, "%-4s%s", "#"+strconv.Itoa(f.Number), clean(f.Function, maxLine))
+		fmt.Fprintf(&b, "%-4s%s", "#"+strconv.Itoa(f.Number), clean(w.redact.name(f.Function), maxLine))
 		switch {
 		case f.File != "":
 			b.WriteString(" at " + w.place(f))
@@ -101,15 +101,15 @@ func (w writer) traceback() string {
 			}
 			b.WriteString(`  File "` + clean(w.redact.path(f.File), maxLine) + `", line ` + strconv.Itoa(f.Line))
 			if f.Function != "" {
-				b.WriteString(", in " + clean(f.Function, maxLine))
+				b.WriteString(", in " + clean(w.redact.name(f.Function), maxLine))
 			}
 			b.WriteString("\n")
-			if code := w.line(f.Code, maxLine); code != "" {
+			if code := clean(w.redact.code(f.Code), maxLine); code != "" {
 				b.WriteString("    " + code + "\n")
 			}
 		}
 		if part.Exception != "" {
-			exception := clean(part.Exception, maxLine)
+			exception := clean(w.redact.name(part.Exception), maxLine)
 			if message := w.line(part.Message, 1000); message != "" {
 				exception += ": " + message
 			}
