@@ -163,7 +163,7 @@ func shapeOf(r *http.Request) shape {
 		return shapePart
 	case strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html"):
 		return shapeJSON
-	case strings.HasSuffix(r.URL.Path, ".json") && safeMethods[r.Method], strings.HasPrefix(r.URL.Path, "/api/") && !isForm(r):
+	case strings.HasSuffix(r.URL.Path, ".json") && safeMethods[r.Method], strings.HasPrefix(r.URL.Path, "/api/") && !(isForm(r) && strings.HasPrefix(r.URL.Path, pathCreateBug)):
 		return shapeJSON
 	}
 	return shapePage

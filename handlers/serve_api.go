@@ -21,13 +21,12 @@ func (s *Server) apiRoutes() http.Handler {
 	r := chi.NewRouter()
 	r.Use(chimw.ClientIPFromXFF(trustedProxies...), deadline(pageTime), s.byToken, s.limited, chimw.GetHead)
 	r.NotFound(s.do(s.serveAPI))
-	r.MethodNotAllowed(s.do(s.wrongMethod))
+	r.MethodNotAllowed(s.do(s.serveAPI)) // the table knows the methods
 	r.Method(http.MethodPost, "/create-bug-report", s.createByAPI())
 	r.Method(http.MethodPost, "/create-bug-report/", s.createByAPI())
 	answer := s.ifNoToken(func(h http.Handler) http.Handler { return s.withSession(s.recognise(h)) }, s.do(s.serveAPI))
 	r.Method(http.MethodGet, "/*", answer)
 	r.Method(http.MethodPost, "/*", answer)
-	r.Method(http.MethodOptions, "/*", answer)
 	return r
 }
 

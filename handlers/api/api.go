@@ -96,7 +96,11 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	if safe := r.Method == http.MethodGet || r.Method == http.MethodHead; safe != (res.method == http.MethodGet) || !safe && r.Method != res.method {
+	safe := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if safe && rest == "schema/" {
+		return a.write(w, r, http.StatusOK, a.schemaOf(res))
+	}
+	if safe != (res.method == http.MethodGet) || !safe && r.Method != res.method {
 		return &MethodError{Allow: res.allow()}
 	}
 	if !strings.HasSuffix(path, "/") && res.method == http.MethodGet {
@@ -115,8 +119,6 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 		return a.serveQuestion(w, r, res, in)
 	case rest == "" && res.list != nil:
 		return a.serveList(w, r, res, in, q)
-	case rest == "schema/":
-		return a.write(w, r, http.StatusOK, a.schemaOf(res))
 	case rest != "" && res.detail != nil:
 		return a.serveDetail(w, r, res, in, rest)
 	case rest != "":

@@ -56,10 +56,21 @@ func readQuestion(body []byte, v any, shape string) error {
 		return errNotJSON
 	}
 	if err := json.Unmarshal(body, v); err != nil {
-		return crash.Errorf(crash.Invalid, "bad_question", "The question has another shape than %s.", shape)
+		return badQuestion(shape)
 	}
 	return nil
 }
+
+func badQuestion(shape string) error {
+	return crash.Errorf(crash.Invalid, "bad_question", "The question has another shape than %s.", shape)
+}
+
+// The shapes of questions, as refusals tell them.
+const (
+	recentShape  = `{"packages": [{"package": "…", "last_seen": "…"}], "release": "…"}`
+	pocketsShape = `{"packages_data": [{"package": "…", "seen": "…", "release": "…"}]}`
+	stateShape   = `{"reports": ["2100001"], "release": "…"}`
+)
 
 func tooManyQuestions(n int) error {
 	if n > maxQuestions {
@@ -92,8 +103,11 @@ type recentAnswer struct {
 
 func (a *API) mostRecent(ctx context.Context, _ input, body []byte) (any, error) {
 	var q recentQuestion
-	if err := readQuestion(body, &q, `{"packages": [{"package": "…", "last_seen": "…"}], "release": "…"}`); err != nil {
+	if err := readQuestion(body, &q, recentShape); err != nil {
 		return nil, err
+	}
+	if q.Packages == nil {
+		return nil, badQuestion(recentShape)
 	}
 	if err := tooManyQuestions(len(q.Packages)); err != nil {
 		return nil, err
@@ -116,9 +130,9 @@ func (a *API) mostRecent(ctx context.Context, _ input, body []byte) (any, error)
 }
 
 type seenInRelease struct {
-	Package string `json:"package"`
-	Release string `json:"release"`
-	Seen    string `json:"seen" doc:"The version."`
+	Package string `json:"package,omitempty"`
+	Release string `json:"release,omitempty"`
+	Seen    string `json:"seen,omitempty" doc:"The version."`
 }
 
 type pocketsQuestion struct {
@@ -131,8 +145,11 @@ type pocketsAnswer struct {
 
 func (a *API) pockets(ctx context.Context, _ input, body []byte) (any, error) {
 	var q pocketsQuestion
-	if err := readQuestion(body, &q, `{"packages_data": [{"package": "…", "seen": "…", "release": "…"}]}`); err != nil {
+	if err := readQuestion(body, &q, pocketsShape); err != nil {
 		return nil, err
+	}
+	if q.Packages == nil {
+		return nil, badQuestion(pocketsShape)
 	}
 	if err := tooManyQuestions(len(q.Packages)); err != nil {
 		return nil, err

@@ -83,8 +83,11 @@ type stateAnswer struct {
 
 func (a *API) reportsState(ctx context.Context, _ input, body []byte) (any, error) {
 	var q stateQuestion
-	if err := readQuestion(body, &q, `{"reports": ["2100001"], "release": "…"}`); err != nil {
+	if err := readQuestion(body, &q, stateShape); err != nil {
 		return nil, err
+	}
+	if q.Reports == nil {
+		return nil, badQuestion(stateShape)
 	}
 	if err := tooManyQuestions(len(q.Reports)); err != nil {
 		return nil, err

@@ -87,13 +87,13 @@ func (res *resource) operation(kinds schemas, detail bool) object {
 	if res.doc != "" {
 		op["description"] = res.doc
 	}
-	statuses := []string{"400", "404", "429", "503"}
+	statuses := []string{"400", "401", "404", "429", "503"} // 401 to everybody whose token is not good
 	switch res.access {
 	case public:
 		op["security"] = []any{object{}, object{"token": []string{}}, object{"session": []string{}}}
 	default:
 		op["security"] = []any{object{"token": []string{}}, object{"session": []string{}}}
-		statuses = append(statuses, "401", "403")
+		statuses = append(statuses, "403")
 	}
 	if res.body != nil {
 		statuses = append(statuses, "413", "415")
@@ -160,7 +160,7 @@ func (p *param) describe() object {
 	switch p.kind {
 	case kindNumber:
 		schema = object{"type": "integer", "minimum": p.min}
-		if p.max < 1<<30 {
+		if p.most == 0 && p.max < 1<<30 {
 			schema["maximum"] = p.max
 		}
 		if p.fallback != 0 {
@@ -181,6 +181,8 @@ func (p *param) describe() object {
 	out := object{"name": p.name, "in": "query", "description": p.doc, "schema": schema, "example": example}
 	if p.required {
 		out["required"] = true
+	} else {
+		out["allowEmptyValue"] = true // as good as none
 	}
 	return out
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -133,9 +132,6 @@ func TestSchemas(t *testing.T) {
 		if entry.List != api(name, "/") {
 			t.Errorf("%s: got %s", name, entry.List)
 		}
-		if name != "create-bug-report" && !slices.Contains([]string{"package-version-is-most-recent", "release-package-version-pockets", "reports-state"}, name) {
-			access := h.As(t, crash.RoleViewer)
-			access.Get(entry.Schema + "?id=1&release=x&package=x&old_version=1&new_version=1&previous_version=1&date=20260518&system=x&binary_package=x&bug=1").Want(http.StatusOK)
-		}
+		c.Get(entry.Schema).Want(http.StatusOK)
 	}
 }
