@@ -117,6 +117,13 @@ func (t *ReleaseTable) EndOfLife(r Release, day time.Time) bool {
 	return ok && !s.end.IsZero() && midnight(day).After(s.end)
 }
 
+// Life returns the UTC days on which the release came out and until which it is supported, included; zero where that is not
+// known.
+func (t *ReleaseTable) Life(r Release) (released, end time.Time) {
+	s, _ := t.find(r)
+	return s.released, s.end
+}
+
 // Codename is the word for a release that tags use, "noble"; empty when the release is not known.
 func (t *ReleaseTable) Codename(r Release) string {
 	s, _ := t.find(r)

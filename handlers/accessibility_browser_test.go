@@ -45,7 +45,7 @@ func TestAccessibility(t *testing.T) {
 	ctx := browser(t)
 	public := []string{
 		"/", "/?period=day&package=none-such", often.ID.Path(), python.ID.Path(), "/bug/2101233",
-		"/search", "/search?q=tidewatch", "/search?q=none-such", "/search?q=colour%3Ared", "/package/tidewatch", "/keys", "/api", "/login", "/no-such-page",
+		"/search", "/search?q=tidewatch", "/search?q=none-such", "/search?q=colour%3Ared", "/package/tidewatch", "/release/Ubuntu%2024.04", "/keys", "/api", "/login", "/no-such-page",
 	}
 	for _, path := range public {
 		checkAxe(ctx, t, site.URL+path)

@@ -48,6 +48,7 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get("/api", s.do(s.showAPI))
 		public.Get("/problems.{format}", s.do(s.exportFile))
 		public.Get("/package/{name}", s.do(s.kept(s.showPackage)))
+		public.Get("/release/{name}", s.do(s.kept(s.showRelease)))
 		public.Get("/problem/{id}", s.do(s.kept(s.showProblem)))
 		public.Get("/problem/{id}/bug", s.do(s.showBug))
 		public.Get("/bug/{number}", s.do(s.redirectBug))

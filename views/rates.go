@@ -16,6 +16,8 @@ type RateChart struct {
 	Marks        []crash.ReleaseDay // releases that came out in the span
 	Most         float64            // the highest rate
 	Days         []time.Time        // with a rate, newest first, for the table twin
+	Trends       []crash.Trend      // of the last week, by release
+	All          crash.Trend        // of all of them together
 	cells        [][]*float64       // by day and line; nil: no report
 }
 
@@ -23,11 +25,14 @@ type RateChart struct {
 type RateLine struct {
 	Release crash.Release
 	Path    string  // of SVG
-	Week    float64 // mean of the last seven days
-	Before  float64 // mean of the seven days before
+	Week    float64 // reports per machine and day, of the last seven days
+	Before  float64 // and of the seven before
 }
 
-const rateHeight = 100
+const (
+	rateHeight = 100
+	trendDays  = 7
+)
 
 // fewMachines: days on which less than this part of the most machines of a release was active are left out. What so few
 // report says nothing of the release; so it is in the first days of a new one, or of mishap itself.
@@ -39,6 +44,7 @@ func NewRateChart(rates []crash.DayRate, marks []crash.ReleaseDay, since, until 
 	since, until = midnight(since), midnight(until)
 	n := int(until.Sub(since)/(24*time.Hour)) + 1
 	c := RateChart{Since: since, Until: until, Marks: marks}
+	c.Trends, c.All = crash.Trends(rates, until, trendDays)
 	values := map[crash.Release][]*float64{}
 	most := map[crash.Release]int64{}
 	for _, r := range rates {
@@ -65,7 +71,11 @@ func NewRateChart(rates []crash.DayRate, marks []crash.ReleaseDay, since, until 
 		line := &c.Lines[i]
 		days := values[line.Release]
 		line.Path = ratePath(days, c.Most)
-		line.Week, line.Before = mean(days[max(0, n-7):]), mean(days[max(0, n-14):max(0, n-7)])
+		for _, t := range c.Trends {
+			if t.Release == line.Release {
+				line.Week, line.Before = t.Now.Per1000/1000, t.Before.Per1000/1000
+			}
+		}
 	}
 	for i := n - 1; i >= 0; i-- {
 		row, any := make([]*float64, len(c.Lines)), false
@@ -103,16 +113,6 @@ func ratePath(days []*float64, most float64) string {
 		b.WriteString("h1") // a single day is a dot
 	}
 	return b.String()
-}
-
-func mean(days []*float64) float64 {
-	sum := 0.0
-	for _, v := range days {
-		if v != nil {
-			sum += *v
-		}
-	}
-	return sum / float64(max(len(days), 1))
 }
 
 // markX is where the mark of a release stands.

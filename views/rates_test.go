@@ -45,7 +45,7 @@ func TestRateChart(t *testing.T) {
 		t.Errorf("note of a release: got %q", got)
 	}
 	text := strings.Join(strings.Fields(doc.Find(".legend").Text()), " ")
-	if want := "24.04 0.043 22.04 0.18 up 150 %"; text != want {
+	if want := "24.04 0.30 22.04 0.18 down 59 %"; text != want {
 		t.Errorf("legend: got %q, want %q", text, want)
 	}
 }

@@ -1,0 +1,162 @@
+package handlers
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/board"
+	"mishap/db"
+	"mishap/views"
+)
+
+const (
+	releaseDays     = 28 // that the lists of a release look back
+	releaseProblems = 20 // that each of them shows
+	releasePackages = 25
+	activeDays      = 90 // for which a machine that reported something counts as active
+)
+
+// showRelease is the page of one release: how reliable it is beside the one before, its problems and packages. With an
+// ending, or by Accept, it is the list of its problems as a file or feed.
+func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
+	name, format := cutFormat(pathText(r, "name"))
+	if format == "" {
+		format = acceptedExport(r)
+	}
+	if name == "" || len(name) > maxQueryText {
+		return errNoPage
+	}
+	release := crash.Release(name)
+	seen, err := s.store.Releases(r.Context())
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(seen, release) {
+		return crash.Errorf(crash.NotFound, "unknown_release", "No report of a release named %s was counted.", name)
+	}
+	since, until := s.lastDays(releaseDays)
+	filter := board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Release: release}
+	if format != "" {
+		if format == "atom" {
+			filter.Sort = board.ByFirst // readers want to know what is new
+		}
+		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.ReleasePath(release), filter: filter})
+	}
+	page := views.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(seen)}
+	page.Released, page.End = s.releases.Life(release)
+	if err := s.releaseRates(r, &page); err != nil {
+		return err
+	}
+	if err := s.releaseLists(r, &page, filter); err != nil {
+		return err
+	}
+	page.Shell = s.shell(r, name)
+	page.Shell.Also = views.Alternates("Problems of "+name, views.ReleasePath(release), "")
+	return s.page(w, r, http.StatusOK, views.Release(page))
+}
+
+// releaseLists fills the page with the problems and packages of a release, from memory.
+func (s *Server) releaseLists(r *http.Request, page *views.ReleasePage, filter board.Filter) error {
+	b, err := s.store.BoardWithStates(r.Context())
+	if err != nil {
+		return err
+	}
+	rows, totals := b.All(filter, nil)
+	page.Reports, page.Problems = totals.Reports, totals.Problems
+	packages := map[string]*views.ReleasePackage{}
+	for i, row := range rows {
+		short := packageProblem(row)
+		if i < releaseProblems {
+			page.Worst = append(page.Worst, short)
+		}
+		if row.FirstRelease == page.Release && len(page.New) < releaseProblems {
+			page.New = append(page.New, short)
+		}
+		if row.State == crash.StateRegression && len(page.Regressions) < releaseProblems {
+			page.Regressions = append(page.Regressions, short)
+		}
+		if row.Package == "" {
+			continue
+		}
+		if packages[row.Package] == nil {
+			packages[row.Package] = &views.ReleasePackage{Name: row.Package}
+		}
+		packages[row.Package].Reports += row.Count
+		packages[row.Package].Problems++
+	}
+	for _, p := range packages {
+		p.Rate = crash.NewMachineRate(p.Reports, page.MachineDays)
+		page.Packages = append(page.Packages, *p)
+	}
+	slices.SortFunc(page.Packages, func(a, b views.ReleasePackage) int {
+		return cmp.Or(cmp.Compare(b.Reports, a.Reports), cmp.Compare(a.Name, b.Name))
+	})
+	page.Packages = page.Packages[:min(len(page.Packages), releasePackages)]
+	return nil
+}
+
+// releaseRates fills the page with how reliable the release is, and the one before.
+func (s *Server) releaseRates(r *http.Request, page *views.ReleasePage) error {
+	since, until := s.lastDays(ratesDays)
+	rates, err := s.store.Rates(r.Context(), db.RateFilter{Since: since, Until: until}) // as the front page, which remembers them
+	if err != nil {
+		return err
+	}
+	var both []crash.DayRate
+	for _, rate := range rates {
+		if rate.Release == page.Release || page.Before != "" && rate.Release == page.Before {
+			both = append(both, rate)
+		}
+	}
+	page.Rates = views.NewRateChart(both, s.releases.ReleasedBetween(since, until), since, until)
+	for _, t := range page.Rates.Trends {
+		switch t.Release {
+		case page.Release:
+			page.Trend = t
+		case page.Before:
+			page.BeforeNow = t
+		}
+	}
+	months, _ := crash.Trends(both, until, releaseDays)
+	for _, t := range months {
+		if t.Release == page.Release {
+			page.MachineDays = t.Now.MachineDays
+		}
+	}
+	return s.sameAge(r, page, until)
+}
+
+// sameAge compares the last weeks of a release with those of the one before when that was as old.
+func (s *Server) sameAge(r *http.Request, page *views.ReleasePage, until time.Time) error {
+	out, _ := s.releases.Life(page.Before)
+	if page.Before == "" || out.IsZero() || page.Released.IsZero() || page.Released.After(until) {
+		return nil
+	}
+	age := int(until.Sub(page.Released) / (24 * time.Hour))
+	then := out.AddDate(0, 0, age)
+	if !then.Before(until) {
+		return nil
+	}
+	rateOf := func(release crash.Release, until time.Time) (crash.MachineRate, error) {
+		filter := db.RateFilter{Since: until.AddDate(0, 0, 1-releaseDays-activeDays), Until: until, Release: release}
+		rates, err := s.store.Rates(r.Context(), filter)
+		if err != nil {
+			return crash.MachineRate{}, err
+		}
+		_, all := crash.Trends(rates, until, releaseDays)
+		return all.Now, nil
+	}
+	same := views.SameAge{Age: age, Days: releaseDays}
+	var err error
+	if same.Then, err = rateOf(page.Before, then); err != nil || same.Then.Reports == 0 {
+		return err
+	}
+	if same.Now, err = rateOf(page.Release, until); err != nil || !same.Now.Known() {
+		return err
+	}
+	page.SameAge = &same
+	return nil
+}

@@ -1,0 +1,85 @@
+package views
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+
+	"mishap/crash"
+)
+
+// ReleasePath is the page of a release.
+func ReleasePath(r crash.Release) string { return "/release/" + url.PathEscape(string(r)) }
+
+// trendRate is how often a machine reports something, and the interval: "0.081 (0.078–0.085)".
+func trendRate(r crash.MachineRate) string {
+	return fmt.Sprintf("%s (%s–%s)", rate(r.Per1000/1000), rate(r.Low/1000), rate(r.High/1000))
+}
+
+// trendChange says how much more or less a rate is: "4 % more".
+func trendChange(r crash.RateRatio) string {
+	switch percent := 100 * (r.Ratio - 1); {
+	case percent >= 200:
+		return digits(r.Ratio) + " times as many"
+	case percent >= .5:
+		return fmt.Sprintf("%.0f %% more", percent)
+	case percent <= -.5:
+		return fmt.Sprintf("%.0f %% fewer", math.Max(1, -percent))
+	}
+	return "as many"
+}
+
+// trendThan is trendChange with the word that follows: "4 % more than".
+func trendThan(r crash.RateRatio) string {
+	if change := trendChange(r); change == "as many" || r.Ratio >= 3 {
+		return change + " as"
+	}
+	return trendChange(r) + " than"
+}
+
+// trendSure says whether the change means anything.
+func trendSure(r crash.RateRatio) string {
+	switch {
+	case r.Worse() || r.Better():
+		return ", more than chance explains."
+	case trendChange(r) == "as many":
+		return "."
+	}
+	return ", which may be chance."
+}
+
+// trendSentence says how reliable releases are now compared with the week before.
+func trendSentence(t crash.Trend) string {
+	now := "In the last seven days machines sent " + trendRate(t.Now) + " reports a day each"
+	if change := t.Change(); change.Known() {
+		return now + ", " + trendThan(change) + " in the seven before" + trendSure(change)
+	}
+	return now + "; nothing is known of the week before."
+}
+
+// besideSentence compares a release with the one before, now.
+func (p ReleasePage) besideSentence() string {
+	ratio := p.Trend.Now.Times(p.BeforeNow.Now)
+	if !ratio.Known() {
+		return "nothing is known of its last seven days."
+	}
+	return fmt.Sprintf("that one has %s now; this one has %s it%s", trendRate(p.BeforeNow.Now), trendThan(ratio), trendSure(ratio))
+}
+
+// sentence compares two releases of one age.
+func (a SameAge) sentence() string {
+	ratio := a.Now.Times(a.Then)
+	return fmt.Sprintf("At the same age, %s after it came out, that one had %s over %s; this one has %s, %s it%s",
+		Counted(int64(a.Age), "day", "days"), trendRate(a.Then), Counted(int64(a.Days), "day", "days"), trendRate(a.Now), trendThan(ratio), trendSure(ratio))
+}
+
+// changedTrends are those that have become clearly worse, or better.
+func changedTrends(each []crash.Trend, worse bool) []crash.Trend {
+	var some []crash.Trend
+	for _, t := range each {
+		if change := t.Change(); t.Release != "" && (worse && change.Worse() || !worse && change.Better()) {
+			some = append(some, t)
+		}
+	}
+	return some
+}
