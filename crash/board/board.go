@@ -79,11 +79,14 @@ type leaf struct {
 
 // scan is what counting needs of a problem, apart from all else: whoever goes through all of them waits for memory.
 type scan struct {
-	own         *leaf   // the head
-	more        []*leaf // what was merged into it
-	key         uint64  // the beginning of the id
-	first, last Day     // with a report; last < first: none
+	cells       []cell // those of the head
+	key         uint64 // the beginning of the id
+	more        *more  // nil: nothing was merged into it
+	first, last Day    // with a report; last < first: none
 }
+
+// more are the buckets of a problem besides its head.
+type more struct{ leaves []*leaf }
 
 // cell is how often a bucket was seen on a day, in 12 bytes: there are millions.
 type cell struct {

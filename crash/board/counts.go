@@ -2,19 +2,28 @@ package board
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sort"
 
 	"mishap/crash"
 )
 
-// ProblemDays returns how many different problems were counted on each of the days from since to until.
+// span is days from since to until.
+type span struct{ since, until Day }
+
+// ProblemDays returns how many different problems were counted on each of the days from since to until. It is remembered until
+// something changes, and not to be changed.
 func (b *Board) ProblemDays(since, until Day) []int64 {
 	if until < since {
 		return nil
 	}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
+	return remember(b, span{since, until}, func() []int64 { return b.problemDays(since, until) })
+}
+
+func (b *Board) problemDays(since, until Day) []int64 {
 	days := make([]int64, int(until-since)+1)
 	seen := make([]int, len(days)) // by the place of the problem that was counted last on the day, from 1
 	for i := range b.scan {
@@ -38,13 +47,21 @@ type Traced struct {
 }
 
 // TracedDays counts crashes of the problems with these grouping rules on the days from since to until, the latest first,
-// then by release and architecture.
+// then by release and architecture. They are remembered until something changes, and not to be changed.
 func (b *Board) TracedDays(since, until Day, rules []crash.Rule) []Traced {
 	if until < since {
 		return nil
 	}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
+	type traced struct {
+		span
+		rules string
+	}
+	return remember(b, traced{span{since, until}, fmt.Sprintf("%q", rules)}, func() []Traced { return b.tracedDays(since, until, rules) })
+}
+
+func (b *Board) tracedDays(since, until Day, rules []crash.Rule) []Traced {
 	type count struct{ named, failed int64 }
 	counts := make([][]count, len(b.places.values)) // by place and day
 	for i, p := range b.order {
@@ -112,15 +129,17 @@ func (s *scan) each(since, until Day, call func(cell)) {
 	if s.last < since || s.first > until || s.last < s.first {
 		return
 	}
-	s.own.each(since, until, call)
-	for _, l := range s.more {
-		l.each(since, until, call)
+	each(s.cells, since, until, call)
+	if s.more != nil {
+		for _, l := range s.more.leaves {
+			each(l.cells, since, until, call)
+		}
 	}
 }
 
-func (l *leaf) each(since, until Day, call func(cell)) {
-	i := sort.Search(len(l.cells), func(i int) bool { return l.cells[i].day >= since })
-	for ; i < len(l.cells) && l.cells[i].day <= until; i++ {
-		call(l.cells[i])
+func each(cells []cell, since, until Day, call func(cell)) {
+	i := sort.Search(len(cells), func(i int) bool { return cells[i].day >= since })
+	for ; i < len(cells) && cells[i].day <= until; i++ {
+		call(cells[i])
 	}
 }

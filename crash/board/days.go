@@ -38,38 +38,44 @@ func (w *window) takes(c cell) bool {
 
 // count sums up the days of a bucket, and as many days before these. It comes from the end, since lists mostly look at the
 // latest days.
-func (w *window) count(l *leaf) (count, past int64) {
-	n := len(l.cells)
-	if n == 0 || l.cells[n-1].day < w.past || l.cells[0].day > w.until {
-		return 0, 0
+func (w *window) count(cells []cell) (count, past int64) {
+	n := len(cells) - 1
+	for n >= 0 && cells[n].day > w.until {
+		n--
 	}
-	if l.cells[n-1].day > w.until {
-		n = sort.Search(n, func(i int) bool { return l.cells[i].day > w.until })
-	}
-	for n--; n >= 0 && l.cells[n].day >= w.past; n-- {
-		switch c := l.cells[n]; {
-		case !w.takes(c):
-		case c.day < w.since:
-			past += int64(c.n)
-		default:
+	all := w.places == nil && w.version == -1
+	for ; n >= 0 && cells[n].day >= w.since; n-- {
+		if c := cells[n]; all || w.takes(c) {
 			count += int64(c.n)
+		}
+	}
+	for ; n >= 0 && cells[n].day >= w.past; n-- {
+		if c := cells[n]; all || w.takes(c) {
+			past += int64(c.n)
 		}
 	}
 	return count, past
 }
 
-// span notes the days with which the problem begins and ends.
-func (s *scan) span() {
-	s.first, s.last = 1<<16-1, 0
-	s.reach(s.own)
-	for _, l := range s.more {
-		s.reach(l)
+// update notes the days of a problem, after they have changed.
+func (s *scan) update(p *Problem, head *leaf) {
+	s.cells, s.more, s.first, s.last = head.cells, nil, 1<<16-1, 0
+	s.reach(head.cells)
+	if len(p.leaves) < 2 {
+		return
+	}
+	s.more = &more{}
+	for _, l := range p.leaves {
+		if l != head {
+			s.more.leaves = append(s.more.leaves, l)
+			s.reach(l.cells)
+		}
 	}
 }
 
-func (s *scan) reach(l *leaf) {
-	if n := len(l.cells); n > 0 {
-		s.first, s.last = min(s.first, l.cells[0].day), max(s.last, l.cells[n-1].day)
+func (s *scan) reach(cells []cell) {
+	if n := len(cells); n > 0 {
+		s.first, s.last = min(s.first, cells[0].day), max(s.last, cells[n-1].day)
 	}
 }
 
@@ -78,10 +84,12 @@ func (w *window) all(s *scan) (count, past int64) {
 	if s.last < w.past || s.first > w.until || s.last < s.first {
 		return 0, 0
 	}
-	count, past = w.count(s.own)
-	for _, l := range s.more {
-		c, p := w.count(l)
-		count, past = count+c, past+p
+	count, past = w.count(s.cells)
+	if s.more != nil {
+		for _, l := range s.more.leaves {
+			c, p := w.count(l.cells)
+			count, past = count+c, past+p
+		}
 	}
 	return count, past
 }

@@ -1,7 +1,6 @@
 package board
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -166,15 +165,7 @@ func (b *Board) make(l *list, f Filter, match func(*Problem) bool) {
 		}
 	}
 	slices.Sort(l.past)
-	slices.SortFunc(l.found, func(x, y found) int {
-		switch {
-		case x.count != y.count:
-			return cmp.Compare(y.count, x.count)
-		case x.key != y.key:
-			return cmp.Compare(x.key, y.key)
-		}
-		return slices.Compare(b.order[x.at].ID[:], b.order[y.at].ID[:])
-	})
+	b.rank(l.found)
 	for i := range l.found {
 		l.found[i].rank = int32(i + 1) //nolint:gosec // as above
 	}
@@ -203,45 +194,6 @@ func (f Filter) admits(p *Problem, packages map[string]bool) bool {
 		return p.Bug != 0
 	}
 	return string(p.State) == f.State
-}
-
-// sort brings rows, which are sorted by count, into the order of a column.
-func (b *Board) sort(rows []found, f Filter) {
-	compare := columnOrder(f.Sort)
-	if compare == nil {
-		if f.Ascending {
-			slices.Reverse(rows)
-		}
-		return
-	}
-	slices.SortStableFunc(rows, func(x, y found) int {
-		if f.Ascending {
-			x, y = y, x
-		}
-		return compare(b.order[x.at], b.order[y.at])
-	})
-}
-
-// columnOrder compares by a column, as is natural for it; nil: as they are counted.
-func columnOrder(c Column) func(a, b *Problem) int {
-	switch c {
-	case ByMachines:
-		return func(a, b *Problem) int { return cmp.Compare(b.Systems, a.Systems) }
-	case ByPackage:
-		return func(a, b *Problem) int { return cmp.Compare(a.Package, b.Package) }
-	case ByFirst:
-		return func(a, b *Problem) int { return b.FirstSeen.Compare(a.FirstSeen) }
-	case ByLast:
-		return func(a, b *Problem) int { return b.LastSeen.Compare(a.LastSeen) }
-	case ByProblem:
-		return func(a, b *Problem) int { return cmp.Compare(a.Signature, b.Signature) }
-	case ByBug:
-		return func(a, b *Problem) int {
-			return cmp.Or(cmp.Compare(standing(a.State), standing(b.State)), cmp.Compare(b.Bug, a.Bug))
-		}
-	case ByCount:
-	}
-	return nil
 }
 
 // standing sorts what needs a person first.

@@ -49,3 +49,17 @@ func TestOfPackages(t *testing.T) {
 	check(9, []string{"reef"}, 0, 1)
 	check(4, []string{"many"}, 20, 27, 34, 41)
 }
+
+func TestFolded(t *testing.T) {
+	t.Parallel()
+	b := board.New()
+	l := board.Leaf{ID: id(1), Head: id(1), Signature: "/Bin/Ä:11:Main", Title: "Crash", Name: "Given", Package: "Pkg", Source: "src", Executable: "/Bin/Ä", FirstVersion: "1A", LastVersion: "2"}
+	b.Update(func(u *board.Updater) { u.Leaf(l) })
+	p, _ := b.Problem(id(1))
+	const want = "/bin/ä:11:main\x00crash\x00given\x00pkg\x00src\x00/bin/ä\x001a\x002"
+	for name, p := range map[string]*board.Problem{"of the board": p, "of its own": {Leaf: &l}} {
+		if p.Folded() != want || p.FoldedSignature() != "/bin/ä:11:main" {
+			t.Errorf("%s: got %q and %q", name, p.Folded(), p.FoldedSignature())
+		}
+	}
+}

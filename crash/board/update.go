@@ -125,7 +125,7 @@ func (u *Updater) finish() {
 	}
 	for l := range u.moved {
 		if p := u.b.problems[l.Head]; p != nil {
-			u.b.scan[p.place].span()
+			u.b.scan[p.place].update(p, u.b.leaves[p.ID])
 		}
 	}
 	u.b.change++
@@ -210,13 +210,8 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 		b.order, b.scan = append(b.order, p), append(b.scan, scan{})
 	}
 	b.problems[id] = p
-	s := scan{own: head, key: binary.BigEndian.Uint64(id[:])}
-	for _, l := range leaves {
-		if l != head {
-			s.more = append(s.more, l)
-		}
-	}
-	s.span()
+	s := scan{key: binary.BigEndian.Uint64(id[:])}
+	s.update(p, head)
 	b.scan[p.place] = s
 }
 

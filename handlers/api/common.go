@@ -269,10 +269,9 @@ func (a *API) problemsCount(ctx context.Context, in input) ([]any, error) {
 		return nil, err
 	}
 	counts := b.ProblemDays(board.DayOf(since), board.DayOf(until))
-	slices.Reverse(counts)
 	var objects []any
 	for day := range a.days(days) {
-		objects = append(objects, dayValue{Date: day.Format(dateFormat), Value: counts[len(objects)]})
+		objects = append(objects, dayValue{Date: day.Format(dateFormat), Value: counts[len(counts)-1-len(objects)]})
 	}
 	return objects, nil
 }

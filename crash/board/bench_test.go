@@ -1,0 +1,72 @@
+package board_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/board"
+)
+
+// large is a board of 100,000 problems and some four million days, of which few problems have most.
+func large() (*board.Board, board.Day) {
+	r := rand.New(rand.NewPCG(1, 2))
+	today := board.DayOf(time.Date(2026, 5, 20, 0, 0, 0, 0, time.UTC))
+	b := board.New()
+	b.Update(func(u *board.Updater) {
+		for i := range 100_000 {
+			key := crash.BucketIDOf(fmt.Sprint(i))
+			u.Leaf(board.Leaf{
+				ID: key, Head: key, Type: "Crash", Signature: fmt.Sprintf("/usr/bin/reef-%d:11:reef_step_%d:reef_load:on_open:main", i%9000, r.IntN(1_000_000)),
+				Package: fmt.Sprintf("reef-%d", i%9000), Source: "reef", Reports: int64(2_000_000 / (i + 10)), Systems: int64(r.IntN(100_000)),
+				FirstSeen: today.Time().Add(-time.Duration(r.IntN(400*86400)) * time.Second), LastSeen: today.Time(),
+			})
+			for range min(500_000/(i+10), 4000) + 1 + r.IntN(60) {
+				u.Cell(key, today-board.Day(r.IntN(400)), fmt.Appendf(nil, "Ubuntu %d.04", 20+2*r.IntN(4)), fmt.Appendf(nil, "1.%d", r.IntN(20)), []byte("amd64"), 2)
+			}
+		}
+	})
+	return b, today
+}
+
+// BenchmarkList makes lists anew each time, as the first visitor after a change does.
+func BenchmarkList(b *testing.B) {
+	all, today := large()
+	for name, f := range map[string]board.Filter{
+		"week":    {Since: today - 6},
+		"year":    {Since: today - 365},
+		"release": {Since: today - 365, Release: "Ubuntu 24.04"},
+		"version": {Since: today - 365, Version: "1.7"},
+		"package": {Since: today - 365, Package: "reef-17"},
+		"first":   {Since: today - 365, Sort: board.ByFirst},
+		"problem": {Since: today - 365, Sort: board.ByProblem},
+	} {
+		f.Until = today
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				all.Update(func(u *board.Updater) {}) // forgets lists
+				b.StartTimer()
+				all.List(f, nil, nil, 50)
+			}
+		})
+	}
+	b.Run("days", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			all.Update(func(u *board.Updater) {})
+			b.StartTimer()
+			all.ProblemDays(today-365, today)
+		}
+	})
+	b.Run("traced", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			all.Update(func(u *board.Updater) {})
+			b.StartTimer()
+			all.TracedDays(today-365, today, []crash.Rule{""})
+		}
+	})
+}

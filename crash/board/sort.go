@@ -1,0 +1,135 @@
+package board
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// digit is how many bits of a key are sorted by at once.
+const digit = 11
+
+// radix sorts by keys, the least first; what has equal keys keeps its order. Lists have 100,000 rows: comparing them with
+// each other takes several times as long.
+func radix(rows []found, key func(*found) uint64) {
+	if len(rows) < 2 {
+		return
+	}
+	type keyed struct {
+		key uint64
+		row found
+	}
+	from, to := make([]keyed, len(rows)), make([]keyed, len(rows))
+	all, some := ^uint64(0), uint64(0) // bits that all keys have, and that any has
+	for i := range rows {
+		k := key(&rows[i])
+		from[i] = keyed{k, rows[i]}
+		all, some = all&k, some|k
+	}
+	for shift := 0; shift < 64; shift += digit {
+		const mask = 1<<digit - 1
+		if (all^some)>>shift&mask == 0 {
+			continue // they do not differ here
+		}
+		var ends [1<<digit + 1]int
+		for i := range from {
+			ends[from[i].key>>shift&mask+1]++
+		}
+		for i := 1; i < len(ends); i++ {
+			ends[i] += ends[i-1]
+		}
+		for i := range from {
+			at := &ends[from[i].key>>shift&mask]
+			to[*at] = from[i]
+			*at++
+		}
+		from, to = to, from
+	}
+	for i := range from {
+		rows[i] = from[i].row
+	}
+}
+
+// rank sorts by count, the most first, and rows of one count by their ids.
+func (b *Board) rank(rows []found) {
+	radix(rows, func(e *found) uint64 { return e.key >> (64 - 2*digit) })
+	radix(rows, func(e *found) uint64 { return ^uint64(e.count) }) //nolint:gosec // not negative
+	compare := func(x, y found) int {
+		return cmp.Or(cmp.Compare(x.key, y.key), slices.Compare(b.order[x.at].ID[:], b.order[y.at].ID[:]))
+	}
+	for from := 0; from < len(rows); { // the few that begin alike
+		to := from + 1
+		for to < len(rows) && rows[to].count == rows[from].count && rows[to].key>>(64-2*digit) == rows[from].key>>(64-2*digit) {
+			to++
+		}
+		if to > from+1 {
+			slices.SortFunc(rows[from:to], compare)
+		}
+		from = to
+	}
+}
+
+// sort brings rows, which are sorted by count, into the order of a column.
+func (b *Board) sort(rows []found, f Filter) {
+	key := b.columnKey(f.Sort)
+	switch {
+	case key == nil && f.Ascending:
+		slices.Reverse(rows)
+	case key != nil && f.Ascending:
+		radix(rows, func(e *found) uint64 { return ^key(e) })
+	case key != nil:
+		radix(rows, key)
+	}
+}
+
+// columnKey gives keys that sort by a column, as is natural for it; nil: as they are counted.
+func (b *Board) columnKey(c Column) func(*found) uint64 {
+	switch c {
+	case ByMachines:
+		return func(e *found) uint64 { return ^uint64(b.order[e.at].Systems) } //nolint:gosec // not negative
+	case ByPackage, ByProblem:
+		places := b.textOrder(c)
+		return func(e *found) uint64 { return uint64(places[e.at]) }
+	case ByFirst:
+		return func(e *found) uint64 { return latest(b.order[e.at].FirstSeen.UnixMicro()) }
+	case ByLast:
+		return func(e *found) uint64 { return latest(b.order[e.at].LastSeen.UnixMicro()) }
+	case ByBug:
+		return func(e *found) uint64 {
+			p := b.order[e.at]
+			return uint64(standing(p.State))<<56 | ^uint64(p.Bug)<<8>>8 //nolint:gosec // small, and not negative
+		}
+	case ByCount:
+	}
+	return nil
+}
+
+// latest is a key that sorts times the other way round.
+func latest(micro int64) uint64 { return ^(uint64(micro) ^ 1<<63) } //nolint:gosec // the sign becomes the highest bit
+
+// textOrder gives each problem, by its place, a number in the order of package or signature; equal texts have equal numbers.
+func (b *Board) textOrder(c Column) []uint32 {
+	type text struct {
+		text string
+		at   int
+	}
+	return remember(b, c, func() []uint32 {
+		texts := make([]text, len(b.order))
+		for i, p := range b.order {
+			texts[i] = text{p.Signature, i}
+			if c == ByPackage {
+				texts[i].text = p.Package
+			}
+		}
+		slices.SortFunc(texts, func(x, y text) int { return strings.Compare(x.text, y.text) })
+		order := make([]uint32, len(texts))
+		n := uint32(0)
+		for i, t := range texts {
+			if i > 0 && t.text != texts[i-1].text {
+				n++
+			}
+			order[t.at] = n
+		}
+		return order
+	})
+}
