@@ -51,9 +51,11 @@ const (
 		values (@url, @consumer, @token, @sealed, @context, @person, now())
 		on conflict (tracker_url, consumer_key) do update set token = excluded.token, secret_sealed = excluded.secret_sealed,
 			context = excluded.context, person = excluded.person, connected = excluded.connected`
-	// A new token has a clean slate.
-	sqlForgetHealth = `delete from oauth_health where tracker_url = @url and consumer_key = @consumer and token = @token`
-	sqlWakeFilings  = `
+	// A new token has a clean slate. Whose it was is remembered: bugs may have to be looked for that were filed with it.
+	sqlForgetHealth = `
+		update oauth_health set last_success = null, last_error = '', last_error_at = null, dead = false
+		where tracker_url = @url and consumer_key = @consumer and token = @token`
+	sqlWakeFilings = `
 		update filings set not_before = now(), updated = now(), problem = '', reason = ''
 		where state in ('queued', 'uncertain') and problem = 'tracker_credentials' and unit is null
 		returning id`
@@ -161,6 +163,21 @@ func (s *Store) TokenHealth(ctx context.Context, key crash.TrackerKey, token str
 		return h, fmt.Errorf("token health: %w", known(err))
 	}
 	return h, nil
+}
+
+const sqlTrackerAccounts = `select distinct account from oauth_health where tracker_url = @url and account <> '' order by account`
+
+// TrackerAccounts lists the accounts that access tokens of a tracker have acted for, now or before.
+func (s *Store) TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error) {
+	rows, err := s.pool.Query(ctx, sqlTrackerAccounts, keyArgs(key))
+	if err != nil {
+		return nil, fmt.Errorf("accounts of the tracker: %w", known(err))
+	}
+	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("accounts of the tracker: %w", known(err))
+	}
+	return accounts, nil
 }
 
 const sqlSaveTokenHealth = `

@@ -3,6 +3,7 @@ package tracker
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -144,6 +145,21 @@ func (c *Credentials) readHealth(ctx context.Context) (crash.TokenHealth, bool) 
 		c.health, c.known = h, true
 	}
 	return h, true
+}
+
+// accounts are the tracker's names of those that we act for or have acted for, the present one first.
+func (c *Credentials) accounts(ctx context.Context, present string) ([]string, error) {
+	before, err := c.store.TrackerAccounts(ctx, c.cfg.key())
+	if err != nil {
+		return nil, err
+	}
+	accounts := []string{present}
+	for _, account := range before {
+		if account != "" && !slices.Contains(accounts, account) {
+			accounts = append(accounts, account)
+		}
+	}
+	return accounts, nil
 }
 
 // secrets are what must be taken out of the tracker's words.

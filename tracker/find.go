@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,34 +35,69 @@ type bugTasks struct {
 	} `json:"entries"`
 }
 
-// FindBug looks for a bug that our account has filed on the intent's target since the given time and whose description
-// holds the marker, closed and duplicate ones included. Bugs that others are known to be are passed over. It returns the
-// lowest number, or 0 when there is certainly none. Any error means that it is not known: a *CallError, or Unavailable with
-// the code tracker_credentials.
+// FindBug looks for a bug that our account has filed since the given time and whose description holds the marker, closed and
+// duplicate ones included: on the intent's target first, then wherever else in the tracker somebody may have moved it to.
+// When we act for another account than before, bugs of that one count too. Bugs that others are known to be are passed over.
+// It returns the lowest number, or 0 when there is certainly none. Any error means that it is not known: a *CallError, or
+// Unavailable with the code tracker_credentials.
 func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, others []int64) (int64, error) {
 	me, err := c.Me(ctx)
 	if err != nil {
 		return 0, err
 	}
-	links, err := c.filedBy(ctx, me, in.Target, since)
-	if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusNotFound {
-		// The tracker does not know the package (any more); then the bug can only be elsewhere in the distribution.
-		if pillar := "/" + strings.Split(strings.TrimPrefix(in.Target, "/"), "/")[0]; pillar != in.Target {
-			links, err = c.filedBy(ctx, me, pillar, since)
-		}
-	}
+	accounts, err := c.creds.accounts(ctx, me)
 	if err != nil {
 		return 0, err
 	}
-	var found int64
+	looked := map[int64]bool{}
+	for _, n := range others {
+		looked[n] = true
+	}
+	for _, target := range []string{in.Target, "/bugs"} {
+		var found int64
+		for _, account := range accounts {
+			links, err := c.filedBy(ctx, account, target, since)
+			if gone(err, account != me, target == in.Target) {
+				continue
+			}
+			if err != nil {
+				return 0, err
+			}
+			number, err := c.marked(ctx, links, in.Marker, looked)
+			if err != nil {
+				return 0, err
+			}
+			if number != 0 && (found == 0 || number < found) {
+				found = number
+			}
+		}
+		if found != 0 {
+			return found, nil
+		}
+	}
+	return 0, nil
+}
+
+// gone reports whether a search failed because what it asks about is no longer in the tracker: an account that we do not
+// act for any more, or the package.
+func gone(err error, former, onTarget bool) bool {
+	e, ok := errors.AsType[*CallError](err)
+	return ok && (former && e.Status == http.StatusBadRequest && strings.HasPrefix(e.Words, "bug_reporter:") ||
+		onTarget && e.Status == http.StatusNotFound)
+}
+
+// marked returns the lowest number of those bugs whose description holds the marker; 0: none does. What it has looked at it
+// notes, and does not look at again.
+func (c *Client) marked(ctx context.Context, links []string, marker string, looked map[int64]bool) (found int64, err error) {
 	for _, link := range links {
 		number, ok := c.bugNumber(link)
 		if !ok {
 			return 0, c.record(ctx, &CallError{Operation: "search", Outcome: OutcomeUnknown, Words: "the search names a bug that is not the tracker's own"})
 		}
-		if found != 0 && number >= found || slices.Contains(others, number) {
+		if found != 0 && number >= found || looked[number] {
 			continue
 		}
+		looked[number] = true
 		bug, err := c.ReadBug(ctx, number)
 		if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusNotFound {
 			continue // hidden from us since the search; not one that a public filing made
@@ -71,7 +105,7 @@ func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, 
 		if err != nil {
 			return 0, err
 		}
-		if strings.Contains(bug.Description, in.Marker) {
+		if strings.Contains(bug.Description, marker) {
 			found = number
 		}
 	}

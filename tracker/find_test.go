@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"mishap/crash"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -50,7 +52,8 @@ func TestFindBug(t *testing.T) {
 		{"an hour before, by a clock that is wrong", func(b *trackertest.Bug) { b.Created = now.Add(-time.Hour) }, true},
 		{"long before", func(b *trackertest.Bug) { b.Created = now.Add(-48 * time.Hour) }, false},
 		{"of somebody else", func(b *trackertest.Bug) { b.Reporter = "mallory" }, false},
-		{"of another package", func(b *trackertest.Bug) { b.Package = "harbor" }, false},
+		{"moved to another package", func(b *trackertest.Bug) { b.Package = "harbor" }, true},
+		{"moved to another project", func(b *trackertest.Bug) { b.Package, b.Distribution = "", "tidewatch" }, true},
 		{"another problem", func(b *trackertest.Bug) { b.Description = "https://mishap.example/problem/2" }, false},
 		{"private, and hidden from us", func(b *trackertest.Bug) { b.InformationType = "Private" }, false},
 	}
@@ -116,7 +119,7 @@ func TestFailedSearchIsNoAnswer(t *testing.T) {
 	}
 }
 
-// A package that the tracker does not know has no bugs; one that was moved meanwhile is found in the distribution.
+// A package that the tracker does not know has no bugs; one that was moved meanwhile is found all the same.
 func TestSearchOfUnknownPackage(t *testing.T) {
 	t.Parallel()
 	c, lp := finder(t, trackertest.Options{Packages: []string{"harbor"}})
@@ -126,6 +129,51 @@ func TestSearchOfUnknownPackage(t *testing.T) {
 	want := lp.Add(trackertest.Bug{Title: "x", Description: marker, Package: "harbor", Reporter: "practice-person"})
 	if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err != nil || n != want {
 		t.Errorf("got %d, %v, want %d", n, err, want)
+	}
+}
+
+// A bug that was filed while we acted for another account is found as well, unless that account is no more.
+func TestFindBugOfFormerAccount(t *testing.T) {
+	t.Parallel()
+	lp := trackertest.New(t)
+	store := newMemory()
+	store.health["before"] = crash.TokenHealth{Account: "old-robot"}
+	cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: 5 * time.Second}
+	c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, store))
+	want := lp.Add(trackertest.Bug{Title: "x", Description: marker, Package: "tidewatch", Reporter: "old-robot"})
+	if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err != nil || n != want {
+		t.Errorf("got %d, %v, want %d", n, err, want)
+	}
+}
+
+// An account that the tracker no longer knows has no bugs; our own has to be known.
+func TestFindBugOfLostAccount(t *testing.T) {
+	t.Parallel()
+	for lost, fails := range map[string]bool{"old-robot": false, "ines": true} {
+		t.Run(lost, func(t *testing.T) {
+			t.Parallel()
+			store := newMemory()
+			store.health["before"] = crash.TokenHealth{Account: "old-robot"}
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				root := "http://" + r.Host + "/devel"
+				switch {
+				case strings.HasSuffix(r.URL.Path, "/+me"):
+					w.Header().Set("Location", root+"/~ines")
+					w.WriteHeader(http.StatusSeeOther)
+				case strings.Contains(r.URL.Query().Get("bug_reporter"), lost):
+					w.WriteHeader(http.StatusBadRequest)
+					_, _ = io.WriteString(w, `bug_reporter: No such object "/~`+lost+`".`)
+				default:
+					_, _ = io.WriteString(w, `{"entries": []}`)
+				}
+			}))
+			t.Cleanup(s.Close)
+			cfg := tracker.Config{URL: s.URL, APIURL: s.URL + "/devel", ConsumerKey: consumer, Token: crash.AccessToken{Token: "key", Secret: "secret"}}
+			c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, store))
+			if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); n != 0 || (err != nil) != fails {
+				t.Errorf("got %d, %v, want 0 and an error: %t", n, err, fails)
+			}
+		})
 	}
 }
 

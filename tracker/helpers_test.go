@@ -61,6 +61,16 @@ func (m *memory) TokenHealth(_ context.Context, _ crash.TrackerKey, token string
 	return m.health[token], nil
 }
 
+func (m *memory) TrackerAccounts(context.Context, crash.TrackerKey) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []string
+	for _, h := range m.health {
+		out = append(out, h.Account)
+	}
+	return out, nil
+}
+
 func (m *memory) SaveTokenHealth(_ context.Context, _ crash.TrackerKey, token string, h crash.TokenHealth) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -85,3 +85,30 @@ func TestMissingPermissionParksNothing(t *testing.T) {
 		t.Errorf("got %d parked, %v, want none", totals.Parked, err)
 	}
 }
+
+// A bug whose answer was lost is found also when mishap acts for another account by then; nothing is sent again.
+func TestAccountChangesWhileUnknown(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	u := h.unit()
+	signature := h.problem(1)
+	before := crash.TrackerKey{URL: h.cfg.URL, ConsumerKey: consumer}
+	if err := h.db.SaveToken(t.Context(), before, crash.AccessToken{Token: "before", Secret: "s"}, "ines"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.db.SaveTokenHealth(t.Context(), before, "before", crash.TokenHealth{Account: "old-robot"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.db.ForgetToken(t.Context(), before, "ines"); err != nil {
+		t.Fatal(err)
+	}
+	want := h.lp.Add(trackertest.Bug{
+		Title: "x", Description: u.filer.Marker(crash.BucketIDOf(signature)), Package: "tidewatch", Reporter: "old-robot",
+	})
+	h.lp.Fail(trackertest.OpCreate, trackertest.DropBefore)
+	_, _ = u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines"})
+	h.until("the bug is found", []*unit{u}, func() bool { return h.bucket(signature).Bug.Number == want })
+	if got := len(h.lp.Requests(trackertest.OpCreate)); got != 1 {
+		t.Errorf("got %d bugs sent, want 1", got)
+	}
+}

@@ -78,6 +78,8 @@ type CredentialStore interface {
 	ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error
 	// TokenHealth returns how a token has fared, zero when nothing is known.
 	TokenHealth(ctx context.Context, key crash.TrackerKey, token string) (crash.TokenHealth, error)
+	// TrackerAccounts lists the tracker's names of the accounts that tokens have acted for, now or before.
+	TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error)
 	// SaveTokenHealth records how a token has fared.
 	SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth) error
 }
