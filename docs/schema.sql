@@ -317,6 +317,20 @@ ALTER TABLE filings ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE follow_visits (
+    user_id bigint NOT NULL,
+    seen timestamp with time zone,
+    last timestamp with time zone NOT NULL
+);
+
+CREATE TABLE followed (
+    user_id bigint NOT NULL,
+    kind text NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    since timestamp with time zone NOT NULL,
+    CONSTRAINT followed_kind_check CHECK ((kind = ANY (ARRAY['package'::text, 'person'::text, 'set'::text])))
+);
+
 CREATE TABLE known_names (
     address_id bytea NOT NULL,
     bucket_id bytea NOT NULL,
@@ -618,6 +632,12 @@ ALTER TABLE ONLY filings
 ALTER TABLE ONLY filings
     ADD CONSTRAINT filings_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY follow_visits
+    ADD CONSTRAINT follow_visits_pkey PRIMARY KEY (user_id);
+
+ALTER TABLE ONLY followed
+    ADD CONSTRAINT followed_pkey PRIMARY KEY (user_id, kind, name);
+
 ALTER TABLE ONLY known_names
     ADD CONSTRAINT known_names_pkey PRIMARY KEY (address_id);
 
@@ -787,6 +807,12 @@ ALTER TABLE ONLY filing_attempts
 
 ALTER TABLE ONLY filings
     ADD CONSTRAINT filings_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
+
+ALTER TABLE ONLY follow_visits
+    ADD CONSTRAINT follow_visits_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY followed
+    ADD CONSTRAINT followed_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY note_texts
     ADD CONSTRAINT note_texts_note_id_fkey FOREIGN KEY (note_id) REFERENCES notes(id);

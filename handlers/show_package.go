@@ -62,6 +62,9 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 	if len(rows) == 0 && len(days) == 0 && len(page.Versions) == 0 {
 		return crash.Errorf(crash.NotFound, "unknown_package", "No report of a package named %s was counted lately.", name)
 	}
+	if page.Follow, err = s.followPart(r, crash.Follow{Kind: crash.FollowPackage, Name: name}); err != nil {
+		return err
+	}
 	page.Shell = s.shell(r, name)
 	page.Shell.Also = views.Alternates("Problems of "+name, views.PackagePath(name), "")
 	return s.page(w, r, http.StatusOK, views.Package(page))

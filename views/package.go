@@ -14,7 +14,8 @@ func PackagePath(name string) string { return "/package/" + url.PathEscape(name)
 type PackagePage struct {
 	Shell    Shell
 	Name     string
-	Binaries []string // other packages of the same source, and of the same name
+	Follow   FollowPart // for people who are signed in
+	Binaries []string   // other packages of the same source, and of the same name
 	Chart    Chart
 	Problems []PackageProblem // the most frequent first
 	More     int64            // problems that are not shown

@@ -3,7 +3,7 @@
 (() => {
   "use strict";
 
-  const rows = () => [...document.querySelectorAll("table.problems tbody tr, table.rows tbody tr")];
+  const rows = () => [...document.querySelectorAll("table.problems tbody tr:not(.group), table.rows tbody tr")];
   let current = null;
 
   function typing(target) {

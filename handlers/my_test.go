@@ -1,0 +1,157 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/db"
+	"mishap/db/dbtest"
+	"mishap/handlers/handlertest"
+)
+
+// groups are the group heads and the packages of the rows of a person's page, in their order.
+func groups(a *handlertest.Answer) []string {
+	var all []string
+	rows := a.HTML().Find(".mine tbody tr")
+	for i := range rows.Length() {
+		row := rows.Eq(i)
+		text := row.Find("td.package").Text()
+		if row.HasClass("group") {
+			text = "# " + row.Text()
+		}
+		all = append(all, strings.Join(strings.Fields(text), " "))
+	}
+	return all
+}
+
+func TestMyPackages(t *testing.T) {
+	t.Parallel()
+	now := today
+	clock := func() time.Time { return now }
+	store, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Log: dbtest.Log(t), Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Close)
+	site := handlertest.New(t, handlertest.Options{Store: store, Now: clock})
+	p := &pages{Site: site, intake: intake.New(intake.Config{MaxAgeDays: 366, Now: clock}, store), t: t}
+	p.several(3, crashtest.Native)
+	p.several(2, crashtest.Python)
+	p.several(9, crashtest.Unsymbolised)
+	ada := p.As(t, crash.RoleViewer)
+	ada.Get("/my").Want(http.StatusOK).WantText(".empty", "You follow nothing yet.").WantNone(".mine")
+
+	// From the page of a package, with scripts and without.
+	ada.Get("/package/tidewatch").Want(http.StatusOK).WantText("#follow button", "Follow tidewatch")
+	part := ada.Post("/my/follow", url.Values{"what": {"package:tidewatch"}}, handlertest.AsPart...).Want(http.StatusOK)
+	part.WantText("#follow", "followed Stop following").WantText(".flash-done", "You follow the package tidewatch.")
+	ada.Post("/my/follow", url.Values{"kind": {"package"}, "name": {" harbor "}}).WantRedirect(http.StatusSeeOther, "/my")
+	page := ada.Get("/my").Want(http.StatusOK).WantText(".flash-done", "You follow the package harbor.").WantText(".totals", "2 problems · 5 reports")
+	if got, want := groups(page), []string{"# 2 without a bug", "tidewatch", "harbor-sync"}; !slices.Equal(got, want) {
+		t.Errorf("first visit: got %q, want %q", got, want)
+	}
+	page.WantText(".followed tbody tr:nth-child(1)", "harbor package 0 1 2")
+	if got := groups(p.As(t, crash.RoleTriager).Get("/my")); len(got) != 0 {
+		t.Errorf("another person: got %q, want nothing", got)
+	}
+
+	// What comes after the visit is new on the next one, whenever its crash was, and stays so for its length.
+	now = now.Add(time.Hour)
+	p.several(1, crashtest.Native, crashtest.At(today.AddDate(0, 0, -3)), crashtest.Set("DuplicateSignature", "came late"))
+	page = ada.Get("/my").Want(http.StatusOK)
+	want := []string{"# 1 new since your last visit", "tidewatch", "# 2 without a bug", "tidewatch", "harbor-sync"}
+	if got := groups(page); !slices.Equal(got, want) {
+		t.Errorf("second visit: got %q, want %q", got, want)
+	}
+	if got := groups(ada.Get("/my")); !slices.Equal(got, want) {
+		t.Errorf("the same again: got %q, want %q", got, want)
+	}
+	page.WantText(".followed tbody tr:nth-child(2)", "tidewatch package 1 2 4")
+	if got, want := groups(ada.Get("/my?only=new")), want[:2]; !slices.Equal(got, want) {
+		t.Errorf("one group: got %q, want %q", got, want)
+	}
+	ada.Post("/my/seen", url.Values{"seen": {page.Attr("#seen input[name=seen]", "value")}}).WantRedirect(http.StatusSeeOther, "/my")
+	page = ada.Get("/my").WantText(".flash-done", "new to you no longer")
+	if got := groups(page); got[0] != "# 3 without a bug" {
+		t.Errorf("after all is seen: got %q, want nothing new", got)
+	}
+	ada.Post("/my/seen", url.Values{"seen": {page.Attr(".flash input[name=seen]", "value")}}).WantRedirect(http.StatusSeeOther, "/my")
+	if got := groups(ada.Get("/my")); !slices.Equal(got, want) {
+		t.Errorf("taken back: got %q, want %q", got, want)
+	}
+
+	rows := csvOf(t, ada.Get("/my.csv").Want(http.StatusOK))
+	if len(rows) != 3 {
+		t.Errorf("CSV: got %d rows, want 3", len(rows))
+	}
+	ada.Post("/my/unfollow", url.Values{"what": {"package:tidewatch"}}).WantRedirect(http.StatusSeeOther, "/my")
+	page = ada.Get("/my").WantText(".flash-done", "You follow the package tidewatch no longer. Undo")
+	if got, want := groups(page), []string{"# 1 without a bug", "harbor-sync"}; !slices.Equal(got, want) {
+		t.Errorf("after one is followed no longer: got %q, want %q", got, want)
+	}
+}
+
+// TestMyPackagesOrder has a bug that is fixed, and seen again.
+func TestMyPackagesOrder(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(3, crashtest.Native, crashtest.Version("1.4.9-2"))
+	p.several(5, crashtest.Native, crashtest.Set("DuplicateSignature", "no bug"))
+	p.several(9, crashtest.Native, crashtest.Set("DuplicateSignature", "has a bug"))
+	ada := p.As(t, crash.RoleViewer)
+	ada.Post("/my/follow", url.Values{"what": {"package:tidewatch"}}).Want(http.StatusSeeOther)
+	fixed := crash.SignatureOf(crashtest.Native().Fields()).Signature
+	for signature, bug := range map[string]crash.BugReading{
+		"has a bug": {Number: 7, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Status: "Triaged"}}},
+		fixed: {
+			Number: 8, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Status: crash.FixReleased, Complete: true}},
+			Fixes: []crash.BugFix{{Package: "tidewatch", Version: "1.4.1-1"}},
+		},
+	} {
+		if _, err := p.Store.LinkBug(t.Context(), crash.BucketIDOf(signature), crash.Bug{Number: bug.Number, By: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Store.SaveBugReading(t.Context(), bug, "", time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"# 1 regression", "3", "# 1 without a bug", "5", "# 1 with a bug", "9"}
+	var got []string
+	rows := ada.Get("/my").Want(http.StatusOK).HTML().Find(".mine tbody tr")
+	for i := range rows.Length() {
+		text := rows.Eq(i).Find("td.reports").Text()
+		if rows.Eq(i).HasClass("group") {
+			text = "# " + strings.TrimSpace(rows.Eq(i).Text())
+		}
+		got = append(got, text)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("groups: got %q, want %q", got, want)
+	}
+}
+
+func TestFollowMistakes(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ada := site.As(t, crash.RoleViewer)
+	for _, test := range []struct{ kind, name, want string }{
+		{"package", " ", "Write the name"}, {"package", "two words", "cannot be a name"}, {"release", "x", "is none of these"}, {"package", strings.Repeat("x", 201), "at most 200"},
+	} {
+		a := ada.Post("/my/follow", url.Values{"kind": {test.kind}, "name": {test.name}}).Want(http.StatusUnprocessableEntity)
+		a.WantText("#follow-problem", test.want)
+	}
+	// The tracker is asked about people; until it has answered the page says so.
+	ada.Post("/my/follow", url.Values{"kind": {"person"}, "name": {"~grace"}}).WantRedirect(http.StatusSeeOther, "/my")
+	ada.Get("/my").WantText(".followed tbody tr", "grace person or team the tracker is being asked").WantText(".notice", "which packages grace has")
+	ada.Post("/my/seen", url.Values{"seen": {"tomorrow"}}).Want(http.StatusBadRequest)
+	ada.Get("/my?period=century").Want(http.StatusBadRequest)
+	ada.Get("/my?only=odd").Want(http.StatusBadRequest)
+	ada.Get("/my.xml").Want(http.StatusNotFound)
+}
