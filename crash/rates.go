@@ -29,3 +29,9 @@ type NewBucket struct {
 	Reports   int64 // with the new version
 	Systems   int64 // distinct machines with the new version
 }
+
+// BucketVersion is a version and release that a problem was seen with.
+type BucketVersion struct {
+	VersionSpan
+	Systems int64 // distinct machines
+}

@@ -163,6 +163,8 @@ func shapeOf(r *http.Request) shape {
 		return shapePart
 	case strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html"):
 		return shapeJSON
+	case forFile(r) && !strings.Contains(accept, "text/html"):
+		return shapeJSON
 	case strings.HasSuffix(r.URL.Path, ".json") && safeMethods[r.Method], strings.HasPrefix(r.URL.Path, "/api/") && !(isForm(r) && strings.HasPrefix(r.URL.Path, pathCreateBug)):
 		return shapeJSON
 	}

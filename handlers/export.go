@@ -58,6 +58,12 @@ func acceptedExport(r *http.Request) string {
 	return ""
 }
 
+// forFile reports whether a request is for a file or feed, by its address or by Accept.
+func forFile(r *http.Request) bool {
+	_, ending := cutFormat(r.URL.Path)
+	return safeMethods[r.Method] && (ending != "" || acceptedExport(r) != "")
+}
+
 // cutFormat takes the ending of an export off a name that may hold dots itself.
 func cutFormat(name string) (base, format string) {
 	if at := strings.LastIndexByte(name, '.'); at > 0 && exportTypes[name[at+1:]] != "" {
@@ -105,6 +111,10 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, format string, m
 	h.Set("Content-Type", exportTypes[format])
 	if format == "csv" {
 		h.Set("Content-Disposition", `attachment; filename="`+fileName(t.path)+`.csv"`)
+	}
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return nil
 	}
 	return s.writeTable(w, r, format, t, changed)
 }

@@ -19,6 +19,9 @@ const ledgerSize = 25
 
 // listFilings is the ledger: every filing and what became of it. State and place stand in the query.
 func (s *Server) listFilings(w http.ResponseWriter, r *http.Request) error {
+	if format := acceptedExport(r); format != "" {
+		return s.exportLedger(w, r, format)
+	}
 	filter, err := readLedgerFilter(r.URL.Query())
 	if err != nil {
 		return err
@@ -41,6 +44,8 @@ func (s *Server) listFilings(w http.ResponseWriter, r *http.Request) error {
 		page.Rows = append(page.Rows, s.filingPart(r, e))
 	}
 	page.Shell = s.shell(r, "Filings")
+	_, query, _ := strings.Cut(views.FilingsURL(filter.State), "?")
+	page.Shell.Also = views.Alternates("Filings", views.PathFilings, query)
 	return s.page(w, r, http.StatusOK, views.Ledger(page))
 }
 

@@ -12,12 +12,19 @@ import (
 	"mishap/views"
 )
 
-// redirectBug leads from a bug's number to the bucket that has it; of several it shows a list.
+// redirectBug leads from a bug's number to the bucket that has it; of several it shows a list. With an ending, or by Accept,
+// the list is a file or feed.
 func (s *Server) redirectBug(w http.ResponseWriter, r *http.Request) error {
-	text := chi.URLParam(r, "number")
+	text, format := cutFormat(chi.URLParam(r, "number"))
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number <= 0 {
 		return crash.Errorf(crash.NotFound, "unknown_bug", "There is no bug with such a number.")
+	}
+	if format == "" {
+		format = acceptedExport(r)
+	}
+	if format != "" {
+		return s.exportBug(w, r, number, format)
 	}
 	buckets, err := s.store.BucketsOfBug(r.Context(), number)
 	if err != nil {
@@ -26,9 +33,9 @@ func (s *Server) redirectBug(w http.ResponseWriter, r *http.Request) error {
 	if len(buckets) == 1 {
 		return redirect(w, r, buckets[0].ID.Path())
 	}
-	return s.page(w, r, http.StatusOK, views.BugProblems(views.BugProblemsPage{
-		Shell: s.shell(r, "Bug "+text), Number: number, Buckets: buckets,
-	}))
+	page := views.BugProblemsPage{Shell: s.shell(r, "Bug "+text), Number: number, Buckets: buckets}
+	page.Shell.Also = views.Alternates("Problems of bug "+text, "/bug/"+text, "")
+	return s.page(w, r, http.StatusOK, views.BugProblems(page))
 }
 
 // redirectBucket leads from a signature in the query (id) to the page of its bucket.

@@ -46,7 +46,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, c temp
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Add("Vary", "HX-Request-Type")
+	h.Add("Vary", "Accept, HX-Request-Type") // lists are files and feeds by Accept, parts of pages by the other
 	if currentUser(r).ID != 0 {
 		h.Set("Cache-Control", "no-store") // not to be found by Back after signing out
 	} else {

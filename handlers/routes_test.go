@@ -102,6 +102,8 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /problems/link", "/problems/link", [4]int{401, 403, 400, 400}},
 		{"POST /problems/unlink", "/problems/unlink", [4]int{401, 403, 400, 400}},
 		{"GET /admin/filings", "/admin/filings", [4]int{303, 403, 403, 200}},
+		{"GET /admin/filings.{format}", "/admin/filings.csv", [4]int{303, 403, 403, 200}},
+		{"GET /problem/{id}/versions.{format}", b.ID.Path() + "/versions.csv", [4]int{200, 200, 200, 200}},
 		{"GET /admin/filings/{id}", "/admin/filings/1", [4]int{303, 403, 403, 404}},
 		{"POST /admin/filings/{id}/retry", "/admin/filings/1/retry", [4]int{401, 403, 403, 404}},
 		{"POST /admin/filings/{id}/give-up", "/admin/filings/1/give-up", [4]int{401, 403, 403, 404}},

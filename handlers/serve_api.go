@@ -91,6 +91,25 @@ func (s *Server) byToken(next http.Handler) http.Handler {
 	})
 }
 
+// exportsByToken lets scripts ask for files and feeds with an API token of the scope read, as they ask the API: within its
+// limits, and without a session. Pages are for people who sign in.
+func (s *Server) exportsByToken(next http.Handler) http.Handler {
+	byToken := s.byToken(s.limited(s.do(func(w http.ResponseWriter, r *http.Request) error {
+		if t := visitOf(r).token; t != nil && !t.Allows(crash.ScopeRead) {
+			return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope read.")
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	})))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" && forFile(r) {
+			byToken.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // limited bounds how many requests a minute one API token, or one address without a token, may send.
 func (s *Server) limited(next http.Handler) http.Handler {
 	limit := func(most int) http.Handler {

@@ -68,6 +68,9 @@ func filingState(state crash.FilingState) (word, look, means string) {
 // PathFilings is the address of the ledger.
 const PathFilings = "/admin/filings"
 
+// FilingsURL is the address of the ledger, or of the filings in one state.
+func FilingsURL(state crash.FilingState) string { return filingsURL(state) }
+
 func filingsURL(state crash.FilingState) string {
 	if state == "" {
 		return PathFilings
