@@ -715,6 +715,8 @@ CREATE INDEX bucket_bugs_at ON bucket_bugs USING btree (at);
 
 CREATE INDEX bucket_bugs_number ON bucket_bugs USING btree (bug_number);
 
+CREATE INDEX bucket_versions_version ON bucket_versions USING btree (version);
+
 CREATE INDEX buckets_changed ON buckets USING btree (changed);
 
 CREATE INDEX buckets_head ON buckets USING btree (head);

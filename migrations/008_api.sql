@@ -30,3 +30,7 @@ create table archive_facts (
 );
 create index archive_facts_due on archive_facts (next_read);
 create index archive_facts_unread on archive_facts (asked) where read is null;
+
+-- What came with a version (package-version-new-buckets) is looked for in all problems of a source package, of which there may
+-- be thousands.
+create index bucket_versions_version on bucket_versions (version);
