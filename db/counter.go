@@ -60,13 +60,14 @@ type counter struct {
 	mu      sync.Mutex
 	pending []*work
 	reports int  // in pending, with those of the round that is under way
+	most    int  // reports above which nothing more is stored
 	resting bool // rounds are spaced at the moment
 	closing bool
 	room    sync.Cond // signalled when reports falls
 }
 
 func startCounter(ctx context.Context, s *Store) *counter {
-	c := &counter{store: s, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
+	c := &counter{store: s, most: maxUncounted, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
 	c.room.L = &c.mu
 	c.stats = newCounterStats(c)
 	c.done.Go(func() { c.run(context.WithoutCancel(ctx)) })
@@ -105,7 +106,7 @@ func poke(c chan<- struct{}) {
 func (c *counter) await() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.reports > maxUncounted && !c.closing {
+	for c.reports > c.most && !c.closing {
 		c.room.Wait()
 	}
 }

@@ -1,6 +1,8 @@
 package db_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -86,6 +88,69 @@ func TestCountingHeldUp(t *testing.T) {
 	checkCounts(t, url)
 	if b := bucketOf(t, s, rec); b.Reports != 1 {
 		t.Errorf("got %d reports, want 1", b.Reports)
+	}
+}
+
+// TestUncountedIsBounded: while nothing can be counted, a bounded number of reports is stored, a bounded number waits, and the
+// others are told to come again; once counting goes on, everything that was taken in is stored and counted.
+func TestUncountedIsBounded(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	const (
+		reports, most      = 3500, 40
+		queued             = 2048
+		batches, batchSize = 2, 256 // that may be under way when the bound is reached
+	)
+	s.LetUncounted(most)
+	tx, err := connect(t, url).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "select from counting for update"); err != nil {
+		t.Fatal(err)
+	}
+	refused, taken := make(chan error, reports), make(chan struct{}, reports)
+	for i := range reports {
+		rec := record(t, today, "machine", crash.Fields{"ProcStatus": fmt.Sprint("Pid:\t", i)})
+		go func() {
+			if _, _, err := s.SaveReport(context.WithoutCancel(t.Context()), rec); err != nil {
+				refused <- err
+			} else {
+				taken <- struct{}{}
+			}
+		}()
+	}
+	atLeast := reports - queued - (most + batches*batchSize) - batches*batchSize // the queue, what is stored, what writers hold
+	for range atLeast {
+		wantOverload(t, <-refused)
+	}
+	var stored int
+	if err := connect(t, url).QueryRow(t.Context(), "select count(*) from reports").Scan(&stored); err != nil || stored > most+batches*batchSize {
+		t.Errorf("while nothing is counted: %d reports are stored, %v; want at most %d", stored, err, most+batches*batchSize)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	answered, took := atLeast, 0
+	for ; answered < reports; answered++ {
+		select {
+		case err := <-refused:
+			wantOverload(t, err)
+		case <-taken:
+			took++
+		}
+	}
+	checkCounts(t, url)
+	if b := bucketOf(t, s, record(t, today, "", nil)); int(b.Reports) != took {
+		t.Errorf("got %d reports counted, want the %d that were taken", b.Reports, took)
+	}
+}
+
+func wantOverload(t *testing.T, err error) {
+	t.Helper()
+	if e, ok := errors.AsType[*crash.Error](err); !ok || e.Code != "overload" || e.RetryAfter <= 0 {
+		t.Errorf("got %v, want to be told to come again later", err)
 	}
 }
 

@@ -1,0 +1,8 @@
+package db
+
+// LetUncounted changes how many reports may be stored and not counted before nothing more is stored.
+func (s *Store) LetUncounted(most int) {
+	s.counter.mu.Lock()
+	defer s.counter.mu.Unlock()
+	s.counter.most = most
+}
