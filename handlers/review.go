@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"mishap/crash"
+	"mishap/crash/board"
 	"mishap/tracker"
 	"mishap/views"
 )
@@ -115,10 +117,55 @@ func (s *Server) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, 
 	case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugCreating, views.BugChecking:
 	}
 	page.Draft = proposal.Draft
+	if page.Sources, err = s.relatedSources(r.Context(), b); err != nil {
+		return page, proposal, err
+	}
 	if page.Suspected = crash.SuspectedCorruption(proposal.Report.Fields); page.Suspected != "" && !proposal.Kept {
 		page.Draft.Information = crash.InformationPrivate
 	}
 	return page, proposal, nil
+}
+
+// relatedDays is how far back it is looked which packages have come from which sources.
+const relatedDays = 366
+
+// relatedSources are other source packages that packages of the problem's names have come from.
+func (s *Server) relatedSources(ctx context.Context, b crash.Bucket) ([]string, error) {
+	all, err := s.store.Board(ctx)
+	if err != nil {
+		return nil, err
+	}
+	since, until := s.lastDays(relatedDays)
+	var sources []string
+	for _, name := range slices.Compact([]string{b.SourcePackage, b.Package}) {
+		if name == "" {
+			continue
+		}
+		rows, _ := all.All(board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Package: name}, nil)
+		for _, row := range rows {
+			if row.Source != "" && row.Source != b.SourcePackage && !slices.Contains(sources, row.Source) {
+				sources = append(sources, row.Source)
+			}
+		}
+	}
+	slices.Sort(sources)
+	return sources, nil
+}
+
+// sourceOf is the source package that a binary package has come from; empty: not known here.
+func (s *Server) sourceOf(ctx context.Context, binary string) (string, error) {
+	all, err := s.store.Board(ctx)
+	if err != nil {
+		return "", err
+	}
+	since, until := s.lastDays(relatedDays)
+	rows, _ := all.All(board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Package: binary}, nil)
+	for _, row := range rows {
+		if row.Package == binary && row.Source != binary && row.Source != "" {
+			return row.Source, nil
+		}
+	}
+	return "", nil
 }
 
 // advice says whether filing will help, and which problems with a bug look like this one.
@@ -175,6 +222,13 @@ func (s *Server) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (cra
 	defer cancel()
 	if found, err := s.tracker.HasSource(ctx, d.Package); err == nil && !found {
 		problems[crash.DraftPackage] = fmt.Sprintf("%s has no source package “%s”. (Names of binary packages do not count.)", s.filer.Distribution(), d.Package)
+		source, err := s.sourceOf(r.Context(), d.Package)
+		if err != nil {
+			return problems, err
+		}
+		if source != "" {
+			problems[crash.DraftPackage] = fmt.Sprintf("“%s” is a binary package of the source package “%s”, which bugs of it are filed against.", d.Package, source)
+		}
 	}
 	return problems, r.Context().Err()
 }

@@ -177,6 +177,26 @@ func TestReviewRefused(t *testing.T) {
 	}
 }
 
+// TestReviewOtherPackages: sources that a package has come from too are offered, and who names a binary package is told its source.
+func TestReviewOtherPackages(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{Tracker: trackertest.New(t, trackertest.Options{Packages: []string{"tide", "tidewatch", "tidewatch-2"}})})
+	b := site.Save(t, crashtest.Native())
+	site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("SourcePackage", "tidewatch-2"), crashtest.Set("DuplicateSignature", "newer")))
+	site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("Package", "libtide1 1.0-1"), crashtest.Set("SourcePackage", "tide"),
+		crashtest.Set("DuplicateSignature", "library")))
+	c := site.As(t, crash.RoleTriager)
+	path := b.ID.Path() + "/review"
+	page := c.Get(path).Want(http.StatusOK)
+	if got := page.Attr("#review-sources option", "value"); got != "tidewatch-2" || page.Attr("#review-package", "list") != "review-sources" {
+		t.Errorf("got offer %q, want tidewatch-2", got)
+	}
+	c.Post(path, with(formOf(t, page), "do", "file", "package", "libtide1")).Want(http.StatusUnprocessableEntity).
+		WantText("#review-problem-package", "“libtide1” is a binary package of the source package “tide”")
+	c.Post(path, with(formOf(t, page), "do", "file", "tags", "Foo ok_ fine")).Want(http.StatusUnprocessableEntity).
+		WantText("#review-problem-tags", "“Foo”, “ok_” are no tags")
+}
+
 // TestReviewTakenByTracker: what passes here passes there.
 func TestReviewTakenByTracker(t *testing.T) {
 	t.Parallel()

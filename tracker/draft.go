@@ -132,11 +132,9 @@ func (f *Filer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems
 	case !storable(d.Description):
 		add(crash.DraftDescription, "The description holds bytes that are no text.")
 	}
-	for _, tag := range d.Tags {
-		if !validTag.MatchString(tag) {
-			add(crash.DraftTags, "“%s” is no tag: tags begin with a small letter or a digit, have at least two characters, "+
-				"and hold only small letters, digits, and + . -", clean(tag, 50))
-		}
+	if wrong := noTags(d.Tags); wrong != "" {
+		add(crash.DraftTags, "%s: tags begin with a small letter or a digit, have at least two characters, "+
+			"and hold only small letters, digits, and + . -", wrong)
 	}
 	switch {
 	case d.OnDistribution:
@@ -149,6 +147,25 @@ func (f *Filer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems
 		add(crash.DraftInformation, "Choose who will see the bug.")
 	}
 	return problems
+}
+
+// noTags names those that the tracker does not take: "“Foo”, “a_b” are no tags"; empty: it takes all.
+func noTags(tags []string) string {
+	var wrong []string
+	for _, tag := range tags {
+		if !validTag.MatchString(tag) {
+			wrong = append(wrong, "“"+clean(tag, 50)+"”")
+		}
+	}
+	switch n := len(wrong); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return wrong[0] + " is no tag"
+	case n > 10:
+		wrong = append(wrong[:10], "…")
+	}
+	return strings.Join(wrong, ", ") + " are no tags"
 }
 
 // storable reports whether a text can be kept and sent as it is.

@@ -24,10 +24,11 @@ type ReviewPage struct {
 	Shell        Shell
 	InPart       bool // opened on another page
 	Bug          BugPart
-	Heading      string // of the problem
-	Source       string // source package of the problem; empty: not known
-	Distribution string // "ubuntu"
-	Tracker      string // name of the tracker, for people
+	Heading      string   // of the problem
+	Source       string   // source package of the problem; empty: not known
+	Sources      []string // others that may be meant instead
+	Distribution string   // "ubuntu"
+	Tracker      string   // name of the tracker, for people
 
 	Draft    crash.Draft
 	Problems crash.DraftProblems
@@ -85,6 +86,14 @@ func (p ReviewPage) described(field crash.DraftField) templ.Attributes {
 		return nil
 	}
 	return templ.Attributes{"aria-invalid": "true", "aria-describedby": problemID(field)}
+}
+
+// listed gives the field of the package its list of offers.
+func (p ReviewPage) listed() templ.Attributes {
+	if len(p.Sources) == 0 {
+		return nil
+	}
+	return templ.Attributes{"list": "review-sources"}
 }
 
 func problemID(field crash.DraftField) string { return "review-problem-" + string(field) }
