@@ -81,6 +81,13 @@ const (
 	StateRegression  StateWord = "regression"  // the bug is closed, and the problem is seen in a version with the fix
 	StateClosed      StateWord = "closed"      // the bug is closed without a fix
 	StatePrivate     StateWord = "private"     // the bug is not for everybody, or gone
+
+	// Of problems without a bug, see [VersionStory.Fate].
+	StateTests    StateWord = "tests only"     // only test machines have it
+	StateNameless StateWord = "not symbolised" // its functions have no names yet
+	StateGone     StateWord = "gone"           // newer versions are in use everywhere, without it
+	StateNew      StateWord = "new"            // first seen lately
+	StateUnfiled  StateWord = "unfiled"        // none of these
 )
 
 // ProblemState is how a bucket stands to its bug.

@@ -112,6 +112,12 @@ func PlaceOf(f Frame, of SourcePlace, executable string) SourcePlace {
 		place.Package, place.Version, file = of.Package, of.Version, m[2]
 	} else if m := builtFrom.FindStringSubmatch(file); m != nil {
 		place.Package, place.Version, file = m[1], strings.NewReplacer("%3a", ":", "%3A", ":").Replace(m[2]), m[3]
+	} else if _, rest, ok := strings.Cut(file, "/dist-packages/"); ok && strings.HasPrefix(file, "/usr/lib/python3") {
+		// A module of the package lies in its source as it is installed, mostly.
+		if first, _, _ := strings.Cut(rest, "/"); strings.ReplaceAll(first, "_", "-") != strings.ReplaceAll(of.Package, "_", "-") {
+			return SourcePlace{}
+		}
+		place.Package, place.Version, file = of.Package, of.Version, rest
 	} else {
 		if strings.HasPrefix(file, "/") || !ownModule(f, of, executable) || foreign(f) {
 			return SourcePlace{}

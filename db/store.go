@@ -41,11 +41,13 @@ type Store struct {
 	rates         remembered[RateFilter, []crash.DayRate]
 	releases      remembered[struct{}, []crash.Release]
 	architectures remembered[crash.BucketID, architectures]
-	names         seenNames             // of address signatures, that are in the database
-	spans         seenSpans             // in which machines are active, that are in the database
-	unit          *unit                 // shows other units that this one lives
-	password      string                // with which the database is reached: seals the tracker's secret
-	inserter      *river.Client[pgx.Tx] // puts jobs into the queue
+	active        remembered[struct{}, map[crash.Release][]activeChange]
+	inUse         remembered[string, []crash.VersionKnown] // by package
+	names         seenNames                                // of address signatures, that are in the database
+	spans         seenSpans                                // in which machines are active, that are in the database
+	unit          *unit                                    // shows other units that this one lives
+	password      string                                   // with which the database is reached: seals the tracker's secret
+	inserter      *river.Client[pgx.Tx]                    // puts jobs into the queue
 }
 
 // Session settings; what the URL itself sets wins. No statement of a web request may run for ever, and dates in SQL are

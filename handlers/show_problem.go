@@ -1,20 +1,17 @@
 package handlers
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
 	"mishap/crash/board"
-	"mishap/crash/dpkg"
 	"mishap/views"
 )
 
@@ -88,20 +85,27 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 		return nil, err
 	}
 	page.Chart = views.NewChart(days, since, until)
-	versions, err := s.store.BucketVersions(r.Context(), id)
+	versions, err := s.versions(r, bucket, page.Bugs.Bugs)
 	if err != nil {
 		return nil, err
 	}
-	if versions, err = s.withUnseen(r, bucket, versions); err != nil {
+	page.Versions = versions.Table()
+	if bucket.Bug.Number == 0 {
+		page.Bugs.Fate = versions.Story.Fate(bucket, s.now())
+	}
+	if page.Much, err = s.much(r, bucket, page.Versions.Releases); err != nil {
 		return nil, err
 	}
-	page.Versions = views.NewVersionTable(versions)
 	page.Versions.Whole = r.URL.Query().Get("versions") == "all"
 	architectures, proposed, err := s.store.BucketArchitectures(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
-	page.Breakdowns = breakdowns(bucket, architectures, proposed)
+	types, err := s.store.NewestTypes(r.Context(), id, typesLooked)
+	if err != nil {
+		return nil, err
+	}
+	page.Breakdowns = breakdowns(bucket, architectures, types, proposed)
 	page.Filter = filterForm(bucket.ID.Path(), page.Versions, architectures)
 	page.Alike, err = s.store.Alike(r.Context(), bucket)
 	return page, err
@@ -127,37 +131,16 @@ func (s *Server) problemDays(r *http.Request, id crash.BucketID, since, until ti
 	return days, nil
 }
 
-// withUnseen adds, for each release that the problem was seen in, the newest version of the package that is known there, when
-// the problem was not seen in it: it may be gone.
-func (s *Server) withUnseen(r *http.Request, b crash.Bucket, counts []crash.VersionCount) ([]crash.VersionCount, error) {
-	newest, err := s.store.NewestVersions(r.Context(), b.Package)
-	if err != nil {
-		return nil, err
-	}
-	seen, releases := map[crash.VersionCount]bool{}, map[crash.Release]bool{}
-	for _, c := range counts {
-		seen[crash.VersionCount{Version: c.Version, Release: c.Release}] = true
-		releases[c.Release] = true
-	}
-	for release := range releases {
-		at := crash.VersionCount{Version: newest[release], Release: release}
-		if at.Version != "" && !seen[at] {
-			counts = append(counts, at)
-		}
-	}
-	slices.SortStableFunc(counts, func(a, b crash.VersionCount) int {
-		if valid := dpkg.Valid(a.Version); valid != dpkg.Valid(b.Version) {
-			return map[bool]int{true: -1, false: 1}[valid]
-		}
-		return cmp.Or(dpkg.Compare(b.Version, a.Version), strings.Compare(a.Version, b.Version), strings.Compare(a.Release.Key(), b.Release.Key()))
-	})
-	return counts, nil
-}
+// typesLooked is of how many of the newest reports the type is looked at.
+const typesLooked = 500
 
 // breakdowns are the parts that the reports of a problem fall into, as far as there are several.
-func breakdowns(b crash.Bucket, architectures []crash.NameCount, proposed int64) (all []views.Breakdown) {
+func breakdowns(b crash.Bucket, architectures, types []crash.NameCount, proposed int64) (all []views.Breakdown) {
 	if len(architectures) > 1 {
 		all = append(all, views.Breakdown{Title: "Architecture", Field: "architecture", Shares: architectures})
+	}
+	if len(types) > 1 {
+		all = append(all, views.Breakdown{Title: "Problem type of the newest", Shares: types})
 	}
 	if proposed > 0 {
 		all = append(all, views.Breakdown{Title: "Pocket", Shares: []crash.NameCount{{Name: "proposed", Reports: proposed}, {Name: "others", Reports: b.Reports - proposed}}})
@@ -187,6 +170,7 @@ func (s *Server) addReports(r *http.Request, page *views.ProblemPage) error {
 	switch {
 	case err == nil:
 		page.Stack = views.NewStack(report)
+		page.Stack.Links = s.config.SourceLinks
 		if page.Why, err = s.whyLike(r, page.Bucket, report); err != nil {
 			return err
 		}

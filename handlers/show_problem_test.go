@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
 
@@ -44,7 +45,7 @@ func TestShowProblem(t *testing.T) {
 			}
 			continue
 		}
-		a.WantText(".frame-table tbody tr:nth-child(1)", "0 tide_parse_row parse.c:88").WantText(".stack pre", "../src/parse.c:88")
+		a.WantText(".frame-table tbody tr:nth-child(1)", "0 tide_parse_row tidewatch parse.c:88").WantText(".stack pre", "../src/parse.c:88")
 		if got := a.HTML().Find(".reports tbody tr").Length(); got != 5 {
 			t.Errorf("reports: got %d rows, want 5", got)
 		}
@@ -154,4 +155,33 @@ func TestShowProblemUnknown(t *testing.T) {
 	}
 	id := bucketOf(t, crashtest.Native())
 	c.Get("/problem/"+strings.ToUpper(id.String())).Want(http.StatusOK).WantText("h1", "tidewatch")
+}
+
+// TestShowProblemVersions says where a problem begins and ends among the versions of its package.
+func TestShowProblemVersions(t *testing.T) {
+	t.Parallel()
+	links, err := crash.ParseLinkTemplates("Ubuntu https://archive.example/{source}/{version}/{file}#{line}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPagesIn(t, handlertest.Options{Store: dbtest.New(t), SourceLinks: links, VersionLinks: links})
+	p.several(1, crashtest.Assertion, crashtest.Set("Package", "tidewatch 1.4.1-1"))
+	p.several(3, crashtest.Native)
+	b := p.Save(t, crashtest.Native())
+	a := p.As(t, crash.RoleViewer).Get(b.ID.Path()).Want(http.StatusOK)
+	a.WantText(".fate", "new First seen in the past week, and it has no bug.")
+	a.WantText(".numbers", "4 reports 4 machines").WantText(".numbers", "of active machines").WantText(".numbers", "per 1,000 machine-days")
+	a.WantText(".matrix thead", "Last seen").WantText(".matrix tbody tr:nth-child(1)", "18 May")
+	if got, want := a.Attr(".matrix tbody tr:nth-child(1) a", "href"), "https://archive.example/tidewatch/1.4.9-2/#1"; got != want {
+		t.Errorf("link of the version: got %q, want %q", got, want)
+	}
+	if got, want := a.Attr(".stack > .scroll .frame-table tbody tr:nth-child(1) a", "href"), "https://archive.example/tidewatch/1.4.9-2/src/parse.c#88"; got != want {
+		t.Errorf("link of the first frame: got %q, want %q", got, want)
+	}
+	a.WantText(".stack .hint", "the newest that is complete and symbolised (1.4.9-2 on Ubuntu 24.04)")
+
+	p.several(1, crashtest.Python, crashtest.Set("Package", "tidewatch 1.5.0-1"), crashtest.Set("SourcePackage", "tidewatch"))
+	a = p.As(t, crash.RoleViewer).Get(b.ID.Path()).Want(http.StatusOK)
+	a.WantText(".fate", "gone Not seen since 1.4.9-2: 1.5.0-1 in Ubuntu 24.04 is in use without it.")
+	a.WantText(".matrix tbody tr:nth-child(1)", "1.5.0-1 not seen yet 0 0").WantText(".matrix tbody tr:nth-child(2)", "1.4.9-2 last")
 }

@@ -35,9 +35,9 @@ func TestFieldGroups(t *testing.T) {
 		"What crashed: ProblemType ExecutablePath Package",
 		"Where: DistroRelease dmi.bios.version",
 		"Traces: Stacktrace Disassembly FooStacktrace",
-		"System: ProcMaps ProcUnknown",
+		"System: ProcMaps _HooksRun ProcUnknown",
 		"Logs: CurrentDmesg XorgLog",
-		"Everything else: Alpha Zeta _HooksRun",
+		"Everything else: Alpha Zeta",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)

@@ -10,6 +10,7 @@ type ProblemPage struct {
 	Bugs       BugsView
 	Advice     crash.Advice // whether filing will help; empty where nobody is asked to file
 	Why        WhyPart
+	Much       Much
 	Chart      Chart
 	Versions   VersionTable
 	From       string // signature of the merged problem whose address led here; empty: that of the problem itself did

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"mishap/crash"
 )
@@ -11,7 +12,10 @@ import (
 // Stack is the evidence of the one report that stands for its bucket.
 type Stack struct {
 	Report     crash.OopsID
-	Frames     []crash.Frame // of the thread that crashed
+	Summary    crash.Summary // of that report
+	Complete   bool
+	Links      crash.LinkTemplates // to lines of source packages
+	Frames     []crash.Frame       // of the thread that crashed
 	Threads    []crash.Thread
 	Tracebacks []crash.Traceback
 	Text       string // as the report has it, to copy
@@ -20,7 +24,10 @@ type Stack struct {
 // NewStack picks the evidence out of a report.
 func NewStack(report crash.StoredReport) *Stack {
 	f := report.Fields
-	s := &Stack{Report: report.ID, Tracebacks: crash.Tracebacks(f), Frames: crash.Frames(f)}
+	s := &Stack{
+		Report: report.ID, Summary: report.Summary, Complete: report.Complete,
+		Tracebacks: crash.Tracebacks(f), Frames: crash.WithModules(crash.Frames(f), f["ProcMaps"]),
+	}
 	for _, thread := range crash.Threads(f) {
 		if !thread.Crashed {
 			s.Threads = append(s.Threads, thread)
@@ -94,4 +101,52 @@ func exceptionName(t crash.Traceback) string {
 		return cut(t.Exception, 200)
 	}
 	return cut(t.Exception, 200) + ":"
+}
+
+// link leads to the source of a frame, in the version of the package that the report is of; empty: it cannot be told where that
+// is.
+func (s *Stack) link(f crash.Frame) string {
+	of := crash.SourcePlace{Package: s.Summary.SourcePackage, Version: s.Summary.Version}
+	return s.Links.Source(s.Summary.Release, crash.PlaceOf(f, of, s.Summary.Executable))
+}
+
+// nameless are how many frames have no name, and the libraries that they are of: what debug symbols are missing for.
+func (s *Stack) nameless() (n int, modules string) {
+	var names []string
+	for _, f := range s.Frames {
+		if f.Named() || f.Function == "<signal handler called>" {
+			continue
+		}
+		n++
+		if name := module(f); name != "" && !slices.Contains(names, name) && len(names) < 5 {
+			names = append(names, cut(name, 60))
+		}
+	}
+	return n, strings.Join(names, ", ")
+}
+
+// missing says for what debug symbols are missing; empty: for nothing.
+func (s *Stack) missing() string {
+	n, modules := s.nameless()
+	switch {
+	case n == 0:
+		return ""
+	case modules == "":
+		return Counted(int64(n), "frame has", "frames have") + " no name: debug symbols are missing."
+	}
+	return Counted(int64(n), "frame has", "frames have") + " no name: debug symbols are missing for " + modules + "."
+}
+
+// chosen says why the stack is that of this report.
+func (s *Stack) chosen() string {
+	n, _ := s.nameless()
+	switch {
+	case !s.Complete:
+		return "the newest: none of the last ones has a stack or a traceback"
+	case n > 0:
+		return "the newest with a stack, of which not all is symbolised"
+	case len(s.Tracebacks) > 0:
+		return "the newest with a traceback"
+	}
+	return "the newest that is complete and symbolised"
 }

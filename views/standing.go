@@ -11,8 +11,9 @@ import (
 // BugsView is the bugs of a problem as its page shows them.
 type BugsView struct {
 	Bucket    crash.BucketID
-	Cell      BugPart     // the bug that counts, or how to get one
-	Bugs      []crash.Bug // all of them, that one first
+	Cell      BugPart            // the bug that counts, or how to get one
+	Bugs      []crash.Bug        // all of them, that one first
+	Fate      crash.ProblemState // how a problem without a bug stands; empty: it has one, or nothing is said
 	MayLink   bool
 	SignedIn  bool // who linked them is for people who are signed in
 	CSRFToken string
@@ -113,3 +114,6 @@ type BugProblemsPage struct {
 	Number  int64
 	Buckets []crash.Bucket
 }
+
+// markOf is the class of a state's mark.
+func markOf(w crash.StateWord) string { return "standing-" + strings.ReplaceAll(string(w), " ", "-") }

@@ -3,7 +3,9 @@ package views
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"mishap/crash"
 )
@@ -16,29 +18,54 @@ type VersionTable struct {
 	Total    int64
 	Whole    bool  // show every row, however many there are
 	most     int64 // the largest cell
+	dated    bool  // some row knows when it was seen last
+	now      time.Time
 }
 
 // VersionRow is one package version.
 type VersionRow struct {
 	Version string
-	Counts  []int64 // by the releases of the table
+	Counts  []int64 // by the releases of the table; [inUse]: other problems were reported from it there, this one was not
 	Total   int64
-	Mark    string // "newest", "first"; "not seen": it is known of other problems only; empty: none of these
+	Mark    string    // "newest", "first", "probable fix"; empty: none of these
+	Fix     bool      // the mark says that it is fixed there, or may be
+	Why     string    // what the mark goes by
+	Last    time.Time // day on which it was seen there last; zero: not known by day, or never
+	Link    string    // page of the version in its archive
+}
+
+// inUse stands in place of a count of 0 where a version is in use.
+const inUse = -1
+
+// VersionFacts is what a table of versions is made of.
+type VersionFacts struct {
+	Story crash.VersionStory
+	Known []crash.VersionKnown                               // versions of the package in use
+	Last  map[string]time.Time                               // by version: the day on which the problem was seen there last
+	Bug   int64                                              // whose fixes these are
+	Fixes []crash.BugFix                                     // versions that the tracker says have the fix
+	Link  func(version string, release crash.Release) string // page of a version in its archive; nil: there are none
+	Now   time.Time
 }
 
 // NewVersionTable arranges counts that come newest version first.
 func NewVersionTable(counts []crash.VersionCount) VersionTable {
-	var t VersionTable
-	for _, c := range counts {
+	return VersionFacts{Story: crash.VersionStory{Counts: counts}}.Table()
+}
+
+// Table arranges the versions, newest first.
+func (f VersionFacts) Table() VersionTable {
+	t := VersionTable{now: f.Now}
+	for _, c := range f.Story.Counts {
 		if !slices.Contains(t.Releases, c.Release) {
 			t.Releases = append(t.Releases, c.Release)
 		}
 	}
 	slices.SortFunc(t.Releases, func(a, b crash.Release) int { return strings.Compare(a.Key(), b.Key()) })
 	t.Totals = make([]int64, len(t.Releases))
-	for _, c := range counts {
+	for _, c := range f.Story.Counts {
 		if len(t.Rows) == 0 || t.Rows[len(t.Rows)-1].Version != c.Version {
-			t.Rows = append(t.Rows, VersionRow{Version: c.Version, Counts: make([]int64, len(t.Releases))})
+			t.Rows = append(t.Rows, VersionRow{Version: c.Version, Counts: make([]int64, len(t.Releases)), Last: f.Last[c.Version]})
 		}
 		row, i := &t.Rows[len(t.Rows)-1], slices.Index(t.Releases, c.Release)
 		row.Counts[i] += c.Reports
@@ -47,22 +74,95 @@ func NewVersionTable(counts []crash.VersionCount) VersionTable {
 		t.Total += c.Reports
 		t.most = max(t.most, row.Counts[i])
 	}
+	rows := map[string]*VersionRow{}
+	for i := range t.Rows {
+		rows[t.Rows[i].Version] = &t.Rows[i]
+		t.dated = t.dated || !t.Rows[i].Last.IsZero()
+	}
+	for _, k := range f.Known {
+		if row, i := rows[k.Version], slices.Index(t.Releases, k.Release); row != nil && i >= 0 && row.Counts[i] == 0 {
+			row.Counts[i] = inUse
+		}
+	}
 	t.mark()
+	f.mark(rows)
+	t.link(f)
 	return t
 }
 
-// mark names the newest and the oldest known version when there is more than one.
+// mark names the newest and the oldest version in which the problem was seen, when there is more than one.
 func (t *VersionTable) mark() {
-	var known []*VersionRow
+	var seen []*VersionRow
+	newer := false
 	for i := range t.Rows {
-		if t.Rows[i].Total == 0 {
-			t.Rows[i].Mark = "not seen"
-		} else if t.Rows[i].Version != "" {
-			known = append(known, &t.Rows[i])
+		switch row := &t.Rows[i]; {
+		case row.Total > 0 && row.Version != "":
+			seen = append(seen, row)
+		case row.Total == 0 && len(seen) == 0:
+			row.Mark, newer = "not seen", true
+		case row.Total == 0:
+			row.Mark = "not seen"
 		}
 	}
-	if len(known) > 1 {
-		known[0].Mark, known[len(known)-1].Mark = "newest", "first"
+	if len(seen) > 1 {
+		seen[len(seen)-1].Mark = "first"
+	}
+	switch {
+	case len(seen) > 0 && newer:
+		seen[0].Mark, seen[0].Why = "last", "Not seen in a newer version"
+	case len(seen) > 1:
+		seen[0].Mark = "newest"
+	}
+}
+
+// settled is how long a version is in use before it says something that a problem was not seen there.
+const settled = 3 * 24 * time.Hour
+
+// mark says where the problem is fixed: where the tracker says so, else perhaps in the version after the last in which it was
+// seen.
+func (f VersionFacts) mark(rows map[string]*VersionRow) {
+	for _, k := range f.Story.Before {
+		if row := rows[k.Version]; row != nil && row.Total == 0 {
+			row.Mark, row.Why = "before", "In use in "+releaseName(k.Release)+", and the problem was never seen there"
+		}
+	}
+	for _, k := range f.Story.After {
+		row := rows[k.Version]
+		if row == nil || row.Total > 0 {
+			continue
+		}
+		since := "In use in " + releaseName(k.Release) + " since " + Date(k.Arrived, f.Now) + ", without this problem"
+		if f.Now.Sub(k.Arrived) < settled {
+			row.Mark, row.Why = "not seen yet", since
+			continue
+		}
+		row.Mark, row.Why, row.Fix = "probable fix", since+"; it is the first version after the last in which it was seen", true
+	}
+	for _, fix := range f.Fixes {
+		row := rows[fix.Version]
+		if row == nil {
+			continue
+		}
+		row.Mark, row.Why, row.Fix = "fix", "Bug "+strconv.FormatInt(f.Bug, 10)+" says that it is fixed in this version", true
+		if row.Total > 0 {
+			row.Mark, row.Fix = "fix, seen again", false
+		}
+	}
+}
+
+// link leads from each version to its page in the archive of the newest release that has it.
+func (t *VersionTable) link(f VersionFacts) {
+	if f.Link == nil {
+		return
+	}
+	for i := range t.Rows {
+		row := &t.Rows[i]
+		for j, release := range slices.Backward(t.Releases) {
+			if row.Counts[j] != 0 && row.Version != "" {
+				row.Link = f.Link(row.Version, release)
+				break
+			}
+		}
 	}
 }
 
@@ -76,6 +176,9 @@ func (t VersionTable) shown() []VersionRow {
 	}
 	return t.Rows[:shownVersions]
 }
+
+// sums reports whether a row of sums says anything.
+func (t VersionTable) sums() bool { return len(t.Rows) > 1 && len(t.Releases) > 0 }
 
 // left is how many older versions are out of sight.
 func (t VersionTable) left() int { return len(t.Rows) - len(t.shown()) }

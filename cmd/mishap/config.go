@@ -43,6 +43,8 @@ type Config struct {
 	TrackerTimeout       int // seconds
 	TrackerSettle        int // seconds
 	ReadArchive          bool
+	SourceLinks          string // see crash.ParseLinkTemplates
+	VersionLinks         string // the same
 	AllowBugFiling       bool
 
 	file  string           // where tokens are written
@@ -76,6 +78,8 @@ func defaultConfig() Config {
 		TrackerTimeout:      75,
 		TrackerSettle:       75,
 		ReadArchive:         true,
+		SourceLinks:         crash.DefaultSourceLinks,
+		VersionLinks:        crash.DefaultVersionLinks,
 		AllowBugFiling:      true,
 		file:                defaultConfigFile,
 		given:               map[string]given{},

@@ -52,6 +52,8 @@ func (c *Config) keys() []key {
 		number("tracker_timeout_seconds", seconds+" above 0", &c.TrackerTimeout, 1, 3600),
 		number("tracker_settle_seconds", seconds+", 0 or more", &c.TrackerSettle, 0, 86400),
 		flag("read_archive", &c.ReadArchive),
+		links("source_links", &c.SourceLinks),
+		links("version_links", &c.VersionLinks),
 		flag("allow_bug_filing", &c.AllowBugFiling),
 	}
 }
@@ -66,6 +68,15 @@ func text(name, wants string, into *string, possible func(string) bool) key {
 			return true
 		},
 		show: func() string { return *into }}
+}
+
+// links are templates of addresses; they are read again where they are used.
+func links(name string, into *string) key {
+	return text(name, "pairs of a distribution or release and an address with {source}, {version}, {tag}, {codename}, {file} and {line}, such as"+
+		" Debian https://sources.debian.org/src/{source}/{version}/{file}#L{line}", into, func(s string) bool {
+		_, err := crash.ParseLinkTemplates(s)
+		return err == nil
+	})
 }
 
 func secret(name, wants string, into *crash.Secret, possible func(string) bool) key {

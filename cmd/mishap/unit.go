@@ -98,6 +98,8 @@ func (u *unit) buildWeb() error {
 			BaseURL:               u.config.BaseURL,
 			IngestURL:             u.ingestURL(),
 			AllowBugFiling:        u.config.AllowBugFiling,
+			SourceLinks:           linkTemplates(u.config.SourceLinks),
+			VersionLinks:          linkTemplates(u.config.VersionLinks),
 			CoresDir:              filepath.Join(u.config.DataDir, "cores"),
 			Version:               version,
 			APIRatePerAddress:     u.config.APIRatePerAddress,
@@ -118,6 +120,12 @@ func (u *unit) buildWeb() error {
 	}
 	u.web = webServer(server.Handler(), u.log)
 	return nil
+}
+
+// linkTemplates reads what the configuration was checked for.
+func linkTemplates(text string) crash.LinkTemplates {
+	links, _ := crash.ParseLinkTemplates(text)
+	return links
 }
 
 // ingestURL is where machines post reports, as pages tell it: the door of this process, or the configured one of another.

@@ -35,6 +35,7 @@ type Options struct {
 	CreateWait                         time.Duration        // 0: 4 s
 	SearchTime                         time.Duration        // how long a review waits for the tracker; 0: 4 s
 	Settle                             time.Duration        // how long after an unknown outcome the tracker is searched; 0: 1 ms
+	SourceLinks, VersionLinks          crash.LinkTemplates
 	CoresDir                           string               // where core dumps lie; empty: nowhere
 	APIRatePerAddress, APIRatePerToken int                  // requests a minute; 0: no limit
 
@@ -103,7 +104,7 @@ func New(t testing.TB, o Options) *Site {
 		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
 		Config: handlers.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime, TrackerName: "the practice tracker",
-			CoresDir: o.CoresDir, APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
+			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, CoresDir: o.CoresDir, APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
 			ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
 		},
 	})

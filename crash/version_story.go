@@ -1,0 +1,161 @@
+package crash
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"mishap/crash/dpkg"
+)
+
+// VersionKnown is a version of a package that some counted report came from, in a release, since when.
+type VersionKnown struct {
+	Release Release
+	Version string
+	Arrived time.Time
+}
+
+// VersionStory is a problem beside the versions of its package.
+type VersionStory struct {
+	Counts []VersionCount // how often it was seen; 0: not, though it could have been; the newest version first
+	After  []VersionKnown // by release, the version that came after the last in which it was seen
+	Before []VersionKnown // in the newest release, the version before the first in which it was seen
+	Newest []VersionKnown // by release, the newest version in use, where that is after the last, too
+}
+
+// TellVersions puts beside the versions in which a problem was seen those that say where it begins and ends: in each release
+// that it was seen in, the one after the last, and the newest; in the newest release, the one before the first, too. known are the versions of the package
+// in use. Versions are compared as dpkg does; those that it cannot order are passed over.
+func TellVersions(counts []VersionCount, known []VersionKnown) VersionStory {
+	type ends struct{ first, last string }
+	seen := map[Release]*ends{}
+	for _, c := range counts {
+		if c.Reports == 0 || !dpkg.Valid(c.Version) {
+			continue
+		}
+		e := seen[c.Release]
+		if e == nil {
+			e = &ends{c.Version, c.Version}
+			seen[c.Release] = e
+		}
+		if dpkg.Compare(c.Version, e.first) < 0 {
+			e.first = c.Version
+		}
+		if dpkg.Compare(c.Version, e.last) > 0 {
+			e.last = c.Version
+		}
+	}
+	before, after, newest := map[Release]VersionKnown{}, map[Release]VersionKnown{}, map[Release]VersionKnown{}
+	take := func(into map[Release]VersionKnown, k VersionKnown, better int) {
+		if old, ok := into[k.Release]; !ok || dpkg.Compare(k.Version, old.Version)*better > 0 {
+			into[k.Release] = k
+		}
+	}
+	for _, k := range known {
+		e := seen[k.Release]
+		if e == nil || !dpkg.Valid(k.Version) {
+			continue
+		}
+		if dpkg.Compare(k.Version, e.first) < 0 {
+			take(before, k, 1)
+		}
+		if dpkg.Compare(k.Version, e.last) > 0 {
+			take(after, k, -1)
+			take(newest, k, 1)
+		}
+	}
+	story := VersionStory{Counts: slices.Clone(counts), Before: sorted(before)[:min(len(before), 1)], After: sorted(after), Newest: sorted(newest)}
+	for _, some := range [][]VersionKnown{story.Before, story.After, story.Newest} {
+		for _, k := range some {
+			story.Add(VersionCount{Version: k.Version, Release: k.Release})
+		}
+	}
+	return story
+}
+
+// Add adds a version in its place, unless it is there.
+func (s *VersionStory) Add(c VersionCount) {
+	if !slices.ContainsFunc(s.Counts, func(o VersionCount) bool { return o.Version == c.Version && o.Release == c.Release }) {
+		s.Counts = append(s.Counts, c)
+		slices.SortStableFunc(s.Counts, newestVersionFirst)
+	}
+}
+
+func sorted(of map[Release]VersionKnown) []VersionKnown {
+	var all []VersionKnown
+	for _, k := range of {
+		all = append(all, k)
+	}
+	slices.SortFunc(all, func(a, b VersionKnown) int { return b.Release.Compare(a.Release) })
+	return all
+}
+
+// newestVersionFirst puts what dpkg cannot order last.
+func newestVersionFirst(a, b VersionCount) int {
+	if valid := dpkg.Valid(a.Version); valid != dpkg.Valid(b.Version) {
+		if valid {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(dpkg.Compare(b.Version, a.Version), strings.Compare(a.Version, b.Version), strings.Compare(a.Release.Key(), b.Release.Key()))
+}
+
+// Gone reports whether, in every release that the problem was seen in, a newer version is in use without it.
+func (s VersionStory) Gone() bool {
+	in := map[Release]bool{}
+	for _, c := range s.Counts {
+		if c.Reports > 0 {
+			if !dpkg.Valid(c.Version) {
+				return false // it cannot be said which is newer
+			}
+			in[c.Release] = true
+		}
+	}
+	return len(in) > 0 && len(s.After) == len(in)
+}
+
+// Fate says in a word and a sentence how a problem stands that has no bug.
+func (s VersionStory) Fate(b Bucket, now time.Time) ProblemState {
+	last := ""
+	if b.LastVersion != "" {
+		last = " in " + b.LastVersion
+	}
+	switch {
+	case b.Reports == 0:
+		return ProblemState{Word: StateTests, Reason: "Only test machines have reported it, so nothing is counted."}
+	case b.Provisional:
+		return ProblemState{Word: StateNameless, Reason: "The functions have no names yet. As soon as a report brings them, all of it counts under those names."}
+	case s.Gone():
+		return ProblemState{Word: StateGone, Reason: "Not seen since" + strings.TrimPrefix(last, " in") + ": " + s.newestInUse() + " in use without it."}
+	case !b.FirstSeen.IsZero() && now.Sub(b.FirstSeen) < 7*24*time.Hour:
+		return ProblemState{Word: StateNew, Reason: "First seen in the past week, and it has no bug."}
+	case len(s.Newest) == 0:
+		return ProblemState{Word: StateUnfiled, Reason: "It has no bug, and is seen in the newest version in use" + inAll(last) + "."}
+	}
+	return ProblemState{Word: StateUnfiled, Reason: "It has no bug. Last seen" + last + "; in some releases a newer version is in use without it."}
+}
+
+func inAll(last string) string {
+	if last == "" {
+		return ""
+	}
+	return "," + strings.TrimPrefix(last, " in")
+}
+
+// newestInUse names up to three versions.
+func (s VersionStory) newestInUse() string {
+	var words []string
+	for _, k := range s.Newest {
+		if len(words) == 3 {
+			words = append(words, "others")
+			break
+		}
+		words = append(words, k.Version+in(k.Release))
+	}
+	if len(words) == 1 {
+		return words[0] + " is"
+	}
+	return strings.Join(words, ", ") + " are"
+}

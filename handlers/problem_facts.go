@@ -1,0 +1,118 @@
+package handlers
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/board"
+	"mishap/crash/dpkg"
+	"mishap/db"
+	"mishap/views"
+)
+
+// rateDays is how many days a problem's rate looks at.
+const rateDays = 28
+
+// much is how much a problem matters: how many it hits, and how often, beside the machines that could have it.
+func (s *Server) much(r *http.Request, b crash.Bucket, releases []crash.Release) (views.Much, error) {
+	m := views.Much{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays}
+	today := s.now().UTC().Truncate(24 * time.Hour)
+	since := today.AddDate(0, 0, 1-rateDays)
+	if b.FirstSeen.After(since) {
+		since = b.FirstSeen.UTC().Truncate(24 * time.Hour)
+		m.Days = int(today.Sub(since)/(24*time.Hour)) + 1
+	}
+	memory, err := s.store.Board(r.Context())
+	if err != nil {
+		return m, err
+	}
+	var reports int64
+	for release, days := range memory.ReleaseDays(b.ID, board.DayOf(since), board.DayOf(today)) {
+		if slices.Contains(releases, release) {
+			for _, n := range days {
+				reports += n
+			}
+		}
+	}
+	rates, err := s.store.Rates(r.Context(), db.RateFilter{Since: today.AddDate(0, 0, 1-ratesDays), Until: today})
+	if err != nil {
+		return m, err
+	}
+	var machineDays int64
+	active := map[crash.Release]int64{} // on the last day that is known
+	for _, rate := range rates {
+		if !slices.Contains(releases, rate.Release) {
+			continue
+		}
+		active[rate.Release] = rate.Machines // the earliest day comes first
+		if !rate.Day.Before(since) {
+			machineDays += rate.Machines
+		}
+	}
+	for _, n := range active {
+		m.Active += n
+	}
+	// Which machines were hit is known for all time, and which are active for the past 90 days only.
+	m.AtMost = b.FirstSeen.Before(today.AddDate(0, 0, -90))
+	m.Rate = crash.NewMachineRate(reports, float64(machineDays))
+	return m, nil
+}
+
+// versions puts the versions in which a problem was seen beside those that are in use, and says how it stands to them.
+func (s *Server) versions(r *http.Request, b crash.Bucket, bugs []crash.Bug) (views.VersionFacts, error) {
+	ctx := r.Context()
+	facts := views.VersionFacts{Now: s.now(), Last: map[string]time.Time{}}
+	counts, err := s.store.BucketVersions(ctx, b.ID)
+	if err != nil {
+		return facts, err
+	}
+	if b.Package != "" {
+		if facts.Known, err = s.store.VersionsInUse(ctx, b.Package); err != nil {
+			return facts, err
+		}
+	}
+	facts.Story = crash.TellVersions(counts, facts.Known)
+	memory, err := s.store.Board(ctx)
+	if err != nil {
+		return facts, err
+	}
+	for _, span := range memory.Spans(b.ID) {
+		if last := span.Last.Time(); last.After(facts.Last[span.Version]) {
+			facts.Last[span.Version] = last
+		}
+	}
+	facts.Bug, facts.Fixes = fixes(b, bugs)
+	for _, fix := range facts.Fixes {
+		if len(counts) > 0 && dpkg.Valid(fix.Version) {
+			facts.Story.Add(crash.VersionCount{Version: fix.Version, Release: counts[0].Release})
+		}
+	}
+	if b.SourcePackage != "" {
+		facts.Link = func(version string, release crash.Release) string {
+			return s.config.VersionLinks.Version(release, b.SourcePackage, version)
+		}
+	}
+	return facts, nil
+}
+
+// fixes are the versions of the problem's package in which the tracker says that a bug of the problem is fixed.
+func fixes(b crash.Bucket, bugs []crash.Bug) (number int64, found []crash.BugFix) {
+	for _, bug := range bugs {
+		state := bug.State.BugReading
+		if bug.Master != nil {
+			state = bug.Master.BugReading
+		}
+		if state.Private || state.Hidden || bug.State.Private || bug.State.Hidden {
+			continue
+		}
+		for _, fix := range state.Fixes {
+			if (fix.Package == "" || fix.Package == b.SourcePackage) && len(found) < 10 {
+				number = bug.Counts()
+				found = append(found, fix)
+			}
+		}
+	}
+	return number, found
+}
