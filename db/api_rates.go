@@ -41,35 +41,50 @@ const (
 		) ` + perMachine
 )
 
-const sqlActive = `
-	select release, day, change from release_active where release = any(@releases) and day <= @until order by release, day`
+const sqlActive = `select release, day, change from release_active`
+
+// activeChange is how the number of active machines of a release changed on a day.
+type activeChange struct {
+	day    time.Time
+	change int64
+}
 
 // ActiveMachines returns how many machines of some releases were active on each UTC day from since to until, both included:
 // that reported anything for the release in the 90 days up to the day.
 func (s *Store) ActiveMachines(ctx context.Context, releases []crash.Release, since, until time.Time) (map[crash.Release][]int64, error) {
-	rows, err := s.pool.Query(ctx, sqlActive, pgx.NamedArgs{"releases": releases, "until": until})
+	all, err := s.active.get(ctx, s, struct{}{}, func() (map[crash.Release][]activeChange, error) { return s.readActive(ctx) })
 	if err != nil {
 		return nil, fmt.Errorf("active machines: %w", known(err))
 	}
 	active := map[crash.Release][]int64{}
-	length := int(until.Sub(since)/(24*time.Hour)) + 1
 	for _, r := range releases {
-		active[r] = make([]int64, max(length, 0))
-	}
-	var release crash.Release
-	var day time.Time
-	var change int64
-	_, err = pgx.ForEachRow(rows, []any{&release, &day, &change}, func() error {
-		days := active[release]
-		for i := max(int(day.Sub(since)/(24*time.Hour)), 0); i < len(days); i++ {
-			days[i] += change
+		days := make([]int64, max(int(until.Sub(since)/(24*time.Hour))+1, 0))
+		for _, c := range all[r] {
+			if at := max(int(c.day.Sub(since)/(24*time.Hour)), 0); at < len(days) {
+				days[at] += c.change
+			}
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("active machines: %w", known(err))
+		for i := 1; i < len(days); i++ {
+			days[i] += days[i-1]
+		}
+		active[r] = days
 	}
 	return active, nil
+}
+
+func (s *Store) readActive(ctx context.Context) (map[crash.Release][]activeChange, error) {
+	rows, err := s.pool.Query(ctx, sqlActive)
+	if err != nil {
+		return nil, err
+	}
+	all := map[crash.Release][]activeChange{}
+	var release crash.Release
+	var c activeChange
+	_, err = pgx.ForEachRow(rows, []any{&release, &c.day, &c.change}, func() error {
+		all[release] = append(all[release], c)
+		return nil
+	})
+	return all, err
 }
 
 // RateFilter chooses reports to count by release and day.

@@ -44,25 +44,60 @@ func (b *Board) Spans(id crash.BucketID) []Span {
 	if p == nil {
 		return nil
 	}
-	type key struct {
-		version uint32
-		release string
-	}
-	at := map[key]int{}
-	var spans []Span
-	b.scan[p.place].each(0, 1<<16-1, func(c cell) {
-		k := key{c.version, b.places.values[c.place].release}
-		i, ok := at[k]
-		if !ok {
-			i = len(spans)
-			at[k] = i
-			spans = append(spans, Span{
-				Release: crash.Release(k.release), Version: b.versions.values[c.version], First: c.day, Last: c.day,
-			})
+	var spans spans
+	b.scan[p.place].each(0, 1<<16-1, func(c cell) { spans.add(b, c) })
+	return spans.list
+}
+
+// SourceSpans returns the spans in which some versions of a source package were seen, over all its problems, in no order.
+func (b *Board) SourceSpans(source string, versions ...string) []Span {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	wanted := map[uint32]bool{}
+	for _, version := range versions {
+		if n, ok := b.versions.of[version]; ok {
+			wanted[n] = true
 		}
-		s := &spans[i]
-		s.First, s.Last = min(s.First, c.day), max(s.Last, c.day)
-		s.Reports += int64(c.n)
-	})
-	return spans
+	}
+	var spans spans
+	seen := map[*leaf]bool{}
+	for _, l := range b.byPackage[source] {
+		if l.Source != source || seen[l] {
+			continue
+		}
+		seen[l] = true
+		each(l.cells, 0, 1<<16-1, func(c cell) {
+			if wanted[c.version] {
+				spans.add(b, c)
+			}
+		})
+	}
+	return spans.list
+}
+
+// spans puts cells together.
+type spans struct {
+	at   map[spanKey]int
+	list []Span
+}
+
+type spanKey struct {
+	version uint32
+	release string
+}
+
+func (s *spans) add(b *Board, c cell) {
+	if s.at == nil {
+		s.at = map[spanKey]int{}
+	}
+	k := spanKey{c.version, b.places.values[c.place].release}
+	i, ok := s.at[k]
+	if !ok {
+		i = len(s.list)
+		s.at[k] = i
+		s.list = append(s.list, Span{Release: crash.Release(k.release), Version: b.versions.values[c.version], First: c.day, Last: c.day})
+	}
+	span := &s.list[i]
+	span.First, span.Last = min(span.First, c.day), max(span.Last, c.day)
+	span.Reports += int64(c.n)
 }

@@ -74,3 +74,26 @@ func TestTracedDays(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestSourceSpans(t *testing.T) {
+	t.Parallel()
+	b := New()
+	b.Update(func(u *Updater) {
+		for n, source := range []string{"reef", "reef", "gull"} {
+			u.Leaf(Leaf{ID: crash.BucketID{byte(n)}, Head: crash.BucketID{}, Source: source, Package: "reef"})
+		}
+		for n, day := range []Day{100, 105, 90} {
+			u.Cell(crash.BucketID{byte(n)}, day, []byte("Ubuntu 24.04"), []byte("2"), []byte("amd64"), 3)
+			u.Cell(crash.BucketID{byte(n)}, day+1, []byte("Ubuntu 24.04"), []byte("2"), []byte("arm64"), 1)
+			u.Cell(crash.BucketID{byte(n)}, day, []byte("Ubuntu 24.04"), []byte("3"), []byte("amd64"), 1)
+		}
+	})
+	got := b.SourceSpans("reef", "2", "1")
+	want := []Span{{Release: "Ubuntu 24.04", Version: "2", First: 100, Last: 106, Reports: 8}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := b.SourceSpans("", "2"); len(got) != 0 {
+		t.Errorf("no source: got %v, want nothing", got)
+	}
+}

@@ -141,23 +141,24 @@ type exposure struct{ newer, older float64 }
 // one from its first day, at most 90 days back, until the new one came.
 func (a *API) expose(ctx context.Context, source, previous, newer string) (exposure, error) {
 	var x exposure
-	spans, err := a.store.SourceVersionSpans(ctx, source, previous, newer)
+	b, err := a.store.Board(ctx)
 	if err != nil {
 		return x, err
 	}
+	spans := b.SourceSpans(source, newer, previous)
 	type firsts struct{ newer, older time.Time }
 	starts, since := map[crash.Release]firsts{}, a.today()
 	for _, s := range spans {
 		f := starts[s.Release]
 		if s.Version == newer {
-			f.newer = s.First
+			f.newer = s.First.Time()
 		}
 		if s.Version == previous {
-			f.older = s.First
+			f.older = s.First.Time()
 		}
 		starts[s.Release] = f
-		if s.First.Before(since) {
-			since = s.First
+		if s.First.Time().Before(since) {
+			since = s.First.Time()
 		}
 	}
 	var releases []crash.Release

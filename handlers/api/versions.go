@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"strings"
 
 	"mishap/crash"
@@ -48,12 +49,13 @@ func (a *API) versions(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := a.newVersionRow("All versions")
+	none := a.noCounts()
+	all := newVersionRow("All versions", none)
 	var rows []versionRow
 	for i := len(counts) - 1; i >= 0; i-- { // the store lists the newest first
 		c := counts[i]
 		if len(rows) == 0 || rows[len(rows)-1].Version != c.Version {
-			rows = append(rows, a.newVersionRow(c.Version))
+			rows = append(rows, newVersionRow(c.Version, none))
 		}
 		row := &rows[len(rows)-1]
 		series := a.series(c.Release)
@@ -78,15 +80,19 @@ func pocketOr(f crash.ArchiveFact, series, version, unknown string) string {
 	return unknown
 }
 
-func (a *API) newVersionRow(version string) versionRow {
-	row := versionRow{Version: version, Pockets: map[string]string{}, Derivatives: nothing, Total: nothing, bySeries: map[string]int64{}}
+// noCounts is the beginning of a row: no count for any series that rows name.
+func (a *API) noCounts() map[string]int64 {
+	none := map[string]int64{}
 	for _, release := range a.releases.All("Ubuntu") {
-		if release.Compare(firstStandard) < 0 {
-			continue
+		if release.Compare(firstStandard) >= 0 {
+			none[a.releases.Codename(release)] = nothing
 		}
-		row.bySeries[a.releases.Codename(release)] = nothing
 	}
-	return row
+	return none
+}
+
+func newVersionRow(version string, none map[string]int64) versionRow {
+	return versionRow{Version: version, Pockets: map[string]string{}, Derivatives: nothing, Total: nothing, bySeries: maps.Clone(none)}
 }
 
 func (v *versionRow) count(series string, n int64) {
