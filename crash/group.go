@@ -55,8 +55,8 @@ func sign(rules []ownRule, f Fields, to *recorder) Grouping {
 	return Grouping{}
 }
 
-// subject is what a signature begins with: the program, else the package. Programs of snaps lie in a directory of their
-// revision, "/snap/reef/123/bin/reef": that is left out.
+// subject is what a signature begins with: the program, else the package. Programs of snaps, Flatpaks and AppImages lie in a
+// directory of their revision or of this run, "/snap/reef/123/bin/reef", "/tmp/.mount_reefAb3xY9/usr/bin/reef": that is left out.
 func subject(f Fields) string {
 	if path := f["ExecutablePath"]; path != "" {
 		return cutRunes(currentRevision(path), maxExecutable)
@@ -64,8 +64,23 @@ func subject(f Fields) string {
 	return cutRunes(firstWord(cutRunes(f["Package"], maxWords)), maxName)
 }
 
-// currentRevision replaces the revision in the path of a snap by "current".
+// currentRevision replaces the revision in the path of a snap by "current", the commit in that of a Flatpak by "active", and
+// the random end of the directory where an AppImage is mounted.
 func currentRevision(path string) string {
+	if rest, ok := strings.CutPrefix(path, appImages); ok {
+		directory, file, inside := strings.Cut(rest, "/")
+		if inside && len(directory) > 6 {
+			return appImages + directory[:len(directory)-6] + "/" + file
+		}
+		return path
+	}
+	if _, rest, ok := strings.Cut(path, "/flatpak/app/"); ok {
+		if parts := strings.SplitN(rest, "/", 5); len(parts) == 5 && len(parts[3]) == 64 && run(parts[3], isHex) == parts[3] {
+			parts[3] = "active"
+			return strings.TrimSuffix(path, rest) + strings.Join(parts, "/")
+		}
+		return path
+	}
 	for _, root := range [...]string{"/snap/", "/var/lib/snapd/snap/"} {
 		rest, ok := strings.CutPrefix(path, root)
 		if !ok {
@@ -79,6 +94,8 @@ func currentRevision(path string) string {
 	}
 	return path
 }
+
+const appImages = "/tmp/.mount_"
 
 // isRevision says whether a directory is named for a revision: "123", or "x1" of a snap that was not got from the store.
 func isRevision(s string) bool {

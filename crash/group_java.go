@@ -167,10 +167,21 @@ func javaClass(class string) string {
 	}
 	head, generated, ok := strings.Cut(class, "$$")
 	if !ok {
-		return class
+		return withoutSerials(class)
 	}
 	kind := run(generated, func(r rune) bool { return isWord(r) && !isDigit(r) })
 	return head + "$$" + kind
+}
+
+// withoutSerials takes away the numbers that Clojure gives to functions as it compiles them: "core$load__1234" → "core$load".
+func withoutSerials(class string) string {
+	parts := strings.Split(class, "$")
+	for i, part := range parts {
+		if at := strings.LastIndex(part, "__"); i > 0 && at > 0 && isNumber(part[at+len("__"):]) {
+			parts[i] = part[:at]
+		}
+	}
+	return strings.Join(parts, "$")
 }
 
 // javaMethod takes numbers from "lambda$run$0" and "access$100".

@@ -124,7 +124,7 @@ func isRegisterLine(text string) bool {
 }
 
 // parseKernelCall reads " ? name+0x1/0x2 [module]", "[<ffff>] name+0x1/0x2", "[c000] [c001] name+0x1 (unreliable)",
-// "[<c01>] (name) from [<c02>] (caller+0x1/0x2)", "name from caller+0x1/0x2", "name (file.c:12) module".
+// "[<c01>] (name) from [<c02>] (caller+0x1/0x2)", "name from caller+0x1/0x2", "name (file.c:12) module", "name [module]".
 func parseKernelCall(text string) (kernelCall, bool) {
 	call := kernelCall{text: text}
 	rest := strings.TrimPrefix(text, "(")
@@ -151,11 +151,22 @@ func parseKernelCall(text string) (kernelCall, bool) {
 	switch {
 	case strings.HasPrefix(after, "+0x"):
 	case strings.HasPrefix(after, " (") && strings.Contains(after, ":"): // decoded: file and line
+	case isBareCall(name, after):
 	default:
 		return call, false
 	}
 	call.name = kernelName(name, after)
 	return call, call.name != ""
+}
+
+// isBareCall knows a function that stands without offset, as some collectors write them: alone in its line, or with its
+// module behind it.
+func isBareCall(name, after string) bool {
+	after = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(after), "(unreliable)"))
+	if after != "" && (after[0] != '[' || strings.IndexByte(after, ']') != len(after)-1) {
+		return false
+	}
+	return len(name) > 2 && run(name, isHex) != name && strings.ToUpper(name) != name
 }
 
 func isKernelName(r rune) bool { return isWord(r) || r == '.' || r == '$' }
@@ -173,7 +184,20 @@ func kernelName(name, after string) string {
 			return bare + " [" + name + "]"
 		}
 	}
+	if _, module, ok := cutLast(after, ") "); ok { // decoded: "name (file.c:12) module"
+		if module = strings.TrimSpace(module); module != "" && run(module, isWord) == module {
+			return bare + " [" + module + "]"
+		}
+	}
 	return bare
+}
+
+func cutLast(s, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
 }
 
 // places are how the registers name the function where it happened, on each kind of machine.
@@ -205,11 +229,11 @@ func (o *oopsReader) takePlace(text string) bool {
 func placeName(text string) string {
 	plus := strings.Index(text, "+0x")
 	if plus < 0 {
-		return ""
+		return barePlace(text)
 	}
 	start := strings.LastIndexFunc(text[:plus], func(r rune) bool { return !isKernelName(r) }) + 1
 	after := text[plus:]
-	if i := strings.IndexAny(after, ")"); i >= 0 {
+	if i := strings.IndexByte(after, ')'); i >= 0 && !strings.Contains(after[:i], "(") {
 		after = after[:i]
 	}
 	if i := strings.Index(after, " ra :"); i >= 0 {
@@ -218,10 +242,27 @@ func placeName(text string) string {
 	return kernelName(text[start:plus], after)
 }
 
+// barePlace is a place without offset: "0010:name [module]", "0010:[<ffffffffa04b1e22>] name", "name (file.c:12) module".
+func barePlace(text string) string {
+	rest := strings.TrimPrefix(strings.TrimSpace(text), "0010:")
+	if strings.HasPrefix(rest, "[<") {
+		_, rest, _ = strings.Cut(rest, "] ")
+	}
+	name := run(rest, isKernelName)
+	after := rest[len(name):]
+	if isBareCall(name, after) || name != "" && strings.HasPrefix(after, " (") && strings.Contains(after, ":") {
+		return kernelName(name, after)
+	}
+	return ""
+}
+
 // signature chooses the frames that say where the fault is.
 func (o *oopsReader) signature(to *recorder) string {
 	parts := []string{"kernel", o.problem, o.detail}
 	named := 0
+	if o.problem == "Rust panic" {
+		o.place = "" // always the function that ends a panic
+	}
 	if o.place != "" {
 		parts = append(parts, o.place)
 		named++
@@ -238,7 +279,7 @@ func (o *oopsReader) signature(to *recorder) string {
 			if isInterrupt(call.marker) {
 				why = "it belongs to the interrupt that noticed"
 			}
-		case reporting.has(call.name):
+		case reporting.has(call.name), o.problem == "Rust panic" && isRustUnwinding(call.name):
 			why = "it only reports the fault"
 		case entering.has(call.name):
 			why = "it only leads into the kernel"
@@ -261,6 +302,11 @@ func (o *oopsReader) signature(to *recorder) string {
 		return ""
 	}
 	return join(parts...)
+}
+
+// isRustUnwinding knows, in their mangled form, the functions by which a part of the kernel in Rust panics.
+func isRustUnwinding(name string) bool {
+	return strings.Contains(name, "rust_begin_unwind") || strings.Contains(name, "4core9panicking") || strings.Contains(name, "4core6option13") || strings.Contains(name, "4core6result13")
 }
 
 // ownMarker is the part of the call trace in which the fault is: that of the first frames, but not an interrupt that only

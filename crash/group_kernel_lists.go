@@ -37,7 +37,7 @@ report_bug* handle_bug exc_* asm_exc_* __die* die die_addr oops_end page_fault_o
 warn_slowpath* do_trap* do_error_trap do_invalid_op invalid_op async_page_fault page_fault general_protection do_general_protection divide_error __ubsan_handle* ubsan_epilogue handle_overflow refcount_warn_saturate
 refcount_error_report __list_add_valid* __list_del_entry_valid* el1_* el1h_64_* die_kernel_fault __do_kernel_fault do_mem_abort do_translation_fault do_bad_area bug_handler call_break_hook brk_handler do_debug_exception do_undefinstr
 handle_exception ret_from_exception do_report_trap pgm_check_handler __do_pgm_check default_trap_handler do_dat_exception __might_sleep __might_resched ___might_sleep __schedule_bug bad_page* machine_kexec __crash_kexec crash_kexec
-sysrq_handle_crash* nmi_panic nmi_cpu_backtrace*`)
+sysrq_handle_crash* nmi_panic nmi_cpu_backtrace* rust_helper_BUG`)
 
 // entering functions stand at the outer end of the traces of all threads of a kind.
 var entering = functionList(`

@@ -49,6 +49,11 @@ func (o *oopsReader) takeProblem(text string) {
 	if o.problem != "" {
 		return
 	}
+	if place, ok := strings.CutPrefix(text, "rust_kernel: panicked at "); ok {
+		o.problem, o.detail = "Rust panic", kernelFile(place)
+		o.begun()
+		return
+	}
 	defer o.begun()
 	for _, quiet := range [...]string{"watchdog: ", "rcu: "} {
 		text = strings.TrimPrefix(text, quiet)

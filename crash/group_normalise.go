@@ -79,6 +79,8 @@ func normaliseWord(word, before string) string {
 		return normalisePath(word)
 	case isTime(word):
 		return "TIME"
+	case isNetworkAddress(word):
+		return "ADDR"
 	case isDate(word):
 		return "DATE"
 	case isEpochVersion(word):
@@ -220,6 +222,24 @@ func isNumber(s string) bool { return s != "" && run(s, isDigit) == s }
 func isAddress(s string) bool {
 	hex, ok := strings.CutPrefix(s, "0x")
 	return ok && len(hex) >= 6 && run(hex, isHex) == hex
+}
+
+// isNetworkAddress knows "fe80::12", "2001:db8:0:0:0:0:0:1" and the addresses of network cards, "52:54:00:12:34:56".
+func isNetworkAddress(s string) bool {
+	if strings.Trim(s, "0123456789abcdefABCDEF:") != "" || !strings.ContainsFunc(s, isDigit) {
+		return false
+	}
+	parts := strings.Split(s, ":")
+	if len(parts) == 6 {
+		card := true
+		for _, part := range parts {
+			card = card && len(part) == 2
+		}
+		if card {
+			return true
+		}
+	}
+	return len(parts) == 8 || len(parts) > 2 && strings.Contains(s, "::")
 }
 
 // isHexSum knows eight or more hexadecimal digits, with a digit and a letter among them.

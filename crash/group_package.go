@@ -48,14 +48,27 @@ func packageName(f Fields) string {
 func failure(message string, to *recorder) string {
 	if isScriptFailure(message) {
 		status := lastNumber(message)
-		if signal, ok := strings.CutPrefix(message[max(0, strings.LastIndexByte(message, '(')):], "("); ok && strings.Contains(message, "killed by signal") {
-			return "killed by signal " + strings.TrimRight(signal, ")")
+		if _, signal, ok := strings.Cut(message, "killed by signal ("); ok {
+			signal, _, _ = strings.Cut(signal, ")")
+			return "killed by signal " + signal
 		}
 		if status != "" {
 			return to.change(message, "exit status "+status)
 		}
 	}
+	for _, reason := range anyFile {
+		if strings.HasSuffix(strings.TrimSuffix(message, ")"), reason) {
+			return to.change(message, reason)
+		}
+	}
 	return normalise(message, to)
+}
+
+// anyFile are the ends of messages about a full or broken disk, or an archive that came damaged: which of the package's
+// files dpkg was writing just then is chance.
+var anyFile = [...]string{
+	"No space left on device", "Read-only file system", "Input/output error", "Structure needs cleaning", "Disk quota exceeded",
+	"unexpected end of file or stream", "unexpected end of file", "compressed data is corrupt", "data integrity error", "corrupted filesystem tarfile - corrupted package archive",
 }
 
 // lastNumber is the last number of at most three digits in a text: dpkg's messages end in the exit status, in whatever

@@ -21,11 +21,14 @@ func panicText(f Fields, mark string) (field, text string) {
 	return "", ""
 }
 
-// panicMessage is the beginning of the message of a panic, before data: up to the first colon with a blank, or quotation
-// mark, and without numbers.
+// panicMessage is the beginning of the message of a panic, before data: up to the first colon with a blank, quotation
+// mark, or the fields of a value ("main.gone{code:5}"), and without numbers.
 func panicMessage(message string) string {
 	head, _, _ := strings.Cut(cutRunes(message, maxMessage), ": ")
 	head, _, _ = strings.Cut(head, "\"")
+	if i := strings.IndexByte(head, '{'); i > 0 && isWord(rune(head[i-1])) {
+		head = head[:i]
+	}
 	return strings.TrimSpace(withoutNumbers(normalise(head, nil)))
 }
 

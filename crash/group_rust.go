@@ -35,7 +35,7 @@ func rustPanicSignature(f Fields, to *recorder) string {
 	if len(names) == 0 && isRustCommon(message) {
 		place += "@" + rustLine(file)
 	}
-	return join(append([]string{program, "panic", to.change(said, place), to.change(message, panicMessage(message))}, names...)...)
+	return join(append([]string{program, "panic", to.change(said, place), to.change(message, rustMessage(message))}, names...)...)
 }
 
 // rustPlace takes file and message apart.
@@ -59,10 +59,20 @@ func rustPlace(said, rest string) (file, message string) {
 	return said, ""
 }
 
+// rustMessage is the message up to where data begins. Behind "assertion failed: " stands no data but the program's own text.
+func rustMessage(message string) string {
+	if condition, ok := strings.CutPrefix(message, assertionFailed); ok {
+		return assertionFailed + panicMessage(condition)
+	}
+	return panicMessage(message)
+}
+
+const assertionFailed = "assertion failed: "
+
 // rustCommon are beginnings of messages that the language itself gives.
 var rustCommon = [...]string{
 	"called `Option::", "called `Result::", "index out of bounds", "attempt to ", "explicit panic", "internal error: entered unreachable code",
-	"not yet implemented", "not implemented", "assertion `left ", "already borrowed", "already mutably borrowed", "RefCell already", "byte index",
+	"not yet implemented", "not implemented", "assertion `left ", "assertion failed: `(left ", "already borrowed", "already mutably borrowed", "RefCell already", "byte index",
 	"start byte index", "end byte index", "slice index", "range start index", "range end index", "capacity overflow", "misaligned pointer",
 	"null pointer dereference",
 }
@@ -133,6 +143,8 @@ func rustFrames(text string, to *recorder) []string {
 			why = "it has no name"
 		case isRustRuntime(name):
 			why = "it belongs to Rust's runtime"
+		case isRustExecutor(name):
+			why = "it only runs tasks"
 		case len(names) == mostFrames:
 			why = "enough frames"
 		}
@@ -155,6 +167,18 @@ func isRustRuntime(name string) bool {
 		}
 	}
 	return name == "main" || name == "raise" || name == "abort"
+}
+
+// isRustExecutor knows the functions by which libraries for asynchronous programs run their tasks: how they call each other
+// changes from version to version of the library.
+func isRustExecutor(name string) bool {
+	bare := strings.TrimLeft(name, "<&")
+	for _, start := range [...]string{"tokio::runtime::", "tokio::task::", "tokio::loom::", "futures_util::", "futures_executor::", "async_executor::", "async_task::", "async_std::task::", "smol::"} {
+		if strings.HasPrefix(bare, start) {
+			return true
+		}
+	}
+	return false
 }
 
 // isRustTrait says whether in "<core::X as core::Y>::f" the trait is the standard library's too.
