@@ -152,19 +152,6 @@ func (s *Store) inCountingRound(ctx context.Context, fn func(tx pgx.Tx, round in
 	return err
 }
 
-// beginRound makes tx a round, for those who change counts otherwise: it takes the lock on counting and counts everything
-// that is stored, so that what is changed then is counted.
-func (s *Store) beginRound(ctx context.Context, tx pgx.Tx) (round int64, err error) {
-	if err := tx.QueryRow(ctx, sqlNextRound).Scan(&round); err != nil {
-		return 0, fmt.Errorf("next round: %w", err)
-	}
-	for {
-		if n, err := s.takeLeftOver(ctx, tx, round, 0); err != nil || n == 0 {
-			return round, err
-		}
-	}
-}
-
 // roundLearnt is what a round has put into the database and a process remembers.
 type roundLearnt struct {
 	names []crash.BucketID
