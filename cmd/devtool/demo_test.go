@@ -160,3 +160,23 @@ func createFirst(t *testing.T, s *site) int {
 	}
 	return status
 }
+
+// The configuration of the demonstration names its practice tracker for commands in a terminal, on whatever port it is now.
+func TestDemoConfigFollowsTheTracker(t *testing.T) {
+	t.Parallel()
+	d := &demo{folder: t.TempDir()}
+	before := demoConfig(d.folder, "http://127.0.0.1:8085", crash.AccessToken{Token: "key", Secret: "secret"}) + "# kept\n"
+	if err := os.WriteFile(d.configFile(), []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.configure(&practice{url: "http://127.0.0.1:9123"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(d.configFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.ReplaceAll(before, "127.0.0.1:8085", "127.0.0.1:9123"); string(got) != want || !strings.Contains(want, `tracker_api_url = "http://127.0.0.1:9123/devel"`) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"regexp"
 	"time"
 
 	"mishap/crash"
@@ -58,25 +60,37 @@ func (p *practice) close() {
 // configure writes the configuration file of the demonstration, once. It connects mishap to the practice tracker.
 func (d *demo) configure(p *practice) error {
 	file := d.configFile()
-	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+	old, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return os.WriteFile(file, []byte(demoConfig(d.folder, p.url, p.Token(consumerKey))), 0o600)
+	}
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(demoConfig(d.folder, p.Token(consumerKey))), 0o600)
+	// The practice tracker may have got another port; commands in a terminal are to find it too.
+	if now := practiceAddress.ReplaceAll(old, []byte("${1}"+p.url+"${2}")); !bytes.Equal(now, old) {
+		return os.WriteFile(file, now, 0o600)
+	}
+	return nil
 }
+
+var practiceAddress = regexp.MustCompile(`(?m)^(tracker_(?:api_)?url = ")http://127\.0\.0\.1:\d+((?:/devel)?")$`)
 
 func (d *demo) configFile() string { return d.path("local_config.toml") }
 
-func demoConfig(folder string, token crash.AccessToken) string {
-	return fmt.Sprintf(`# Configuration of the demonstration ("make run"), made on its first run. The addresses of its practice tracker come from
-# the environment; local_config.default.toml lists all keys.
+func demoConfig(folder, trackerURL string, token crash.AccessToken) string {
+	return fmt.Sprintf(`# Configuration of the demonstration ("make run"), made on its first run. The addresses of its practice tracker are
+# brought up to date on each run; local_config.default.toml lists all keys.
 
 data_dir = %q
+tracker_url = %q
+tracker_api_url = %q
 tracker_consumer_key = %q
 tracker_oauth_token = %q
 tracker_oauth_secret = %q
 tracker_timeout_seconds = 20
 tracker_settle_seconds = 5
-`, folder, consumerKey, token.Token, string(token.Secret))
+`, folder, trackerURL, trackerURL+"/devel", consumerKey, token.Token, string(token.Secret))
 }
 
 // childEnvironment is the environment of the server: the person's, which wins, and where the practice tracker is.
