@@ -42,7 +42,6 @@ type Store struct {
 	releases      remembered[struct{}, []crash.Release]
 	architectures remembered[crash.BucketID, architectures]
 	active        remembered[struct{}, map[crash.Release][]activeChange]
-	active        remembered[struct{}, map[crash.Release][]activeChange]
 	inUse         remembered[string, []crash.VersionKnown] // by package
 	names         seenNames                                // of address signatures, that are in the database
 	spans         seenSpans                                // in which machines are active, that are in the database
