@@ -32,9 +32,32 @@ func (s *Server) showSystem(w http.ResponseWriter, r *http.Request) error {
 	if wantsPart(r) {
 		return s.part(w, r, views.ReportListPart(list))
 	}
+	page := views.SystemPage{System: system, Reports: list}
+	if system != "" && after.IsZero() && len(rows) > 0 {
+		if page.Story, err = s.machineStory(r, system, rows); err != nil {
+			return err
+		}
+	}
 	shell := s.shell(r, "Machine")
 	shell.Also = views.Alternates("Reports of a machine", views.SystemPath(system), "")
-	return s.page(w, r, http.StatusOK, views.System(views.SystemPage{Shell: shell, System: system, Reports: list}))
+	page.Shell = shell
+	return s.page(w, r, http.StatusOK, views.System(page))
+}
+
+// storyReports is of how many reports of a machine its story is told.
+const storyReports = 1000
+
+// machineStory tells what a machine has reported; rows are the newest of its reports, one more than a list has when there are
+// more.
+func (s *Server) machineStory(r *http.Request, system crash.SystemID, rows []crash.ReportRow) (*views.MachineStory, error) {
+	if len(rows) > listSize {
+		var err error
+		if rows, err = s.store.SystemReports(r.Context(), system, crash.OopsID{}, storyReports+1); err != nil {
+			return nil, err
+		}
+	}
+	story := views.NewMachineStory(rows[:min(len(rows), storyReports)], len(rows) > storyReports, s.now())
+	return &story, nil
 }
 
 // reportList is the page of a list of reports that begins below after; rows may hold one more than the page shows, and

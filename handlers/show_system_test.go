@@ -22,7 +22,7 @@ func TestShowSystem(t *testing.T) {
 		a := c.Get(views.SystemPath(name)).Want(http.StatusOK)
 		wantNoMarkup(t, a)
 		a.WantText(".system-name", string(name))
-		if got := a.HTML().Find("tbody tr").Length(); got != 2 {
+		if got := a.HTML().Find("#reports tbody tr").Length(); got != 2 {
 			t.Errorf("machine %q: got %d reports, want 2", name, got)
 		}
 		a.WantText("tbody", "tidewatch crashed with SIGSEGV in tide_parse_row()").WantText("tbody .state", "in no problem")
@@ -47,12 +47,13 @@ func TestShowSystemPages(t *testing.T) {
 	}
 	c := p.As(t, crash.RoleViewer)
 	next := c.Get("/user/m").Want(http.StatusOK).Attr("#reports .paging a", "hx-get")
-	for _, a := range []int{c.Get(next).HTML().Find("tbody tr").Length(), c.Part(next).HTML().Find("tbody tr").Length()} {
+	for _, a := range []int{c.Get(next).HTML().Find("#reports tbody tr").Length(), c.Part(next).HTML().Find("tbody tr").Length()} {
 		if a != 3 {
 			t.Errorf("second page: got %d rows, want 3", a)
 		}
 	}
 	c.Part(next).WantNone("h1, header")
+	c.Get("/user/m").WantText(".machine .numbers", "53 reports").WantText(".lanes tbody tr", "tidewatch 53 1")
 }
 
 func TestShowSystemOfTests(t *testing.T) {

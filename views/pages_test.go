@@ -98,6 +98,7 @@ func components(text string, n int) map[string]templ.Component {
 	forVisitors.Why.Explained, forVisitors.Why.Now = nil, nil
 	bucketed := views.ReportPage{Shell: shell, Report: report, Core: 1 << 20, Way: views.Way{Via: "/search?q=" + url.QueryEscape(text), List: text, Chosen: text, Previous: "/oops/1", Next: "/oops/2", Place: n, Of: n}}
 	bucketed.Report.Bucket, bucketed.Why = &bucket.ID, views.WhyPart{Rule: why.Rule, Explained: why.Explained, Now: &views.WhyNow{None: true}}
+	story := views.NewMachineStory(machine.Rows, true, now)
 	found := crash.FoundBug{Number: 7, Title: text, Status: text, Fixed: text, URL: text}
 	linked := bucket
 	linked.Bug = crash.Bug{Number: 8, Title: text, URL: text}
@@ -122,7 +123,7 @@ func components(text string, n int) map[string]templ.Component {
 		"problem, visitors": views.Problem(forVisitors),
 		"report":            views.Report(views.ReportPage{Shell: shell, Report: report}),
 		"report in bucket":  views.Report(bucketed),
-		"machine":           views.System(views.SystemPage{Shell: shell, System: crash.SystemID(text), Reports: machine}),
+		"machine":           views.System(views.SystemPage{Shell: shell, System: crash.SystemID(text), Story: &story, Reports: machine}),
 		"error":             views.ErrorPage(visitor, views.ErrorView{Status: 404, Message: text, RequestID: text, SignIn: true}),
 		"sign in":           views.SignInPage(visitor, views.SignInForm{Name: text, Problem: text, Next: text}),
 		"bugs":              views.BugsPart(bugs),

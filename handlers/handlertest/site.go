@@ -36,8 +36,8 @@ type Options struct {
 	SearchTime                         time.Duration        // how long a review waits for the tracker; 0: 4 s
 	Settle                             time.Duration        // how long after an unknown outcome the tracker is searched; 0: 1 ms
 	SourceLinks, VersionLinks          crash.LinkTemplates
-	CoresDir                           string               // where core dumps lie; empty: nowhere
-	APIRatePerAddress, APIRatePerToken int                  // requests a minute; 0: no limit
+	CoresDir                           string // where core dumps lie; empty: nowhere
+	APIRatePerAddress, APIRatePerToken int    // requests a minute; 0: no limit
 
 	Environment bool // the access token is said to come from the environment
 	WriteTokens func(context.Context, crash.AccessToken) error

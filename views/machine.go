@@ -1,0 +1,168 @@
+package views
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/dpkg"
+)
+
+// MachineStory is what a machine has reported, over time.
+type MachineStory struct {
+	First, Last time.Time // moments of the first and the last report that is looked at
+	Reports     int
+	More        bool // it has older reports, which are not looked at
+	Releases    []MachineRelease
+	Lanes       []MachineLane // by package, the one with most reports first
+	Left        int           // packages that are not shown
+	Now         time.Time
+}
+
+// MachineRelease is a release that a machine ran.
+type MachineRelease struct {
+	Release      crash.Release
+	Architecture string
+	First, Last  time.Time
+}
+
+// MachineLane is what a machine has reported of one package.
+type MachineLane struct {
+	Package     string
+	Reports     int
+	Problems    int // distinct
+	First, Last time.Time
+	Versions    []string // newest first
+	slots       []int
+}
+
+const (
+	machineSlots = 120 // of a time line
+	machineLanes = 15
+	slotWidth    = 10
+)
+
+// NewMachineStory tells it from the newest reports of a machine.
+func NewMachineStory(rows []crash.ReportRow, more bool, now time.Time) MachineStory {
+	s := MachineStory{Reports: len(rows), More: more, Now: now}
+	for _, r := range rows {
+		s.see(when(r))
+	}
+	lanes := map[string]*MachineLane{}
+	problems := map[string]map[crash.BucketID]bool{}
+	for _, r := range rows {
+		at := when(r)
+		lane := lanes[r.Package]
+		if lane == nil {
+			lane = &MachineLane{Package: r.Package, First: at, Last: at, slots: make([]int, s.slots())}
+			lanes[r.Package], problems[r.Package] = lane, map[crash.BucketID]bool{}
+		}
+		lane.add(r, at)
+		lane.slots[s.slot(at)]++
+		if r.Bucket != nil {
+			problems[r.Package][*r.Bucket] = true
+		}
+		s.ran(r, at)
+	}
+	for name, lane := range lanes {
+		lane.Problems = len(problems[name])
+		slices.SortFunc(lane.Versions, func(a, b string) int { return cmp.Or(dpkg.Compare(b, a), strings.Compare(a, b)) })
+		s.Lanes = append(s.Lanes, *lane)
+	}
+	slices.SortFunc(s.Lanes, func(a, b MachineLane) int {
+		return cmp.Or(b.Reports-a.Reports, b.Last.Compare(a.Last), strings.Compare(a.Package, b.Package))
+	})
+	slices.SortFunc(s.Releases, func(a, b MachineRelease) int { return cmp.Or(b.Last.Compare(a.Last), a.Release.Compare(b.Release)) })
+	s.Left = max(len(s.Lanes)-machineLanes, 0)
+	s.Lanes = s.Lanes[:len(s.Lanes)-s.Left]
+	return s
+}
+
+// when a report is of: its own date, unless that is after its arrival or more than a year before it.
+func when(r crash.ReportRow) time.Time {
+	received := r.ID.Received()
+	if r.Occurred.IsZero() || r.Occurred.After(received) || received.Sub(r.Occurred) > 366*24*time.Hour {
+		return received
+	}
+	return r.Occurred
+}
+
+func (s *MachineStory) see(at time.Time) {
+	if s.First.IsZero() || at.Before(s.First) {
+		s.First = at
+	}
+	if at.After(s.Last) {
+		s.Last = at
+	}
+}
+
+func (s *MachineStory) ran(r crash.ReportRow, at time.Time) {
+	i := slices.IndexFunc(s.Releases, func(o MachineRelease) bool { return o.Release == r.Release && o.Architecture == r.Architecture })
+	if i < 0 {
+		if len(s.Releases) < machineLanes {
+			s.Releases = append(s.Releases, MachineRelease{r.Release, r.Architecture, at, at})
+		}
+		return
+	}
+	o := &s.Releases[i]
+	if at.Before(o.First) {
+		o.First = at
+	}
+	if at.After(o.Last) {
+		o.Last = at
+	}
+}
+
+func (l *MachineLane) add(r crash.ReportRow, at time.Time) {
+	l.Reports++
+	if at.Before(l.First) {
+		l.First = at
+	}
+	if at.After(l.Last) {
+		l.Last = at
+	}
+	if r.Version != "" && !slices.Contains(l.Versions, r.Version) {
+		l.Versions = append(l.Versions, r.Version)
+	}
+}
+
+// slots is how many parts the time line has: a day each, when there is room.
+func (s MachineStory) slots() int { return min(s.days(), machineSlots) }
+
+func (s MachineStory) days() int {
+	return int(midnight(s.Last).Sub(midnight(s.First))/(24*time.Hour)) + 1
+}
+
+func (s MachineStory) slot(at time.Time) int {
+	day := int(midnight(at).Sub(midnight(s.First)) / (24 * time.Hour))
+	return day * s.slots() / s.days()
+}
+
+// slotDays are the days of a part of the time line.
+func (s MachineStory) slotDays(i int) string {
+	first := midnight(s.First).AddDate(0, 0, (i*s.days()+s.slots()-1)/s.slots())
+	last := midnight(s.First).AddDate(0, 0, ((i+1)*s.days()+s.slots()-1)/s.slots()-1)
+	if !last.After(first) {
+		return Date(first, s.Now)
+	}
+	return Date(first, s.Now) + " – " + Date(last, s.Now)
+}
+
+func (s MachineStory) viewBox() string { return fmt.Sprintf("0 0 %d 20", s.slots()*slotWidth) }
+
+// mark is the height of a part of a lane, of 20; one report can be seen.
+func (l MachineLane) mark(i int) int {
+	return min(4+4*l.slots[i], 20)
+}
+
+// versions names the newest.
+func (l MachineLane) versions() string {
+	words := strings.Join(l.Versions[:min(len(l.Versions), 3)], ", ")
+	if len(l.Versions) > 3 {
+		words += fmt.Sprintf(" and %d more", len(l.Versions)-3)
+	}
+	return words
+}

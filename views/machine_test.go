@@ -1,0 +1,50 @@
+package views_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+// TestMachineStory tells what a machine sent in the course of a year.
+func TestMachineStory(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
+	report := func(daysAgo int, pkg, version string, release crash.Release, problem string) crash.ReportRow {
+		id := crash.BucketIDOf(problem)
+		at := now.AddDate(0, 0, -daysAgo)
+		return crash.ReportRow{ID: crash.NewOopsID(at), Occurred: at.Add(-time.Hour), Bucket: &id,
+			Summary: crash.Summary{Package: pkg, Version: version, Release: release, Architecture: "amd64"}}
+	}
+	odd := report(2, "zsh", "5.9-4", "Ubuntu 24.04", "c")
+	odd.Occurred = now.AddDate(-30, 0, 0) // its clock was wrong
+	rows := []crash.ReportRow{
+		report(1, "tidewatch", "1.10-1", "Ubuntu 24.04", "a"), odd, report(2, "tidewatch", "1.9-1", "Ubuntu 24.04", "b"),
+		report(240, "tidewatch", "1.9-1", "Ubuntu 22.04", "a"), report(241, "tidewatch", "1.9-1", "Ubuntu 22.04", "a"),
+	}
+	story := views.NewMachineStory(rows, false, now)
+	doc := parse(t, render(t, views.System(views.SystemPage{System: "m", Story: &story, Reports: views.ReportList{ID: "reports", Now: now}})))
+	got := words(doc.Find(".lanes tbody tr").First().Text())
+	if doc.Find(".lanes tbody tr").Length() != 2 {
+		t.Errorf("got %d packages, want 2", doc.Find(".lanes tbody tr").Length())
+	}
+	for _, want := range []string{"tidewatch", "4", "2", "21 Sep 2025", "1.10-1, 1.9-1"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("tidewatch: got %q, want %q in it", got, want)
+		}
+	}
+	if diff := cmp.Diff("5 reports first 21 Sep 2025 last 1 d ago Ubuntu 24.04 amd64Ubuntu 22.04 amd64", words(doc.Find(".machine .numbers").Text())); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
+	}
+	if marks := doc.Find(".lanes tbody tr:first-child rect").Length(); marks < 2 || marks > 4 {
+		t.Errorf("got %d marks on the time line, want those of two times far apart", marks)
+	}
+}
+
+// words is a text with one blank between its words.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
