@@ -54,7 +54,7 @@ fuzz: ## runs each fuzz target for FUZZTIME, 30s
 	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ { n[++i] = $$1 } /^ok/ { for (; i > 0; i--) print $$2, n[i] }' | \
 	while read -r package target; do \
 		echo "$$package $$target"; \
-		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x "$$package" || exit 1; \
 	done
 
 hard: ## kills units and PostgreSQL many times over, under load and while bugs are filed
