@@ -234,8 +234,11 @@ func beginning(all []string) func(string) []string {
 	}
 }
 
-// showKeys says what keys do.
+// showKeys says what keys do: on a page, or in a dialog on the one that the visitor is on.
 func (s *Server) showKeys(w http.ResponseWriter, r *http.Request) error {
+	if wantsPart(r) {
+		return s.page(w, r, http.StatusOK, views.KeysPart())
+	}
 	return s.page(w, r, http.StatusOK, views.Keys(s.shell(r, "Keys")))
 }
 

@@ -110,5 +110,10 @@ func TestSearchKeys(t *testing.T) {
 	if got := eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
 		t.Errorf("got %s, want %s", got, b.ID.Path())
 	}
-	do(ctx, t, chromedp.KeyEvent("?"), chromedp.WaitVisible("table.keys"))
+	help := "dialog[open] table.keys" // in place, as often as it is asked for
+	do(ctx, t, chromedp.KeyEvent("?"), chromedp.WaitVisible(help), chromedp.KeyEvent("?"), chromedp.WaitNotVisible("table.keys"),
+		chromedp.KeyEvent("?"), chromedp.WaitVisible(help), chromedp.Click("dialog button"), chromedp.WaitNotVisible("table.keys"))
+	if got := eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
+		t.Errorf("help: got %s, want still %s", got, b.ID.Path())
+	}
 }

@@ -56,7 +56,7 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page.Chart = views.NewChart(days, since, until)
-	if page.Versions, err = s.packageVersions(r, name); err != nil {
+	if page.Versions, err = s.packageVersions(r, name, rows); err != nil {
 		return err
 	}
 	if len(rows) == 0 && len(days) == 0 && len(page.Versions) == 0 {
@@ -80,8 +80,9 @@ func packageProblem(row board.Row) views.PackageProblem {
 	}
 }
 
-// packageVersions compares the newest versions of a binary package.
-func (s *Server) packageVersions(r *http.Request, name string) ([]crash.VersionRate, error) {
+// packageVersions compares the newest versions of a binary package, with which problems came and went: rows are those of its
+// last days.
+func (s *Server) packageVersions(r *http.Request, name string, rows []board.Row) ([]views.PackageVersion, error) {
 	since, until := s.lastDays(packageDays)
 	spans, err := s.store.VersionSpans(r.Context(), name, since, until)
 	if err != nil || len(spans) == 0 {
@@ -97,6 +98,20 @@ func (s *Server) packageVersions(r *http.Request, name string) ([]crash.VersionR
 	if err != nil {
 		return nil, err
 	}
+	first, last := map[string][]views.PackageProblem{}, map[string][]views.PackageProblem{}
+	for _, row := range rows {
+		if row.Package == name {
+			first[row.FirstVersion] = append(first[row.FirstVersion], packageProblem(row))
+			last[row.LastVersion] = append(last[row.LastVersion], packageProblem(row))
+		}
+	}
 	rates := crash.RateVersions(spans, active, since)
-	return rates[:min(len(rates), packageVersions)], nil
+	versions := make([]views.PackageVersion, min(len(rates), packageVersions))
+	for i := range versions {
+		versions[i] = views.PackageVersion{VersionRate: rates[i], New: first[rates[i].Version]}
+		if i+1 < len(rates) && rates[i+1].Release == rates[i].Release {
+			versions[i].Old, versions[i].Gone = true, last[rates[i+1].Version]
+		}
+	}
+	return versions, nil
 }

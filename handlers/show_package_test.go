@@ -39,15 +39,26 @@ func TestPackagePage(t *testing.T) {
 	if versions.Length() != 2 || !strings.Contains(versions.First().Text(), "1.10-1") || !strings.Contains(versions.First().Text(), "more") || !strings.Contains(versions.Last().Text(), "1.9-1") {
 		t.Errorf("versions: got %s", versions.Text())
 	}
+	save(5, crashtest.Version("1.9-1"), crashtest.Set("DuplicateSignature", "gone by now"))
+	if err := site.Store.WaitCounted(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	newer := c.Get("/package/tidewatch").HTML().Find("#package-versions ~ .scroll tbody tr").First()
+	if got := newer.Find("td:nth-child(7) li").First().Text(); !strings.HasPrefix(got, "a <b>second</b> problem") {
+		t.Errorf("new in 1.10-1: got %q, want the second problem", got)
+	}
+	if got := newer.Find("td:nth-child(8)").Text(); !strings.Contains(got, "gone by now") || strings.Contains(got, "second") {
+		t.Errorf("gone in 1.10-1: got %q, want what only 1.9-1 had", got)
+	}
 	if strings.Contains(page.Body, "<b>second</b>") {
 		t.Error("a signature is markup")
 	}
 	rows := csvOf(t, c.Get("/package/tidewatch.csv").Want(http.StatusOK))
-	if len(rows) != 2 || rows[0]["count"] != "43" {
+	if len(rows) != 3 || rows[0]["count"] != "43" {
 		t.Errorf("CSV: got %v", rows)
 	}
 	f := feedOf(t, c.Get("/package/tidewatch.atom").Want(http.StatusOK))
-	if len(f.Entries) != 2 || f.Title != "Problems of tidewatch · mishap" || f.Entries[0].Title != "a <b>second</b> problem" {
+	if len(f.Entries) != 3 || f.Title != "Problems of tidewatch · mishap" || f.Entries[0].Title != "a <b>second</b> problem" {
 		t.Errorf("Atom: got %+v, want what is new first", f)
 	}
 	c.Get("/package/nosuch").Want(http.StatusNotFound)

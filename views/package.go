@@ -19,8 +19,24 @@ type PackagePage struct {
 	Chart    Chart
 	Problems []PackageProblem // the most frequent first
 	More     int64            // problems that are not shown
-	Versions []crash.VersionRate
+	Versions []PackageVersion
 	Days     int // that all of this is about
+}
+
+// PackageVersion is one version of a package, with what came and went with it.
+type PackageVersion struct {
+	crash.VersionRate
+	New  []PackageProblem // that no version before had
+	Gone []PackageProblem // that the version before had, and none from this one on
+	Old  bool             // there is one before it in the release
+}
+
+// maxNamed is how many problems a cell names.
+const maxNamed = 20
+
+// newURL is the list of what is new in a version.
+func (p PackagePage) newURL(version string) string {
+	return ListChoice{Period: crash.PeriodYear, Package: p.Name, Version: version, New: true}.URL()
 }
 
 // PackageProblem is one problem of a package.

@@ -36,7 +36,7 @@ const (
 
 // fewMachines: days on which less than this part of the most machines of a release was active are left out. What so few
 // report says nothing of the release; so it is in the first days of a new one, or of mishap itself.
-const fewMachines = 0.1
+const fewMachines = 0.25
 
 // NewRateChart lays rates out over the days of the span. Days on which a release had no report count as 0 between its first
 // and its last day with one.

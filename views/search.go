@@ -13,5 +13,5 @@ var keyTable = [][2]string{
 	{"o", "opens the row"},
 	{"c", "creates the bug of the row, or of the problem that is shown"},
 	{"l", "links a bug to the problem that is shown, or to the chosen rows"},
-	{"?", "this page"},
+	{"?", "this list; once more, or Escape, closes it"},
 }

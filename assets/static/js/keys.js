@@ -50,7 +50,7 @@
     c: () => press("form.create-bug button, form[id^=create-] button"),
     l: () => press("a[href$='/link']") || (document.querySelector("#bulk button[value=link]")?.click(), true),
     "?": () => {
-      location.assign("/keys");
+      document.dispatchEvent(new CustomEvent("mishap:help"));
       return true;
     },
   };
@@ -61,6 +61,9 @@
         event.target.blur();
       }
       return;
+    }
+    if (document.querySelector("dialog[open]") && event.key !== "?") {
+      return; // it has the keys to itself
     }
     const does = keys[event.key];
     if (does && does()) {
