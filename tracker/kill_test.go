@@ -100,6 +100,20 @@ func (h *house) start(c child) *exec.Cmd {
 // killsEnv says over how many bugs units are killed; without it there are few, so that the suite stays quick.
 const killsEnv = "MISHAP_TEST_KILLS"
 
+// atLeastOne reads a number from a variable of the environment, which need not be there.
+func atLeastOne(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s: got %q, want a number of at least 1", name, text)
+	}
+	return n
+}
+
 // Two units on one database, killed at random moments again and again while they file bugs at a tracker that fails too:
 // none is lost and none is filed twice.
 func TestKilledUnits(t *testing.T) {
@@ -107,13 +121,7 @@ func TestKilledUnits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for a while; left out with -short")
 	}
-	bugs := 40
-	if text := os.Getenv(killsEnv); text != "" {
-		var err error
-		if bugs, err = strconv.Atoi(text); err != nil || bugs < 1 {
-			t.Fatalf("%s: got %q, want a number of bugs", killsEnv, text)
-		}
-	}
+	bugs := atLeastOne(t, killsEnv, 40)
 	h := newHouse(t)
 	for i := range bugs {
 		h.problem(i)

@@ -11,12 +11,15 @@ import (
 	"mishap/db/dbtest"
 )
 
+// seedsEnv says over how many seeds the machine is driven; without it there are few, so that the suite stays quick.
+const seedsEnv = "MISHAP_TEST_SEEDS"
+
 // The machine of filings over random interleavings: whatever order people, units, answers, deaths and searches come in, the
 // tracker never has two bugs for a bucket, and in the end it has one for each that was not given up.
 func TestMachine(t *testing.T) {
 	t.Parallel()
-	const runs, steps = 16, 160
-	for seed := range uint64(runs) {
+	const steps = 160
+	for seed := range uint64(atLeastOne(t, seedsEnv, 16)) { //nolint:gosec // it is positive
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t, seed)
