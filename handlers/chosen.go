@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"mishap/crash"
 	"mishap/tracker"
@@ -41,11 +43,12 @@ func (s *Server) changeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	said := ""
+	said, since := "", ""
 	switch r.PostFormValue("do") {
 	case "file":
 		said, err = s.fileChosen(r, buckets)
 	case "recheck":
+		since = "&since=" + strconv.FormatInt(s.now().UnixMicro(), 10)
 		said, err = s.recheckChosen(r, buckets)
 	default:
 		err = errNoDeed
@@ -56,7 +59,7 @@ func (s *Server) changeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err := s.flash(r, views.FlashDone, said); err != nil {
 		return err
 	}
-	return redirect(w, r, views.ChosenURL(ids))
+	return redirect(w, r, views.ChosenURL(ids)+since)
 }
 
 // fileChosen asks for the bugs of all that have none; what cannot be filed says so in its row.
@@ -109,11 +112,59 @@ func (s *Server) showChosen(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page := views.ChosenPage{}
+	var since time.Time
+	if text := r.URL.Query().Get("since"); text != "" {
+		micros, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return crash.Errorf(crash.Invalid, "bad_since", "since is a number of microseconds.")
+		}
+		page.Recheck, since = true, time.UnixMicro(micros)
+	}
 	for _, b := range buckets {
-		page.Rows = append(page.Rows, views.ChosenRow{Bucket: b, Bug: s.bugPart(r, b)})
+		row := views.ChosenRow{Bucket: b, Bug: s.bugPart(r, b)}
+		if page.Recheck {
+			row.Result, row.Waits = rechecked(b.Bug, since)
+		} else {
+			row.Result, row.Waits = asked(row.Bug.State)
+		}
+		page.Rows = append(page.Rows, row)
 	}
 	page.Shell = s.shell(r, "Chosen problems")
+	if wantsPart(r) {
+		return s.page(w, r, http.StatusOK, views.ChosenPart(page))
+	}
 	return s.page(w, r, http.StatusOK, views.Chosen(page))
+}
+
+// rechecked says in a few words what has come of asking the tracker about a bug, and whether nothing has yet.
+func rechecked(bug crash.Bug, since time.Time) (result string, waits bool) {
+	switch {
+	case bug.Number == 0:
+		return "no bug", false
+	case !bug.State.Read.Before(since):
+		return "read again", false
+	case bug.State.Failures > 0 && bug.State.Failure != "":
+		return "cannot be read now; tried again later", false
+	}
+	return "is asked about", true
+}
+
+// asked says in a few words what has come of asking for a bug, and whether nothing has yet.
+func asked(state views.BugState) (result string, waits bool) {
+	switch state {
+	case views.BugLinked:
+		return "has its bug", false
+	case views.BugRefused:
+		return "refused", false
+	case views.BugImpossible:
+		return "cannot be filed", false
+	case views.BugCreating, views.BugChecking:
+		return "under way", true
+	case views.BugWaiting:
+		return "waits for the tracker", true
+	case views.BugNothing, views.BugCreate, views.BugSignIn:
+	}
+	return "not asked for", false
 }
 
 // chosenIDs reads which problems are meant, each once, in their order.

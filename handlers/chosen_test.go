@@ -53,6 +53,9 @@ func TestChosen(t *testing.T) {
 		_ = site.Filer.Sweep(t.Context())
 	}
 	page := c.Get(place).Want(http.StatusOK).WantText("#flash", "3 bugs are asked for")
+	page.WantText("#chosen-progress", "4 problems: all done").WantNone("#chosen-progress[hx-get]").
+		WantText("#result-"+chosen[0].ID.String(), "refused").WantText("#result-"+chosen[1].ID.String(), "has its bug").
+		WantText("#result-"+sourceless.ID.String(), "cannot be filed")
 	page.WantText(fmt.Sprintf("#bug-%s", chosen[0].ID), "403 Forbidden").WantText(fmt.Sprintf("#bug-%s", sourceless.ID), "source package")
 	for i, b := range chosen[1:] {
 		if bug := site.Tracker.Bugs()[i]; !strings.Contains(bug.Description, b.ID.Path()) {
@@ -60,8 +63,19 @@ func TestChosen(t *testing.T) {
 		}
 	}
 	form.Set("do", "recheck")
-	c.Post(chosenPath, form).Want(http.StatusSeeOther)
-	c.Get(place).WantText("#flash", "asked about 2 bugs")
+	place = c.Post(chosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")
+	c.Get(place).WantText("#flash", "asked about 2 bugs").WantText("#chosen-progress", "2 of 4 problems done").
+		WantText("#chosen-progress[hx-get]", "done").WantText("#result-"+chosen[0].ID.String(), "no bug").
+		WantText("#result-"+chosen[1].ID.String(), "is asked about")
+	for _, b := range chosen[1:] {
+		read := crash.BugReading{Number: site.Bucket(t, b.ID).Bug.Number, Title: "x"}
+		if err := site.Store.SaveBugReading(t.Context(), read, "", time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Get(place, handlertest.AsPart...).WantText("#chosen-progress", "4 problems: all done").
+		WantText("#result-"+chosen[1].ID.String()+"[hx-swap-oob]", "read again")
+	c.Get(chosenPath + "?since=x&problems=" + sourceless.ID.String()).Want(http.StatusBadRequest)
 
 	c.Post(chosenPath, url.Values{"do": {"file"}}).WantRedirect(http.StatusSeeOther, "/")
 	c.Get("/").WantText("#flash", "No row is chosen")
