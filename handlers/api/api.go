@@ -84,7 +84,7 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 	case "", strings.TrimSuffix(Prefix, "/"):
 		return a.write(w, r, http.StatusOK, a.index())
 	case "openapi.json", "openapi.json/":
-		return a.write(w, r, http.StatusOK, a.OpenAPI())
+		return a.writeAs(w, r, formatJSON, http.StatusOK, a.OpenAPI())
 	}
 	name, rest, _ := strings.Cut(path, "/")
 	res := a.byName[name]
@@ -98,7 +98,7 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 	}
 	safe := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if safe && rest == "schema/" {
-		return a.write(w, r, http.StatusOK, a.schemaOf(res))
+		return a.writeAs(w, r, formatJSON, http.StatusOK, a.schemaOf(res))
 	}
 	if safe != (res.method == http.MethodGet) || !safe && r.Method != res.method {
 		return &MethodError{Allow: res.allow()}

@@ -49,7 +49,10 @@ func pagingClaims() []claim {
 		add("&offset=abc", 400, wrong("Invalid offset 'abc' provided. Please provide an integer.")...)
 		add("&offset=-3", 400, wrong("Invalid offset '-3' provided. Please provide a positive integer >= 0.")...)
 		add("&format=nosuch&unknown=1&callback=f", 200, envelope, "@Content-Type=application/json")
-		list = append(list, claim{fact: "8.2", ask: ask, status: 200, as: anybody, header: handlertest.Header{Name: "Accept", Value: "text/html"}, wants: []string{"@Content-Type=application/json"}})
+		list = append(list, claim{fact: "8.2", ask: ask, status: 200, as: anybody, header: handlertest.Header{Name: "Accept", Value: "text/html"}, wants: []string{"@Content-Type=application/json"}},
+			claim{fact: "8.2", ask: ask + "&format=xml", status: 200, as: anybody, wants: []string{"@Content-Type=application/xml; charset=utf-8", "~=<response><meta type=\"hash\">", `~=<objects type="list">`}},
+			claim{fact: "8.2", ask: ask, status: 200, as: anybody, header: handlertest.Header{Name: "Accept", Value: "application/xml"}, wants: []string{"@Content-Type=application/xml; charset=utf-8"}},
+			claim{fact: "8.2*", ask: ask + "&format=yaml", status: 200, as: anybody, wants: []string{"@Content-Type=text/yaml; charset=utf-8"}})
 	}
 	return list
 }

@@ -88,6 +88,12 @@ func TestClaims(t *testing.T) {
 			c.conforms(t, router, words, a)
 		}
 		for _, want := range c.wants {
+			if text, inBody := strings.CutPrefix(want, "~="); inBody {
+				if !strings.Contains(a.Body, text) {
+					t.Errorf("§%s %s: got %.200s, want %s in it", c.fact, c.ask, a.Body, text)
+				}
+				continue
+			}
 			if got, want, ok := check(value, a.Header, words.Replace(want)); !ok {
 				t.Errorf("§%s %s: got %s, want %s", c.fact, c.ask, got, want)
 			}
@@ -180,7 +186,7 @@ func (h *house) words() *strings.Replacer {
 
 // check evaluates one want, path=JSON. A path goes into objects and lists by names and numbers between slashes; * is every
 // one of a list, # how many there are, keys the names of an object; of a text, ^ is whether it begins with the value. A
-// path that begins with @ is a header.
+// path that begins with @ is a header; ~=text is in the body.
 func check(value any, header http.Header, want string) (got, wanted string, ok bool) {
 	path, wanted, found := strings.Cut(want, "=")
 	if !found {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -121,18 +120,19 @@ func marshal(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// write sends a value: indented by two blanks, text as it is, with an entity tag that saves sending the same again.
+// write sends a value in the form that was asked for, with an entity tag that saves sending the same again.
 func (a *API) write(w http.ResponseWriter, r *http.Request, status int, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return fmt.Errorf("encode answer: %w", err)
+	return a.writeAs(w, r, formatOf(r), status, v)
+}
+
+// writeAs is write in a form.
+func (a *API) writeAs(w http.ResponseWriter, r *http.Request, f format, status int, v any) error {
+	body, err := encodeAs(f, v)
+	if err != nil {
+		return err
 	}
-	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", mediaTypes[f])
 	h.Set("Cache-Control", "no-cache")
 	h.Add("Vary", "Accept")
 	if status == http.StatusOK {

@@ -60,7 +60,7 @@ func TestPaging(t *testing.T) {
 		{"exactly the end", "&limit=4", 4, 4, 0, 4, "", ""},
 		{"the last one counts", "&limit=1&limit=3&offset=9&offset=0", 3, 3, 0, 4, "&limit=3&offset=3", ""},
 		{"empty is none", "&limit=&offset=", 4, 360, 0, 4, "", ""},
-		{"unknown ones do not matter", "&format=xml&callback=x&limit=1", 1, 1, 0, 4, "&limit=1&offset=1", ""},
+		{"unknown ones do not matter", "&format=plist&callback=x&limit=1", 1, 1, 0, 4, "&limit=1&offset=1", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := get(t, c, versions+tt.query)
