@@ -16,6 +16,7 @@ const maxColoured = 400_000
 // texts, c-e what went wrong, c-h heads of parts.
 var (
 	frameLine     = regexp.MustCompile(`^(\s*#\d+\s+)(0x[0-9a-fA-F]+ in )?(.*)$`)
+	topLine       = regexp.MustCompile(`^\S.* \(.*\)(?: at \S+| from \S+)$`)
 	sourceLine    = regexp.MustCompile(`^(\s*(?:\|\s*)*File )("[^"]*")(, line )(\d+)(?:(, in )(.*))?$`)
 	headLine      = regexp.MustCompile(`^(\s*[|+\-\s]*Traceback \(most recent call last\):|Thread \d+ \(.*|\[?.{0,40}Call Trace:.*|goroutine \d+ .*|stack backtrace:|During handling of .*|The above exception .*)$`)
 	exceptionLine = regexp.MustCompile(`^(\s*(?:\|\s*)*)((?:Caused by: |Exception in thread "[^"]*" )?[A-Za-z_][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning|Group|Gone|Failed)[\w.$]*)((?:\(|:| \().*)?$`)
@@ -72,6 +73,10 @@ func colourLine(b *strings.Builder, line string) {
 		span(b, "", m[1])
 		span(b, "a", m[2])
 		colourFrame(b, m[3])
+		return
+	}
+	if topLine.MatchString(line) {
+		colourFrame(b, line)
 		return
 	}
 	if headLine.MatchString(line) {

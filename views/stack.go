@@ -70,6 +70,14 @@ func threadName(t crash.Thread) string {
 	return name
 }
 
+// frameTitle is the whole of a frame's name, and its arguments.
+func frameTitle(f crash.Frame) string {
+	if f.Args == "" {
+		return cut(f.Function, 500)
+	}
+	return cut(f.Function, 500) + " (" + cut(f.Args, 500) + ")"
+}
+
 // source is a place in a file: "parse.c:88".
 func source(f crash.Frame) string {
 	switch {
