@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,8 +95,29 @@ func numbers(out string) string {
 	return strings.Join(found, " ")
 }
 
-// TestRegroupKilled ends regrouping in the middle, by force, again and again: nothing is lost or counted twice, and the next
-// one goes on where it was.
+// arrive stores reports, one after the other, until it is stopped.
+func arrive(t *testing.T, p *prepared, stop <-chan struct{}) error {
+	t.Helper()
+	examine := intake.New(intake.Config{MaxAgeDays: 366}, p.store)
+	for r := range crashtest.Fleet(6, 100_000, time.Now()) {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		rec, err := examine.Examine(r)
+		if err != nil {
+			return err
+		}
+		if _, _, err := p.store.SaveReport(t.Context(), rec); err != nil {
+			return err
+		}
+	}
+	return errors.New("all reports have arrived before regrouping was done")
+}
+
+// TestRegroupKilled ends regrouping in the middle, by force, again and again, while reports of the same programs come in:
+// nothing is lost or counted twice, and the next one goes on where it was.
 func TestRegroupKilled(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
@@ -107,6 +129,9 @@ func TestRegroupKilled(t *testing.T) {
 		}
 		return run
 	}
+	stop := make(chan struct{})
+	var arriving errgroup.Group
+	arriving.Go(func() error { return arrive(t, p, stop) })
 	var last int64
 	for i := range 3 {
 		proc := start(t, p.environ, "regroup", noConfig(t))
@@ -121,6 +146,10 @@ func TestRegroupKilled(t *testing.T) {
 	out := p.command(t, "regroup")
 	if !strings.Contains(out, "; done") {
 		t.Errorf("got %s, want it done", out)
+	}
+	close(stop)
+	if err := arriving.Wait(); err != nil {
+		t.Error(err)
 	}
 	p.command(t, "check", "--all")
 	run, err := p.store.Regroups(t.Context(), 5)

@@ -8,6 +8,7 @@
 package ingest
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -21,14 +22,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 
+	"mishap/crash"
 	"mishap/crash/intake"
-	"mishap/db"
 )
+
+// Store is what the listener asks of the database itself; reports reach it through the intake.
+type Store interface {
+	// ReportSystem is the machine that sent a report, NotFound without such a report.
+	ReportSystem(ctx context.Context, id crash.OopsID) (crash.SystemID, error)
+	// Collectors are the metrics of the database.
+	Collectors() []prometheus.Collector
+}
 
 // Deps is what the listener works with.
 type Deps struct {
 	Intake         *intake.Intake
-	Store          *db.Store
+	Store          Store
 	DataDir        string                // cores go to its folder "cores"
 	MaxBytes       int64                 // largest report
 	MaxCoreBytes   int64                 // largest core, as sent; 0: 16 times MaxBytes
