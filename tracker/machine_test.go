@@ -19,7 +19,7 @@ const seedsEnv = "MISHAP_TEST_SEEDS"
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	const steps = 160
-	for seed := range uint64(atLeastOne(t, seedsEnv, 16)) { //nolint:gosec // it is positive
+	for seed := range uint64(atLeastOne(t, seedsEnv, 16)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t, seed)
