@@ -18,13 +18,13 @@ func (a *API) countResources() []resource {
 		{
 			name: "instances-count", method: http.MethodGet, access: public,
 			summary: "How many reports there were by day, for each release that has some.",
-			params:  []param{daysParam(usualDays)},
+			params:  []param{daysParam()},
 			object:  releaseDays{}, list: a.instancesCount,
 		},
 		{
 			name: "problems-count", method: http.MethodGet, access: public,
 			summary: "How many different problems were counted on each day.",
-			params:  []param{daysParam(usualDays)},
+			params:  []param{daysParam()},
 			object:  dayValue{}, list: a.problemsCount,
 		},
 		{
@@ -32,14 +32,14 @@ func (a *API) countResources() []resource {
 			summary: "How many crashes of native programs could be named by their stack, by day, release and architecture.",
 			doc: "Stacks are not retraced here: a crash counts as a success when the machine sent a stack with names, as failed when its " +
 				"problem is still known by addresses only. Only days with such crashes are listed.",
-			params: []param{daysParam(usualDays)},
+			params: []param{daysParam()},
 			key:    "A day, YYYYMMDD.", example: "20260518",
 			object: tracedDay{}, list: a.tracedDays, detail: a.tracedDay,
 		},
 		{
 			name: "retracers-average-processing-time", method: http.MethodGet, access: public,
 			summary: "How long retracing took: nothing is retraced here, so no day has a time.",
-			params:  []param{daysParam(usualDays)},
+			params:  []param{daysParam()},
 			object:  processingDay{}, list: a.processingTimes,
 		},
 		{

@@ -93,7 +93,7 @@ func fieldsOf(t reflect.Type) []Field {
 }
 
 func wordFor(t reflect.Type) string {
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // the rest is text
 	case reflect.Pointer:
 		return wordFor(t.Elem()) + " or null"
 	case reflect.Struct, reflect.Map:

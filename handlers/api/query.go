@@ -70,7 +70,7 @@ func unescaped(s string) string {
 		if s[i] == '%' && i+2 < len(s) {
 			high, low := unhex(s[i+1]), unhex(s[i+2])
 			if high >= 0 && low >= 0 {
-				out = append(out, byte(high<<4|low))
+				out = append(out, byte(high<<4|low)) //nolint:gosec // two hex digits
 				i += 2
 				continue
 			}

@@ -18,7 +18,7 @@ func (s schemas) of(t reflect.Type) map[string]any {
 		schema["additionalProperties"] = map[string]any{"type": "integer", "description": "Reports from the series of this codename; -1: none."}
 		return s.keep(t.Name(), schema)
 	}
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // the rest is anything
 	case reflect.Pointer:
 		return nullable(s.of(t.Elem()))
 	case reflect.Struct:

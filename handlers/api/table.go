@@ -17,7 +17,6 @@ type resource struct {
 	example string  // such a key
 
 	object any // an object of the list, or the answer to a question; its type describes it
-	one    any // the object at an address with a key; nil: the same as object
 	body   any // what a question holds
 
 	list   listFunc
@@ -55,9 +54,9 @@ var (
 )
 
 // daysParam is a limit that counts days.
-func daysParam(fallback int) param {
+func daysParam() param {
 	return param{
-		name: "limit", kind: kindNumber, max: maxPage, most: maxPage, fallback: fallback, example: "30",
+		name: "limit", kind: kindNumber, max: maxPage, most: maxPage, fallback: usualDays, example: "30",
 		doc: "How many days, today (UTC) first.",
 	}
 }

@@ -1,0 +1,95 @@
+package handlers_test
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"net/http"
+	"runtime"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/db"
+	"mishap/db/dbtest"
+	"mishap/handlers/handlertest"
+)
+
+// many copies a problem's report, one every millisecond, and says that all of them were counted.
+const many = `
+	insert into reports
+	select (lpad(to_hex((extract(epoch from r.received) * 1000)::bigint - n), 12, '0') || substr(replace(r.id::text, '-', ''), 13))::uuid,
+		r.received - n * interval '1 ms', r.occurred, r.day, r.counted, r.system, r.system_key, r.bucket_id, r.unbucketed, r.rule, r.rules,
+		r.problem_type, repeat('title ', 40), r.executable, r.package, r.version, r.source_package, r.release, r.architecture, r.package_architecture,
+		r.address_signature, r.proposed, r.complete, r.body
+	from reports as r, generate_series(1, $1) as n`
+
+// TestExportStreams: the reports of a problem, 40,000 of them and 20 MB, go from the database to a client while neither the
+// server nor its connection to the database holds them.
+func TestExportStreams(t *testing.T) { // alone: it looks at the memory of the whole process
+	const copies, mostMore = 40_000, 12 << 20
+	url := dbtest.URL(t)
+	store, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Close)
+	site := handlertest.New(t, handlertest.Options{Store: store})
+	b := site.Save(t, crashtest.Native(crashtest.At(time.Now().Add(-time.Hour))))
+	dbtest.Exec(t, url, many, copies)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	token := makeToken(t, site.As(t, crash.RoleViewer), "read")
+	for _, path := range []string{b.ID.Path() + ".csv", "/user/machine-1.csv"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		before := heap()
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := &counter{from: answer.Body}
+		lines, rows, peak := csv.NewReader(counted), 0, uint64(0)
+		lines.ReuseRecord = true
+		for {
+			if _, err := lines.Read(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s, line %d: %v", path, rows, err)
+			}
+			if rows++; rows%5000 == 0 {
+				peak = max(peak, heap())
+			}
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusOK || rows != copies+2 {
+			t.Errorf("%s: got status %d and %d lines, want one for each of %d reports", path, answer.StatusCode, rows, copies+1)
+		}
+		if counted.bytes < mostMore*3/2 {
+			t.Errorf("%s: got %d bytes: too few to tell anything", path, counted.bytes)
+		}
+		if peak > before+mostMore {
+			t.Errorf("%s: the heap grew from %d to %d bytes while %d were sent, want at most %d more", path, before, peak, counted.bytes, mostMore)
+		}
+	}
+}
+
+// counter counts what is read.
+type counter struct {
+	from  io.Reader
+	bytes int
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.bytes += n
+	return n, err
+}
