@@ -2,6 +2,7 @@ package gallery
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ func specimens() []specimen {
 		{Kind: views.FlashError, Text: "The bug tracker did not answer. Try again in a minute."},
 	}
 	withFlashes.Banner = views.Banner{Text: "The bug tracker refuses our credentials: nothing is filed until it is connected again.", Href: "/admin/tracker", Link: "Connect"}
-	return []specimen{
+	lists := []specimen{
 		{"List, empty", views.List(list(shell("", visitor), nil))},
 		{"List, nothing found", views.List(nothingFound())},
 		{"List for visitors", views.List(list(shell("", visitor), bugStates(visitor)))},
@@ -55,6 +56,7 @@ func specimens() []specimen {
 		{"Sign in", views.SignInPage(shell("Sign in", visitor), views.SignInForm{Name: "ada", Problem: "Name or password is wrong."})},
 		{"Tracker, not connected", views.AdminTrackerPage(views.TrackerPage{Shell: shell("Tracker", admin), Tracker: "launchpad.net", ConfigFile: "local_config.toml"})},
 	}
+	return slices.Concat(lists, things(), decided())
 }
 
 // bucket is problem number i.
