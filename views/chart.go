@@ -2,7 +2,9 @@ package views
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -76,24 +78,30 @@ const (
 
 func (c Chart) viewBox() string { return fmt.Sprintf("0 0 %d %d", len(c.Days)*dayWidth, chartHeight) }
 
-// chartBar is one rectangle.
-type chartBar struct{ class, x, y, height string }
-
-// bars are the rectangles of day number i, from the ground up.
-func (c Chart) bars(i int) []chartBar {
-	var bars []chartBar
-	top := float64(chartHeight)
-	for release, count := range c.Days[i].Counts {
-		if count == 0 {
-			continue
-		}
-		height := max(float64(chartHeight)*float64(count)/float64(c.Most), 1)
-		top -= height
-		bars = append(bars, chartBar{
-			class: seriesClass(release), x: fmt.Sprint(i*dayWidth + 1), y: fmt.Sprintf("%.2f", max(top, 0)), height: fmt.Sprintf("%.2f", height),
-		})
+// bars are the bars of one release, stacked on those of newer ones, as one path: a year of days has too many for elements of
+// their own.
+func (c Chart) bars(release int) string {
+	var d []byte
+	number := func(before string, x float64) {
+		d = strconv.AppendFloat(append(d, before...), math.Round(x*100)/100, 'f', -1, 64)
 	}
-	return bars
+	for i, day := range c.Days {
+		top := float64(chartHeight)
+		for r, count := range day.Counts[:release+1] {
+			if count == 0 {
+				continue
+			}
+			height := max(float64(chartHeight)*float64(count)/float64(c.Most), 1)
+			top -= height
+			if r == release {
+				number("M", float64(i*dayWidth+1))
+				number(" ", max(top, 0))
+				number("h8v", height)
+				d = append(d, "h-8z"...)
+			}
+		}
+	}
+	return string(d)
 }
 
 // describe is what a bar says on demand: "2 Sep: 14 reports (24.04: 12, 22.04: 2)".

@@ -67,21 +67,20 @@ func TestChartPart(t *testing.T) {
 	if got, want := doc.Find(".chart-plot").AttrOr("viewBox", ""), "0 0 40 100"; got != want {
 		t.Errorf("viewBox: got %q, want %q", got, want)
 	}
-	first := doc.Find(".chart-plot g").First()
+	first := doc.Find(".chart-plot .day").First()
 	if got, want := first.Find("title").Text(), "19 Nov: 100 reports (24.04: 75, 22.04: 25)"; got != want {
-		t.Errorf("title of the first bar: got %q, want %q", got, want)
+		t.Errorf("title of the first day: got %q, want %q", got, want)
 	}
-	for i, want := range []map[string]string{
-		{"class": "series-0", "x": "11", "y": "25.00", "height": "75.00"}, {"class": "series-1", "x": "11", "y": "0.00", "height": "25.00"},
-	} {
-		for name, value := range want {
-			if got := first.Find("rect").Eq(i).AttrOr(name, ""); got != value {
-				t.Errorf("bar %d: got %s %q, want %q", i, name, got, value)
-			}
+	if got := first.AttrOr("x", ""); got != "10" {
+		t.Errorf("the first day: got %s, want it at 10", got)
+	}
+	for class, want := range map[string]string{".series-0": "M11 25h8v75h-8zM31 99h8v1h-8z", ".series-1": "M11 0h8v25h-8z"} {
+		if got := doc.Find(".chart-plot "+class).AttrOr("d", ""); got != want {
+			t.Errorf("%s: got %q, want %q", class, got, want)
 		}
 	}
-	if got := doc.Find(".chart-plot g").Length(); got != 2 {
-		t.Errorf("bars: got %d, want 2: days without reports have none", got)
+	if got := doc.Find(".chart-plot .day").Length(); got != 2 {
+		t.Errorf("days: got %d, want 2: those without reports have none", got)
 	}
 	if got, want := rows(doc, ".chart-table tbody tr"), []string{"2026-11-21 1 · 1", "2026-11-19 75 25 100"}; !cmp.Equal(got, want) {
 		t.Errorf("table: got %q, want %q", got, want)
