@@ -81,7 +81,7 @@ func (s *Server) sendCrash(w http.ResponseWriter, r *http.Request, report crash.
 	fields, _ := apport.Writable(report.Fields) // what is left out stands in a field of the file
 	fileHeaders(w, "text/plain; charset=utf-8", report.ID.String()+".crash")
 	if err := apport.Write(w, fields); err != nil {
-		return nil //nolint:nilerr // the visitor has gone: the names were looked at before
+		return nil // the visitor has gone: the names were looked at before
 	}
 	if core != nil {
 		_ = apport.WriteDump(w, "CoreDump", core) // as above
