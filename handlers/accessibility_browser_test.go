@@ -59,7 +59,7 @@ func TestAccessibility(t *testing.T) {
 	for _, path := range []string{
 		"/", "/search?q=tidewatch", problem, python.ID.Path(), "/oops/" + rows[0].ID.String(), "/user/machine-1",
 		problem + "/review", problem + "/link", problem + "/merge", problem + "/rename", problem + "/split", problem + "/traits",
-		views.MergeURL([]crash.BucketID{often.ID, once.ID}), "/account",
+		views.MergeURL([]crash.BucketID{often.ID, once.ID}), "/account", "/my",
 		"/admin/tracker", views.PathTemplates, views.PathRegroup, views.PathFilings,
 	} {
 		checkAxe(ctx, t, site.URL+path)
