@@ -36,6 +36,9 @@ func SummaryOf(f Fields) Summary {
 		of = ""
 	}
 	title := StandardTitle(f)
+	if _, oops := f["OopsText"]; oops && f["ProblemType"] == "KernelOops" {
+		title = withoutStamp(title) // else no two oopses have the same title
+	}
 	if title == "" {
 		title = f["Title"]
 	}
