@@ -215,6 +215,11 @@ func (s *Server) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch
 // name; when it does not answer soon, it will say so when the bug is filed.
 func (s *Server) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (crash.DraftProblems, error) {
 	problems := s.filer.CheckDraft(b.ID, d)
+	switch r.PostForm.Get("target") {
+	case "", "package", "distribution":
+	default:
+		problems[crash.DraftPackage] = "A bug is filed on a source package or on the distribution: choose one of the two."
+	}
 	if d.OnDistribution || problems[crash.DraftPackage] != "" || d.Package == b.SourcePackage {
 		return problems, nil
 	}

@@ -127,6 +127,7 @@ func TestReviewOnDistribution(t *testing.T) {
 		if !sourced {
 			c.Post(path, with(form, "do", "file")).Want(http.StatusUnprocessableEntity).WantText("#review-problem-package", "Name the source package")
 		}
+		c.Post(path, with(form, "do", "file", "target", "elsewhere")).Want(http.StatusUnprocessableEntity).WantText("#review-problem-package", "choose one of the two")
 		c.Post(path, with(form, "do", "file", "target", "distribution")).Want(http.StatusSeeOther)
 		bugs := site.Tracker.Bugs()
 		if got := bugs[len(bugs)-1]; len(bugs) != i+1 || got.Package != "" || got.Distribution != "ubuntu" {
