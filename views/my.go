@@ -119,7 +119,7 @@ func (f Followed) feed() string {
 }
 
 // what is the thing in one field of a form.
-func (f Followed) what() string { return f.Follow.String() }
+func (f Followed) what() string { return f.String() }
 
 // hint says what besides numbers there is to say of it.
 func (f Followed) hint() string {
