@@ -187,6 +187,11 @@ func (d *desk) regroup(t *testing.T) error {
 		if err != nil {
 			return err
 		}
+		for _, s := range d.stores { // what was saved just now may still be waiting
+			if err := s.WaitCounted(ctx); err != nil {
+				return err
+			}
+		}
 		before := storedCounts(t, d.url)
 		for run.State == crash.RegroupRunning {
 			if run, err = d.store().GoOnRegroup(ctx, run.ID, rules); err != nil {
