@@ -16,7 +16,7 @@ import (
 type rule struct {
 	ours   string // our packages; a trailing /* stands for all below
 	others string // other people's packages, with all below
-	never  string // packages of the standard library, with all below, not even through others
+	never  string // packages of the standard library, with all below ("=net": without), not even through others
 	itself string // the same, but others may bring them along
 }
 
@@ -25,14 +25,14 @@ var rules = map[string]rule{
 	"migrations": {},
 	"assets":     {},
 
-	"crash/dpkg":     {never: "net os/exec database"},
-	"crash":          {ours: "crash/dpkg", never: "net os/exec database"},
+	"crash/dpkg":     {never: "=net net/http os/exec database"},
+	"crash":          {ours: "crash/dpkg", never: "=net net/http os/exec database"},
 	"crash/packed":   {others: "github.com/klauspost/compress", never: "net/http database"},
 	"crash/apport":   {ours: "crash crash/packed", never: "net/http database"},
 	"crash/whoopsie": {ours: "crash crash/packed", never: "net/http database"},
 	"crash/intake":   {ours: "crash", never: "net/http database"},
-	"crash/board":    {ours: "crash", never: "net os/exec database"},
-	"crash/query":    {ours: "crash crash/board crash/dpkg", never: "net os/exec database"},
+	"crash/board":    {ours: "crash", never: "=net net/http os/exec database"},
+	"crash/query":    {ours: "crash crash/board crash/dpkg", never: "=net net/http os/exec database"},
 
 	"tracker": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
@@ -44,12 +44,12 @@ var rules = map[string]rule{
 	},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views":        {ours: "crash crash/board crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
+	"views":        {ours: "crash crash/board crash/dpkg crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/api": {ours: "crash/* db"},
 	"handlers": {
 		ours: "crash/* db tracker views assets handlers/api",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/justinas/nosurf " +
-			"github.com/klauspost/compress/gzhttp github.com/prometheus/client_golang",
+			"github.com/klauspost/compress github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"handlers/ingest": {
 		ours:   "crash/* db",
@@ -137,7 +137,12 @@ func isBelow(name, list string) bool {
 }
 
 // within reports whether a package is the given one or lies below it.
-func within(name, above string) bool { return name == above || strings.HasPrefix(name, above+"/") }
+func within(name, above string) bool {
+	if exact, ok := strings.CutPrefix(above, "="); ok {
+		return name == exact
+	}
+	return name == above || strings.HasPrefix(name, above+"/")
+}
 
 // forTests are the packages that may use what is for tests.
 func forTests(name string) bool { return strings.HasSuffix(name, "test") || name == "cmd/devtool" }

@@ -18,7 +18,7 @@ func TestBrowserCreateInPlace(t *testing.T) {
 	in.account("tess", crash.RoleTriager)
 	b := in.browser()
 	b.signIn("tess", "/?period=year")
-	b.do(chromedp.Click(chromedp.CSS(`a[href="`+id.Path()+`"]`)), chromedp.WaitVisible(chromedp.CSS(".create-bug button")))
+	b.do(chromedp.Click(chromedp.CSS(`a[href^="`+id.Path()+`"]`)), chromedp.WaitVisible(chromedp.CSS(".create-bug button")))
 	b.do(chromedp.Evaluate[chromedp.Void](`void (window.sameDocument = document)`))
 
 	b.do(chromedp.Click(chromedp.CSS(".create-bug button")))
