@@ -22,10 +22,8 @@ import (
 	"mishap/views"
 )
 
-// needsSignIn reports whether a page is for people who are signed in.
-func needsSignIn(address string) bool { return strings.Contains(address, "/oops/") }
-
-// besideMemory compares the front page with a handler that makes the same page from what it holds in memory.
+// besideMemory compares the front page with a handler that makes the same page from what it holds in memory, and packs it as
+// the server does.
 func (b *viewsBench) besideMemory(ctx context.Context, s *site, databaseURL string) error {
 	still, err := stillPage(ctx, databaseURL, s.url)
 	if err != nil {
@@ -43,24 +41,89 @@ func (b *viewsBench) besideMemory(ctx context.Context, s *site, databaseURL stri
 		return err
 	}
 	defer stop()
-	var real, memory []float64 // in turns, since the machine is not equally fast all the time
-	var size, memorySize int64
-	for range 3 {
-		m, err := s.crowd(ctx, s.url+"/", b.rounds)
+	ways := []struct {
+		name string
+		asking
+	}{
+		{"as visitors get it, kept", asking{path: "/"}},
+		{"made anew for each visitor", asking{path: "/", anew: true}},
+		{"signed in, made each time", asking{path: "/", signedIn: true}},
+		{"the same page from memory", asking{path: "http://" + address}},
+	}
+	rates, sizes := make([][]float64, len(ways)), make([]int64, len(ways))
+	for range 3 { // in turns, since the machine is not equally fast all the time
+		for i, way := range ways {
+			m, err := s.crowd(ctx, way.asking, b.rounds)
+			if err != nil {
+				return err
+			}
+			rates[i], sizes[i] = append(rates[i], m.perSecond), m.bytes
+		}
+	}
+	memory := median(rates[len(ways)-1])
+	_, _ = fmt.Fprintf(b.out, "\nThe front page, per second\n")
+	for i, way := range ways {
+		rate := median(rates[i])
+		_, _ = fmt.Fprintf(b.out, "%8.0f  %6.1f kB  %6.2f ×  %s\n", rate, float64(sizes[i])/1000, rate/memory, way.name)
+	}
+	return nil
+}
+
+func median(list []float64) float64 {
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+// besideSmall compares the front page with that of a database with few reports, in turns.
+func (b *viewsBench) besideSmall(ctx context.Context, large *site) error {
+	b.small.program = b.program
+	return b.small.serve(ctx, func(small *site, databaseURL string) error {
+		if err := small.signIn(ctx); err != nil {
+			return err
+		}
+		stored, err := storedReports(ctx, databaseURL)
 		if err != nil {
 			return err
 		}
-		real, size = append(real, m.perSecond), m.bytes
-		if m, err = s.crowd(ctx, "http://"+address, b.rounds); err != nil {
-			return err
+		_, _ = fmt.Fprintf(b.out, "\nThe front page beside that of a database with %d reports\n", stored)
+		for _, way := range []struct {
+			name string
+			asking
+		}{
+			{"as visitors get it, kept", asking{path: "/"}},
+			{"made anew for each visitor", asking{path: "/", anew: true}},
+			{"made anew, of a year", asking{path: "/?period=year", anew: true}},
+			{"signed in, made each time", asking{path: "/", signedIn: true}},
+		} {
+			var took [2]timings
+			for range 3 {
+				for i, s := range []*site{small, large} {
+					m, err := s.crowd(ctx, way.asking, b.rounds)
+					if err != nil {
+						return err
+					}
+					took[i] = append(took[i], m.took...)
+				}
+			}
+			few, many := ms(took[0].at(.5)), ms(took[1].at(.5))
+			_, _ = fmt.Fprintf(b.out, "%8.2f ms  beside %6.2f ms: %.2f ×  %s\n", many, few, many/few, way.name)
 		}
-		memory, memorySize = append(memory, m.perSecond), m.bytes
+		return nil
+	})
+}
+
+func storedReports(ctx context.Context, url string) (n int64, err error) {
+	store, err := db.Open(ctx, db.Config{URL: url, MaxConns: 2})
+	if err != nil {
+		return 0, err
 	}
-	slices.Sort(real)
-	slices.Sort(memory)
-	_, err = fmt.Fprintf(b.out, "\nThe front page: %.0f per second (%.1f kB); the same page from memory: %.0f per second (%.1f kB); ratio %.2f\n",
-		real[1], float64(size)/1000, memory[1], float64(memorySize)/1000, real[1]/memory[1])
-	return err
+	defer store.Close()
+	now := time.Now().UTC().Truncate(24 * time.Hour)
+	all, err := store.Board(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return all.List(board.Filter{Since: board.DayOf(now.AddDate(-1, 0, 0)), Until: board.DayOf(now)}, nil, nil, 1).Totals.Reports, nil
 }
 
 // stillPage is the front page as it is now.

@@ -21,6 +21,8 @@ import (
 // site is a mishap under measurement, with a practice tracker and a bare handler beside it.
 type site struct {
 	url     string
+	ingest  string // the address that takes reports
+	ops     string // the address of the ops side
 	bare    string // a handler that does nothing
 	tracker *stopwatch
 	client  *http.Client
@@ -66,14 +68,16 @@ func startSite(ctx context.Context, program, folder, databaseURL string) (_ *sit
 		return nil, err
 	}
 	s.stops = append(s.stops, func() error { practice.close(); return nil })
-	address, err := freeAddress(ctx)
-	if err != nil {
-		return nil, err
+	var address string
+	for _, a := range []*string{&address, &s.ingest, &s.ops} {
+		if *a, err = freeAddress(ctx); err != nil {
+			return nil, err
+		}
 	}
 	s.url = "http://" + address
 	s.demo = demo{folder: filepath.Join(folder, "site"), program: program, environ: []string{
 		"MISHAP_DATABASE_URL=" + databaseURL, "MISHAP_LISTEN=" + address, "MISHAP_BASE_URL=" + s.url,
-		"MISHAP_INGEST_LISTEN=127.0.0.1:0", "MISHAP_OPS_LISTEN=127.0.0.1:0",
+		"MISHAP_INGEST_LISTEN=" + s.ingest, "MISHAP_OPS_LISTEN=" + s.ops,
 		"MISHAP_API_RATE_PER_ADDRESS=0", "MISHAP_API_RATE_PER_TOKEN=0", "MISHAP_READ_ARCHIVE=false",
 	}}
 	return s, s.serve(ctx, practice)
