@@ -62,6 +62,7 @@ type counter struct {
 	reports int  // in pending, with those of the round that is under way
 	most    int  // reports above which nothing more is stored
 	resting bool // rounds are spaced at the moment
+	crowded bool // the round under way, or the last one, is of many reports
 	closing bool
 	room    sync.Cond // signalled when reports falls
 }
@@ -87,7 +88,7 @@ func (c *counter) add(w *work, underWay int64) {
 	c.mu.Lock()
 	c.pending = append(c.pending, w)
 	c.reports += len(w.sightings)
-	if c.resting || underWay > maxAwaited {
+	if c.resting || c.crowded || underWay > maxAwaited {
 		w.release()
 	}
 	c.mu.Unlock()
@@ -125,7 +126,7 @@ func (c *counter) waiting() int {
 	return c.reports
 }
 
-// take returns what the next round counts.
+// take returns what the next round counts. No answer waits for a round of many reports.
 func (c *counter) take() []*work {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +135,21 @@ func (c *counter) take() []*work {
 		reports += len(c.pending[n].sightings)
 		n++
 	}
-	return c.pending[:n:n]
+	c.crowded = reports > busyRound
+	taken := c.pending[:n:n]
+	if c.crowded {
+		for _, w := range taken {
+			w.release()
+		}
+	}
+	return taken
+}
+
+// isCrowded reports whether so much arrives that reports had better wait a little for each other.
+func (c *counter) isCrowded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.crowded
 }
 
 // finish forgets what take returned.

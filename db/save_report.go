@@ -60,7 +60,8 @@ const (
 	maxBatchReports  = 256
 	maxBatchBytes    = 2 << 20
 	fewOf            = 4                    // a batch of less than this part of what is under way waits for more
-	batchPatience    = 4 * time.Millisecond // and for so long at most
+	fewReports       = 16                   // and, while much arrives, one of less than this
+	batchPatience    = 3 * time.Millisecond // for so long at most
 	saveWriters      = 2                    // more gain nothing: each batch ends in one wait for the disk, and hot rows take turns
 )
 
@@ -73,7 +74,8 @@ type saver struct {
 	underWay   atomic.Int64 // reports whose callers wait
 	partitions partitions
 	buckets    seenBuckets
-	joined     buffers // in which the bodies of a batch are sent
+	filling    sync.Mutex // one writer at a time fills its batch, so that they do not share out what would be one
+	joined     buffers    // in which the bodies of a batch are sent
 	stats      saverStats
 	writers    sync.WaitGroup
 
@@ -124,8 +126,11 @@ func (v *saver) submit(p *pendingReport) error {
 
 // write is one writer: it runs until the queue is closed and empty.
 func (v *saver) write(ctx context.Context) {
-	for first := range v.queue {
-		batch := v.fill([]*pendingReport{first})
+	for {
+		batch := v.next()
+		if len(batch) == 0 {
+			return
+		}
 		v.save(ctx, batch)
 		for _, p := range batch {
 			v.bytes.Add(-int64(len(p.body)))
@@ -133,10 +138,24 @@ func (v *saver) write(ctx context.Context) {
 	}
 }
 
-// fill adds what waits already, up to the bounds of one transaction. While many reports are under way and few of them have
-// come this far, it waits a little for more: transactions cost much the same whether they are small or large.
+// next returns the next batch; none when the queue is closed and empty.
+func (v *saver) next() []*pendingReport {
+	v.filling.Lock()
+	defer v.filling.Unlock()
+	first, open := <-v.queue
+	if !open {
+		return nil
+	}
+	return v.fill([]*pendingReport{first})
+}
+
+// fill adds what waits already, up to the bounds of one transaction. While much arrives, or many reports are under way and few
+// of them have come this far, it waits a little for more: transactions cost much the same whether they are small or large.
 func (v *saver) fill(batch []*pendingReport) []*pendingReport {
-	size := len(batch[0].body)
+	size, few := len(batch[0].body), 0
+	if v.store.counter.isCrowded() {
+		few = fewReports
+	}
 	var patience <-chan time.Time
 	for len(batch) < maxBatchReports && size < maxBatchBytes {
 		var p *pendingReport
@@ -144,7 +163,7 @@ func (v *saver) fill(batch []*pendingReport) []*pendingReport {
 		select {
 		case p, open = <-v.queue:
 		default:
-			if int64(len(batch)) >= v.underWay.Load()/fewOf {
+			if int64(len(batch)) >= v.underWay.Load()/fewOf && len(batch) >= few {
 				return batch
 			}
 			if patience == nil {
