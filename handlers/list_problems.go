@@ -35,13 +35,13 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if page.Rates, err = s.rates(ctx, choice); err != nil {
+		return err
+	}
 	if wantsPart(r) {
 		page.Shell = s.bareShell(r, "")
 		w.Header().Set("HX-Push-Url", choice.URL())
-		return s.part(w, r, views.ListPart(page))
-	}
-	if page.Rates, err = s.rates(ctx, choice); err != nil {
-		return err
+		return s.part(w, r, views.ListAnswer(page))
 	}
 	page.Shell = s.shell(r, "Most common problems")
 	page.Shell.Also = views.Alternates("Most common problems", "/problems", r.URL.RawQuery)
@@ -74,6 +74,9 @@ func (s *Server) chosen(ctx context.Context, choice views.ListChoice) (*board.Bo
 	filter, notice := choice.Filter(s.now()), ""
 	if oldest := s.now().UTC().AddDate(0, 0, -db.BoardDays); filter.Since < board.DayOf(oldest) {
 		notice = "Lists go back to " + views.Date(oldest, s.now()) + "; what was counted before is in the API."
+	}
+	if choice.Ranged {
+		notice = "Choose the days from which and up to which reports count; until then these are those of the past week."
 	}
 	for _, of := range []struct {
 		name, what string

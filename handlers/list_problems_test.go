@@ -171,6 +171,7 @@ func TestListProblemsPart(t *testing.T) {
 	p := newPages(t)
 	p.several(2, crashtest.Native)
 	a := p.Visitor(t).Part("/?release=&package=&period=month").Want(http.StatusOK)
+	a.WantText("#reliability[hx-swap-oob=innerHTML]", "Reports per machine and day") // it follows the controls
 	a.WantNone("form, header").WantText("#problems .totals", "1 problem · 2 reports")
 	if strings.Contains(a.Body, "<html") {
 		t.Errorf("got a whole page, want a part")

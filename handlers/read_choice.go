@@ -17,13 +17,15 @@ import (
 const defaultPeriod = crash.PeriodWeek
 
 // readChoice reads the filters of the front page, by the names that errors.ubuntu.com gave them: release, package, version,
-// pkg_arch, period, from, to, packageset, user; and type, state, new, sort, order. A word that is no choice is Invalid: it
+// pkg_arch, period, from, to, packageset, user; and source, type, state, new, sort, order. The period is "range" where days
+// stand in its place; shown is what the control said before it was changed. A word that is no choice is Invalid: it
 // is answered, not ignored.
 func readChoice(q url.Values, releases []crash.Release) (views.ListChoice, error) {
 	choice := views.ListChoice{Period: defaultPeriod}
-	var release, period, from, to, sort string
+	var release, period, shown, from, to, sort string
 	for name, into := range map[string]*string{
-		"release": &release, "period": &period, "from": &from, "to": &to, "sort": &sort, "package": &choice.Package, "version": &choice.Version,
+		"release": &release, "period": &period, "shown": &shown, "from": &from, "to": &to, "sort": &sort, "package": &choice.Package,
+		"source": &choice.Source, "version": &choice.Version,
 		"pkg_arch": &choice.Machine, "type": &choice.Type, "state": &choice.State, "packageset": &choice.Set, "user": &choice.Person,
 	} {
 		text, err := queryText(q, name)
@@ -32,8 +34,14 @@ func readChoice(q url.Values, releases []crash.Release) (views.ListChoice, error
 		}
 		*into = text
 	}
-	if period != "" {
+	switch {
+	case period == views.PeriodRange:
+		choice.Ranged = from == "" && to == ""
+	case period != "":
 		choice.Period = crash.Period(period)
+		if shown != "" && shown != period {
+			from, to = "", "" // another period was chosen, in place of the days
+		}
 	}
 	if choice.Period.Days() == 0 {
 		return choice, crash.Errorf(crash.Invalid, "unknown_period", "%q is not a period; the periods are day, week, month and year.", period)

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -32,11 +30,17 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 		page.Shell = s.shell(r, "Search")
 		return s.page(w, r, http.StatusOK, views.Search(page))
 	}
-	switch place, err := s.namedBy(r, text); {
+	place, kind, err := s.namedBy(r, text)
+	switch {
 	case err != nil:
 		return err
 	case place != "":
 		return redirect(w, r, place)
+	}
+	if page.Missing = kind; kind == views.MissingMachine || kind == views.MissingReport {
+		page.Shell = s.shell(r, "Search: "+text)
+		page.Shell.Search = text
+		return s.page(w, r, http.StatusOK, views.Search(page))
 	}
 	status := http.StatusOK
 	q, err := query.Parse(text)
@@ -50,7 +54,15 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		page.List = &list
+		if page.List = &list; list.Totals.Problems == 0 && !strings.ContainsAny(text, ` :"()`) {
+			place, _, err := s.namedBy(r, "system:"+text) // any word may be the name of a machine
+			if err != nil {
+				return err
+			}
+			if place != "" {
+				return redirect(w, r, place)
+			}
+		}
 	}
 	if wantsPart(r) && page.List != nil {
 		page.List.Shell = s.bareShell(r, "")
@@ -144,60 +156,7 @@ func (s *Server) exportFound(w http.ResponseWriter, r *http.Request, format stri
 	})
 }
 
-var (
-	oopsForm   = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
-	bucketForm = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	systemForm = regexp.MustCompile(`^[0-9a-f]{128}$`)
-	bugForm    = regexp.MustCompile(`^#?[0-9]{1,12}$`)
-)
-
-// namedBy is the page of what a text names; empty when it names nothing that is there. Reports and machines are found by
-// those only who may see them.
-func (s *Server) namedBy(r *http.Request, text string) (string, error) {
-	ctx, signedIn := r.Context(), currentUser(r).Role.Allows(crash.RoleViewer)
-	var err error
-	switch {
-	case signedIn && oopsForm.MatchString(text):
-		id, parseErr := crash.ParseOopsID(strings.ToLower(text))
-		if err = parseErr; err == nil {
-			if _, err = s.store.Report(ctx, id); err == nil {
-				return "/oops/" + id.String(), nil
-			}
-		}
-	case bucketForm.MatchString(text):
-		id, parseErr := crash.ParseBucketID(text)
-		if err = parseErr; err == nil {
-			if _, err = s.store.Bucket(ctx, id); err == nil {
-				return id.Path(), nil
-			}
-		}
-	case signedIn && systemForm.MatchString(text):
-		rows, listErr := s.store.SystemReports(ctx, crash.NewSystemID(text), crash.OopsID{}, 1)
-		if err = listErr; err == nil && len(rows) > 0 {
-			return "/user/" + url.PathEscape(text), nil
-		}
-	case bugForm.MatchString(text):
-		number, parseErr := strconv.ParseInt(strings.TrimPrefix(text, "#"), 10, 64)
-		if parseErr != nil {
-			return "", nil
-		}
-		var buckets []crash.Bucket
-		if buckets, err = s.store.BucketsOfBug(ctx, number); err == nil && len(buckets) > 0 {
-			return "/bug/" + strconv.FormatInt(number, 10), nil
-		}
-	case strings.Contains(text, ":"):
-		id := crash.BucketIDOf(text)
-		if _, err = s.store.Bucket(ctx, id); err == nil {
-			return id.Path(), nil
-		}
-	}
-	if crash.KindOf(err) == crash.NotFound {
-		err = nil
-	}
-	return "", err
-}
-
-// completeSearch offers ways to go on with what was typed so far.
+// completeSearch offers ways to go on with what was typed so far: of a query, or, with of, of a name.
 func (s *Server) completeSearch(w http.ResponseWriter, r *http.Request) error {
 	text, err := searchText(r)
 	if err != nil {
@@ -206,6 +165,13 @@ func (s *Server) completeSearch(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.store.Board(r.Context())
 	if err != nil {
 		return err
+	}
+	if of := r.URL.Query().Get("of"); of != "" {
+		names, err := namesFor(r.URL.Query(), of, b)
+		if err != nil {
+			return err
+		}
+		return s.part(w, r, views.NameOffers(names))
 	}
 	releases, err := s.store.Releases(r.Context())
 	if err != nil {
@@ -216,9 +182,28 @@ func (s *Server) completeSearch(w http.ResponseWriter, r *http.Request) error {
 		names[len(names)-1-i] = string(release)
 	}
 	return s.part(w, r, views.SearchOffers(query.Complete(text, query.Known{
-		Packages: b.PackagesThatBegin, Releases: beginning(names), Versions: beginning(nil),
+		Packages: b.PackagesThatBegin, Sources: b.SourcesThatBegin, Programs: b.ProgramsThatBegin, Frames: b.FunctionsThatBegin,
+		Releases: beginning(names), Versions: b.VersionsThatBegin,
 		Architectures: beginning(b.Architectures()), Types: beginning(b.Types()),
 	})))
+}
+
+// namesFor are names for a control of a list: what it is called, and so what was typed into it, is of.
+func namesFor(q url.Values, of string, b *board.Board) ([]string, error) {
+	text, err := queryText(q, of)
+	if err != nil {
+		return nil, err
+	}
+	switch of {
+	case "package":
+		return b.PackagesThatBegin(text), nil
+	case "source":
+		return b.SourcesThatBegin(text), nil
+	case "version":
+		pkg, err := queryText(q, "package")
+		return b.VersionsThatBegin(text, pkg), err
+	}
+	return nil, crash.Errorf(crash.Invalid, "bad_of", "Names are offered of package, source and version, not of %.40q.", of)
 }
 
 // beginning finds those that begin with a text, whatever the case of letters.

@@ -37,6 +37,9 @@ func TestSearch(t *testing.T) {
 		"-is:filed":                        {native},
 		"bug:2101233 OR package:tidewatch": {native, python},
 		"package:none-such":                {},
+		"file:tidewatch":                   {native},
+		"file:/usr/bin/*":                  {native, python},
+		"file:tide_parse_row":              {},
 		`release:"No such release"`:        {},
 	} {
 		page := visitor.Get(searchFor(text)).Want(http.StatusOK)
@@ -65,16 +68,36 @@ func TestSearch(t *testing.T) {
 
 	// What names something leads there; reports and machines for those only who may see them.
 	for text, place := range map[string]string{
-		native.ID.String():  native.ID.Path(),
-		native.Signature:    native.ID.Path(),
-		" #2101233 ":        "/bug/2101233",
+		native.ID.String():                  native.ID.Path(),
+		native.Signature:                    native.ID.Path(),
+		strings.ToUpper(native.ID.String()): native.ID.Path(),
+		" #2101233 ":                        "/bug/2101233",
+		"LP: #2101233":                      "/bug/2101233",
+		"https://bugs.launchpad.net/ubuntu/+source/tidewatch/+bug/2101233": "/bug/2101233",
+		site.URL + native.ID.Path() + "?via=x":                             native.ID.Path(),
+		site.URL + "/oops/" + rows[0].ID.String():                          "/oops/" + rows[0].ID.String(),
+		"oops:" + rows[0].ID.String():                                      "/oops/" + rows[0].ID.String(),
+		string(rows[0].System):                                             "/user/" + string(rows[0].System),
+		"system:" + string(rows[0].System):                                 "/user/" + string(rows[0].System),
+		site.URL + "/user/" + string(rows[0].System):                       "/user/" + string(rows[0].System),
 		"2101233":           "/bug/2101233",
 		rows[0].ID.String(): "/oops/" + rows[0].ID.String(),
 	} {
 		viewer.Get(searchFor(text)).WantRedirect(http.StatusSeeOther, place)
 	}
-	visitor.Get(searchFor(rows[0].ID.String())).Want(http.StatusOK).WantNone("table.problems")
-	viewer.Get(searchFor(strings.Repeat("0", 40))).Want(http.StatusOK)
+	visitor.Get(searchFor(rows[0].ID.String())).Want(http.StatusOK).WantNone("table.problems").WantText(".notice", "the name of a report. Sign in")
+
+	// What is named and is not there, in words.
+	for text, want := range map[string]string{
+		"system:none-such": "No report of this machine", strings.Repeat("0", 40): "No problem has this id", "#77": "No problem has this bug",
+		"00000000-0000-7000-8000-000000000000": "No report has this id", site.URL + "/bug/77": "No problem has this bug",
+	} {
+		viewer.Get(searchFor(text)).Want(http.StatusOK).WantText(".notice", want)
+	}
+	visitor.Get(searchFor("system:x")).Want(http.StatusOK).WantText(".notice", "the name of a machine. Sign in")
+	visitor.Get(searchFor("no-such-word")).Want(http.StatusOK).WantText(".empty", "No problem of the past year is found by no-such-word")
+	visitor.Get(searchFor("tidewatch")).Want(http.StatusOK).WantText("nav.periods [aria-current]", "the past year")
+	visitor.Get(searchFor("tidewatch since:2026-01-01")).Want(http.StatusOK).WantNone("nav.periods")
 
 	// A query that cannot be understood says where, and keeps what was typed.
 	bad := visitor.Get(searchFor(`tidewatch state:b<i>`)).Want(http.StatusUnprocessableEntity)
@@ -87,6 +110,15 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%s has no search box", path)
 		}
 	}
+	for params, want := range map[string]string{
+		"of=package&package=ti": "tidewatch", "of=source&source=ti": "tidewatch", "of=version&package=tidewatch&version=1": "1.4.9-2", "of=version&package=none&version=1": "",
+	} {
+		offers := visitor.Part("/search/complete?" + params).Want(http.StatusOK)
+		if got := offers.HTML().Find("option").AttrOr("value", ""); got != want {
+			t.Errorf("%s: got %q offered, want %q", params, got, want)
+		}
+	}
+	visitor.Part("/search/complete?of=x").Want(http.StatusBadRequest)
 	offers := visitor.Part("/search/complete?" + url.Values{"q": {"is:filed package:tide"}}.Encode()).Want(http.StatusOK)
 	if got := offers.Attr("option", "value"); got != "is:filed package:tidewatch" {
 		t.Errorf("completion: got %q", got)

@@ -14,8 +14,10 @@ import (
 type ListChoice struct {
 	Period    crash.Period
 	From, To  time.Time // UTC days, both included, in place of the period; zero: not chosen
+	Ranged    bool      // days are wanted in place of the period, which stands until they are given
 	Release   crash.Release
 	Package   string // binary or source package
+	Source    string // source package
 	Version   string
 	Machine   string // architecture
 	Type      string // problem type
@@ -37,6 +39,17 @@ var periods = []struct {
 	{crash.PeriodWeek, "the past week"},
 	{crash.PeriodMonth, "the past month"},
 	{crash.PeriodYear, "the past year"},
+}
+
+// PeriodRange is what the control says when days are chosen in place of a period.
+const PeriodRange = "range"
+
+// shown is what the control of the period says.
+func (c ListChoice) shown() string {
+	if c.dated() || c.Ranged {
+		return PeriodRange
+	}
+	return string(c.Period)
 }
 
 // ProblemStates are the states that a list can be narrowed to, with what they are called.
@@ -95,7 +108,7 @@ func (c ListChoice) Days(now time.Time) (since, until time.Time) {
 func (c ListChoice) Filter(now time.Time) board.Filter {
 	since, until := c.Days(now)
 	return board.Filter{
-		Since: board.DayOf(since), Until: board.DayOf(until), Release: c.Release, Package: c.Package, Version: c.Version, Architecture: c.Machine,
+		Since: board.DayOf(since), Until: board.DayOf(until), Release: c.Release, Package: c.Package, Source: c.Source, Version: c.Version, Architecture: c.Machine,
 		Type: c.Type, State: c.State, New: c.New, Sort: c.Sort, Ascending: c.Ascending,
 	}
 }
@@ -120,10 +133,11 @@ func (c ListChoice) url(q url.Values) string {
 		set(q, "from", isoDay(c.From))
 		set(q, "to", isoDay(c.To))
 	} else {
-		q.Set("period", string(c.Period))
+		q.Set("period", c.shown())
 	}
 	set(q, "release", string(c.Release))
 	set(q, "package", c.Package)
+	set(q, "source", c.Source)
 	set(q, "version", c.Version)
 	set(q, "pkg_arch", c.Machine)
 	set(q, "type", c.Type)
@@ -157,12 +171,12 @@ func (c ListChoice) widened() ListChoice { return ListChoice{Period: c.Period, F
 
 // more reports whether one of the controls that are folded away says something.
 func (c ListChoice) more() bool {
-	return c.dated() || c.Version != "" || c.Type != "" || c.State != "" || c.Set != "" || c.Person != "" || c.New
+	return c.dated() || c.Ranged || c.Source != "" || c.Version != "" || c.Type != "" || c.State != "" || c.Set != "" || c.Person != "" || c.New
 }
 
 // narrowed reports whether the choice leaves anything out but by time.
 func (c ListChoice) narrowed() bool {
-	c.Period, c.From, c.To, c.Sort, c.Ascending = "", time.Time{}, time.Time{}, "", false
+	c.Period, c.From, c.To, c.Ranged, c.Sort, c.Ascending = "", time.Time{}, time.Time{}, false, "", false
 	return c != ListChoice{}
 }
 
@@ -171,7 +185,13 @@ func (c ListChoice) longer() string {
 	if c.Period == crash.PeriodYear && !c.dated() {
 		return ""
 	}
-	c.Period, c.From, c.To = crash.PeriodYear, time.Time{}, time.Time{}
+	c.Period, c.From, c.To, c.Ranged = crash.PeriodYear, time.Time{}, time.Time{}, false
+	return c.URL()
+}
+
+// over is the address of the same choice over another period.
+func (c ListChoice) over(period crash.Period) string {
+	c.Period, c.From, c.To, c.Ranged = period, time.Time{}, time.Time{}, false
 	return c.URL()
 }
 

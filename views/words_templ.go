@@ -454,6 +454,21 @@ func signInLine(s Shell, why string) templ.Component {
 	})
 }
 
+// offers makes a control ask for names that begin with what is typed; its datalist stands beside it.
+func offers(of string) templ.Attributes {
+	return templ.Attributes{
+		"list":          of + "-offers",
+		"hx-get":        PathComplete + "?of=" + of,
+		"hx-trigger":    "input changed delay:150ms",
+		"hx-target":     "#" + of + "-offers",
+		"hx-swap":       "innerHTML",
+		"hx-sync":       "this:replace",
+		"hx-push-url":   "false",
+		"hx-status:4xx": "swap:none",
+		"hx-status:5xx": "swap:none",
+	}
+}
+
 // inPlace makes a link or a form of the address url put its answer into the page in place of target; a refusal is shown
 // among the messages at the top. Without scripts the browser follows the link.
 func inPlace(url, target string) templ.Attributes {

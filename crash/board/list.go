@@ -27,6 +27,7 @@ type Filter struct {
 	Since, Until Day // both included
 	Release      crash.Release
 	Package      string // binary or source package
+	Source       string // source package
 	Packages     string // several, parted by blanks: the problem's binary or source package is one of them
 	Some         bool   // Packages counts, even when it names none
 	Version      string
@@ -173,12 +174,15 @@ func (b *Board) make(l *list, f Filter, match func(*Problem) bool) {
 }
 
 // all reports whether the filter leaves no problem out but by its days.
-func (f Filter) all() bool { return f.Package == "" && f.Type == "" && !f.New && f.State == "" }
+func (f Filter) all() bool {
+	return f.Package == "" && f.Source == "" && f.Type == "" && !f.New && f.State == ""
+}
 
 // admits looks at all of the filter but the days.
 func (f Filter) admits(p *Problem, packages map[string]bool) bool {
 	switch {
 	case f.Package != "" && p.Package != f.Package && p.Source != f.Package,
+		f.Source != "" && p.Source != f.Source,
 		packages != nil && !packages[p.Package] && !packages[p.Source],
 		f.Type != "" && p.Type != f.Type,
 		f.New && f.Version != "" && p.FirstVersion != f.Version,

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"mishap/crash/dpkg"
 )
 
 // maxNames is how many names are offered for a beginning.
@@ -12,11 +14,66 @@ const maxNames = 20
 // PackagesThatBegin returns names of binary and source packages that begin with a text, whatever the case of letters, those
 // with the most reports first.
 func (b *Board) PackagesThatBegin(text string) []string {
+	return b.thatBegin(text, func(p *Problem) []string { return []string{p.Package, p.Source} })
+}
+
+// SourcesThatBegin is PackagesThatBegin for source packages.
+func (b *Board) SourcesThatBegin(text string) []string {
+	return b.thatBegin(text, func(p *Problem) []string { return []string{p.Source} })
+}
+
+// ProgramsThatBegin is PackagesThatBegin for the names of programs, without their folders.
+func (b *Board) ProgramsThatBegin(text string) []string {
+	return b.thatBegin(text, func(p *Problem) []string { return []string{p.Executable[strings.LastIndexByte(p.Executable, '/')+1:]} })
+}
+
+// FunctionsThatBegin is PackagesThatBegin for the functions of signatures.
+func (b *Board) FunctionsThatBegin(text string) []string {
+	if text == "" {
+		return nil
+	}
+	lower := ":" + strings.ToLower(text)
+	return b.thatBegin(text, func(p *Problem) []string {
+		if !strings.Contains(p.FoldedSignature(), lower) {
+			return nil
+		}
+		return strings.FieldsFunc(p.Signature, func(r rune) bool { return r == ':' })[1:]
+	})
+}
+
+// VersionsThatBegin returns versions that begin with a text, the highest in dpkg's order first: those that problems of a
+// binary or source package were seen in, or, without a package, all that there are.
+func (b *Board) VersionsThatBegin(text, pkg string) []string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var found []string
+	if pkg == "" {
+		for _, version := range b.versions.values {
+			if version != "" && strings.HasPrefix(version, text) {
+				found = append(found, version)
+			}
+		}
+	} else {
+		seen := map[uint32]bool{}
+		for _, l := range b.byPackage[pkg] {
+			for _, c := range l.cells {
+				if version := b.versions.values[c.version]; !seen[c.version] && version != "" && strings.HasPrefix(version, text) {
+					found = append(found, version)
+				}
+				seen[c.version] = true
+			}
+		}
+	}
+	slices.SortFunc(found, func(x, y string) int { return cmp.Or(dpkg.Compare(y, x), strings.Compare(y, x)) })
+	return found[:min(len(found), maxNames)]
+}
+
+func (b *Board) thatBegin(text string, of func(*Problem) []string) []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	reports := map[string]int64{}
 	for _, p := range b.order {
-		for _, name := range []string{p.Package, p.Source} {
+		for _, name := range of(p) {
 			if name != "" && len(name) >= len(text) && strings.EqualFold(name[:len(text)], text) {
 				reports[name] += p.Reports
 			}

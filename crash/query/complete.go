@@ -13,7 +13,10 @@ type Candidate struct {
 
 // Known is what values can be completed from. Each returns what there is that begins with a text, the most usual first.
 type Known struct {
-	Packages, Releases, Versions, Architectures, Types func(begins string) []string
+	Packages, Sources, Programs, Frames, Releases, Architectures, Types func(begins string) []string
+
+	// Versions are those of a package, or all without one.
+	Versions func(begins, pkg string) []string
 }
 
 // maxCandidates is how many are offered at once.
@@ -51,17 +54,37 @@ func Complete(text string, known Known) []Candidate {
 		}
 	}
 	from := map[string]func(string) []string{
-		"package": known.Packages, "source": known.Packages, "release": known.Releases, "version": known.Versions, "arch": known.Architectures, "type": known.Types,
+		"package": known.Packages, "source": known.Sources, "program": known.Programs, "frame": known.Frames, "release": known.Releases, "arch": known.Architectures, "type": known.Types,
 	}[name]
+	operator := ""
+	if f.versions && known.Versions != nil {
+		from = func(begins string) []string { return known.Versions(begins, packageOf(head)) }
+		if f.ordered {
+			operator = value[:len(value)-len(strings.TrimLeft(value, "<>="))]
+			value = strings.TrimPrefix(value[len(operator):], `"`)
+		}
+	}
 	if from != nil {
 		for _, v := range from(value) {
-			offer(name+":"+quoted(v), "")
+			offer(name+":"+operator+quoted(v), "")
 		}
 	}
 	if len(found) == 0 && value == "" {
 		offer(name+":"+f.example, f.means)
 	}
 	return found
+}
+
+// packageOf is the package that a query has spoken of last; empty: of none.
+func packageOf(text string) string {
+	tokens, _ := scan(text) // as far as it can be read
+	name := ""
+	for i, t := range tokens {
+		if t.kind == word && (t.field == "package" || t.field == "source") && (i == 0 || tokens[i-1].kind != minus) {
+			name = t.value
+		}
+	}
+	return name
 }
 
 // lastWord is where the last word of a query begins, which may be an open quotation.

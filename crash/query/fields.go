@@ -15,12 +15,13 @@ import (
 
 // field is one that a query can name.
 type field struct {
-	means   string // for people, a few words
-	example string
-	values  []string // all that there are; nil: any
-	ordered bool     // may be compared with < and >
-	counts  bool     // narrows what is counted
-	read    func(op, value string) (holds func(*board.Problem) bool, problem string)
+	means    string // for people, a few words
+	example  string
+	values   []string // all that there are; nil: any
+	ordered  bool     // may be compared with < and >
+	versions bool     // its values are versions
+	counts   bool     // narrows what is counted
+	read     func(op, value string) (holds func(*board.Problem) bool, problem string)
 }
 
 // Field is a field of the language, for help and completion.
@@ -40,7 +41,7 @@ func Fields() []Field {
 }
 
 var fieldOrder = []string{
-	"package", "source", "program", "frame", "signature", "title", "release", "version", "arch", "type", "rule", "state", "is", "bug",
+	"package", "source", "program", "frame", "file", "signature", "title", "release", "version", "arch", "type", "rule", "state", "is", "bug",
 	"seen", "first", "last", "reports", "machines", "since", "until", "new", "gone", "id",
 }
 
@@ -52,19 +53,20 @@ var fields = map[string]field{
 	"source":    {means: "source package", example: "mesa", read: words(func(p *board.Problem) [2]string { return [2]string{p.Source} })},
 	"program":   {means: "program, by its path or name", example: "nautilus", read: words(func(p *board.Problem) [2]string { return [2]string{p.Executable, path.Base(p.Executable)} })},
 	"frame":     {means: "a function of the signature has this in its name", example: "parse_row", read: frame},
+	"file":      {means: "the program, or a file of the traceback, has this in its path", example: "gnome-shell", read: file},
 	"signature": {means: "the signature has this in it", example: "g_list_free", read: signature},
 	"title":     {means: "the title or the name that people gave has this in it", example: "SIGSEGV", read: title},
 	"release":   {means: "counted are reports from this release", example: `"Ubuntu 24.04"`, counts: true, read: counted},
-	"version":   {means: "counted are reports of this package version", example: "5.9-4", counts: true, read: counted},
+	"version":   {means: "counted are reports of this package version", example: "5.9-4", counts: true, versions: true, read: counted},
 	"arch":      {means: "counted are reports from this architecture", example: "arm64", counts: true, read: counted},
 	"type":      {means: "kind of problem", example: "Crash", read: words(func(p *board.Problem) [2]string { return [2]string{p.Type} })},
 	"rule":      {means: "rule that grouped it", example: "traceback", read: words(func(p *board.Problem) [2]string { return [2]string{string(p.Rule)} })},
 	"state":     {means: "how it stands to its bug", example: "regression", values: states, read: state},
 	"is":        {means: "filed, unfiled, symbolised, provisional, named", example: "unfiled", values: []string{"filed", "unfiled", "symbolised", "provisional", "named"}, read: is},
 	"bug":       {means: "number of its bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
-	"seen":      {means: "seen in a version like this, by dpkg's order", example: ">=5.9", ordered: true, read: seen},
-	"first":     {means: "first version it was seen in", example: ">=5.9", ordered: true, read: version(func(p *board.Problem) (string, string) { return p.FirstVersion, p.FirstKey })},
-	"last":      {means: "last version it was seen in", example: "<5.9", ordered: true, read: version(func(p *board.Problem) (string, string) { return p.LastVersion, p.LastKey })},
+	"seen":      {means: "seen in a version like this, by dpkg's order", example: ">=5.9", ordered: true, versions: true, read: seen},
+	"first":     {means: "first version it was seen in", example: ">=5.9", ordered: true, versions: true, read: version(func(p *board.Problem) (string, string) { return p.FirstVersion, p.FirstKey })},
+	"last":      {means: "last version it was seen in", example: "<5.9", ordered: true, versions: true, read: version(func(p *board.Problem) (string, string) { return p.LastVersion, p.LastKey })},
 	"reports":   {means: "number of reports in all", example: ">100", ordered: true, read: number(func(p *board.Problem) int64 { return p.Reports })},
 	"machines":  {means: "number of machines in all", example: ">5", ordered: true, read: number(func(p *board.Problem) int64 { return p.Systems })},
 	"since":     {means: "counted are reports from this day on", example: "2026-11-01", counts: true, read: dated},
@@ -144,6 +146,33 @@ func frame(_, value string) (func(*board.Problem) bool, string) {
 			var f string
 			f, functions = nextFunction(functions)
 			if has(f) {
+				return true
+			}
+		}
+		return false
+	}, ""
+}
+
+// file looks at the path of the program and at what stands behind it in the signature and is a path or a place in a file:
+// "/usr/lib/python3/dist-packages/apt/cache.py@83", "src/buffer.rs".
+func file(_, value string) (func(*board.Problem) bool, string) {
+	lower := strings.ToLower(value)
+	has, hint := func(f string) bool { return strings.Contains(f, lower) }, lower
+	if strings.Contains(value, "*") {
+		has, hint = glob(value), ""
+	}
+	return func(p *board.Problem) bool {
+		if !strings.Contains(p.Folded(), hint) {
+			return false
+		}
+		if program := strings.ToLower(p.Executable); program != "" && (has(program) || has(path.Base(program))) {
+			return true
+		}
+		for parts := p.FoldedSignature(); parts != ""; {
+			var part string
+			part, parts = nextFunction(parts)
+			part, _, at := strings.Cut(part, "@")
+			if (at || strings.Contains(part, "/") || path.Ext(part) != "" && !strings.Contains(part, " ")) && (has(part) || has(path.Base(part))) {
 				return true
 			}
 		}

@@ -179,20 +179,30 @@ func TestComplete(t *testing.T) {
 		}
 	}
 	known := query.Known{
-		Packages: some("zsh", "zsh-common", "mesa"), Releases: some("Ubuntu 24.04", "Debian 13"), Versions: some(), Architectures: some("amd64"), Types: some("Crash"),
+		Packages: some("zsh", "zsh-common", "mesa"), Releases: some("Ubuntu 24.04", "Debian 13"), Architectures: some("amd64"), Types: some("Crash"),
+		Programs: some("zsh5"), Frames: some("zsh_main"),
+		Versions: func(begins, pkg string) []string {
+			return map[string][]string{"": {"7.1-1"}, "zsh": {"1:5.9-4"}}[pkg]
+		},
 	}
 	for text, want := range map[string]string{
-		"pa":                   "package:",
-		"zsh -sta":             "zsh -state:",
-		"a state:re":           "a state:regression",
-		"package:zs":           "package:zsh",
-		"(a OR package:m":      "(a OR package:mesa",
-		`release:"Ubu`:         `release:"Ubuntu 24.04"`,
-		"release:ubu":          `release:"Ubuntu 24.04"`,
-		"type:":                "type:Crash",
-		"reports:":             "reports:>100",
-		`"package:zs`:          "",
-		"frame::x unknown:val": "",
+		"version:":              "version:7.1-1",
+		"package:zsh version:1": `package:zsh version:"1:5.9-4"`,
+		"package:zsh seen:>=":   `package:zsh seen:>="1:5.9-4"`,
+		"-package:zsh first:<":  "-package:zsh first:<7.1-1",
+		"frame:zs":              "frame:zsh_main",
+		"program:zs":            "program:zsh5",
+		"pa":                    "package:",
+		"zsh -sta":              "zsh -state:",
+		"a state:re":            "a state:regression",
+		"package:zs":            "package:zsh",
+		"(a OR package:m":       "(a OR package:mesa",
+		`release:"Ubu`:          `release:"Ubuntu 24.04"`,
+		"release:ubu":           `release:"Ubuntu 24.04"`,
+		"type:":                 "type:Crash",
+		"reports:":              "reports:>100",
+		`"package:zs`:           "",
+		"frame::x unknown:val":  "",
 	} {
 		found := query.Complete(text, known)
 		if want == "" {
