@@ -113,7 +113,7 @@ func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool)
 		sql = sqlSaveAgain
 	}
 	bodies, at := joinBodies(v.joined.take(), batch)
-	rows, err := v.store.pool.Query(ctx, sql, batchArgs(done.work, batch, v.buckets.unseen(batch), bodies, at))
+	rows, err := v.store.pool.Query(ctx, sql.sql, sql.args(batchArgs(done.work, batch, v.buckets.unseen(batch), bodies, at))...)
 	v.joined.give(bodies) // it was sent, or is not needed any more
 	if err != nil {
 		return done, err
