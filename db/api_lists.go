@@ -32,19 +32,23 @@ func (s *Store) FirstBucket(ctx context.Context, ids []crash.BucketID) (crash.Bu
 	return crash.BucketID(id), nil
 }
 
+// What one machine reported from several releases counts in each of them, so those beyond the first are taken off again. The
+// machines of problems that were merged may be the same ones: they are gone through.
 const sqlNewBuckets = `
 	with cells as (
-		select b.head, v.bucket_id, v.release, v.version, v.reports, v.systems
+		select b.head, v.bucket_id, v.version, v.reports, v.systems
 		from buckets as b join bucket_versions as v on v.bucket_id = b.id and v.version in (@new, @previous)
 		where b.head in (select head from buckets where source_package = @source) and v.reports > 0
 	), heads as (
-		select head, count(*) as cells, max(systems)::bigint as most, sum(systems)::bigint as at_most, sum(reports)::bigint as reports
+		select head, count(distinct bucket_id) as members, (array_agg(bucket_id))[1] as member,
+			sum(systems)::bigint as at_most, sum(reports)::bigint as reports
 		from cells
-		group by head having bool_and(version = @new)
-	), counted as (
+		group by head having not bool_or(version = @previous)
+	), counted as materialized (
 		select head, reports, case
-				when cells = 1 then most
 				when at_most <= @few then at_most
+				when members = 1 then at_most - (
+					select coalesce(sum(extra), 0) from bucket_travellers where bucket_id = heads.member and version = @new)
 				else (select count(distinct s.system) from bucket_systems as s join buckets as m on m.id = s.bucket_id
 					where m.head = heads.head and s.version = @new)
 			end as systems

@@ -52,7 +52,7 @@ const (
 )
 
 // checkSteps is how many steps Check has, for those who show its progress.
-const checkSteps = 12
+const checkSteps = 13
 
 // CheckSteps is how often Check says that it has come further.
 func (s *Store) CheckSteps() int { return checkSteps }

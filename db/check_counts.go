@@ -29,6 +29,7 @@ const (
 
 	bucketKey = `substr(encode(bucket_id, 'hex'), 1, 40)`
 	cellKey   = bucketKey + ` || ' ' || release || ' · ' || version`
+	travelKey = bucketKey + ` || ' ' || version || ' · ' || `
 	dayKey    = bucketKey + ` || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture`
 	reportKey = `package || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture || ' · ' || problem_type || ' ' || proposed`
 	totalKey  = `day || ' ' || release || ' · ' || architecture || ' · ' || problem_type || ' ' || proposed`
@@ -63,6 +64,10 @@ var comparisons = []comparison{
 		`select `+cellKey+` || ' · ' || system as key, reports as n, null::date as day from bucket_systems`+ofBuckets,
 		`select `+cellKey+` || ' · ' || system_key as key, count(*) as n, null::date as day`+ofReports+
 			` and system_key is not null group by bucket_id, release, version, system_key`),
+	compared("releases of a machine with a version of a problem, beyond the first",
+		`select `+travelKey+`system as key, extra as n, null::date as day from bucket_travellers`+ofBuckets,
+		`select `+travelKey+`system_key as key, count(distinct release) - 1 as n, null::date as day`+ofReports+
+			` and system_key is not null group by bucket_id, version, system_key having count(distinct release) > 1`),
 	compared("reports of a problem by day",
 		`select `+dayKey+` as key, reports as n, day from bucket_days`+ofBuckets,
 		`select `+dayKey+` as key, count(*) as n, day`+ofReports+` group by bucket_id, day, release, version, architecture`),

@@ -61,6 +61,7 @@ func TestCheckSeesDamage(t *testing.T) {
 		"update bucket_versions set version_key = '\\x00' where ctid = (select ctid from bucket_versions limit 1)",
 		"delete from bucket_systems where ctid = (select ctid from bucket_systems limit 1)",
 		"update bucket_systems set reports = reports + 1 where ctid = (select ctid from bucket_systems limit 1)",
+		"update bucket_travellers set extra = extra + 1 where ctid = (select ctid from bucket_travellers limit 1)",
 		"update bucket_days set reports = reports - 1 where ctid = (select ctid from bucket_days limit 1)",
 		"update bucket_days set proposed = proposed + 1 where ctid = (select ctid from bucket_days limit 1)",
 		"update report_days set reports = reports + 1 where ctid = (select ctid from report_days limit 1)",

@@ -21,11 +21,12 @@ const (
 	// statement all see the table as it was, and nobody else writes to it meanwhile: rounds take turns.
 	sqlCountMachines = `
 		with input as materialized (
-			select i.*, s.known, s.visited
+			select i.*, s.known, s.visited, s.releases
 			from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
 				as i (bucket_id, system, release, version, n)
 				cross join lateral (
-					select count(*) > 0 as visited, coalesce(bool_or(s.release = i.release and s.version = i.version), false) as known
+					select count(*) > 0 as visited, coalesce(bool_or(s.release = i.release and s.version = i.version), false) as known,
+						count(*) filter (where s.version = i.version) as releases
 					from bucket_systems as s where s.bucket_id = i.bucket_id and s.system = i.system
 				) as s
 		), again as (
@@ -34,6 +35,11 @@ const (
 		), fresh as (
 			insert into bucket_systems (bucket_id, system, release, version, reports)
 			select bucket_id, system, release, version, n from input where not known
+		), travelled as (
+			insert into bucket_travellers (bucket_id, version, system, extra)
+			select bucket_id, version, system, count(*) + max(releases) - 1 from input where not known
+			group by bucket_id, version, system having count(*) + max(releases) > 1
+			on conflict (bucket_id, version, system) do update set extra = excluded.extra
 		)
 		select bucket_id, release, version, count(*) from input where not known group by bucket_id, release, version
 		union all

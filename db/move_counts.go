@@ -35,6 +35,15 @@ const (
 		select * from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
 			as c (bucket_id, system, release, version, n) where n > 0
 		on conflict (bucket_id, system, release, version) do update set reports = s.reports + excluded.reports`
+	sqlDropTravellers = `
+		delete from bucket_travellers as t using unnest(@bucket::bytea[], @system::bigint[], @version::text[]) as c (bucket_id, system, version)
+		where t.bucket_id = c.bucket_id and t.version = c.version and t.system = c.system`
+	sqlAddTravellers = `
+		insert into bucket_travellers (bucket_id, version, system, extra)
+		select s.bucket_id, s.version, s.system, count(*) - 1
+		from (select distinct * from unnest(@bucket::bytea[], @system::bigint[], @version::text[]) as k (bucket_id, system, version)) as k
+			join bucket_systems as s on s.bucket_id = k.bucket_id and s.system = k.system and s.version = k.version
+		group by s.bucket_id, s.version, s.system having count(*) > 1`
 
 	sqlDropVersions = `
 		delete from bucket_versions as v using unnest(@bucket::bytea[], @release::text[], @version::text[], @n::bigint[]) as c (bucket_id, release, version, n)
@@ -124,7 +133,7 @@ func (d *deciding) applySystems(ctx context.Context, c *countChange) (map[crash.
 		if sign > 0 {
 			break
 		}
-		for _, sql := range []string{sqlDropSystems, sqlTakeSystems, sqlAddSystems} {
+		for _, sql := range []string{sqlDropSystems, sqlTakeSystems, sqlAddSystems, sqlDropTravellers, sqlAddTravellers} {
 			if _, err := d.Exec(ctx, sql, args); err != nil {
 				return nil, nil, err
 			}

@@ -21,7 +21,7 @@ import (
 
 // counts are the contents of all tables that are counted from reports, one line of text for each row.
 type counts struct {
-	Buckets, Systems, Versions, Days, Reports, Releases, Active, Packages map[string]string
+	Buckets, Systems, Travellers, Versions, Days, Reports, Releases, Active, Packages map[string]string
 }
 
 // checkCounts counts the stored reports again, in another way than the store does, and compares all that it keeps.
@@ -82,9 +82,10 @@ func storedCounts(t *testing.T, url string) counts {
 			coalesce((last_version).version, '-'), coalesce((last_version).release, '-'),
 			coalesce((first_release).release, '-'), coalesce((last_release).release, '-')) from buckets
 			where reports <> 0 or systems <> 0 or first_seen is not null or exists (select from reports where bucket_id = buckets.id)`),
-		Systems:  lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), system, release, version), reports::text from bucket_systems`),
-		Versions: lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release, version), reports || '|' || systems from bucket_versions`),
-		Days:     lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), day, release, version, architecture), reports || '|' || proposed from bucket_days`),
+		Systems:    lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), system, release, version), reports::text from bucket_systems`),
+		Travellers: lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), version, system), extra::text from bucket_travellers`),
+		Versions:   lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release, version), reports || '|' || systems from bucket_versions`),
+		Days:       lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), day, release, version, architecture), reports || '|' || proposed from bucket_days`),
 		Reports: lines(t, url, `select concat_ws('|', day, release, package, version, architecture, problem_type, proposed::text),
 			reports::text from report_days`),
 		Releases: lines(t, url, `select concat_ws('|', day, release, architecture, problem_type, proposed::text), reports::text from release_days`),
@@ -214,17 +215,23 @@ func (c *recounted) counts() counts {
 	}
 	all := counts{
 		Buckets: map[string]string{}, Systems: map[string]string{}, Versions: map[string]string{}, Days: map[string]string{},
-		Reports: text(c.reports), Releases: text(c.releases), Active: c.activity(), Packages: c.packages,
+		Travellers: map[string]string{}, Reports: text(c.reports), Releases: text(c.releases), Active: c.activity(), Packages: c.packages,
 	}
 	for id, b := range c.buckets {
 		all.Buckets[id] = b.String()
 	}
-	inCell := map[string]int{}
+	inCell, releases := map[string]int{}, map[string]int{}
 	for key, n := range c.machines {
 		at := strings.LastIndexByte(key, '|')
 		inCell[key[:at]]++
 		bucket, cell, _ := strings.Cut(key[:at], "|")
-		all.Systems[fmt.Sprintf("%s|%d|%s", bucket, systemKey(key[at+1:]), cell)] = fmt.Sprint(n)
+		system := systemKey(key[at+1:])
+		all.Systems[fmt.Sprintf("%s|%d|%s", bucket, system, cell)] = fmt.Sprint(n)
+		_, version, _ := strings.Cut(cell, "|")
+		traveller := fmt.Sprintf("%s|%s|%d", bucket, version, system)
+		if releases[traveller]++; releases[traveller] > 1 {
+			all.Travellers[traveller] = fmt.Sprint(releases[traveller] - 1)
+		}
 	}
 	for cell, n := range c.versions {
 		all.Versions[cell] = fmt.Sprintf("%d|%d", n, inCell[cell])

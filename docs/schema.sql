@@ -103,6 +103,14 @@ CREATE TABLE bucket_systems (
     reports bigint NOT NULL
 );
 
+CREATE TABLE bucket_travellers (
+    bucket_id bytea NOT NULL,
+    version text NOT NULL,
+    system bigint NOT NULL,
+    extra integer NOT NULL,
+    CONSTRAINT bucket_travellers_extra_check CHECK ((extra > 0))
+);
+
 CREATE TABLE bucket_versions (
     bucket_id bytea NOT NULL,
     release text NOT NULL,
@@ -586,6 +594,9 @@ ALTER TABLE ONLY bucket_days
 
 ALTER TABLE ONLY bucket_systems
     ADD CONSTRAINT bucket_systems_pkey PRIMARY KEY (bucket_id, system, release, version);
+
+ALTER TABLE ONLY bucket_travellers
+    ADD CONSTRAINT bucket_travellers_pkey PRIMARY KEY (bucket_id, version, system);
 
 ALTER TABLE ONLY bucket_versions
     ADD CONSTRAINT bucket_versions_pkey PRIMARY KEY (bucket_id, release, version);

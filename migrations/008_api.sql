@@ -34,3 +34,14 @@ create index archive_facts_unread on archive_facts (asked) where read is null;
 -- What came with a version (package-version-new-buckets) is looked for in all problems of a source package, of which there may
 -- be thousands.
 create index bucket_versions_version on bucket_versions (version);
+
+-- Machines that reported a problem with one version from several releases: a machine that moved on, or a release that a version
+-- was taken over into. With them the distinct machines of a version are told from bucket_versions, without going through all
+-- machines of the problem.
+create table bucket_travellers (
+    bucket_id bytea   not null,
+    version   text    not null,
+    system    bigint  not null,
+    extra     integer not null check (extra > 0),  -- releases beyond the first
+    primary key (bucket_id, version, system)
+);

@@ -106,7 +106,13 @@ func lookAround(ctx context.Context, address string) (known surroundings, err er
 	if len(reports) == 0 || len(versions) == 0 {
 		return known, errors.New("the most common problem has no reports")
 	}
-	known.report, known.previous = reports[0], versions[min(1, len(versions)-1)].Version
+	known.report, known.previous = reports[0], versions[len(versions)-1].Version
+	for _, v := range versions {
+		if v.Version != known.common.LastVersion {
+			known.previous = v.Version
+			break
+		}
+	}
 	accounts := db.NewAccounts(store)
 	user, err := accounts.ByName(ctx, benchUser)
 	if crash.KindOf(err) == crash.NotFound {
@@ -138,6 +144,8 @@ func (k surroundings) questions() []question {
 		"average-instances/?limit=0&id=" + q(k.rare.Signature), "average-crashes/?limit=0", "average-crashes/?limit=0&release=" + release,
 		"package-rate-of-crashes/?release=" + release + "&package=" + pkg + "&old_version=" + q(k.previous) + "&new_version=" + version + "&phased_update_percentage=10&date=" + today,
 		"package-version-new-buckets/?package=" + q(k.common.SourcePackage) + "&previous_version=" + q(k.previous) + "&new_version=" + version,
+		// The previous version was never reported: every problem with the new one is new.
+		"package-version-new-buckets/?package=" + q(k.common.SourcePackage) + "&previous_version=0-1&new_version=" + version,
 		"instances-count/", "problems-count/", "retracers-results/?limit=1", "retracers-average-processing-time/?limit=1",
 		"reports-for-system/?limit=50&system=" + q(string(k.report.System)), "dayoops/" + today + "/?limit=100", "oops/" + k.report.ID.String() + "/",
 		"instance/?id=" + k.report.ID.String(), "crash-signatures-for-bug/?bug=1", "binary-package-versions/?binary_package=" + pkg,
