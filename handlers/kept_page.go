@@ -53,11 +53,10 @@ func (s *Server) kept(make func(http.ResponseWriter, *http.Request) error) func(
 		if !s.isForAll(r) {
 			return make(w, r)
 		}
-		state, err := s.store.Revision(r.Context())
+		state, err := s.state(r)
 		if err != nil {
 			return err
 		}
-		state += " " + s.now().UTC().Truncate(keptTime).Format(time.RFC3339)
 		key := strconv.FormatBool(wantsPart(r)) + r.URL.RequestURI()
 		page := s.keptPages.find(state, key)
 		if page == nil {

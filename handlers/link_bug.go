@@ -195,6 +195,11 @@ func (s *Server) bugsView(r *http.Request, b crash.Bucket) (views.BugsView, erro
 	if err != nil {
 		return views.BugsView{}, err
 	}
+	return s.bugsViewOf(r, b, bugs), nil
+}
+
+// bugsViewOf is bugsView when the bugs have been read.
+func (s *Server) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.BugsView {
 	u := currentUser(r)
 	cell := s.bugPart(r, b)
 	if !wantsPart(r) {
@@ -205,7 +210,7 @@ func (s *Server) bugsView(r *http.Request, b crash.Bucket) (views.BugsView, erro
 	return views.BugsView{
 		Bucket: b.ID, Cell: cell, Bugs: bugs, MayLink: u.Role.Allows(crash.RoleTriager),
 		SignedIn: u.Role.Allows(crash.RoleViewer), CSRFToken: cell.CSRFToken, Now: s.now(),
-	}, nil
+	}
 }
 
 // How old the state of a bug may be before somebody who looks at it makes it be read soon.

@@ -35,7 +35,7 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if page.Rates, err = s.rates(ctx, choice); err != nil {
+	if page.Rates, err = s.rates(r, choice); err != nil {
 		return err
 	}
 	if wantsPart(r) {
@@ -133,12 +133,12 @@ func (s *Server) listRows(r *http.Request, b *board.Board, filter board.Filter, 
 		counts[i] = crash.ProblemCursor{Count: row.Count, ID: row.ID}
 		from[row.ID] = row
 	}
-	problems, err := s.store.ProblemsByID(r.Context(), counts)
+	problems, err := s.problemsShown(r, counts)
 	if err != nil {
 		return nil, err
 	}
 	until := board.DayOf(s.now())
-	var list []views.ListRow
+	list := make([]views.ListRow, 0, len(problems))
 	var bugs []crash.Bug
 	for _, p := range problems {
 		if p.Bug.Number != 0 {

@@ -2,7 +2,10 @@ package handlers
 
 import (
 	"context"
+	"net/http"
+	"strings"
 
+	"mishap/crash"
 	"mishap/db"
 	"mishap/views"
 )
@@ -12,14 +15,25 @@ const ratesDays = 84
 
 // rates is the chart of reports per active machine and day. It follows the chosen release, package and version; the other
 // controls do not move it.
-func (s *Server) rates(ctx context.Context, choice views.ListChoice) (views.RateChart, error) {
+func (s *Server) rates(r *http.Request, choice views.ListChoice) (views.RateChart, error) {
+	version := choice.Version
+	if choice.Package == "" {
+		version = ""
+	}
+	state, err := s.state(r)
+	if err != nil {
+		return views.RateChart{}, err
+	}
+	key := strings.Join([]string{string(choice.Release), choice.Package, version}, "\x00")
+	return s.shownRates.get(r.Context(), state, key, func(ctx context.Context) (views.RateChart, error) {
+		return s.readRates(ctx, choice.Release, choice.Package, version)
+	})
+}
+
+func (s *Server) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.RateChart, error) {
 	until := s.now().UTC()
 	since := until.AddDate(0, 0, 1-ratesDays)
-	filter := db.RateFilter{Since: since, Until: until, Release: choice.Release, Package: choice.Package}
-	if choice.Package != "" {
-		filter.Version = choice.Version
-	}
-	rates, err := s.store.Rates(ctx, filter)
+	rates, err := s.store.Rates(ctx, db.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version})
 	if err != nil {
 		return views.RateChart{}, err
 	}

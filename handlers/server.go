@@ -24,6 +24,7 @@ import (
 	"mishap/db"
 	"mishap/handlers/api"
 	"mishap/tracker"
+	"mishap/views"
 )
 
 // Config is what the web side needs to know of the configuration.
@@ -86,6 +87,13 @@ type Server struct {
 
 	revisions revisions
 	keptPages keptPages
+
+	shownRows     shown[crash.Bucket] // by problem
+	shownRates    shown[views.RateChart]
+	shownProblems shown[problemFacts]
+	shownReleases shown[views.ReleasePage]
+	shownStacks   shown[stackFacts]
+	shownPackages shown[views.PackagePage]
 }
 
 // New builds the server. It returns an error that names every dependency that is missing.

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -33,12 +34,33 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.PackagePath(name), filter: filter})
 	}
-	b, err := s.store.BoardWithStates(r.Context())
+	state, err := s.state(r)
 	if err != nil {
 		return err
 	}
+	page, err := s.shownPackages.get(r.Context(), state, name, func(ctx context.Context) (views.PackagePage, error) {
+		return s.readPackage(r.WithContext(ctx), name, filter)
+	})
+	if err != nil {
+		return err
+	}
+	if page.Follow, err = s.followPart(r, crash.Follow{Kind: crash.FollowPackage, Name: name}); err != nil {
+		return err
+	}
+	page.Shell = s.shell(r, name)
+	page.Shell.Also = views.Alternates("Problems of "+name, views.PackagePath(name), "")
+	return s.page(w, r, http.StatusOK, views.Package(page))
+}
+
+// readPackage is what everybody may see of a package.
+func (s *Server) readPackage(r *http.Request, name string, filter board.Filter) (page views.PackagePage, err error) {
+	since, until := s.lastDays(packageDays)
+	b, err := s.store.BoardWithStates(r.Context())
+	if err != nil {
+		return page, err
+	}
 	rows, _ := b.All(filter, nil)
-	page := views.PackagePage{Name: name, Days: packageDays}
+	page = views.PackagePage{Name: name, Days: packageDays}
 	for i, row := range rows {
 		for _, other := range []string{row.Package, row.Source} {
 			if other != "" && other != name && !slices.Contains(page.Binaries, other) {
@@ -53,21 +75,16 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 	page.More = int64(len(rows) - len(page.Problems))
 	days, err := s.store.PackageDays(r.Context(), name, since, until)
 	if err != nil {
-		return err
+		return page, err
 	}
 	page.Chart = views.NewChart(days, since, until)
 	if page.Versions, err = s.packageVersions(r, name, rows); err != nil {
-		return err
+		return page, err
 	}
 	if len(rows) == 0 && len(days) == 0 && len(page.Versions) == 0 {
-		return crash.Errorf(crash.NotFound, "unknown_package", "No report of a package named %s was counted lately.", name)
+		return page, crash.Errorf(crash.NotFound, "unknown_package", "No report of a package named %s was counted lately.", name)
 	}
-	if page.Follow, err = s.followPart(r, crash.Follow{Kind: crash.FollowPackage, Name: name}); err != nil {
-		return err
-	}
-	page.Shell = s.shell(r, name)
-	page.Shell.Also = views.Alternates("Problems of "+name, views.PackagePath(name), "")
-	return s.page(w, r, http.StatusOK, views.Package(page))
+	return page, nil
 }
 
 func packageProblem(row board.Row) views.PackageProblem {

@@ -1,11 +1,13 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -67,48 +69,78 @@ func (s *Server) showProblem(w http.ResponseWriter, r *http.Request) error {
 	return s.page(w, r, http.StatusOK, views.Problem(*page))
 }
 
-// problemPage gathers what everybody may see of a bucket.
+// problemPage is what everybody may see of a bucket.
 func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemPage, error) {
-	bucket, err := s.store.Bucket(r.Context(), id)
+	state, err := s.state(r)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := s.shownProblems.get(r.Context(), state, string(id[:]), func(ctx context.Context) (problemFacts, error) {
+		return s.readProblem(r.WithContext(ctx), id)
+	})
 	if err != nil {
 		return nil, err
 	}
 	page := &views.ProblemPage{
-		Bucket: bucket, Why: s.whyBucket(bucket),
+		Bucket: facts.bucket, Why: s.whyBucket(facts.bucket), Bugs: s.bugsViewOf(r, facts.bucket, facts.bugs), Chart: facts.chart,
+		Versions: facts.versions, Much: facts.much, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
 	}
-	if page.Bugs, err = s.bugsView(r, bucket); err != nil {
-		return nil, err
+	page.Bugs.Fate = facts.fate
+	page.Versions.Whole = r.URL.Query().Get("versions") == "all"
+	return page, nil
+}
+
+// problemFacts is what is known of a bucket and the same for everybody.
+type problemFacts struct {
+	bucket     crash.Bucket
+	bugs       []crash.Bug
+	fate       crash.ProblemState
+	chart      views.Chart
+	versions   views.VersionTable
+	much       views.Much
+	breakdowns []views.Breakdown
+	filter     views.ReportFilterForm
+	alike      []crash.SimilarProblem
+}
+
+func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemFacts, err error) {
+	bucket, err := s.store.Bucket(r.Context(), id)
+	if err != nil {
+		return facts, err
+	}
+	facts.bucket = bucket
+	if facts.bugs, err = s.store.BucketBugs(r.Context(), bucket.ID); err != nil {
+		return facts, err
 	}
 	since, until := views.ChartSpan(bucket.FirstSeen, s.now())
 	days, err := s.problemDays(r, bucket.ID, since, until)
 	if err != nil {
-		return nil, err
+		return facts, err
 	}
-	page.Chart = views.NewChart(days, since, until)
-	versions, err := s.versions(r, bucket, page.Bugs.Bugs)
+	facts.chart = views.NewChart(days, since, until)
+	versions, err := s.versions(r, bucket, facts.bugs)
 	if err != nil {
-		return nil, err
+		return facts, err
 	}
-	page.Versions = versions.Table()
+	facts.versions = versions.Table()
 	if bucket.Bug.Number == 0 {
-		page.Bugs.Fate = versions.Story.Fate(bucket, s.now())
+		facts.fate = versions.Story.Fate(bucket, s.now())
 	}
-	if page.Much, err = s.much(r, bucket, page.Versions.Releases); err != nil {
-		return nil, err
+	if facts.much, err = s.much(r, bucket, facts.versions.Releases); err != nil {
+		return facts, err
 	}
-	page.Versions.Whole = r.URL.Query().Get("versions") == "all"
 	architectures, proposed, err := s.store.BucketArchitectures(r.Context(), id)
 	if err != nil {
-		return nil, err
+		return facts, err
 	}
 	types, err := s.store.NewestTypes(r.Context(), id, typesLooked)
 	if err != nil {
-		return nil, err
+		return facts, err
 	}
-	page.Breakdowns = breakdowns(bucket, architectures, types, proposed)
-	page.Filter = filterForm(bucket.ID.Path(), page.Versions, architectures)
-	page.Alike, err = s.store.Alike(r.Context(), bucket)
-	return page, err
+	facts.breakdowns = breakdowns(bucket, architectures, types, proposed)
+	facts.filter = filterForm(bucket.ID.Path(), facts.versions, architectures)
+	facts.alike, err = s.store.Alike(r.Context(), bucket)
+	return facts, err
 }
 
 // problemDays is how often a problem was seen on each day, by release. Memory tells it faster than the database.
@@ -164,24 +196,48 @@ func filterForm(path string, table views.VersionTable, architectures []crash.Nam
 	return f
 }
 
-// addReports adds what only people who are signed in may see.
-func (s *Server) addReports(r *http.Request, page *views.ProblemPage) error {
-	report, err := s.store.RepresentativeReport(r.Context(), page.Bucket.ID)
+// stackFacts is what the representative report of a bucket says, to everybody who is signed in.
+type stackFacts struct {
+	stack  *views.Stack // nil: no report is stored
+	why    views.WhyPart
+	advice crash.Advice
+}
+
+func (s *Server) readStack(r *http.Request, b crash.Bucket, advise bool) (facts stackFacts, err error) {
+	report, err := s.store.RepresentativeReport(r.Context(), b.ID)
 	switch {
 	case err == nil:
-		page.Stack = views.NewStack(report)
-		page.Stack.Links = s.config.SourceLinks
-		if page.Why, err = s.whyLike(r, page.Bucket, report); err != nil {
-			return err
+		facts.stack = views.NewStack(report)
+		facts.stack.Links = s.config.SourceLinks
+		if facts.why, err = s.whyLike(r, b, report); err != nil {
+			return facts, err
 		}
 	case !errors.Is(err, crash.NotFound):
+		return facts, err
+	default:
+		facts.why = s.whyBucket(b)
+	}
+	if advise {
+		facts.advice, _, err = s.advice(r.Context(), b, report.Fields)
+		return facts, err
+	}
+	return facts, nil
+}
+
+// addReports adds what only people who are signed in may see.
+func (s *Server) addReports(r *http.Request, page *views.ProblemPage) error {
+	state, err := s.state(r)
+	if err != nil {
 		return err
 	}
-	if page.Bugs.Cell.Review {
-		if page.Advice, _, err = s.advice(r.Context(), page.Bucket, report.Fields); err != nil {
-			return err
-		}
+	bucket, advise := page.Bucket, page.Bugs.Cell.Review
+	facts, err := s.shownStacks.get(r.Context(), state, string(bucket.ID[:])+strconv.FormatBool(advise), func(ctx context.Context) (stackFacts, error) {
+		return s.readStack(r.WithContext(ctx), bucket, advise)
+	})
+	if err != nil {
+		return err
 	}
+	page.Stack, page.Why, page.Advice = facts.stack, facts.why, facts.advice
 	if page.Filing, err = s.bucketFiling(r, page.Bucket.ID); err != nil {
 		return err
 	}

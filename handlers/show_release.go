@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -45,12 +46,21 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.ReleasePath(release), filter: filter})
 	}
-	page := views.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(seen)}
-	page.Released, page.End = s.releases.Life(release)
-	if err := s.releaseRates(r, &page); err != nil {
+	state, err := s.state(r)
+	if err != nil {
 		return err
 	}
-	if err := s.releaseLists(r, &page, filter); err != nil {
+	page, err := s.shownReleases.get(r.Context(), state, name, func(ctx context.Context) (views.ReleasePage, error) {
+		page := views.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(seen)}
+		page.Released, page.End = s.releases.Life(release)
+		r := r.WithContext(ctx)
+		if err := s.releaseRates(r, &page); err != nil {
+			return page, err
+		}
+		err := s.releaseLists(r, &page, filter)
+		return page, err
+	})
+	if err != nil {
 		return err
 	}
 	page.Shell = s.shell(r, name)

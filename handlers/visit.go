@@ -17,6 +17,7 @@ type visit struct {
 	token   *crash.APIToken // by which the request came; nil: by a session, or nobody
 	session bool            // the session of the request has been loaded
 	csrf    *nosurf.CSRFHandler
+	state   string // of what pages show, when it has been asked for
 }
 
 type visitKey struct{}

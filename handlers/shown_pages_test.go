@@ -1,0 +1,38 @@
+package handlers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+)
+
+// People who are signed in see at once what happens, though pages are made of what is kept: in lists, on problems, packages
+// and releases.
+func TestShownFollows(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(3, crashtest.Native)
+	id := bucketOf(t, crashtest.Native())
+	ada := p.As(t, crash.RoleTriager)
+	release := "/release/Ubuntu%2024.04"
+	ada.Get(id.Path()).WantText(".numbers", "3 reports 3 machines")
+	ada.Get("/").WantText("td.reports", "3")
+	ada.Get("/package/tidewatch").WantText("td.reports", "3")
+	ada.Get(release).WantText("td.reports", "3")
+	p.several(2, crashtest.Native)
+	ada.Get(id.Path()).WantText(".numbers", "5 reports 5 machines")
+	ada.Get("/").WantText("td.reports", "5")
+	ada.Get("/package/tidewatch").WantText("td.reports", "5")
+	ada.Get(release).WantText("td.reports", "5")
+	if _, err := p.Store.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", id.Path()} {
+		if a := ada.Get(path).Want(http.StatusOK); !strings.Contains(a.Body, "bugs.example/4711") {
+			t.Errorf("%s: got the page without the bug, want it there at once", path)
+		}
+	}
+}
