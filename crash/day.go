@@ -54,7 +54,7 @@ func DuplicateKey(system SystemID, f Fields) [16]byte {
 		hash.Write([]byte(part))
 	}
 	if at, ok := OccurredAt(f["Date"]); ok {
-		binary.BigEndian.PutUint32(key[:4], uint32(min(max(at.Unix(), 0), math.MaxUint32))) //nolint:gosec // within bounds
+		binary.BigEndian.PutUint32(key[:4], uint32(min(max(at.Unix(), 0), math.MaxUint32)))
 	}
 	copy(key[4:], hash.Sum(nil))
 	return key

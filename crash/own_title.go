@@ -42,8 +42,9 @@ func ownTitle(f Fields) string {
 		return strings.Join(parts[:min(2, len(parts))], " ") + ": " + strings.Join(parts[min(2, len(parts)):], ":")
 	case RuleRecoverable:
 		return base + ": " + strings.Join(parts[1:], ":")
+	default: // apport's, whose titles are its own, and those without one
+		return ""
 	}
-	return ""
 }
 
 // inFunction is " in f()" for the first of some functions; for a file "f@3", " in f".

@@ -230,7 +230,7 @@ func (s *Store) boardCells(ctx context.Context, sql string, args pgx.NamedArgs, 
 		}
 		day := int32(binary.BigEndian.Uint32(v[1])) //nolint:gosec // PostgreSQL's days since 2000
 		each(boardCell{
-			id: crash.BucketID(v[0]), day: board.Day(min(max(day, 0), 1<<16-1)), //nolint:gosec // bounded
+			id: crash.BucketID(v[0]), day: board.Day(min(max(day, 0), 1<<16-1)),
 			release: v[2], version: v[3], architecture: v[4], reports: int64(binary.BigEndian.Uint64(v[5])), //nolint:gosec // a bigint
 		})
 	}

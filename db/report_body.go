@@ -96,7 +96,7 @@ func (c *bodyCodec) unpack(body []byte) (crash.Fields, error) {
 
 func cutText(b []byte) (s string, rest []byte, ok bool) {
 	length, n := binary.Uvarint(b)
-	if n <= 0 || length > uint64(len(b)-n) {
+	if n <= 0 || length > uint64(len(b)-n) { //nolint:gosec // n is at most len(b)
 		return "", nil, false
 	}
 	end := n + int(length) //nolint:gosec // no more than len(b)

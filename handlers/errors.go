@@ -165,7 +165,7 @@ func shapeOf(r *http.Request) shape {
 		return shapeJSON
 	case forFile(r) && !strings.Contains(accept, "text/html"):
 		return shapeJSON
-	case strings.HasSuffix(r.URL.Path, ".json") && safeMethods[r.Method], strings.HasPrefix(r.URL.Path, "/api/") && !(isForm(r) && strings.HasPrefix(r.URL.Path, pathCreateBug)):
+	case strings.HasSuffix(r.URL.Path, ".json") && safeMethods[r.Method], strings.HasPrefix(r.URL.Path, "/api/") && (!isForm(r) || !strings.HasPrefix(r.URL.Path, pathCreateBug)):
 		return shapeJSON
 	}
 	return shapePage

@@ -96,8 +96,9 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, format string, m
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), exportTime)
 	defer cancel()
-	defer context.AfterFunc(r.Context(), func() {
-		if context.Cause(r.Context()) == context.Canceled { //nolint:errorlint // the very error: the client has gone
+	asked := r.Context()
+	defer context.AfterFunc(asked, func() {
+		if context.Cause(asked) == context.Canceled { //nolint:errorlint // the very error: the client has gone
 			cancel()
 		}
 	})()

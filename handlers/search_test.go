@@ -59,7 +59,7 @@ func TestSearch(t *testing.T) {
 	// The same as files and a feed.
 	for format, want := range map[string]string{"csv": "tide_parse_row", "json": `"tidewatch"`, "atom": "<entry>"} {
 		file := visitor.Get("/search." + format + "?" + url.Values{"q": {"frame:parse_row"}}.Encode()).Want(http.StatusOK)
-		if text := string(file.Body); !strings.Contains(text, want) || strings.Contains(text, "harbor") {
+		if text := file.Body; !strings.Contains(text, want) || strings.Contains(text, "harbor") {
 			t.Errorf("%s: got %.300q, want %q and no other problem", format, text, want)
 		}
 	}

@@ -116,7 +116,7 @@ func (s *Server) limited(next http.Handler) http.Handler {
 		if most == 0 {
 			return next
 		}
-		return httprate.Limit(most, time.Minute, httprate.WithKeyFuncs(limitKey), httprate.WithLimitHandler(s.do(
+		return httprate.LimitBy(most, time.Minute, limitKey, httprate.WithLimitHandler(s.do(
 			func(http.ResponseWriter, *http.Request) error {
 				return crash.Errorf(crash.TooMany, "too_many_requests", "Too many requests: at most %d a minute. Go on later.", most)
 			})))(next)

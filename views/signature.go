@@ -70,8 +70,9 @@ func withProgram(r crash.Rule) bool {
 	switch r {
 	case crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic, crash.RuleCompiler, crash.RuleRecoverable, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleHang:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // String is the short form in one line: "tidewatch (SIGSEGV) tide_parse_row → tide_load".

@@ -57,7 +57,7 @@ func startSender(ctx context.Context) (*sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sender{cmd: exec.CommandContext(ctx, self, "bench-sender")} //nolint:gosec // this program itself
+	s := &sender{cmd: exec.CommandContext(ctx, self, "bench-sender")}
 	s.cmd.Stderr = os.Stderr
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err

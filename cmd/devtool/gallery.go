@@ -35,7 +35,7 @@ database and no account; nothing in it has an effect. The test of accessibility 
 			case err = <-ended:
 			case <-cmd.Context().Done():
 				err = server.Close()
-				<-ended
+				_ = <-ended // that it was closed
 			}
 			if errors.Is(err, http.ErrServerClosed) {
 				return nil

@@ -116,7 +116,7 @@ var firstDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // DayOf is the day of a time; what lies outside of 2000–2179 becomes the nearest day.
 func DayOf(t time.Time) Day {
-	return Day(min(max(t.UTC().Sub(firstDay)/(24*time.Hour), 0), 1<<16-1)) //nolint:gosec // bounded
+	return Day(min(max(t.UTC().Sub(firstDay)/(24*time.Hour), 0), 1<<16-1))
 }
 
 // Time is the midnight with which the day begins.

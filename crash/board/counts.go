@@ -87,7 +87,7 @@ func (b *Board) tracedDays(since, until Day, rules []crash.Rule) []Traced {
 			if n.named+n.failed > 0 {
 				p := b.places.values[at]
 				list = append(list, Traced{
-					Day: since + Day(i), Release: crash.Release(p.release), Architecture: p.machine, //nolint:gosec // a day of the window
+					Day: since + Day(i), Release: crash.Release(p.release), Architecture: p.machine,
 					Named: n.named, Failed: n.failed,
 				})
 			}

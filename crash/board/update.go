@@ -75,7 +75,7 @@ func (u *Updater) Cell(id crash.BucketID, day Day, release, version, architectur
 	}
 	c := cell{
 		day: day, place: u.place(release, architecture), version: u.version(version),
-		n: uint32(min(max(reports, 0), 1<<32-1)), //nolint:gosec // bounded
+		n: uint32(min(max(reports, 0), 1<<32-1)),
 	}
 	if len(l.cells) == 0 && !l.loose {
 		l.loose = true
@@ -111,7 +111,7 @@ func (u *Updater) place(release, architecture []byte) uint16 {
 	} else if !ok {
 		n = 1<<16 - 1
 	}
-	return uint16(n) //nolint:gosec // bounded
+	return uint16(n)
 }
 
 // finish brings days into order and problems together.

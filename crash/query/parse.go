@@ -129,8 +129,9 @@ func (p *parser) missing(t token) *Error {
 		return errorAt(t.at, 2, `Something has to stand in front of OR. The word itself is written "OR".`)
 	case shut:
 		return errorAt(t.at, 1, "There is nothing between the parentheses, or one too many.")
+	default:
+		return errorAt(t.at, 0, "Something is missing at the end.")
 	}
-	return errorAt(t.at, 0, "Something is missing at the end.")
 }
 
 func (p *parser) one(depth int) (node, *Error) {
