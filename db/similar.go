@@ -19,8 +19,6 @@ const (
 	maxAlikeFrom  = 120
 )
 
-const sqlBucketsByID = `select ` + bucketColumns + ` from buckets as b ` + bucketJoins + ` where b.id = any(@ids::bytea[])`
-
 // Similar lists other problems of the same package that have a bug and look like this one, the most alike first, at most
 // six: see crash.LikenessOf.
 func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]crash.SimilarProblem, error) {
@@ -52,25 +50,21 @@ func (s *Store) similar(ctx context.Context, b crash.Bucket, most int, candidate
 	}
 	slices.SortStableFunc(found, func(a, b crash.SimilarProblem) int { return cmp.Compare(b.Likeness, a.Likeness) })
 	found = found[:min(len(found), most)]
-	ids := make([]crash.BucketID, len(found))
-	for i := range found {
-		ids[i] = found[i].ID
-	}
-	if len(ids) == 0 {
+	if len(found) == 0 {
 		return nil, nil
 	}
-	rows, err := s.pool.Query(ctx, sqlBucketsByID, pgx.NamedArgs{"ids": idBytes(ids)})
-	if err != nil {
-		return nil, fmt.Errorf("similar problems: %w", known(err))
+	of := make([]crash.ProblemCursor, len(found))
+	for i := range found {
+		of[i].ID = found[i].ID
 	}
-	buckets, err := pgx.CollectRows(rows, scanBucket)
+	problems, err := s.ProblemsByID(ctx, of)
 	if err != nil {
-		return nil, fmt.Errorf("similar problems: %w", known(err))
+		return nil, fmt.Errorf("similar problems: %w", err)
 	}
 	for i := range found {
-		for _, b := range buckets {
-			if b.ID == found[i].ID {
-				found[i].Bucket = b
+		for _, p := range problems {
+			if p.ID == found[i].ID {
+				found[i].Bucket = p.Bucket
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func (s *Server) kept(make func(http.ResponseWriter, *http.Request) error) func(
 		page := s.keptPages.find(state, key)
 		if page == nil {
 			made, err, _ := s.keptPages.making.Do(state+key, func() (any, error) {
-				page, err := makePage(make, r)
+				page, err := s.makePage(make, r)
 				if err == nil && page.tag != "" {
 					s.keptPages.keep(state, key, page)
 				}
@@ -107,7 +107,7 @@ func (k *keptPages) keep(state, key string, page *keptPage) {
 }
 
 // makePage makes the page for all who wait for it, so it goes on when the one who asked first has left.
-func makePage(make func(http.ResponseWriter, *http.Request) error, r *http.Request) (*keptPage, error) {
+func (s *Server) makePage(make func(http.ResponseWriter, *http.Request) error, r *http.Request) (*keptPage, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), pageTime)
 	defer cancel()
 	w := &keeper{page: keptPage{status: http.StatusOK, header: http.Header{}}}
@@ -123,7 +123,12 @@ func makePage(make func(http.ResponseWriter, *http.Request) error, r *http.Reque
 	sum := sha256.Sum256(body)
 	page.tag = `W/"` + hex.EncodeToString(sum[:12]) + `"`
 	var packed bytes.Buffer
-	pack := packing.NewWriter(&packed)
+	pack, ok := s.packers.Get().(*packing.Writer)
+	if !ok {
+		pack = packing.NewWriter(nil)
+	}
+	defer s.packers.Put(pack)
+	pack.Reset(&packed)
 	if _, err := pack.Write(body); err != nil {
 		return nil, fmt.Errorf("pack a page: %w", err)
 	}

@@ -21,9 +21,17 @@ var trustedProxies = []string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.
 // pageTime is the longest that a page may take.
 const pageTime = 30 * time.Second
 
+// packLevel packs twice as quickly as the usual level and makes pages a seventh larger. Kept pages are packed by the usual one.
+const packLevel = 3
+
+// Packing packs answers that are made for one request, by gzip.
+func Packing() (func(http.Handler) http.HandlerFunc, error) {
+	return gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(packLevel))
+}
+
 // routes is the whole route table.
 func (s *Server) routes() (http.Handler, error) {
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024))
+	compress, err := Packing()
 	if err != nil {
 		return nil, err
 	}

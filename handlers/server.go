@@ -83,6 +83,7 @@ type Server struct {
 	sessions *scs.SessionManager
 	metrics  *metrics
 	pages    sync.Pool // of *bytes.Buffer, to render pages into
+	packers  sync.Pool // of *gzip.Writer, to pack kept pages
 	handler  http.Handler
 
 	revisions revisions

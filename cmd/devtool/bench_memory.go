@@ -14,11 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/klauspost/compress/gzhttp"
-
 	"mishap/crash"
 	"mishap/crash/board"
 	"mishap/db"
+	"mishap/handlers"
 	"mishap/views"
 )
 
@@ -29,7 +28,7 @@ func (b *viewsBench) besideMemory(ctx context.Context, s *site, databaseURL stri
 	if err != nil {
 		return err
 	}
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024))
+	compress, err := handlers.Packing()
 	if err != nil {
 		return err
 	}
