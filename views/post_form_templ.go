@@ -8,6 +8,11 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
+import (
+	"cmp"
+	"strings"
+)
+
 // PostFormArgs describes a form that changes something.
 type PostFormArgs struct {
 	ID        string // of the element; required with Part or InPlace
@@ -21,42 +26,39 @@ type PostFormArgs struct {
 	JSON      bool   // with scripts, the fields are sent as a JSON object
 }
 
-func (a PostFormArgs) attributes() templ.Attributes {
+// attributes are in order, not a map: a list has a form in each row.
+func (a PostFormArgs) attributes() templ.OrderedAttributes {
 	if !a.Part && !a.InPlace {
 		return nil
 	}
-	attributes := templ.Attributes{
-		"hx-post":    a.Action,
-		"hx-headers": a.headers(),
-		"hx-target":  "this",
-		"hx-swap":    "outerHTML",
-		"hx-sync":    "this:drop",
-		"hx-disable": "find button",
+	attributes := make(templ.OrderedAttributes, 0, 10)
+	set := func(name, value string) {
+		attributes = append(attributes, templ.KeyValue[string, any]{Key: name, Value: value})
 	}
-	if a.Target != "" {
-		attributes["hx-target"] = a.Target
-	}
-	if !a.InPlace {
-		attributes["hx-status:422"] = "swap:outerHTML"
-		errors := a.Errors
-		if errors == "" {
-			errors = "#flash"
-		}
-		attributes["hx-status:4xx"] = "target:" + errors + " swap:innerHTML"
-		attributes["hx-status:5xx"] = "target:" + errors + " swap:innerHTML"
-	}
+	set("hx-disable", "find button")
 	if a.JSON {
-		attributes["hx-encoding"] = "application/json"
+		set("hx-encoding", "application/json")
 	}
+	set("hx-headers", a.headers())
+	set("hx-post", a.Action)
+	if !a.InPlace {
+		set("hx-status:422", "swap:outerHTML")
+		errors := "target:" + cmp.Or(a.Errors, "#flash") + " swap:innerHTML"
+		set("hx-status:4xx", errors)
+		set("hx-status:5xx", errors)
+	}
+	set("hx-swap", "outerHTML")
+	set("hx-sync", "this:drop")
+	set("hx-target", cmp.Or(a.Target, "this"))
 	return attributes
 }
 
+// headers is a JSON object.
 func (a PostFormArgs) headers() string {
-	s, err := templ.JSONString(map[string]string{"X-CSRFToken": a.CSRFToken})
-	if err != nil {
-		return "" // a map of strings always encodes
+	if strings.ContainsFunc(a.CSRFToken, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
+		return "{}" // tokens are base64
 	}
-	return s
+	return `{"X-CSRFToken":"` + a.CSRFToken + `"}`
 }
 
 // PostForm is the only form in the house that is sent by POST: it carries the CSRF token both ways, and with scripts a
@@ -99,7 +101,7 @@ func PostForm(a PostFormArgs) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(a.ID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 59, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 61, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -136,7 +138,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var5 templ.SafeURL
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(a.Action))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 65, Col: 34}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 67, Col: 34}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -157,7 +159,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(a.CSRFToken)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 68, Col: 60}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 70, Col: 60}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {
