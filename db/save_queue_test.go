@@ -2,8 +2,10 @@ package db_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -110,6 +112,44 @@ func TestSaveReportSharesTransactions(t *testing.T) {
 		}
 	}
 	t.Error("no histogram of batches")
+}
+
+// TestSaveReportBesideHeavyOnes: however long heavy reports take to be stored, the others do not wait for them.
+func TestSaveReportBesideHeavyOnes(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	save(t, s, record(t, today, "first", nil))
+	tx, err := connect(t, url).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := make([]byte, 1<<20) // does not pack
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
+	var heavy sync.WaitGroup
+	for i := range 4 {
+		rec := record(t, today, fmt.Sprint("heavy", i), crash.Fields{"JournalErrors": base64.StdEncoding.EncodeToString(noise)})
+		// Somebody else stores the same crash, and takes very long.
+		if _, err := tx.Exec(t.Context(), "insert into report_keys (key, report_id) values ($1, $2)", rec.DuplicateKey[:], crash.NewOopsID(today)); err != nil {
+			t.Fatal(err)
+		}
+		heavy.Go(func() {
+			if id, again, err := s.SaveReport(t.Context(), rec); err != nil || again || id != rec.ID {
+				t.Errorf("heavy report: got %v, repetition %v, %v; want it stored", id, again, err)
+			}
+		})
+	}
+	for i := range 50 {
+		save(t, s, record(t, today, fmt.Sprint("machine", i), nil))
+	}
+	if b := bucketOf(t, s, record(t, today, "", nil)); b.Reports != 51 {
+		t.Errorf("got %d reports while heavy ones wait, want the 51 others", b.Reports)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	heavy.Wait()
+	checkCounts(t, url)
 }
 
 func TestSaveReportAfterClose(t *testing.T) {

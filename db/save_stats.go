@@ -25,7 +25,7 @@ func newSaverStats(v *saver) saverStats {
 		}),
 		waiting: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "mishap_save_queue_reports", Help: "Reports that wait to be stored.",
-		}, func() float64 { return float64(len(v.queue)) }),
+		}, func() float64 { return float64(v.waiting()) }),
 	}
 }
 
