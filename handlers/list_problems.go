@@ -58,6 +58,11 @@ func (s *Server) problemList(r *http.Request, choice views.ListChoice, releases 
 	filter, page.Notice = q.Narrow(filter), notice
 	list := b.List(filter, matching(q), place, listSize)
 	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
+	if !list.Past { // none of them is new: there was nothing before
+		for i := range list.Rows {
+			list.Rows[i].Before = list.Rows[i].Rank
+		}
+	}
 	if page.Rows, err = s.listRows(r, b, filter, list.Rows); err != nil {
 		return page, err
 	}

@@ -172,6 +172,12 @@ func TestListProblemsPart(t *testing.T) {
 	p.several(2, crashtest.Native)
 	a := p.Visitor(t).Part("/?release=&package=&period=month").Want(http.StatusOK)
 	a.WantText("#reliability[hx-swap-oob=innerHTML]", "Reports per machine and day") // it follows the controls
+	sorted := p.Visitor(t).Part("/?period=month&sort=machines&order=up").Want(http.StatusOK)
+	for name, want := range map[string]string{"sort": "machines", "order": "up", "shown": "month"} { // for the next change of a control
+		if got := sorted.Attr("#carried[hx-swap-oob=innerHTML] [name="+name+"]", "value"); got != want {
+			t.Errorf("%s in the form: got %q, want %q", name, got, want)
+		}
+	}
 	a.WantNone("form, header").WantText("#problems .totals", "1 problem · 2 reports")
 	if strings.Contains(a.Body, "<html") {
 		t.Errorf("got a whole page, want a part")

@@ -68,7 +68,7 @@ func (s *Server) readPackage(r *http.Request, name string, filter board.Filter) 
 			}
 		}
 		if i < packageProblems {
-			page.Problems = append(page.Problems, packageProblem(row))
+			page.Problems = append(page.Problems, packageProblem(b, filter, row))
 		}
 	}
 	slices.Sort(page.Binaries)
@@ -87,11 +87,20 @@ func (s *Server) readPackage(r *http.Request, name string, filter board.Filter) 
 	return page, nil
 }
 
-func packageProblem(row board.Row) views.PackageProblem {
+// packageProblem is a row of a short list.
+func packageProblem(b *board.Board, filter board.Filter, row board.Row) views.PackageProblem {
+	p := namedProblem(row)
+	p.Spark = views.NewSparkline(b.Days(row.Problem, filter, filter.Until-sparkDays+1, filter.Until), filter.Until.Time())
+	return p
+}
+
+// namedProblem is the same without its days.
+func namedProblem(row board.Row) views.PackageProblem {
 	return views.PackageProblem{
 		Bucket: crash.Bucket{
 			ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type, Title: row.Title,
-			Name: row.Name, Executable: row.Executable, FirstVersion: row.FirstVersion, LastVersion: row.LastVersion, LastSeen: row.LastSeen,
+			Name: row.Name, Executable: row.Executable, FirstVersion: row.FirstVersion, LastVersion: row.LastVersion,
+			FirstSeen: row.FirstSeen, LastSeen: row.LastSeen, Systems: row.Systems, Package: row.Package, SourcePackage: row.Source,
 		},
 		Count: row.Count, Bug: row.Bug, State: row.State, Package: row.Package,
 	}
@@ -118,8 +127,8 @@ func (s *Server) packageVersions(r *http.Request, name string, rows []board.Row)
 	first, last := map[string][]views.PackageProblem{}, map[string][]views.PackageProblem{}
 	for _, row := range rows {
 		if row.Package == name {
-			first[row.FirstVersion] = append(first[row.FirstVersion], packageProblem(row))
-			last[row.LastVersion] = append(last[row.LastVersion], packageProblem(row))
+			first[row.FirstVersion] = append(first[row.FirstVersion], namedProblem(row))
+			last[row.LastVersion] = append(last[row.LastVersion], namedProblem(row))
 		}
 	}
 	rates := crash.RateVersions(spans, active, since)

@@ -32,7 +32,7 @@ func TestPackagePage(t *testing.T) {
 	}
 	c := site.Visitor(t)
 	page := c.Get("/package/tidewatch").Want(http.StatusOK).WantText("h1", "tidewatch")
-	if got := page.HTML().Find("#package-problems ~ .scroll tbody tr").Length(); got != 2 {
+	if got := page.HTML().Find("#package-problems ~ table tbody tr").Length(); got != 2 {
 		t.Errorf("got %d problems, want 2", got)
 	}
 	versions := page.HTML().Find("#package-versions ~ .scroll tbody tr")

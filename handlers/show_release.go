@@ -78,15 +78,14 @@ func (s *Server) releaseLists(r *http.Request, page *views.ReleasePage, filter b
 	page.Reports, page.Problems = totals.Reports, totals.Problems
 	packages := map[string]*views.ReleasePackage{}
 	for i, row := range rows {
-		short := packageProblem(row)
 		if i < releaseProblems {
-			page.Worst = append(page.Worst, short)
+			page.Worst = append(page.Worst, packageProblem(b, filter, row))
 		}
 		if row.FirstRelease == page.Release && len(page.New) < releaseProblems {
-			page.New = append(page.New, short)
+			page.New = append(page.New, packageProblem(b, filter, row))
 		}
 		if row.State == crash.StateRegression && len(page.Regressions) < releaseProblems {
-			page.Regressions = append(page.Regressions, short)
+			page.Regressions = append(page.Regressions, packageProblem(b, filter, row))
 		}
 		if row.Package == "" {
 			continue

@@ -42,15 +42,15 @@ func TestReleasePage(t *testing.T) {
 
 	noble := c.Get("/release/Ubuntu%2024.04").Want(http.StatusOK).WantText("h1", "Ubuntu 24.04 (noble)")
 	noble.WantText(".trend", "worse In the last seven days")
-	if got := noble.HTML().Find("#release-worst ~ .scroll tbody tr").Length(); got != 1 {
+	if got := noble.HTML().Find("#release-worst ~ table tbody tr").Length(); got != 1 {
 		t.Errorf("24.04: got %d problems, want 1", got)
 	}
 	resolute := c.Get("/release/Ubuntu%2026.04").Want(http.StatusOK)
 	resolute.WantText("main", "the release before: that one has 4.29")
-	if got := resolute.HTML().Find("#release-worst ~ .scroll tbody tr"); got.Length() != 2 || !strings.Contains(got.First().Text(), "second") {
+	if got := resolute.HTML().Find("#release-worst ~ table tbody tr"); got.Length() != 2 || !strings.Contains(got.First().Text(), "second") {
 		t.Errorf("26.04: got problems %s, want two, the most frequent first", got.Text())
 	}
-	if got := resolute.HTML().Find("#release-new ~ .scroll tbody tr"); got.Length() != 1 || !strings.Contains(got.Text(), "second") {
+	if got := resolute.HTML().Find("#release-new ~ table tbody tr"); got.Length() != 1 || !strings.Contains(got.Text(), "second") {
 		t.Errorf("26.04, new: got %s, want what 24.04 has not", got.Text())
 	}
 	if got := resolute.HTML().Find("#release-packages ~ .scroll tbody tr"); got.Length() != 1 || !strings.Contains(got.Text(), "tidewatch") {

@@ -195,8 +195,11 @@ func (c ListChoice) over(period crash.Period) string {
 	return c.URL()
 }
 
-// since is the first day that the list looks at.
-func (c ListChoice) since(now time.Time) time.Time {
-	since, _ := c.Days(now)
-	return since
+// daysWords are the days that the list looks at: "since 15 Nov", "20 Oct – 5 Nov".
+func (c ListChoice) daysWords(now time.Time) string {
+	since, until := c.Days(now)
+	if c.To.IsZero() {
+		return "since " + Date(since, now)
+	}
+	return Date(since, now) + " – " + Date(until, now)
 }

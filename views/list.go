@@ -29,6 +29,9 @@ type ListPage struct {
 	IngestURL string // where machines post reports
 }
 
+// machinesEver is what the column of machines counts.
+const machinesEver = "Distinct machines since the problem was first seen, whatever the period"
+
 // mayChoose reports whether rows can be chosen to have something done to all of them.
 func (p ListPage) mayChoose() bool {
 	return p.Shell.FilingOn && p.Shell.User.Role.Allows(crash.RoleTriager)
@@ -82,8 +85,8 @@ func seenOn(t, now time.Time) string {
 // most is the count that fills a bar.
 func (p ListPage) most() int64 {
 	var most int64 = 1
-	for _, row := range p.Rows {
-		most = max(most, row.Count)
+	for i := range p.Rows {
+		most = max(most, p.Rows[i].Count)
 	}
 	return most
 }

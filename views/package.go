@@ -34,6 +34,16 @@ type PackageVersion struct {
 // maxNamed is how many problems a cell names.
 const maxNamed = 20
 
+// several reports whether problems of more than one binary package are shown.
+func (p PackagePage) several() bool {
+	for _, row := range p.Problems {
+		if row.Package != p.Problems[0].Package {
+			return true
+		}
+	}
+	return false
+}
+
 // newURL is the list of what is new in a version.
 func (p PackagePage) newURL(version string) string {
 	return ListChoice{Period: crash.PeriodYear, Package: p.Name, Version: version, New: true}.URL()
@@ -46,7 +56,11 @@ type PackageProblem struct {
 	Bug     int64 // 0: none
 	State   crash.StateWord
 	Package string
+	Spark   Sparkline
 }
+
+// standing is how the problem stands to its bug, without the reason.
+func (p PackageProblem) standing() crash.ProblemState { return crash.ProblemState{Word: p.State} }
 
 // rateText is a rate and its interval, per 1000 active machines and day.
 func rateText(r crash.MachineRate) string {

@@ -12,6 +12,7 @@ var keyTable = [][2]string{
 	{"k", "previous row"},
 	{"o", "opens the row"},
 	{"c", "creates the bug of the row, or of the problem that is shown"},
-	{"l", "links a bug to the problem that is shown, or to the chosen rows"},
+	{"l", "links a bug to the row and those that are chosen, or to the problem that is shown"},
+	{"x", "chooses the row, or no longer"},
 	{"?", "this list; once more, or Escape, closes it"},
 }

@@ -57,6 +57,7 @@ type Page struct {
 	First  int // place of the first row in the list, from 1
 	Totals Totals
 	More   bool // there are rows behind these
+	Past   bool // something was counted in as many days before, so that ranks of then mean something
 }
 
 // Place is where a list goes on: behind the row of this problem, or, when that is in the list no longer, behind this many
@@ -80,7 +81,7 @@ func (b *Board) List(f Filter, match func(*Problem) bool, after *Place, limit in
 		}
 	}
 	end := min(start+max(limit, 0), len(list.found))
-	return Page{Rows: b.rows(list, list.found[start:end]), First: start + 1, Totals: list.totals, More: end < len(list.found)}
+	return Page{Rows: b.rows(list, list.found[start:end]), First: start + 1, Totals: list.totals, More: end < len(list.found), Past: len(list.past) > 0}
 }
 
 // All returns all rows of a list, which are not to be changed.
@@ -160,7 +161,7 @@ func (b *Board) make(l *list, f Filter, match func(*Problem) bool) {
 			l.past = append(l.past, past)
 		}
 		if count > 0 {
-			l.found = append(l.found, found{count: count, past: past, key: b.scan[i].key, at: int32(i)}) //nolint:gosec // as many do not fit into memory
+			l.found = append(l.found, found{count: count, past: past, key: b.scan[i].key, at: int32(i)})
 			l.totals.Problems++
 			l.totals.Reports += count
 		}
@@ -168,7 +169,7 @@ func (b *Board) make(l *list, f Filter, match func(*Problem) bool) {
 	slices.Sort(l.past)
 	b.rank(l.found)
 	for i := range l.found {
-		l.found[i].rank = int32(i + 1) //nolint:gosec // as above
+		l.found[i].rank = int32(i + 1)
 	}
 	b.sort(l.found, f)
 }

@@ -1,5 +1,5 @@
 // Keys for those who look at lists all day: / goes to the search, j and k to the next and previous row, o opens it, c
-// creates its bug, l links one, ? says so. They do nothing while something is typed, or with Ctrl, Alt or Meta.
+// creates its bug, l links one, x chooses it, ? says so. They do nothing while something is typed, or with Ctrl, Alt or Meta.
 (() => {
   "use strict";
 
@@ -20,7 +20,7 @@
     current?.classList.remove("current");
     current = all[to];
     current.classList.add("current");
-    const link = current.querySelector("a[href]");
+    const link = current.querySelector("td.problem a[href]") ?? current.querySelector("a[href]");
     link?.focus({ preventScroll: true });
     current.scrollIntoView({ block: "nearest" });
     return true;
@@ -37,6 +37,20 @@
     return found !== null;
   }
 
+  // linkRow links a bug to the row that is meant, and to those that are chosen already.
+  function linkRow() {
+    const box = current?.isConnected ? current.querySelector("td.rank input[type=checkbox]") : null;
+    const button = document.querySelector("#bulk button[value=link]");
+    if (!button) {
+      return false;
+    }
+    if (box) {
+      box.checked = true;
+    }
+    button.click();
+    return true;
+  }
+
   const keys = {
     "/": () => {
       const box = document.querySelector("input[type=search][name=q]");
@@ -48,7 +62,8 @@
     k: () => move(-1),
     o: () => press("a[data-open], td.problem a[href], a[href^='/problem/'], a[href^='/oops/']"),
     c: () => press("form.create-bug button, form[id^=create-] button"),
-    l: () => press("a[href$='/link']") || (document.querySelector("#bulk button[value=link]")?.click(), true),
+    l: () => press("a[href$='/link']") || linkRow(),
+    x: () => press("td.rank input[type=checkbox]"),
     "?": () => {
       document.dispatchEvent(new CustomEvent("mishap:help"));
       return true;
