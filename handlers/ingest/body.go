@@ -90,35 +90,51 @@ func (b *pacedBody) drain() {
 	_, _ = io.CopyN(io.Discard, b.r.Body, drainBytes)
 }
 
-// whole reads a body into memory. The caller calls release when it is done with it, and then does not touch it any more.
-func (h *handler) whole(body *pacedBody) (data []byte, release func(), err error) {
+// room is the memory that a body takes.
+type room struct {
+	h      *handler
+	buffer *[]byte // the first one, which is used again
+	taken  int64   // bytes beyond those that everybody has
+}
+
+// leave is for when nothing uses the bytes of the body any more: the buffer goes to the next one.
+func (m *room) leave() {
+	if m.buffer != nil {
+		m.h.buffers.Put(m.buffer)
+		m.buffer = nil
+	}
+}
+
+// release is for when nothing is left of what was made of the body either.
+func (m *room) release() {
+	m.leave()
+	m.h.memory.Release(m.taken)
+}
+
+// whole reads a body into memory. The caller releases its room when it is done, whether there is an error or not.
+func (h *handler) whole(body *pacedBody) (data []byte, in *room, err error) {
 	first, ok := h.buffers.Get().(*[]byte)
 	if !ok {
 		b := make([]byte, usualBytes)
 		first = &b
 	}
-	data = (*first)[:0]
-	var taken int64
-	release = func() {
-		h.memory.Release(taken)
-		h.buffers.Put(first)
-	}
+	data, in = (*first)[:0], &room{h: h, buffer: first}
 	for {
 		if len(data) == cap(data) {
-			more := max(2*int64(cap(data))-freeBytes, 0) - taken
+			more := max(2*int64(cap(data))-freeBytes, 0) - in.taken
 			if !h.memory.TryAcquire(more) {
-				return nil, release, errMemory
+				return nil, in, errMemory
 			}
-			taken += more
+			in.taken += more
 			data = append(make([]byte, 0, 2*cap(data)), data...)
 		}
 		n, err := body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		if errors.Is(err, io.EOF) {
-			return data, release, nil
+			return data, in, nil
 		}
 		if err != nil {
-			return nil, release, err
+			return nil, in, err
 		}
 	}
 }

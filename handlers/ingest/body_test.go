@@ -84,11 +84,11 @@ func TestMemoryForBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, release, err := h.whole(body)
+		data, in, err := h.whole(body)
 		if err == nil && int64(len(data)) != size {
 			t.Errorf("got %d bytes, want %d", len(data), size)
 		}
-		return release, err
+		return in.release, err
 	}
 	releaseLarge, err := read(900_000)
 	if err != nil {

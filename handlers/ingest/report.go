@@ -19,12 +19,13 @@ func (h *handler) submitReport(w http.ResponseWriter, r *http.Request, to path) 
 	if err != nil {
 		return result{}, err
 	}
-	data, release, err := h.whole(body)
-	defer release()
+	data, room, err := h.whole(body)
+	defer room.release()
 	if err != nil {
 		return result{}, err
 	}
 	fields, err := whoopsie.Decode(data)
+	room.leave() // the fields are a copy
 	if err != nil {
 		return result{}, err
 	}
