@@ -63,7 +63,8 @@ const sqlNewBuckets = `
 // bucket.
 func (s *Store) NewBuckets(ctx context.Context, source, previous, new string, few int) ([]crash.NewBucket, error) {
 	args := pgx.NamedArgs{"source": source, "previous": previous, "new": new, "few": few}
-	rows, err := s.pool.Query(ctx, sqlNewBuckets, args)
+	// Planned each time for these very words: it depends on them whether fewer problems have the version or the package.
+	rows, err := s.pool.Query(ctx, sqlNewBuckets, pgx.QueryExecModeCacheDescribe, args)
 	if err != nil {
 		return nil, fmt.Errorf("new buckets: %w", known(err))
 	}

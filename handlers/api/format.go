@@ -51,14 +51,11 @@ func formatOf(r *http.Request) format {
 
 // encode writes a value as JSON: indented by two blanks, text as it is.
 func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
+	body, err := marshal(v)
+	if err != nil {
 		return nil, fmt.Errorf("encode answer: %w", err)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return indented(bytes.TrimSuffix(body, []byte("\n"))), nil
 }
 
 // encodeAs writes a value in a format. YAML holds all of JSON, so that is written; XML has the elements and types that clients

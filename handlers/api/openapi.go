@@ -51,7 +51,8 @@ func (a *API) OpenAPI() map[string]any {
 		"info": object{
 			"title": "mishap", "version": "1.0",
 			"description": "Crash reports, grouped into problems: who may ask, what is asked and what is answered. Lists come in parts; " +
-				"meta.next leads to the next one. Besides JSON there are XML and YAML, by the parameter format or by Accept. Made by mishap " + a.version + ".",
+				"meta.next leads to the next one. Besides JSON there are XML and YAML, by the parameter format or by Accept. " +
+				strings.TrimSpace("Made by mishap "+a.version) + ".",
 			"license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
 		"servers": []any{object{"url": a.base}},
