@@ -72,19 +72,24 @@ func cutFormat(name string) (base, format string) {
 	return name, ""
 }
 
-// export sends a table. Nothing is made and sent when the client has it already.
-func (s *Server) export(w http.ResponseWriter, r *http.Request, format string, make func(context.Context) (table, error)) error {
+// export sends a table. Nothing is made and sent when the client has it already. own is what the table depends on besides what
+// everybody sees, such as whom it is for; when that changed is not known.
+func (s *Server) export(w http.ResponseWriter, r *http.Request, format, own string, make func(context.Context) (table, error)) error {
 	revision, err := s.store.Revision(r.Context())
 	if err != nil {
 		return err
 	}
 	changed := s.revisions.since(revision+s.now().UTC().Format(time.DateOnly), s.now())
 	sum := sha256.Sum256([]byte(strings.Join([]string{
-		revision, s.now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(currentUser(r).Role),
+		revision, s.now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(currentUser(r).Role), own,
 	}, "\n")))
 	h := w.Header()
 	h.Set("ETag", `W/"`+hex.EncodeToString(sum[:12])+`"`)
-	h.Set("Last-Modified", changed.Format(http.TimeFormat))
+	if own == "" {
+		h.Set("Last-Modified", changed.Format(http.TimeFormat))
+	} else {
+		changed = time.Time{}
+	}
 	h.Set("Cache-Control", "no-cache")
 	if currentUser(r).ID != 0 {
 		h.Set("Cache-Control", "private, no-cache")
@@ -126,7 +131,7 @@ func notModified(r *http.Request, tag string, changed time.Time) bool {
 		return api.Matches(sent, tag)
 	}
 	since, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
-	return err == nil && !changed.After(since)
+	return err == nil && !changed.IsZero() && !changed.After(since)
 }
 
 // fileName is a name for the file of a page.

@@ -18,7 +18,7 @@ import (
 
 // exportBug is the list of the problems that have a bug, as a file or feed.
 func (s *Server) exportBug(w http.ResponseWriter, r *http.Request, number int64, format string) error {
-	return s.export(w, r, format, func(ctx context.Context) (table, error) {
+	return s.export(w, r, format, "", func(ctx context.Context) (table, error) {
 		buckets, err := s.store.BucketsOfBug(ctx, number)
 		if err != nil {
 			return table{}, err
@@ -60,7 +60,7 @@ func (s *Server) exportVersions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.export(w, r, format, func(ctx context.Context) (table, error) {
+	return s.export(w, r, format, "", func(ctx context.Context) (table, error) {
 		spans, err := s.store.BucketVersionSpans(ctx, bucket.ID)
 		if err != nil {
 			return table{}, err
@@ -118,7 +118,7 @@ func (s *Server) exportLedger(w http.ResponseWriter, r *http.Request, format str
 		return err
 	}
 	filter.After, filter.Limit = crash.LedgerCursor{}, exportPage
-	return s.export(w, r, format, func(ctx context.Context) (table, error) {
+	return s.export(w, r, format, "", func(ctx context.Context) (table, error) {
 		return table{
 			title: "Filings", path: views.FilingsURL(filter.State), columns: filingColumns,
 			rows: pages(func(after *crash.LedgerEntry) ([]crash.LedgerEntry, error) {

@@ -53,11 +53,12 @@ type exportedList struct {
 	path   string // of the page, with its query
 	filter board.Filter
 	match  func(*board.Problem) bool // nil: all
+	own    string                    // what it depends on besides what everybody sees, as export takes it
 }
 
 // exportList is a list of problems as a file or feed.
 func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format string, list exportedList) error {
-	return s.export(w, r, format, func(ctx context.Context) (table, error) {
+	return s.export(w, r, format, list.own, func(ctx context.Context) (table, error) {
 		b, err := s.store.BoardWithStates(ctx)
 		if err != nil {
 			return table{}, err

@@ -38,7 +38,7 @@ func (s *Server) exportReportsOf(w http.ResponseWriter, r *http.Request, id cras
 	if err != nil {
 		return err
 	}
-	return s.export(w, r, format, func(ctx context.Context) (table, error) {
+	return s.export(w, r, format, "", func(ctx context.Context) (table, error) {
 		return s.reportTable("Reports of "+views.DocumentTitle(b, true), b.ID.Path(), func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.store.BucketReports(ctx, b.ID, after, exportPage)
 		}), nil
@@ -47,7 +47,7 @@ func (s *Server) exportReportsOf(w http.ResponseWriter, r *http.Request, id cras
 
 // exportSystemReports is the list of a machine's reports as a file or feed.
 func (s *Server) exportSystemReports(w http.ResponseWriter, r *http.Request, system crash.SystemID, format string) error {
-	return s.export(w, r, format, func(ctx context.Context) (table, error) {
+	return s.export(w, r, format, "", func(ctx context.Context) (table, error) {
 		return s.reportTable("Reports of a machine", views.SystemPath(system), func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.store.SystemReports(ctx, system, after, exportPage)
 		}), nil

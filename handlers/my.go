@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,6 +23,9 @@ const (
 // showMy is what the person follows: problems that are new since the last visit first, then regressions, then those without
 // a bug. With an ending, or by Accept, it is the list as a file.
 func (s *Server) showMy(w http.ResponseWriter, r *http.Request) error {
+	if format := acceptedExport(r); format != "" {
+		return s.exportMy(w, r, format)
+	}
 	return s.myPage(w, r, http.StatusOK, views.FollowForm{Kind: crash.FollowPackage})
 }
 
@@ -61,12 +65,17 @@ func (s *Server) myPage(w http.ResponseWriter, r *http.Request, status int, form
 	return s.page(w, r, status, views.My(page))
 }
 
-// exportMy is the person's list as a file.
-func (s *Server) exportMy(w http.ResponseWriter, r *http.Request) error {
+// exportMyFile is the person's list as a file, at its own address.
+func (s *Server) exportMyFile(w http.ResponseWriter, r *http.Request) error {
 	format := r.PathValue("format")
 	if exportTypes[format] == "" {
 		return errNoFormat
 	}
+	return s.exportMy(w, r, format)
+}
+
+// exportMy is the person's list as a file or feed.
+func (s *Server) exportMy(w http.ResponseWriter, r *http.Request, format string) error {
 	choice, err := myChoice(r)
 	if err != nil {
 		return err
@@ -79,7 +88,9 @@ func (s *Server) exportMy(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.exportList(w, r, format, exportedList{title: "My packages", path: views.PathMy, filter: packages.filter(choice, s.now())})
+	return s.exportList(w, r, format, exportedList{
+		title: "My packages", path: views.PathMy, filter: packages.filter(choice, s.now()), own: fmt.Sprint(currentUser(r).ID, follows),
+	})
 }
 
 // myChoice is the period that the page looks at: a month, unless the address says otherwise.

@@ -79,7 +79,7 @@ func (s *Server) routes() (http.Handler, error) {
 		viewer.Post(views.PathTokens, s.do(s.makeToken))
 		viewer.Post(views.PathTokens+"/{id}/revoke", s.do(s.revokeToken))
 		viewer.Get(views.PathMy, s.do(s.showMy))
-		viewer.Get(views.PathMy+".{format}", s.do(s.exportMy))
+		viewer.Get(views.PathMy+".{format}", s.do(s.exportMyFile))
 		viewer.Post(views.PathFollow, s.do(s.follow))
 		viewer.Post(views.PathUnfollow, s.do(s.unfollow))
 		viewer.Post(views.PathSeen, s.do(s.saveSeen))
