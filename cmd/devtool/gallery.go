@@ -34,8 +34,10 @@ database and no account; nothing in it has an effect. The test of accessibility 
 			select {
 			case err = <-ended:
 			case <-cmd.Context().Done():
-				err = server.Close()
-				_ = <-ended // that it was closed
+				if err := server.Close(); err != nil {
+					return err
+				}
+				err = <-ended
 			}
 			if errors.Is(err, http.ErrServerClosed) {
 				return nil

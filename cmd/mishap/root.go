@@ -29,7 +29,7 @@ func (e *usageError) Unwrap() error { return e.err }
 
 // run executes the command line and returns the exit status. What went wrong is said on p.err.
 func (p *program) run(ctx context.Context, args []string) int {
-	root := p.rootCommand() //nolint:contextcheck // the commands get theirs from ExecuteContext
+	root := p.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(p.in)
 	root.SetOut(p.out)
