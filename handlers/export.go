@@ -85,17 +85,17 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, format, own stri
 	}, "\n")))
 	h := w.Header()
 	h.Set("ETag", `W/"`+hex.EncodeToString(sum[:12])+`"`)
+	var modified time.Time
 	if own == "" {
-		h.Set("Last-Modified", changed.Format(http.TimeFormat))
-	} else {
-		changed = time.Time{}
+		modified = changed
+		h.Set("Last-Modified", modified.Format(http.TimeFormat))
 	}
 	h.Set("Cache-Control", "no-cache")
 	if currentUser(r).ID != 0 {
 		h.Set("Cache-Control", "private, no-cache")
 	}
 	h.Add("Vary", "Accept")
-	if notModified(r, h.Get("ETag"), changed) {
+	if notModified(r, h.Get("ETag"), modified) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -125,7 +125,8 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, format, own stri
 	return s.writeTable(w, r, format, t, changed)
 }
 
-// notModified reports whether the client has what it would be sent. An entity tag counts more than a time.
+// notModified reports whether the client has what it would be sent. An entity tag counts more than a time; the zero time is not
+// known.
 func notModified(r *http.Request, tag string, changed time.Time) bool {
 	if sent := r.Header.Get("If-None-Match"); sent != "" {
 		return api.Matches(sent, tag)

@@ -42,6 +42,10 @@ type feed struct {
 	ID      string   `xml:"id"`
 	Title   string   `xml:"title"`
 	Updated string   `xml:"updated"`
+	Links   []struct {
+		Rel  string `xml:"rel,attr"`
+		Href string `xml:"href,attr"`
+	} `xml:"link"`
 	Entries []struct {
 		ID      string `xml:"id"`
 		Title   string `xml:"title"`
@@ -105,6 +109,9 @@ func TestExportProblems(t *testing.T) {
 	f := feedOf(t, c.Get("/problems.atom").Want(http.StatusOK))
 	if len(f.Entries) != 2 || f.Entries[0].ID != site.URL+b.ID.Path() || f.Entries[0].Summary == "" {
 		t.Errorf("got %+v", f)
+	}
+	if len(f.Links) != 2 || f.Links[0].Rel != "self" || f.Links[0].Href != site.URL+"/problems.atom" || f.Links[1].Href != f.ID {
+		t.Errorf("links: got %+v, want the feed's own address and the page's", f.Links)
 	}
 	if _, err := time.Parse(time.RFC3339, f.Updated); err != nil {
 		t.Error(err)

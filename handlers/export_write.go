@@ -31,7 +31,7 @@ func (s *Server) writeTable(w http.ResponseWriter, r *http.Request, format strin
 	case "json":
 		err = writeJSONTable(out, t, s.base.String())
 	case "atom":
-		err = writeAtom(out, t, s.base.String(), changed)
+		err = writeAtom(out, t, s.base.String(), r.URL.RequestURI(), changed)
 	default:
 		return errNoFormat
 	}
@@ -180,11 +180,11 @@ type (
 	}
 )
 
-func writeAtom(out io.Writer, t table, base string, changed time.Time) error {
+func writeAtom(out io.Writer, t table, base, own string, changed time.Time) error {
 	page := base + t.path
 	feed := atomFeed{
 		ID: page, Title: t.title + " · mishap", Updated: changed.UTC().Format(time.RFC3339), Author: "mishap",
-		Links: []atomLink{{Rel: "alternate", Type: "text/html", Href: page}},
+		Links: []atomLink{{Rel: "self", Type: "application/atom+xml", Href: base + own}, {Rel: "alternate", Type: "text/html", Href: page}},
 	}
 	for r, err := range t.rows {
 		if err != nil {

@@ -94,6 +94,9 @@ func TestMyPackages(t *testing.T) {
 	if rows := csvOf(t, ada.Get("/my", handlertest.Header{"Accept", "text/csv"}).Want(http.StatusOK)); len(rows) != 3 {
 		t.Errorf("CSV by Accept: got %d rows, want 3", len(rows))
 	}
+	if f := feedOf(t, ada.Get("/my.atom").Want(http.StatusOK)); len(f.Entries) != 3 || f.Updated < "2020" {
+		t.Errorf("feed: got %d entries, updated %s; want 3, now", len(f.Entries), f.Updated)
+	}
 	again := handlertest.Header{"If-None-Match", file.Header.Get("ETag")}
 	ada.Get("/my.csv", again).Want(http.StatusNotModified)
 	ada.Post("/my/unfollow", url.Values{"what": {"package:tidewatch"}}).WantRedirect(http.StatusSeeOther, "/my")
