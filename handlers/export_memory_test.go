@@ -41,7 +41,7 @@ func TestExportMemory(t *testing.T) {
 		case "json":
 			err = writeJSONTable(out, list, "https://errors.example")
 		case "atom":
-			err = writeAtom(out, list, "https://errors.example", time.Unix(1, 0))
+			err = writeAtom(out, list, "https://errors.example", "/list.atom", time.Unix(1, 0))
 		}
 		if err != nil {
 			t.Fatal(err)

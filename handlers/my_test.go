@@ -91,20 +91,20 @@ func TestMyPackages(t *testing.T) {
 	if rows := csvOf(t, file); len(rows) != 3 {
 		t.Errorf("CSV: got %d rows, want 3", len(rows))
 	}
-	if rows := csvOf(t, ada.Get("/my", handlertest.Header{"Accept", "text/csv"}).Want(http.StatusOK)); len(rows) != 3 {
+	if rows := csvOf(t, ada.Get("/my", handlertest.Header{Name: "Accept", Value: "text/csv"}).Want(http.StatusOK)); len(rows) != 3 {
 		t.Errorf("CSV by Accept: got %d rows, want 3", len(rows))
 	}
 	if f := feedOf(t, ada.Get("/my.atom").Want(http.StatusOK)); len(f.Entries) != 3 || f.Updated < "2020" {
 		t.Errorf("feed: got %d entries, updated %s; want 3, now", len(f.Entries), f.Updated)
 	}
-	again := handlertest.Header{"If-None-Match", file.Header.Get("ETag")}
+	again := handlertest.Header{Name: "If-None-Match", Value: file.Header.Get("ETag")}
 	ada.Get("/my.csv", again).Want(http.StatusNotModified)
 	ada.Post("/my/unfollow", url.Values{"what": {"package:tidewatch"}}).WantRedirect(http.StatusSeeOther, "/my")
 	page = ada.Get("/my").WantText(".flash-done", "You follow the package tidewatch no longer. Undo")
 	if got, want := groups(page), []string{"# 1 without a bug", "harbor-sync"}; !slices.Equal(got, want) {
 		t.Errorf("after one is followed no longer: got %q, want %q", got, want)
 	}
-	tomorrow := handlertest.Header{"If-Modified-Since", time.Now().AddDate(0, 0, 1).UTC().Format(http.TimeFormat)}
+	tomorrow := handlertest.Header{Name: "If-Modified-Since", Value: time.Now().AddDate(0, 0, 1).UTC().Format(http.TimeFormat)}
 	for _, header := range []handlertest.Header{again, tomorrow} {
 		if rows := csvOf(t, ada.Get("/my.csv", header).Want(http.StatusOK)); len(rows) != 1 {
 			t.Errorf("CSV after that: got %d rows, want 1", len(rows))
