@@ -76,7 +76,7 @@ func TestTraitsOfAProblem(t *testing.T) {
 		site.Save(t, crashtest.Native(crashtest.Process(pid+100), crashtest.Set("Signal", "6"), crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.1-1")))
 	}
 	c := site.As(t, crash.RoleViewer)
-	c.Get(b.ID.Path()).WantText(".traits-fold a", "What stands out")
+	c.Get(b.ID.Path()).WantText(".traits-fold h2", "What stands out")
 	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits tbody", "libtide1 1.2-1<x>").WantText("#traits tbody", "100 %").WantText("#traits caption", "6 reports")
 	part := c.Part(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits", "libtide1").WantNone("main")
 	if strings.Contains(part.Text("tbody"), "libc6") {

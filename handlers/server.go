@@ -94,6 +94,7 @@ type Server struct {
 	shownProblems shown[problemFacts]
 	shownReleases shown[views.ReleasePage]
 	shownStacks   shown[stackFacts]
+	shownTraits   shown[traitFacts]
 	shownPackages shown[views.PackagePage]
 }
 

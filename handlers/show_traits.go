@@ -1,22 +1,38 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
 
+	"mishap/crash"
 	"mishap/views"
 )
 
+// traitFacts is what stands out, and how many reports were looked at here and elsewhere.
+type traitFacts struct {
+	found       []crash.StandOut
+	here, there int
+}
+
 // showTraits is what the reports of a problem have in common that others of its package have not: a page, or the part of the
-// problem's page that asks for it when it is unfolded.
+// problem's page that asks for it when it is there.
 func (s *Server) showTraits(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
 	}
-	p := views.TraitsPage{Bucket: b}
-	if p.Found, p.Here, p.There, err = s.store.StandsOut(r.Context(), b); err != nil {
+	state, err := s.state(r)
+	if err != nil {
 		return err
 	}
+	facts, err := s.shownTraits.get(r.Context(), state, string(b.ID[:]), func(ctx context.Context) (f traitFacts, err error) {
+		f.found, f.here, f.there, err = s.store.StandsOut(ctx, b)
+		return f, err
+	})
+	if err != nil {
+		return err
+	}
+	p := views.TraitsPage{Bucket: b, Found: facts.found, Here: facts.here, There: facts.there}
 	if wantsPart(r) {
 		p.Shell = s.bareShell(r, "")
 		return s.page(w, r, http.StatusOK, views.TraitsPart(p))

@@ -24,6 +24,9 @@ type ProblemPage struct {
 	Filing     *FilingPart // who asked for a bug and what became of it; nil: nobody has, or the person may not see it
 }
 
+// beside reports whether anything stands beside the stack.
+func (p ProblemPage) beside() bool { return p.Shell.SignedIn() || len(p.Alike) > 0 }
+
 func (p ProblemPage) heading() string { return heading(p.Bucket, p.Shell.SignedIn()) }
 
 // heading is the name that people gave the problem, else the title of the newest report. Visitors see it only where it says no more than the signature: the title of
