@@ -75,6 +75,20 @@ func Complete(text string, known Known) []Candidate {
 	return found
 }
 
+// NotFields are what words of a query begin with that look as if they named a field, and do not: "pkg" of "pkg:zsh". Such words
+// are looked for as they are, since signatures have colons.
+func NotFields(text string) []string {
+	tokens, _ := scan(text) // as far as it can be read
+	var names []string
+	for _, t := range tokens {
+		name, rest, ok := strings.Cut(t.value, ":")
+		if t.kind == word && t.field == "" && ok && name != "" && rest != "" && rest[0] != ':' && rest[0] != '/' && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_-") == "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // packageOf is the package that a query has spoken of last; empty: of none.
 func packageOf(text string) string {
 	tokens, _ := scan(text) // as far as it can be read

@@ -220,6 +220,17 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+func TestNotFields(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"pkg:zsh package:mesa": "pkg", "-ver:1 (foo:bar OR a)": "ver foo", "ns::f": "", "https://x/y": "", `"a b:c"`: "", "/usr/bin/a:11:f": "", "(pkg:x": "pkg",
+	} {
+		if got := strings.Join(query.NotFields(text), " "); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	for _, f := range query.Fields() {
