@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
@@ -82,7 +83,7 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 		return nil, err
 	}
 	page := &views.ProblemPage{
-		Bucket: facts.bucket, Why: s.whyBucket(facts.bucket), Bugs: s.bugsViewOf(r, facts.bucket, facts.bugs), Chart: facts.chart,
+		Bucket: facts.bucket, Why: s.whyBucket(facts.bucket), Bugs: s.bugsViewOf(r, facts.bucket, facts.bugs), Drawn: facts.chart,
 		Versions: facts.versions, Much: facts.much, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
 	}
 	page.Bugs.Fate = facts.fate
@@ -95,7 +96,7 @@ type problemFacts struct {
 	bucket     crash.Bucket
 	bugs       []crash.Bug
 	fate       crash.ProblemState
-	chart      views.Chart
+	chart      templ.Component
 	versions   views.VersionTable
 	much       views.Much
 	breakdowns []views.Breakdown
@@ -117,7 +118,9 @@ func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemF
 	if err != nil {
 		return facts, err
 	}
-	facts.chart = views.NewChart(days, since, until)
+	if facts.chart, err = views.Draw(r.Context(), views.NewChart(days, since, until), s.now()); err != nil {
+		return facts, err
+	}
 	versions, err := s.versions(r, bucket, facts.bugs)
 	if err != nil {
 		return facts, err

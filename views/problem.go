@@ -1,6 +1,14 @@
 package views
 
-import "mishap/crash"
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"mishap/crash"
+)
 
 // ProblemPage is one bucket.
 type ProblemPage struct {
@@ -12,6 +20,7 @@ type ProblemPage struct {
 	Why        WhyPart
 	Much       Much
 	Chart      Chart
+	Drawn      templ.Component // the chart when it has been drawn before; nil: it is drawn
 	Versions   VersionTable
 	From       string // signature of the merged problem whose address led here; empty: that of the problem itself did
 	Decisions  DecisionsView
@@ -22,6 +31,15 @@ type ProblemPage struct {
 	Filter     ReportFilterForm
 	Reports    *ReportList // nil for visitors
 	Filing     *FilingPart // who asked for a bug and what became of it; nil: nobody has, or the person may not see it
+}
+
+// Draw draws a chart once for all pages that show it: one of a year of days is most of a page.
+func Draw(ctx context.Context, c Chart, now time.Time) (templ.Component, error) {
+	var b bytes.Buffer
+	if err := ChartPart(c, now).Render(ctx, &b); err != nil {
+		return nil, err
+	}
+	return templ.Raw(b.String()), nil
 }
 
 // beside reports whether anything stands beside the stack.
