@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/board"
 )
 
 // CommonFilter chooses what a list of the most common problems of days long ago counts: the board knows those of a year.
@@ -103,8 +104,17 @@ func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) 
 
 const sqlSignatures = `select id, signature from buckets where id = any(@ids)`
 
-// Signatures returns the whole signatures of some buckets, which the board keeps only the beginning of.
-func (s *Store) Signatures(ctx context.Context, ids []crash.BucketID) (map[crash.BucketID]string, error) {
+// WholeSignatures returns the signatures of those rows that the board keeps only the beginning of.
+func (s *Store) WholeSignatures(ctx context.Context, of []board.Row) (map[crash.BucketID]string, error) {
+	var ids []crash.BucketID
+	for _, r := range of {
+		if len(r.Signature) >= board.MaxSignature {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	rows, err := s.pool.Query(ctx, sqlSignatures, pgx.NamedArgs{"ids": idBytes(ids)})
 	if err != nil {
 		return nil, fmt.Errorf("signatures: %w", known(err))

@@ -72,7 +72,7 @@ func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format strin
 			title: list.title, path: list.path, columns: problemColumns,
 			rows: func(yield func(row, error) bool) {
 				for some := range slices.Chunk(rows, exportPage) {
-					whole, err := s.wholeSignatures(ctx, some)
+					whole, err := s.store.WholeSignatures(ctx, some)
 					if err != nil {
 						yield(row{}, err)
 						return
@@ -86,20 +86,6 @@ func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format strin
 			},
 		}, nil
 	})
-}
-
-// wholeSignatures are those signatures of rows that the board keeps only the beginning of.
-func (s *Server) wholeSignatures(ctx context.Context, rows []board.Row) (map[crash.BucketID]string, error) {
-	var ids []crash.BucketID
-	for _, r := range rows {
-		if len(r.Signature) >= board.MaxSignature {
-			ids = append(ids, r.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	return s.store.Signatures(ctx, ids)
 }
 
 // problemRow is one problem of a list.

@@ -109,14 +109,7 @@ func (a *API) mostRecent(ctx context.Context, _ input, body []byte) (any, error)
 	if q.Packages == nil {
 		return nil, badQuestion(recentShape)
 	}
-	if err := tooManyQuestions(len(q.Packages)); err != nil {
-		return nil, err
-	}
-	wants := make([]crash.ArchiveWant, len(q.Packages))
-	for i, p := range q.Packages {
-		wants[i] = crash.ArchiveWant{Kind: crash.ArchiveBinary, Key: p.Package}
-	}
-	facts, err := a.store.ArchiveFacts(ctx, wants)
+	facts, err := binaryFacts(ctx, a, q.Packages, func(p seenPackage) string { return p.Package })
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +120,18 @@ func (a *API) mostRecent(ctx context.Context, _ input, body []byte) (any, error)
 		out.Packages[p.Package+" "+p.LastSeen] = len(versions) == 0 || dpkg.Compare(p.LastSeen, versions[len(versions)-1]) >= 0
 	}
 	return out, nil
+}
+
+// binaryFacts is what the archive is known to have of the binary packages of some questions.
+func binaryFacts[Q any](ctx context.Context, a *API, questions []Q, name func(Q) string) ([]crash.ArchiveFact, error) {
+	if err := tooManyQuestions(len(questions)); err != nil {
+		return nil, err
+	}
+	wants := make([]crash.ArchiveWant, len(questions))
+	for i, q := range questions {
+		wants[i] = crash.ArchiveWant{Kind: crash.ArchiveBinary, Key: name(q)}
+	}
+	return a.store.ArchiveFacts(ctx, wants)
 }
 
 type seenInRelease struct {
@@ -151,14 +156,7 @@ func (a *API) pockets(ctx context.Context, _ input, body []byte) (any, error) {
 	if q.Packages == nil {
 		return nil, badQuestion(pocketsShape)
 	}
-	if err := tooManyQuestions(len(q.Packages)); err != nil {
-		return nil, err
-	}
-	wants := make([]crash.ArchiveWant, len(q.Packages))
-	for i, p := range q.Packages {
-		wants[i] = crash.ArchiveWant{Kind: crash.ArchiveBinary, Key: p.Package}
-	}
-	facts, err := a.store.ArchiveFacts(ctx, wants)
+	facts, err := binaryFacts(ctx, a, q.Packages, func(p seenInRelease) string { return p.Package })
 	if err != nil {
 		return nil, err
 	}

@@ -97,7 +97,7 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	}
 	with, without := packageKinds(in)
 	rows = firstRows(rows, with, without, limit)
-	whole, err := a.wholeSignatures(ctx, rows)
+	whole, err := a.store.WholeSignatures(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -143,20 +143,6 @@ func firstRows(rows []board.Row, with, without bool, limit int) []board.Row {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Signature, y.Signature))
 	})
 	return out[:min(len(out), limit)]
-}
-
-// wholeSignatures are those signatures of rows that the board keeps only the beginning of.
-func (a *API) wholeSignatures(ctx context.Context, rows []board.Row) (map[crash.BucketID]string, error) {
-	var ids []crash.BucketID
-	for _, r := range rows {
-		if len(r.Signature) >= board.MaxSignature {
-			ids = append(ids, r.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	return a.store.Signatures(ctx, ids)
 }
 
 // longAgo is the list for days that the board no longer knows.
