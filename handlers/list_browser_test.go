@@ -39,7 +39,7 @@ func TestListInBrowser(t *testing.T) {
 		t.Errorf("period with days: got %q, want the days chosen", got)
 	}
 	choose("#period", "month")
-	do(ctx, t, chromedp.WaitReady(`#carried [value="month"]`))
+	do(ctx, t, chromedp.WaitVisible(`th.machines a[href*="period=month"]`), chromedp.WaitNotPresent(".htmx-request"))
 	if got := eval[string](ctx, t, `document.querySelector("#from").value + location.search`); got != "?period=month&release=Ubuntu+22.04&sort=machines" {
 		t.Errorf("a period in place of the days: got %q", got)
 	}
