@@ -27,6 +27,8 @@ type keptPages struct {
 	mu     sync.Mutex
 	state  string // of what they show
 	pages  map[string]*keptPage
+	before map[string]*keptPage // of states before, for those who ask while the page is made anew
+	makes  map[string]int       // how many make which page
 	bytes  int
 }
 
@@ -34,6 +36,7 @@ const (
 	mostKeptBytes = 32 << 20 // of all of them, packed
 	longestKept   = 2048     // address, in bytes
 	keptTime      = 10 * time.Second
+	longestBefore = 5 * time.Second // for so long a page of before is sent while somebody waits for the one of now
 )
 
 // keptPage is an answer.
@@ -43,6 +46,7 @@ type keptPage struct {
 	tag    string // its entity tag; empty: it is not kept
 	packed []byte // its body, by gzip
 	plain  []byte // the same, of an answer that is not kept
+	made   time.Time
 }
 
 // kept gives visitors the page that another visitor got, while it would be the same; people who are signed in get one of
@@ -58,21 +62,45 @@ func (s *Server) kept(make func(http.ResponseWriter, *http.Request) error) func(
 			return err
 		}
 		key := strconv.FormatBool(wantsPart(r)) + r.URL.RequestURI()
-		page := s.keptPages.find(state, key)
-		if page == nil {
-			made, err, _ := s.keptPages.making.Do(state+key, func() (any, error) {
-				page, err := s.makePage(make, r)
-				if err == nil && page.tag != "" {
-					s.keptPages.keep(state, key, page)
-				}
-				return page, err
-			})
-			if err != nil {
-				return err
-			}
-			page = made.(*keptPage) //nolint:forcetypeassert // what the function above returns
+		page, err := s.keptPages.get(state, key, s.now, func() (*keptPage, error) { return s.makePage(make, r) })
+		if err != nil {
+			return err
 		}
 		return page.send(w, r)
+	}
+}
+
+// get returns the page of a state, or makes it. While one visitor waits for it to be made, others get that of before, when
+// there is one that is not older than longestBefore: with many reports coming in, a list of a year is stale as soon as it is
+// there. Who asks alone always gets what is true now.
+func (k *keptPages) get(state, key string, now func() time.Time, make func() (*keptPage, error)) (*keptPage, error) {
+	if page := k.find(state, key, now()); page != nil {
+		return page, nil
+	}
+	k.count(key, 1)
+	defer k.count(key, -1)
+	made, err, _ := k.making.Do(state+key, func() (any, error) {
+		page, err := make()
+		if err == nil && page.tag != "" {
+			page.made = now()
+			k.keep(state, key, page)
+		}
+		return page, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return made.(*keptPage), nil //nolint:forcetypeassert // what the function above returns
+}
+
+func (k *keptPages) count(key string, n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.makes == nil {
+		k.makes = map[string]int{}
+	}
+	if k.makes[key] += n; k.makes[key] == 0 {
+		delete(k.makes, key)
 	}
 }
 
@@ -83,13 +111,27 @@ func (s *Server) isForAll(r *http.Request) bool {
 		len(r.URL.RequestURI()) <= longestKept
 }
 
-func (k *keptPages) find(state, key string) *keptPage {
+func (k *keptPages) find(state, key string, now time.Time) *keptPage {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.state != state {
-		k.state, k.pages, k.bytes = state, nil, 0
+		before := map[string]*keptPage{}
+		for _, pages := range []map[string]*keptPage{k.before, k.pages} {
+			for key, page := range pages {
+				if len(before) < mostShown && now.Sub(page.made) < longestBefore {
+					before[key] = page
+				}
+			}
+		}
+		k.state, k.pages, k.before, k.bytes = state, nil, before, 0
 	}
-	return k.pages[key]
+	if page := k.pages[key]; page != nil {
+		return page
+	}
+	if page := k.before[key]; page != nil && k.makes[key] > 0 && now.Sub(page.made) < longestBefore {
+		return page
+	}
+	return nil
 }
 
 // keep keeps a page, unless something has changed since it was asked for.
