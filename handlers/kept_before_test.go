@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,8 @@ func TestKeptPageOfBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var k keptPages
+		var later atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
 		release := make(chan struct{})
 		page := func(tag string, wait bool) func() (*keptPage, error) {
 			return func() (*keptPage, error) {
@@ -23,7 +26,7 @@ func TestKeptPageOfBefore(t *testing.T) {
 		}
 		want := func(state, tag string, make func() (*keptPage, error)) {
 			t.Helper()
-			if got, err := k.get(state, "/", time.Now, make); err != nil || got.tag != tag {
+			if got, err := k.get(state, "/", clock, make); err != nil || got.tag != tag {
 				t.Errorf("state %s: got %+v, %v, want page %s", state, got, err, tag)
 			}
 		}
@@ -34,7 +37,7 @@ func TestKeptPageOfBefore(t *testing.T) {
 		synctest.Wait()
 		want("3", "b", page("x", false))
 		want("4", "b", page("x", false)) // and another round meanwhile
-		time.Sleep(longestBefore)
+		later.Store(int64(longestBefore))
 		want("4", "d", page("d", false)) // too old
 		close(release)
 		waiting.Wait()
