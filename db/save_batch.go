@@ -108,12 +108,12 @@ func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool)
 		return done, err
 	}
 	done.work = crash.NewOopsID(batch[0].Received())
-	sql := sqlSaveReports
+	save := saveReports
 	if again {
-		sql = sqlSaveAgain
+		save = saveAgain
 	}
 	bodies, at := joinBodies(v.joined.take(), batch)
-	rows, err := v.store.pool.Query(ctx, sql.sql, sql.args(batchArgs(done.work, batch, v.buckets.unseen(batch), bodies, at))...)
+	rows, err := v.store.pool.Query(ctx, save.sql, save.args(batchArgs(done.work, batch, v.buckets.unseen(batch), bodies, at))...)
 	v.joined.give(bodies) // it was sent, or is not needed any more
 	if err != nil {
 		return done, err

@@ -21,9 +21,14 @@ import (
 //
 // sqlSaveAgain is the same for a second attempt, when a report may be there already. It costs PostgreSQL much more: each row
 // is then put in as if it might have to be taken back.
+const (
+	sqlSaveReports = saveBegin + saveEnd
+	sqlSaveAgain   = saveBegin + `on conflict do nothing` + saveEnd
+)
+
 var (
-	sqlSaveReports = newStatement(saveBegin+saveEnd, "bodies")
-	sqlSaveAgain   = newStatement(saveBegin+`on conflict do nothing`+saveEnd, "bodies")
+	saveReports = newStatement(sqlSaveReports, "bodies")
+	saveAgain   = newStatement(sqlSaveAgain, "bodies")
 )
 
 const saveBegin = `
