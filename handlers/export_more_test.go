@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ func TestEveryList(t *testing.T) {
 			packed(t, c, path, a.Body)
 			if list.page != "" {
 				byAccept := c.Get(list.page, handlertest.Header{Name: "Accept", Value: media}).Want(http.StatusOK)
-				if got := byAccept.Header.Get("Content-Type"); !strings.HasPrefix(got, media) || byAccept.Body != a.Body || !strings.Contains(strings.Join(byAccept.Header.Values("Vary"), ","), "Accept") {
+				if got := byAccept.Header.Get("Content-Type"); !strings.HasPrefix(got, media) || withoutSelf(byAccept.Body) != withoutSelf(a.Body) || !strings.Contains(strings.Join(byAccept.Header.Values("Vary"), ","), "Accept") {
 					t.Errorf("%s with Accept %s: got %s, Vary %v, as long %v", list.page, media, got, byAccept.Header.Values("Vary"), len(byAccept.Body) == len(a.Body))
 				}
 			}
@@ -76,6 +77,11 @@ func TestEveryList(t *testing.T) {
 		}
 	}
 }
+
+// withoutSelf takes out of a feed the address under which it was asked for.
+func withoutSelf(feed string) string { return selfLink.ReplaceAllString(feed, "") }
+
+var selfLink = regexp.MustCompile(`<link rel="self"[^>]*>`)
 
 // head asks for the headers alone.
 func head(t *testing.T, c *handlertest.Client, path string, whole *handlertest.Answer) {
