@@ -55,7 +55,11 @@ func encode(v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode answer: %w", err)
 	}
-	return indented(bytes.TrimSuffix(body, []byte("\n"))), nil
+	var out bytes.Buffer
+	if err := json.Indent(&out, bytes.TrimSuffix(body, []byte("\n")), "", "  "); err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
+	}
+	return out.Bytes(), nil
 }
 
 // encodeAs writes a value in a format. YAML holds all of JSON, so that is written; XML has the elements and types that clients

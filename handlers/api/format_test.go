@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"net/http/httptest"
@@ -48,5 +49,47 @@ func TestXML(t *testing.T) {
 	}
 	if got, err = encodeAs(formatYAML, list); err != nil || !json.Valid(got) {
 		t.Errorf("YAML: got %s, %v, want the same as JSON, which is YAML", got, err)
+	}
+}
+
+// TestEncode: an answer is indented by two blanks, and text stays as it is.
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{
+		nil, true, 1.5e-9, "", `"`, `\`, `\"`, `a\\`, "ü{[,:]}\n<&>", []any{}, map[string]any{}, []any{[]any{}, map[string]any{}},
+		[]any{1, []any{2, []any{"3"}}, map[string]any{"": nil}}, map[string]any{"a": "b", `c"`: []any{"d,e:", map[string]any{"f\\": -1}}},
+		envelope{Objects: []any{series{Key: "Ubuntu 24.04", Values: []point{{1, 2}, {3, .4}}}, series{Values: []point{}}}},
+	} {
+		compact, err := marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compact = bytes.TrimSpace(compact)
+		var want bytes.Buffer
+		if err := json.Indent(&want, compact, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		got, err := encode(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want.String() {
+			t.Errorf("%s: got\n%s\nwant\n%s", compact, got, want.String())
+		}
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	line := series{Color: "#abcdef", Key: "Ubuntu 24.04", Values: make([]point, chartDays)}
+	for i := range line.Values {
+		line.Values[i] = point{X: int64(i) * 86_400_000, Y: float64(i) / 1234567}
+	}
+	answer := envelope{Objects: []any{line, line, line, line, line, line, line, line, line, line}}
+	for b.Loop() {
+		body, err := encode(answer)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(int64(len(body)))
 	}
 }
