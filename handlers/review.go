@@ -129,19 +129,28 @@ func (s *Server) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, 
 // relatedDays is how far back it is looked which packages have come from which sources.
 const relatedDays = 366
 
-// relatedSources are other source packages that packages of the problem's names have come from.
-func (s *Server) relatedSources(ctx context.Context, b crash.Bucket) ([]string, error) {
+// relatedProblems are those whose binary or source package has this name.
+func (s *Server) relatedProblems(ctx context.Context, name string) ([]board.Row, error) {
 	all, err := s.store.Board(ctx)
 	if err != nil {
 		return nil, err
 	}
 	since, until := s.lastDays(relatedDays)
+	rows, _ := all.All(board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Package: name}, nil)
+	return rows, nil
+}
+
+// relatedSources are other source packages that packages of the problem's names have come from.
+func (s *Server) relatedSources(ctx context.Context, b crash.Bucket) ([]string, error) {
 	var sources []string
 	for _, name := range slices.Compact([]string{b.SourcePackage, b.Package}) {
 		if name == "" {
 			continue
 		}
-		rows, _ := all.All(board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Package: name}, nil)
+		rows, err := s.relatedProblems(ctx, name)
+		if err != nil {
+			return nil, err
+		}
 		for _, row := range rows {
 			if row.Source != "" && row.Source != b.SourcePackage && !slices.Contains(sources, row.Source) {
 				sources = append(sources, row.Source)
@@ -154,12 +163,10 @@ func (s *Server) relatedSources(ctx context.Context, b crash.Bucket) ([]string, 
 
 // sourceOf is the source package that a binary package has come from; empty: not known here.
 func (s *Server) sourceOf(ctx context.Context, binary string) (string, error) {
-	all, err := s.store.Board(ctx)
+	rows, err := s.relatedProblems(ctx, binary)
 	if err != nil {
 		return "", err
 	}
-	since, until := s.lastDays(relatedDays)
-	rows, _ := all.All(board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Package: binary}, nil)
 	for _, row := range rows {
 		if row.Package == binary && row.Source != binary && row.Source != "" {
 			return row.Source, nil
