@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -59,9 +58,6 @@ func (s *site) asker(a asking) *http.Client {
 	return client
 }
 
-// times counts what is asked for anew: no address comes twice.
-var times atomic.Int64
-
 func (s *site) crowdRound(ctx context.Context, client *http.Client, a asking, connections, rounds int) (crowded, error) {
 	var c crowded
 	address := a.path
@@ -79,7 +75,7 @@ func (s *site) crowdRound(ctx context.Context, client *http.Client, a asking, co
 			for range max(rounds/connections, 1) {
 				this := address
 				if a.anew {
-					this += mark + strconv.FormatInt(times.Add(1), 10)
+					this += mark + strconv.FormatInt(s.anew.Add(1), 10)
 				}
 				began := time.Now()
 				n, err := compressed(ctx, client, this, nil)

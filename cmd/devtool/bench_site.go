@@ -21,9 +21,10 @@ import (
 // site is a mishap under measurement, with a practice tracker and a bare handler beside it.
 type site struct {
 	url     string
-	ingest  string // the address that takes reports
-	ops     string // the address of the ops side
-	bare    string // a handler that does nothing
+	ingest  string       // the address that takes reports
+	ops     string       // the address of the ops side
+	bare    string       // a handler that does nothing
+	anew    atomic.Int64 // counts what is asked for anew, so that no address comes twice
 	tracker *stopwatch
 	client  *http.Client
 	demo    demo
