@@ -25,8 +25,8 @@ type VersionStory struct {
 }
 
 // TellVersions puts beside the versions in which a problem was seen those that say where it begins and ends: in each release
-// that it was seen in, the one after the last, and the newest; in the newest release, the one before the first, too. known are the versions of the package
-// in use. Versions are compared as dpkg does; those that it cannot order are passed over.
+// that it was seen in, the one after the last, and the newest; in the newest release, the one before the first, too. known are
+// the versions of the package in use. Versions are compared as dpkg does; those that it cannot order are passed over.
 func TellVersions(counts []VersionCount, known []VersionKnown) VersionStory {
 	type ends struct{ first, last string }
 	seen := map[Release]*ends{}

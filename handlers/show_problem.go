@@ -83,7 +83,7 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 		return nil, err
 	}
 	page := &views.ProblemPage{
-		Bucket: facts.bucket, Why: s.whyBucket(facts.bucket), Bugs: s.bugsViewOf(r, facts.bucket, facts.bugs), Drawn: facts.chart,
+		Bucket: facts.bucket, Why: s.whyBucket(facts.bucket), Bugs: s.bugsViewOf(r, facts.bucket, facts.bugs), Chart: facts.chart,
 		Versions: facts.versions, Much: facts.much, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
 	}
 	page.Bugs.Fate = facts.fate

@@ -49,7 +49,7 @@ const (
 func NewMachineStory(rows []crash.ReportRow, more bool, now time.Time) MachineStory {
 	s := MachineStory{Reports: len(rows), More: more, Now: now}
 	for _, r := range rows {
-		s.see(when(r))
+		widen(&s.First, &s.Last, when(r))
 	}
 	lanes := map[string]*MachineLane{}
 	problems := map[string]map[crash.BucketID]bool{}
@@ -57,7 +57,7 @@ func NewMachineStory(rows []crash.ReportRow, more bool, now time.Time) MachineSt
 		at := when(r)
 		lane := lanes[r.Package]
 		if lane == nil {
-			lane = &MachineLane{Package: r.Package, First: at, Last: at, slots: make([]int, s.slots())}
+			lane = &MachineLane{Package: r.Package, slots: make([]int, s.slots())}
 			lanes[r.Package], problems[r.Package] = lane, map[crash.BucketID]bool{}
 		}
 		lane.add(r, at)
@@ -90,12 +90,13 @@ func when(r crash.ReportRow) time.Time {
 	return r.Occurred
 }
 
-func (s *MachineStory) see(at time.Time) {
-	if s.First.IsZero() || at.Before(s.First) {
-		s.First = at
+// widen has a span hold a moment, too.
+func widen(first, last *time.Time, at time.Time) {
+	if first.IsZero() || at.Before(*first) {
+		*first = at
 	}
-	if at.After(s.Last) {
-		s.Last = at
+	if at.After(*last) {
+		*last = at
 	}
 }
 
@@ -107,23 +108,12 @@ func (s *MachineStory) ran(r crash.ReportRow, at time.Time) {
 		}
 		return
 	}
-	o := &s.Releases[i]
-	if at.Before(o.First) {
-		o.First = at
-	}
-	if at.After(o.Last) {
-		o.Last = at
-	}
+	widen(&s.Releases[i].First, &s.Releases[i].Last, at)
 }
 
 func (l *MachineLane) add(r crash.ReportRow, at time.Time) {
 	l.Reports++
-	if at.Before(l.First) {
-		l.First = at
-	}
-	if at.After(l.Last) {
-		l.Last = at
-	}
+	widen(&l.First, &l.Last, at)
 	if r.Version != "" && !slices.Contains(l.Versions, r.Version) {
 		l.Versions = append(l.Versions, r.Version)
 	}

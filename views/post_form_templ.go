@@ -8,10 +8,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import (
-	"cmp"
-	"strings"
-)
+import "cmp"
 
 // PostFormArgs describes a form that changes something.
 type PostFormArgs struct {
@@ -55,10 +52,11 @@ func (a PostFormArgs) attributes() templ.OrderedAttributes {
 
 // headers is a JSON object.
 func (a PostFormArgs) headers() string {
-	if strings.ContainsFunc(a.CSRFToken, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
-		return "{}" // tokens are base64
+	s, err := templ.JSONString(map[string]string{"X-CSRFToken": a.CSRFToken})
+	if err != nil {
+		return "" // a map of strings always encodes
 	}
-	return `{"X-CSRFToken":"` + a.CSRFToken + `"}`
+	return s
 }
 
 // PostForm is the only form in the house that is sent by POST: it carries the CSRF token both ways, and with scripts a
@@ -101,7 +99,7 @@ func PostForm(a PostFormArgs) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(a.ID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 61, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 59, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -138,7 +136,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var5 templ.SafeURL
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(a.Action))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 67, Col: 34}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 65, Col: 34}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -159,7 +157,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(a.CSRFToken)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 70, Col: 60}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 68, Col: 60}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {

@@ -19,8 +19,7 @@ type ProblemPage struct {
 	Advice     crash.Advice // whether filing will help; empty where nobody is asked to file
 	Why        WhyPart
 	Much       Much
-	Chart      Chart
-	Drawn      templ.Component // the chart when it has been drawn before; nil: it is drawn
+	Chart      templ.Component // reports by day; nil: none
 	Versions   VersionTable
 	From       string // signature of the merged problem whose address led here; empty: that of the problem itself did
 	Decisions  DecisionsView

@@ -98,10 +98,8 @@ func (t *VersionTable) mark() {
 		switch row := &t.Rows[i]; {
 		case row.Total > 0 && row.Version != "":
 			seen = append(seen, row)
-		case row.Total == 0 && len(seen) == 0:
-			row.Mark, newer = "not seen", true
 		case row.Total == 0:
-			row.Mark = "not seen"
+			row.Mark, newer = "not seen", newer || len(seen) == 0
 		}
 	}
 	if len(seen) > 1 {
