@@ -11,6 +11,10 @@ type Report struct {
 	ID     OopsID
 	System SystemID
 	Fields Fields
+
+	// Done is called by whoever stores the report, once none of its texts is used any more: they may lie in a buffer that is
+	// wanted for the next one. Nil: nobody waits for that.
+	Done func()
 }
 
 // Received is when the report arrived, UTC, to the millisecond.

@@ -8,7 +8,7 @@ import (
 )
 
 // pendingReport is a report on its way to the disk, with everything ready that the statement needs. It is made by the
-// caller, so that whatever a strange report does, it does it there and not in a writer.
+// caller, so that whatever a strange report does, it does it there and not in a writer. It holds no text that a report came with.
 type pendingReport struct {
 	crash.Record
 	body   []byte
@@ -29,7 +29,9 @@ type saved struct {
 }
 
 func newPendingReport(rec crash.Record, body []byte) *pendingReport {
-	rec.Fields, rec.Summary = nil, compact(rec.Summary) // they are in the body
+	rec.Fields, rec.Done = nil, nil // they are in the body
+	rec.Summary = compact(rec.Summary)
+	rec.Grouping.Signature, rec.Grouping.Reason = strings.Clone(rec.Grouping.Signature), strings.Clone(rec.Grouping.Reason)
 	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), systemKey: systemKey(rec.System)}
 	if !rec.Occurred.IsZero() {
 		p.occurred = &rec.Occurred

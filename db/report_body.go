@@ -15,29 +15,38 @@ import (
 // A bodyCodec turns the fields of a report into what stands in reports.body and back: each name and value behind its length,
 // packed by S2 behind a byte that names this form. S2 packs a usual report to a little more than a third; zstd would pack it
 // to a quarter, but takes three times as long for that, which is more than the disk takes for the difference.
-type bodyCodec struct{ buffers buffers }
+type bodyCodec struct {
+	scratch buffers // for what is unpacked, and for packing
+	bodies  buffers // for bodies on their way to the disk
+}
 
 const (
 	bodyForm    = 1
 	maxBody     = 1 << 30 // bytes unpacked: far above what is ever taken in
-	usualBody   = 32 << 10
+	usualPlain  = 32 << 10
+	usualBody   = 8 << 10
 	maxPoolBody = 1 << 20
 )
 
-func newBodyCodec() *bodyCodec { return &bodyCodec{buffers: newBuffers(maxPoolBody)} }
+func newBodyCodec() *bodyCodec {
+	return &bodyCodec{scratch: newBuffers(usualPlain, maxPoolBody), bodies: newBuffers(usualBody, 4*usualBody)}
+}
 
+// pack returns a body in a buffer, which is to be given to drop when it is not used any more.
 func (c *bodyCodec) pack(f crash.Fields) []byte {
-	plain, packed := c.buffers.take(), c.buffers.take()
+	plain, packed := c.scratch.take(), c.scratch.take()
 	for name, value := range f {
 		plain = appendText(appendText(plain, name), value)
 	}
 	packed = slices.Grow(packed, s2.MaxEncodedLen(len(plain)))
 	out := s2.Encode(packed[:cap(packed)], plain)
-	body := append(append(make([]byte, 0, 1+len(out)), bodyForm), out...)
-	c.buffers.give(plain)
-	c.buffers.give(packed)
+	body := append(append(c.bodies.take(), bodyForm), out...)
+	c.scratch.give(plain)
+	c.scratch.give(packed)
 	return body
 }
+
+func (c *bodyCodec) drop(body []byte) { c.bodies.give(body) }
 
 // buffers are used again and again.
 type buffers struct {
@@ -45,9 +54,9 @@ type buffers struct {
 	most int // one that has grown larger, in bytes, is not kept
 }
 
-func newBuffers(most int) buffers {
+func newBuffers(usual, most int) buffers {
 	return buffers{most: most, pool: &sync.Pool{New: func() any {
-		b := make([]byte, 0, usualBody)
+		b := make([]byte, 0, usual)
 		return &b
 	}}}
 }

@@ -99,66 +99,6 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// attempt stores the batch in one transaction. Its work has an id of its own: should the outcome be lost, the reports are
-// stored and not counted, or neither, and what is left over is found by that.
-func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool) (done stored, err error) {
-	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
-	defer cancel()
-	if err := v.partitions.ensure(ctx, v.store, batch); err != nil {
-		return done, err
-	}
-	done.work = crash.NewOopsID(batch[0].Received())
-	save := saveReports
-	if again {
-		save = saveAgain
-	}
-	bodies, at := joinBodies(v.joined.take(), batch)
-	rows, err := v.store.pool.Query(ctx, save.sql, save.args(batchArgs(done.work, batch, v.buckets.unseen(batch), bodies, at))...)
-	v.joined.give(bodies) // it was sent, or is not needed any more
-	if err != nil {
-		return done, err
-	}
-	if done.now, err = collectIDs(rows); err != nil {
-		return done, err
-	}
-	done.first, err = v.firsts(ctx, batch, done.now)
-	return done, err
-}
-
-// firsts replaces the ids of reports that were not stored now by those under which they were stored before.
-func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[crash.OopsID]bool) ([]crash.OopsID, error) {
-	first := make([]crash.OopsID, len(batch))
-	var keys [][]byte
-	for i, p := range batch {
-		first[i] = p.ID
-		if !stored[p.ID] && p.duplicateKey != nil {
-			keys = append(keys, p.duplicateKey)
-		}
-	}
-	if len(keys) == 0 {
-		return first, nil
-	}
-	rows, err := v.store.pool.Query(ctx, sqlFirstReports, pgx.NamedArgs{"keys": keys})
-	if err != nil {
-		return nil, err
-	}
-	byKey := map[[16]byte]crash.OopsID{}
-	var key []byte
-	var id [16]byte
-	if _, err := pgx.ForEachRow(rows, []any{&key, &id}, func() error {
-		byKey[[16]byte(key)] = id
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	for i, p := range batch {
-		if id, ok := byKey[p.DuplicateKey]; ok && !stored[p.ID] {
-			first[i] = id
-		}
-	}
-	return first, nil
-}
-
 func collectIDs(rows pgx.Rows) (map[crash.OopsID]bool, error) {
 	ids := map[crash.OopsID]bool{}
 	var id [16]byte

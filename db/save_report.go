@@ -17,7 +17,11 @@ func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.Oops
 	s.saver.underWay.Add(1)
 	defer s.saver.underWay.Add(-1)
 	p := newPendingReport(rec, s.bodies.pack(rec.Fields))
+	if rec.Done != nil {
+		rec.Done()
+	}
 	if err := s.saver.submit(p); err != nil {
+		s.bodies.drop(p.body)
 		return crash.OopsID{}, false, err
 	}
 	select {

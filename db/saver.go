@@ -32,7 +32,6 @@ type saver struct {
 	underWay   atomic.Int64 // reports whose callers wait
 	partitions partitions
 	buckets    seenBuckets
-	joined     buffers // in which the bodies of a batch are sent
 	stats      saverStats
 	writers    sync.WaitGroup
 
@@ -41,7 +40,7 @@ type saver struct {
 }
 
 func startSaver(ctx context.Context, s *Store) *saver {
-	v := &saver{store: s, joined: newBuffers(2 * maxBatchBytes)}
+	v := &saver{store: s}
 	v.usual, v.heavy = newLane(v), newLane(v)
 	v.stats = newSaverStats(v)
 	ctx = context.WithoutCancel(ctx)
@@ -116,6 +115,7 @@ func (l *lane) write(ctx context.Context) {
 		l.saver.save(ctx, batch)
 		for _, p := range batch {
 			l.saver.bytes.Add(-int64(len(p.body)))
+			l.saver.store.bodies.drop(p.body)
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 type Store interface {
 	// SaveReport stores rec and everything counted from it, and returns when that is on disk. When the same crash of the
 	// same machine is there already (equal DuplicateKey), nothing is stored and the first report's id comes back with
-	// true. It returns Unavailable when the store is away or has more to do than it can take.
+	// true. It returns Unavailable when the store is away or has more to do than it can take. When rec.Done is called, or
+	// SaveReport returns, it uses none of rec's texts any more.
 	SaveReport(ctx context.Context, rec crash.Record) (id crash.OopsID, duplicate bool, err error)
 }
 

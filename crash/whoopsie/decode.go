@@ -4,6 +4,7 @@
 package whoopsie
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	"mishap/crash"
 	"mishap/crash/packed"
@@ -33,8 +35,11 @@ const maxUnpacked = 16 << 20
 //
 // The texts are parts of one copy of the document: whoever keeps one of them for long, clones it. An error is a *crash.Error
 // of kind Invalid, code invalid_bson.
-func Decode(body []byte) (crash.Fields, error) {
-	elements, err := document(string(body))
+func Decode(body []byte) (crash.Fields, error) { return DecodeInPlace(bytes.Clone(body)) }
+
+// DecodeInPlace is Decode without the copy: the texts lie in body, which must not change while any of them is used.
+func DecodeInPlace(body []byte) (crash.Fields, error) {
+	elements, err := document(unsafe.String(unsafe.SliceData(body), len(body)))
 	if err != nil {
 		return nil, invalid(err)
 	}

@@ -24,15 +24,14 @@ func (h *handler) submitReport(w http.ResponseWriter, r *http.Request, to path) 
 	if err != nil {
 		return result{}, err
 	}
-	fields, err := whoopsie.Decode(data)
-	room.leave() // the fields are a copy
+	fields, err := whoopsie.DecodeInPlace(data)
 	if err != nil {
 		return result{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), longestWait)
 	defer cancel()
 	receipt, err := h.Intake.Accept(ctx, crash.Report{
-		ID: crash.NewOopsID(h.Now()), System: crash.NewSystemID(to.system), Fields: fields,
+		ID: crash.NewOopsID(h.Now()), System: crash.NewSystemID(to.system), Fields: fields, Done: room.leave,
 	})
 	if err != nil {
 		return result{}, err

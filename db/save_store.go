@@ -1,0 +1,147 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"mishap/crash"
+)
+
+// attempt stores the batch in one transaction. Its work has an id of its own: should the outcome be lost, the reports are
+// stored and not counted, or neither, and what is left over is found by that. With again, some of the batch may be stored.
+func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool) (done stored, err error) {
+	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
+	defer cancel()
+	if err := v.partitions.ensure(ctx, v.store, batch); err != nil {
+		return done, err
+	}
+	done.work = crash.NewOopsID(batch[0].Received())
+	err = v.store.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		err := v.transact(ctx, c.Conn(), batch, &done, again)
+		if err != nil {
+			_, _ = c.Exec(ctx, sqlRollback) // when that fails too, the connection is thrown away
+		}
+		return err
+	})
+	if err == nil {
+		done.first, err = v.firsts(ctx, batch, done.now)
+	}
+	return done, err
+}
+
+const (
+	sqlBegin    = `begin`
+	sqlCommit   = `commit`
+	sqlRollback = `rollback`
+)
+
+// transact takes three round trips: which reports are new, the reports, and what follows from them.
+func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done *stored, again bool) error {
+	fresh, err := freshReports(ctx, c, batch, again)
+	if err != nil {
+		return err
+	}
+	var last pgx.Batch
+	if len(fresh) > 0 {
+		if _, err := c.CopyFrom(ctx, pgx.Identifier{"reports"}, reportRowColumns, &copyRows{reports: fresh}); err != nil {
+			return err
+		}
+		last.Queue(sqlSaveWork, pgx.NamedArgs{"work": done.work, "ids": column(fresh, reportID)})
+		if unseen := v.buckets.unseen(fresh); len(unseen) > 0 {
+			last.Queue(sqlSaveBuckets, newBucketArgs(unseen))
+		}
+	}
+	last.Queue(sqlCommit)
+	if err := c.SendBatch(ctx, &last).Close(); err != nil {
+		return err
+	}
+	done.now = make(map[crash.OopsID]bool, len(fresh))
+	for _, p := range fresh {
+		done.now[p.ID] = true
+	}
+	return nil
+}
+
+func reportID(p *pendingReport) [16]byte { return p.ID }
+
+// freshReports begins a transaction and returns the reports that are to be stored in it: the first of each crash, and those
+// that cannot be recognised.
+func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, again bool) ([]*pendingReport, error) {
+	var keys [][]byte
+	var keyed, ids [][16]byte
+	var received []time.Time
+	for _, p := range batch {
+		ids, received = append(ids, p.ID), append(received, p.Received())
+		if p.duplicateKey != nil {
+			keys, keyed = append(keys, p.duplicateKey), append(keyed, p.ID)
+		}
+	}
+	first, there := map[crash.OopsID]bool{}, map[crash.OopsID]bool{}
+	var b pgx.Batch
+	b.Queue(sqlBegin)
+	if len(keys) > 0 {
+		b.Queue(sqlSaveKeys, pgx.NamedArgs{"keys": keys, "ids": keyed}).Query(collectInto(first))
+	}
+	if again {
+		b.Queue(sqlStoredReports, pgx.NamedArgs{"received": received, "ids": ids}).Query(collectInto(there))
+	}
+	if err := c.SendBatch(ctx, &b).Close(); err != nil {
+		return nil, err
+	}
+	fresh := make([]*pendingReport, 0, len(batch))
+	for _, p := range batch {
+		if (p.duplicateKey == nil || first[p.ID]) && !there[p.ID] {
+			fresh = append(fresh, p)
+			there[p.ID] = true
+		}
+	}
+	return fresh, nil
+}
+
+// firsts replaces the ids of reports that were not stored now by those under which they were stored before.
+func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[crash.OopsID]bool) ([]crash.OopsID, error) {
+	first := make([]crash.OopsID, len(batch))
+	var keys [][]byte
+	for i, p := range batch {
+		first[i] = p.ID
+		if !stored[p.ID] && p.duplicateKey != nil {
+			keys = append(keys, p.duplicateKey)
+		}
+	}
+	if len(keys) == 0 {
+		return first, nil
+	}
+	rows, err := v.store.pool.Query(ctx, sqlFirstReports, pgx.NamedArgs{"keys": keys})
+	if err != nil {
+		return nil, err
+	}
+	byKey := map[[16]byte]crash.OopsID{}
+	var key []byte
+	var id [16]byte
+	if _, err := pgx.ForEachRow(rows, []any{&key, &id}, func() error {
+		byKey[[16]byte(key)] = id
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for i, p := range batch {
+		if id, ok := byKey[p.DuplicateKey]; ok && !stored[p.ID] {
+			first[i] = id
+		}
+	}
+	return first, nil
+}
+
+func collectInto(ids map[crash.OopsID]bool) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var id [16]byte
+		_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
+			ids[id] = true
+			return nil
+		})
+		return err
+	}
+}
