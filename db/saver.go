@@ -14,11 +14,12 @@ const (
 	maxQueuedBytes   = 64 << 20
 	maxBatchReports  = 256
 	maxBatchBytes    = 2 << 20
-	heavyBody        = 256 << 10            // bytes from which a report goes by the heavy lane
-	fewOf            = 4                    // a batch of less than this part of what is under way waits for more
-	fewReports       = 16                   // and, while much arrives, one of less than this
-	batchPatience    = 3 * time.Millisecond // for so long at most
-	usualWriters     = 2                    // more gain nothing: each batch ends in one wait for the disk, and hot rows take turns
+	heavyBody        = 256 << 10              // bytes from which a report goes by the heavy lane
+	fewOf            = 4                      // a batch of less than this part of what is under way waits for more
+	fewReports       = 16                     // and, while much arrives, one of less than this
+	batchPatience    = 3 * time.Millisecond   // for so long at most
+	batchLull        = 700 * time.Microsecond // and only while one comes within so long
+	usualWriters     = 2                      // more gain nothing: each batch ends in one wait for the disk, and hot rows take turns
 	heavyWriters     = 1
 )
 
@@ -132,36 +133,64 @@ func (l *lane) next() []*pendingReport {
 }
 
 // fill adds what waits already, up to the bounds of one transaction. While much arrives, or many reports are under way and few
-// of them have come this far, it waits a little for more: transactions cost much the same whether they are small or large.
+// of them have come this far, it waits a little for more, as long as more come: transactions cost much the same whether they
+// are small or large.
 func (l *lane) fill(batch []*pendingReport) []*pendingReport {
 	size, few := len(batch[0].body), 0
-	if l.saver.store.counter.isCrowded() {
+	if l.saver.underWay.Load() > 1 && l.saver.store.counter.isCrowded() {
 		few = fewReports
 	}
-	var patience <-chan time.Time
+	var wait patience
+	defer wait.end()
 	for len(batch) < maxBatchReports && size < maxBatchBytes {
-		var p *pendingReport
-		var open bool
-		select {
-		case p, open = <-l.queue:
-		default:
-			if int64(len(batch)) >= l.saver.underWay.Load()/fewOf && len(batch) >= few {
-				return batch
-			}
-			if patience == nil {
-				patience = time.After(batchPatience)
-			}
-			select {
-			case p, open = <-l.queue:
-			case <-patience:
-				return batch
-			}
-		}
-		if !open {
+		enough := int64(len(batch)) >= l.saver.underWay.Load()/fewOf && len(batch) >= few
+		p := l.another(&wait, enough)
+		if p == nil {
 			return batch
 		}
 		batch = append(batch, p)
 		size += len(p.body)
 	}
 	return batch
+}
+
+// another returns the next report; nil when the queue is closed, or when none is there and none comes, or enough are there.
+func (l *lane) another(wait *patience, enough bool) *pendingReport {
+	select {
+	case p := <-l.queue:
+		return p
+	default:
+	}
+	if enough {
+		return nil
+	}
+	select {
+	case p := <-l.queue:
+		return p
+	case <-wait.lull():
+		return nil
+	}
+}
+
+// patience is for how long a batch waits for more.
+type patience struct {
+	timer *time.Timer
+	until time.Time
+}
+
+// lull returns a channel that is ready when nobody has come for a while, or it has been waited for long enough.
+func (w *patience) lull() <-chan time.Time {
+	if w.timer == nil {
+		w.until = time.Now().Add(batchPatience)
+		w.timer = time.NewTimer(batchLull)
+	} else {
+		w.timer.Reset(min(batchLull, time.Until(w.until)))
+	}
+	return w.timer.C
+}
+
+func (w *patience) end() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
 }

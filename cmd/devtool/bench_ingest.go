@@ -18,8 +18,8 @@ import (
 )
 
 // benchIngest measures how many reports are accepted per second (on disk, grouped and counted) beside the same handler
-// with nothing stored and beside a handler that inserts one packed body per request and transaction. All three are served
-// by this process, in turns, and a process of its own sends the reports. databaseURL names a migrated database whose server
+// with nothing stored, beside the same handler with a transaction for each report, and beside a handler that does nothing but
+// insert one packed body per request and transaction. All four are served by this process, in turns, and a process of its own sends the reports. databaseURL names a migrated database whose server
 // syncs to disk and runs on this machine.
 func benchIngest(ctx context.Context, databaseURL string, out io.Writer) error {
 	store, err := db.Open(ctx, db.Config{URL: databaseURL, MaxConns: 16})
@@ -47,15 +47,19 @@ func benchIngest(ctx context.Context, databaseURL string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	alone, err := newApart(ctx, pool)
+	if err != nil {
+		return err
+	}
 	handlers := [variants]http.Handler{inserts: rows}
-	for i, s := range map[variant]intake.Store{nothing: nowhere{}, everything: store} {
+	for i, s := range map[variant]intake.Store{nothing: nowhere{}, transactions: alone, everything: store} {
 		h, err := ingest.New(ingest.Deps{Intake: intake.New(intake.Config{MaxAgeDays: 366}, s), Store: store, DataDir: dir, MaxBytes: 16 << 20})
 		if err != nil {
 			return err
 		}
 		handlers[i] = h
 	}
-	c := comparison{store: store, out: out}
+	c := comparison{store: store, pool: pool, out: out}
 	if c.meter, err = newCPUMeter(ctx, pool); err != nil {
 		return err
 	}
