@@ -49,7 +49,11 @@ func (s *Store) countWork(ctx context.Context, taken []*work) (reports int, err 
 		if err != nil {
 			return fmt.Errorf("take work: %w", err)
 		}
-		var sightings []sighting
+		all := 0
+		for _, w := range taken {
+			all += len(w.sightings)
+		}
+		sightings := make([]sighting, 0, all)
 		for _, w := range taken {
 			if there[w.id] {
 				sightings = append(sightings, w.sightings...)
