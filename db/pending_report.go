@@ -66,13 +66,25 @@ func (p *pendingReport) sighting() sighting {
 }
 
 // compact holds the texts of a summary and nothing of the fields that they were cut from: many reports may wait to be stored,
-// and more to be counted.
+// and more to be counted. All but the address signature, which may be long and is not counted by, share one copy.
 func compact(s crash.Summary) crash.Summary {
-	for _, text := range []*string{
+	texts := [...]*string{
 		&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, (*string)(&s.Release), &s.Architecture,
-		&s.PackageArchitecture, &s.AddressSignature,
-	} {
-		*text = strings.Clone(*text)
+		&s.PackageArchitecture,
 	}
+	length := 0
+	for _, text := range texts {
+		length += len(*text)
+	}
+	var b strings.Builder
+	b.Grow(length)
+	for _, text := range texts {
+		b.WriteString(*text)
+	}
+	all := b.String()
+	for _, text := range texts {
+		*text, all = all[:len(*text)], all[len(*text):]
+	}
+	s.AddressSignature = strings.Clone(s.AddressSignature)
 	return s
 }
