@@ -17,14 +17,16 @@ func (c *roundSum) queueVersions(b *pgx.Batch, machines map[versionCell]int64) {
 		return
 	}
 	keys := slices.SortedFunc(maps.Keys(c.versions), compareVersionCells)
-	b.Queue(sqlCountVersions, pgx.NamedArgs{
-		"bucket":  column(keys, func(k versionCell) []byte { return k.bucket[:] }),
-		"release": column(keys, func(k versionCell) string { return k.release }),
-		"version": column(keys, func(k versionCell) string { return k.version }),
-		"key":     column(keys, func(k versionCell) []byte { return c.keys.of(k.version) }),
-		"n":       column(keys, func(k versionCell) int64 { return c.versions[k] }),
-		"systems": column(keys, func(k versionCell) int64 { return machines[k] }),
-	})
+	for keys := range pieces(keys) {
+		b.Queue(sqlCountVersions, pgx.NamedArgs{
+			"bucket":  column(keys, func(k versionCell) []byte { return k.bucket[:] }),
+			"release": column(keys, func(k versionCell) string { return k.release }),
+			"version": column(keys, func(k versionCell) string { return k.version }),
+			"key":     column(keys, func(k versionCell) []byte { return c.keys.of(k.version) }),
+			"n":       column(keys, func(k versionCell) int64 { return c.versions[k] }),
+			"systems": column(keys, func(k versionCell) int64 { return machines[k] }),
+		})
+	}
 }
 
 func (c *roundSum) queueDays(b *pgx.Batch, round int64) {
@@ -35,16 +37,18 @@ func (c *roundSum) queueDays(b *pgx.Batch, round int64) {
 		return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), a.day.Compare(b.day),
 			compareVersionCells(a.versionCell, b.versionCell), strings.Compare(a.architecture, b.architecture))
 	})
-	b.Queue(sqlCountDays, pgx.NamedArgs{
-		"round":        round,
-		"bucket":       column(keys, func(k dayCellKey) []byte { return k.bucket[:] }),
-		"day":          column(keys, func(k dayCellKey) time.Time { return k.day }),
-		"release":      column(keys, func(k dayCellKey) string { return k.release }),
-		"version":      column(keys, func(k dayCellKey) string { return k.version }),
-		"architecture": column(keys, func(k dayCellKey) string { return k.architecture }),
-		"n":            column(keys, func(k dayCellKey) int64 { return c.days[k].reports }),
-		"proposed":     column(keys, func(k dayCellKey) int64 { return c.days[k].proposed }),
-	})
+	for keys := range pieces(keys) {
+		b.Queue(sqlCountDays, pgx.NamedArgs{
+			"round":        round,
+			"bucket":       column(keys, func(k dayCellKey) []byte { return k.bucket[:] }),
+			"day":          column(keys, func(k dayCellKey) time.Time { return k.day }),
+			"release":      column(keys, func(k dayCellKey) string { return k.release }),
+			"version":      column(keys, func(k dayCellKey) string { return k.version }),
+			"architecture": column(keys, func(k dayCellKey) string { return k.architecture }),
+			"n":            column(keys, func(k dayCellKey) int64 { return c.days[k].reports }),
+			"proposed":     column(keys, func(k dayCellKey) int64 { return c.days[k].proposed }),
+		})
+	}
 }
 
 func compareReleaseDays(a, b releaseDay) int {
@@ -66,16 +70,18 @@ func (c *roundSum) queueReports(b *pgx.Batch) {
 	keys := slices.SortedFunc(maps.Keys(c.reports), func(a, b reportDay) int {
 		return cmp.Or(strings.Compare(a.pkg, b.pkg), compareReleaseDays(a.releaseDay, b.releaseDay), strings.Compare(a.version, b.version))
 	})
-	b.Queue(sqlCountReports, pgx.NamedArgs{
-		"package":      column(keys, func(k reportDay) string { return k.pkg }),
-		"day":          column(keys, func(k reportDay) time.Time { return k.day }),
-		"release":      column(keys, func(k reportDay) string { return k.release }),
-		"version":      column(keys, func(k reportDay) string { return k.version }),
-		"architecture": column(keys, func(k reportDay) string { return k.architecture }),
-		"problem_type": column(keys, func(k reportDay) string { return k.problemType }),
-		"proposed":     column(keys, func(k reportDay) bool { return k.proposed }),
-		"n":            column(keys, func(k reportDay) int64 { return c.reports[k] }),
-	})
+	for keys := range pieces(keys) {
+		b.Queue(sqlCountReports, pgx.NamedArgs{
+			"package":      column(keys, func(k reportDay) string { return k.pkg }),
+			"day":          column(keys, func(k reportDay) time.Time { return k.day }),
+			"release":      column(keys, func(k reportDay) string { return k.release }),
+			"version":      column(keys, func(k reportDay) string { return k.version }),
+			"architecture": column(keys, func(k reportDay) string { return k.architecture }),
+			"problem_type": column(keys, func(k reportDay) string { return k.problemType }),
+			"proposed":     column(keys, func(k reportDay) bool { return k.proposed }),
+			"n":            column(keys, func(k reportDay) int64 { return c.reports[k] }),
+		})
+	}
 	days := slices.SortedFunc(maps.Keys(c.releases), compareReleaseDays)
 	b.Queue(sqlCountReleases, pgx.NamedArgs{
 		"day":          column(days, func(k releaseDay) time.Time { return k.day }),
@@ -139,9 +145,13 @@ func (c *roundSum) queueActive(ctx context.Context, tx pgx.Tx, b *pgx.Batch) (ma
 	machines := slices.SortedFunc(maps.Keys(c.active), func(a, b releaseSystem) int {
 		return cmp.Or(strings.Compare(a.release, b.release), cmp.Compare(a.system, b.system))
 	})
-	before, err := spansOf(ctx, tx, machines)
-	if err != nil {
-		return nil, err
+	before := machineSpans{}
+	for machines := range pieces(machines) {
+		began := time.Now()
+		if err := before.read(ctx, tx, machines); err != nil {
+			return nil, err
+		}
+		c.pace.rest(ctx, began)
 	}
 	after := make(machineSpans, len(machines))
 	type row struct {
@@ -176,10 +186,10 @@ func (c *roundSum) queueActive(ctx context.Context, tx pgx.Tx, b *pgx.Batch) (ma
 			"from": column(rows, func(r row) time.Time { return r.from }), "until": column(rows, func(r row) time.Time { return r.until }),
 		}
 	}
-	if len(gone) > 0 {
+	for gone := range pieces(gone) {
 		b.Queue(sqlDropSpans, args(gone))
 	}
-	if len(come) > 0 {
+	for come := range pieces(come) {
 		b.Queue(sqlPutSpans, args(come))
 	}
 	if len(changes) > 0 {
@@ -194,20 +204,20 @@ func (c *roundSum) queueActive(ctx context.Context, tx pgx.Tx, b *pgx.Batch) (ma
 	return after, nil
 }
 
-func spansOf(ctx context.Context, tx pgx.Tx, machines []releaseSystem) (machineSpans, error) {
+// read adds the spans of some machines, as they are in the database.
+func (spans machineSpans) read(ctx context.Context, tx pgx.Tx, machines []releaseSystem) error {
 	rows, err := tx.Query(ctx, sqlSpans, pgx.NamedArgs{
 		"release": column(machines, func(m releaseSystem) string { return m.release }),
 		"system":  column(machines, func(m releaseSystem) int64 { return m.system }),
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	spans := machineSpans{}
 	var m releaseSystem
 	var s daySpan
 	_, err = pgx.ForEachRow(rows, []any{&m.release, &m.system, &s.from, &s.until}, func() error {
 		spans[m] = append(spans[m], daySpan{s.from.UTC(), s.until.UTC()})
 		return nil
 	})
-	return spans, err
+	return err
 }

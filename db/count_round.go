@@ -188,6 +188,7 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx, round int64, sightings []s
 		}
 	}
 	sum := sumRound(sightings)
+	sum.pace = paceOf(len(sightings), s.counter.waiting()-len(sightings))
 	s.spans.unseen(sum.active)
 	if learnt.spans, err = writeRound(ctx, tx, round, sum); err != nil {
 		return learnt, err

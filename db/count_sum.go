@@ -55,6 +55,7 @@ type roundSum struct {
 	active   map[releaseSystem]map[time.Time]bool
 	packages map[packageVersion]time.Time // when the first report that has it arrived
 	keys     versionKeys
+	pace     pace
 }
 
 // bucketSum is what a round adds to one bucket.

@@ -124,7 +124,7 @@ func writeRound(ctx context.Context, tx pgx.Tx, round int64, c *roundSum) (spans
 	if spans, err = c.queueActive(ctx, tx, &b); err != nil {
 		return nil, fmt.Errorf("count active machines: %w", err)
 	}
-	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+	if err := c.pace.send(ctx, tx, &b); err != nil {
 		return nil, fmt.Errorf("count: %w", err)
 	}
 	return spans, nil
@@ -143,6 +143,18 @@ func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (map[crash.Buck
 	keys := slices.SortedFunc(maps.Keys(c.machines), func(a, b machineCell) int {
 		return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), cmp.Compare(a.system, b.system), compareVersionCells(a.versionCell, b.versionCell))
 	})
+	for keys := range piecesOfMachines(keys) {
+		began := time.Now()
+		if err := c.countPiece(ctx, tx, keys, buckets, cells); err != nil {
+			return nil, nil, err
+		}
+		c.pace.rest(ctx, began)
+	}
+	return buckets, cells, nil
+}
+
+// countPiece is countMachines for some cells of machines; it adds to buckets and cells.
+func (c *roundSum) countPiece(ctx context.Context, tx pgx.Tx, keys []machineCell, buckets map[crash.BucketID]int64, cells map[versionCell]int64) error {
 	rows, err := tx.Query(ctx, sqlCountMachines, pgx.NamedArgs{
 		"bucket":  column(keys, func(k machineCell) []byte { return k.bucket[:] }),
 		"system":  column(keys, func(k machineCell) int64 { return k.system }),
@@ -151,27 +163,32 @@ func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (map[crash.Buck
 		"n":       column(keys, func(k machineCell) int64 { return c.machines[k] }),
 	})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	var bucket crash.BucketID
 	var release, version *string
 	var n int64
 	_, err = pgx.ForEachRow(rows, []any{into(bucket[:]), &release, &version, &n}, func() error {
 		if release == nil {
-			buckets[bucket] = n
+			buckets[bucket] += n
 		} else {
-			cells[versionCell{bucket, *release, *version}] = n
+			cells[versionCell{bucket, *release, *version}] += n
 		}
 		return nil
 	})
-	return buckets, cells, err
+	return err
 }
 
 func (c *roundSum) queueBuckets(b *pgx.Batch, round int64, machines map[crash.BucketID]int64) {
 	if len(c.buckets) == 0 {
 		return
 	}
-	ids := slices.SortedFunc(maps.Keys(c.buckets), compareIDs)
+	for ids := range pieces(slices.SortedFunc(maps.Keys(c.buckets), compareIDs)) {
+		b.Queue(sqlCountBuckets, c.bucketArgs(ids, round, machines))
+	}
+}
+
+func (c *roundSum) bucketArgs(ids []crash.BucketID, round int64, machines map[crash.BucketID]int64) pgx.NamedArgs {
 	text := func(value func(*bucketSum) string) []string {
 		return column(ids, func(id crash.BucketID) string { return value(c.buckets[id]) })
 	}
@@ -200,7 +217,7 @@ func (c *roundSum) queueBuckets(b *pgx.Batch, round int64, machines map[crash.Bu
 	versionArgs(args, "top", column(ids, func(id crash.BucketID) *versionSeen { return c.buckets[id].topVersion }))
 	releaseArgs(args, "low", column(ids, func(id crash.BucketID) *releaseSeen { return c.buckets[id].lowRelease }))
 	releaseArgs(args, "top", column(ids, func(id crash.BucketID) *releaseSeen { return c.buckets[id].topRelease }))
-	b.Queue(sqlCountBuckets, args)
+	return args
 }
 
 func versionArgs(args pgx.NamedArgs, end string, seen []*versionSeen) {

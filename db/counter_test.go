@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -171,4 +172,34 @@ func TestRepetitionLeavesNoBucket(t *testing.T) {
 		t.Errorf("got %d reports of %q, want 1 of the other signature", b.Reports, b.Signature)
 	}
 	checkCounts(t, url)
+}
+
+// TestCountManyAtOnce counts a round of so many reports that it goes through them in pieces.
+func TestCountManyAtOnce(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	first := dbtest.Open(t, url)
+	lock := connect(t, url)
+	tx, err := lock.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "select from counting for update"); err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(8, 9))
+	var wg sync.WaitGroup
+	for i := range 1200 {
+		rec := anyRecord(t, r, i)
+		wg.Go(func() {
+			if _, _, err := first.SaveReport(t.Context(), rec); err != nil {
+				t.Errorf("save report: %v", err)
+			}
+		})
+	}
+	wg.Wait() // all are stored, and wait behind the lock
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	checkCountsOf(t, url, first)
 }
