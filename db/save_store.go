@@ -71,10 +71,8 @@ func reportID(p *pendingReport) [16]byte { return p.ID }
 // that cannot be recognised.
 func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, again bool) ([]*pendingReport, error) {
 	var keys [][]byte
-	var keyed, ids [][16]byte
-	var received []time.Time
+	var keyed [][16]byte
 	for _, p := range batch {
-		ids, received = append(ids, p.ID), append(received, p.Received())
 		if p.duplicateKey != nil {
 			keys, keyed = append(keys, p.duplicateKey), append(keyed, p.ID)
 		}
@@ -86,7 +84,9 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, agai
 		b.Queue(sqlSaveKeys, pgx.NamedArgs{"keys": keys, "ids": keyed}).Query(collectInto(first))
 	}
 	if again {
-		b.Queue(sqlStoredReports, pgx.NamedArgs{"received": received, "ids": ids}).Query(collectInto(there))
+		b.Queue(sqlStoredReports, pgx.NamedArgs{
+			"received": column(batch, func(p *pendingReport) time.Time { return p.Received() }), "ids": column(batch, reportID),
+		}).Query(collectInto(there))
 	}
 	if err := c.SendBatch(ctx, &b).Close(); err != nil {
 		return nil, err
