@@ -59,10 +59,17 @@ func terminal(t *testing.T, environ []string, args ...string) (*process, *os.Fil
 	return p, ours
 }
 
-// typed waits for a question and answers it.
+// typed waits for a question, and until the terminal does not show any more what is typed, and answers it.
 func (p *process) typed(ours *os.File, question, answer string) {
 	p.t.Helper()
 	p.until(question)
+	eventually(p.t, "the terminal hides what is typed", func() bool {
+		mode, err := unix.IoctlGetTermios(int(ours.Fd()), unix.TCGETS)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return mode.Lflag&unix.ECHO == 0
+	})
 	if _, err := ours.WriteString(answer); err != nil {
 		p.t.Fatal(err)
 	}
