@@ -71,21 +71,13 @@ func TestCountingHeldUp(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
-	tx, err := connect(t, url).Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), "select from counting for update"); err != nil {
-		t.Fatal(err)
-	}
+	release := holdCounting(t, url)
 	rec := record(t, today, "machine", nil)
 	save(t, s, rec)
 	if b, err := s.Bucket(t.Context(), crash.BucketIDOf(rec.Grouping.Signature)); err != nil || b.Reports != 0 {
 		t.Errorf("while it cannot be counted: got %d reports, %v", b.Reports, err)
 	}
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	release()
 	checkCounts(t, url)
 	if b := bucketOf(t, s, rec); b.Reports != 1 {
 		t.Errorf("got %d reports, want 1", b.Reports)
@@ -104,13 +96,7 @@ func TestUncountedIsBounded(t *testing.T) {
 		batches, batchSize = 2, 256 // that may be under way when the bound is reached
 	)
 	s.LetUncounted(most)
-	tx, err := connect(t, url).Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), "select from counting for update"); err != nil {
-		t.Fatal(err)
-	}
+	release := holdCounting(t, url)
 	refused, taken := make(chan error, reports), make(chan struct{}, reports)
 	for i := range reports {
 		rec := record(t, today, "machine", crash.Fields{"ProcStatus": fmt.Sprint("Pid:\t", i)})
@@ -130,9 +116,7 @@ func TestUncountedIsBounded(t *testing.T) {
 	if err := connect(t, url).QueryRow(t.Context(), "select count(*) from reports").Scan(&stored); err != nil || stored > most+batches*batchSize {
 		t.Errorf("while nothing is counted: %d reports are stored, %v; want at most %d", stored, err, most+batches*batchSize)
 	}
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	release()
 	answered, took := atLeast, 0
 	for ; answered < reports; answered++ {
 		select {
@@ -179,14 +163,7 @@ func TestCountManyAtOnce(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	first := dbtest.Open(t, url)
-	lock := connect(t, url)
-	tx, err := lock.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), "select from counting for update"); err != nil {
-		t.Fatal(err)
-	}
+	release := holdCounting(t, url)
 	r := rand.New(rand.NewPCG(8, 9))
 	var wg sync.WaitGroup
 	for i := range 1200 {
@@ -198,8 +175,6 @@ func TestCountManyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait() // all are stored, and wait behind the lock
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	release()
 	checkCountsOf(t, url, first)
 }

@@ -7,8 +7,8 @@ import (
 	"mishap/crash"
 )
 
-// pendingReport is a report on its way to the disk, with everything ready that the statement needs. It is made by the
-// caller, so that whatever a strange report does, it does it there and not in a writer. It holds no text that a report came with.
+// pendingReport is a report on its way to the disk, with everything ready that storing it needs. It is made by the caller, so
+// that whatever a strange report does, it does it there and not in a writer. It holds copies of texts, never a report's own.
 type pendingReport struct {
 	crash.Record
 	body   []byte

@@ -46,6 +46,7 @@ func (c *bodyCodec) pack(f crash.Fields) []byte {
 	return body
 }
 
+// drop is for a body that pack made, and that nobody uses any more.
 func (c *bodyCodec) drop(body []byte) { c.bodies.give(body) }
 
 // buffers are used again and again.

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"slices"
 	"sync"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestSaveReportInPlace(t *testing.T) {
 	var wg sync.WaitGroup
 	for r := range crashtest.Fleet(7, 300, today) {
 		buffer := crashtest.Report(r.Fields).BSON()
-		fields, err := whoopsie.Decode(buffer)
+		fields, err := whoopsie.Decode(slices.Clone(buffer))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +35,7 @@ func TestSaveReportInPlace(t *testing.T) {
 		}
 		sent = append(sent, rec)
 		wg.Go(func() {
-			inPlace, err := whoopsie.DecodeInPlace(buffer)
+			inPlace, err := whoopsie.Decode(buffer)
 			if err != nil {
 				t.Error(err)
 			}

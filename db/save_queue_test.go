@@ -19,11 +19,22 @@ import (
 // hold keeps everybody from storing reports until release is called.
 func hold(t *testing.T, url string) (release func()) {
 	t.Helper()
+	return holdBy(t, url, "lock table report_keys in access exclusive mode")
+}
+
+// holdCounting keeps everybody from counting them.
+func holdCounting(t *testing.T, url string) (release func()) {
+	t.Helper()
+	return holdBy(t, url, "select from counting for update")
+}
+
+func holdBy(t *testing.T, url, lock string) (release func()) {
+	t.Helper()
 	tx, err := connect(t, url).BeginTx(t.Context(), pgx.TxOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), "lock table report_keys in access exclusive mode"); err != nil {
+	if _, err := tx.Exec(t.Context(), lock); err != nil {
 		t.Fatal(err)
 	}
 	return func() {

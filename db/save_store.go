@@ -81,12 +81,12 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, agai
 	var b pgx.Batch
 	b.Queue(sqlBegin)
 	if len(keys) > 0 {
-		b.Queue(sqlSaveKeys, pgx.NamedArgs{"keys": keys, "ids": keyed}).Query(collectInto(first))
+		b.Queue(sqlSaveKeys, pgx.NamedArgs{"keys": keys, "ids": keyed}).Query(collectInto(&first))
 	}
 	if again {
 		b.Queue(sqlStoredReports, pgx.NamedArgs{
 			"received": column(batch, func(p *pendingReport) time.Time { return p.Received() }), "ids": column(batch, reportID),
-		}).Query(collectInto(there))
+		}).Query(collectInto(&there))
 	}
 	if err := c.SendBatch(ctx, &b).Close(); err != nil {
 		return nil, err
@@ -135,13 +135,10 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 	return first, nil
 }
 
-func collectInto(ids map[crash.OopsID]bool) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		var id [16]byte
-		_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
-			ids[id] = true
-			return nil
-		})
+// collectInto is collectIDs for a statement of a batch.
+func collectInto(ids *map[crash.OopsID]bool) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*ids, err = collectIDs(rows)
 		return err
 	}
 }

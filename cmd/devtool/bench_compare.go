@@ -98,8 +98,8 @@ func (c *comparison) run(ctx context.Context) error {
 		return err
 	}
 	// A new server makes each file of its write-ahead log first; one that has run for a while takes old ones, as after this.
-	if _, err := c.pool.Exec(ctx, "checkpoint"); err != nil {
-		return fmt.Errorf("make the server use its log's files again: %w", err)
+	if _, err := c.pool.Exec(ctx, "checkpoint"); err != nil { // a role of one's own may not be allowed to
+		_, _ = fmt.Fprintf(c.out, "\nThe server would make no checkpoint, so it may still be making its log's files: %v\n", err)
 	}
 	var half figure
 	if err := c.measure(ctx, &half, everything, loadOrder{Connections: mostLoad, Length: paceLength, PerSecond: most / 2}); err != nil {

@@ -4,7 +4,6 @@
 package whoopsie
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -33,12 +32,9 @@ const maxUnpacked = 16 << 20
 // a slip of apport's. Invalid UTF-8 and NUL become U+FFFD. A field that apport had compressed, and that whoopsie sends as
 // it stands, is unpacked. Dumps of memory are replaced by a note of their size.
 //
-// The texts are parts of one copy of the document: whoever keeps one of them for long, clones it. An error is a *crash.Error
-// of kind Invalid, code invalid_bson.
-func Decode(body []byte) (crash.Fields, error) { return DecodeInPlace(bytes.Clone(body)) }
-
-// DecodeInPlace is Decode without the copy: the texts lie in body, which must not change while any of them is used.
-func DecodeInPlace(body []byte) (crash.Fields, error) {
+// The texts lie in body, which must not change while any of them is used: whoever keeps one for longer, clones it. An error is
+// a *crash.Error of kind Invalid, code invalid_bson.
+func Decode(body []byte) (crash.Fields, error) {
 	elements, err := document(unsafe.String(unsafe.SliceData(body), len(body)))
 	if err != nil {
 		return nil, invalid(err)

@@ -24,7 +24,7 @@ func (h *handler) submitReport(w http.ResponseWriter, r *http.Request, to path) 
 	if err != nil {
 		return result{}, err
 	}
-	fields, err := whoopsie.DecodeInPlace(data)
+	fields, err := whoopsie.Decode(data)
 	if err != nil {
 		return result{}, err
 	}
