@@ -91,8 +91,11 @@ func (s *Store) takeLeftOver(ctx context.Context, tx pgx.Tx, round int64, waitin
 	if _, err := pgx.ForEachRow(rows, []any{&of}, func() error {
 		ids = append(ids, of...)
 		return nil
-	}); err != nil || len(ids) == 0 {
-		return 0, err
+	}); err != nil {
+		return 0, fmt.Errorf("take what is left: %w", err)
+	}
+	if len(ids) == 0 {
+		return 0, errNothing
 	}
 	received := make([]time.Time, len(ids))
 	for i, id := range ids {

@@ -84,6 +84,32 @@ func TestCountingHeldUp(t *testing.T) {
 	}
 }
 
+// TestNothingLeftOver: looking for what others left uncounted, which each unit does when it starts and then every few seconds,
+// makes nobody think that counts are other ones.
+func TestNothingLeftOver(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	release := holdCounting(t, url)
+	looks := dbtest.Open(t, url)
+	conn := connect(t, url)
+	value := func(sql string) (n int64) {
+		t.Helper()
+		if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const round = "select round from counting"
+	before := value(round)
+	for value("select count(*) from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())") == 0 { //nolint:revive // until it looks
+	}
+	release()
+	looks.Close()
+	if after := value(round); after != before {
+		t.Errorf("round %d became %d, and nothing was counted", before, after)
+	}
+}
+
 // TestUncountedIsBounded: while nothing can be counted, a bounded number of reports is stored, a bounded number waits, and the
 // others are told to come again; once counting goes on, everything that was taken in is stored and counted.
 func TestUncountedIsBounded(t *testing.T) {
