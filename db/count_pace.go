@@ -11,16 +11,36 @@ import (
 
 // A pace is how a round goes through its rows: in pieces, and gently when it has many: then it rests after each piece for as
 // long as that took. A round takes twice as long so, but those who store reports meanwhile never wait for all of it.
-type pace struct{ gentle bool }
+type pace struct {
+	gentle bool
+	closed <-chan struct{} // ends all rests
+	began  time.Time       // the piece
+}
 
 const (
-	pieceRows   = 256                   // some milliseconds
-	longestRest = 10 * time.Millisecond // after one piece
+	pieceRows    = 128                   // some milliseconds
+	pieceReports = 64                    // that are added up, a good part of a millisecond
+	longestRest  = 10 * time.Millisecond // after one piece
 )
 
-// paceOf is for a round of some reports while others wait to be counted: a round rests only when there is time for that.
-func paceOf(reports, waiting int) pace {
-	return pace{gentle: reports > busyRound && waiting < maxRound}
+// newPace is for a round of some reports while others wait to be counted: a round rests only when there is time for that.
+func newPace(reports, waiting int, closed <-chan struct{}) *pace {
+	return &pace{gentle: reports > busyRound && waiting < maxRound, closed: closed, began: time.Now()}
+}
+
+// rest is for after a piece.
+func (p *pace) rest(ctx context.Context) {
+	if !p.gentle {
+		return
+	}
+	t := time.NewTimer(min(time.Since(p.began), longestRest))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-p.closed:
+	case <-ctx.Done():
+	}
+	p.began = time.Now()
 }
 
 func pieces[T any](rows []T) iter.Seq[[]T] { return slices.Chunk(rows, pieceRows) }
@@ -41,24 +61,23 @@ func piecesOfMachines(cells []machineCell) iter.Seq[[]machineCell] {
 	}
 }
 
-// rest is for after a piece.
-func (p pace) rest(ctx context.Context, began time.Time) {
-	if p.gentle {
-		wait(ctx, min(time.Since(began), longestRest))
-	}
-}
-
-// send runs the statements of a batch in their order.
-func (p pace) send(ctx context.Context, tx pgx.Tx, b *pgx.Batch) error {
-	if !p.gentle {
-		return tx.SendBatch(ctx, b).Close()
-	}
-	for _, q := range b.QueuedQueries {
-		began := time.Now()
-		if _, err := tx.Exec(ctx, q.SQL, q.Arguments...); err != nil {
-			return err
+// send runs statements in their order, together when there are few.
+func (p *pace) send(ctx context.Context, tx pgx.Tx, all ...iter.Seq[statement]) error {
+	var b pgx.Batch
+	for _, some := range all {
+		for s := range some {
+			if !p.gentle {
+				b.Queue(s.sql, s.args)
+				continue
+			}
+			if _, err := tx.Exec(ctx, s.sql, s.args); err != nil {
+				return err
+			}
+			p.rest(ctx)
 		}
-		p.rest(ctx, began)
 	}
-	return nil
+	if b.Len() == 0 {
+		return nil
+	}
+	return tx.SendBatch(ctx, &b).Close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -190,10 +191,15 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx, round int64, sightings []s
 			}
 		}
 	}
-	sum := sumRound(sightings)
-	sum.pace = paceOf(len(sightings), s.counter.waiting()-len(sightings))
-	s.spans.unseen(sum.active)
-	if learnt.spans, err = writeRound(ctx, tx, round, sum); err != nil {
+	p := newPace(len(sightings), s.counter.waiting()-len(sightings), s.counter.stop)
+	sum := newRoundSum(&s.spans)
+	for some := range slices.Chunk(sightings, pieceReports) {
+		for i := range some {
+			sum.add(&some[i])
+		}
+		p.rest(ctx)
+	}
+	if learnt.spans, err = writeRound(ctx, tx, p, round, sum); err != nil {
 		return learnt, err
 	}
 	if learnt.names, err = s.learnNames(ctx, tx, names); err != nil {

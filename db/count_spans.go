@@ -1,10 +1,10 @@
 package db
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"time"
+	"unique"
 )
 
 // activeDays is for how many days a machine counts as active from a day on which it sent a report, that day included: the
@@ -64,41 +64,45 @@ func changeOfSpans(before, after []daySpan) spanChange {
 // machineSpans are the spans in which machines are active.
 type machineSpans map[releaseSystem][]daySpan
 
-// maxSeenSpans bounds the machines of which a process remembers when they are active.
-const maxSeenSpans = 1 << 15
+// maxSeenSpans bounds the machines of which a process remembers when they are active: some 30 bytes each.
+const maxSeenSpans = 1 << 17
 
-// seenSpans remembers spans that are in the database, so that a machine that sends much costs little. They only ever grow
-// there, by whichever unit, so what is remembered stays true.
+// seenSpans remembers the last span of machines as it is in the database, so that a machine that sends much costs little. Spans
+// only ever grow there, by whichever unit, so what is remembered stays true.
 type seenSpans struct {
 	mu   sync.Mutex
-	seen machineSpans
+	seen map[seenMachine]seenSpan
 }
 
-// unseen takes the days out of active that change nothing, and machines of which none is left.
-func (s *seenSpans) unseen(active map[releaseSystem]map[time.Time]bool) {
+type (
+	seenMachine struct {
+		release unique.Handle[string]
+		system  int64
+	}
+	seenSpan struct{ from, until int32 } // days since 1970
+)
+
+func dayNumber(day time.Time) int32 { return int32(day.Unix() / (24 * 60 * 60)) } //nolint:gosec // in range for millions of years
+
+// cover reports whether it is known that a report of that day changes nothing.
+func (s *seenSpans) cover(m releaseSystem, day time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for machine, days := range active {
-		spans := s.seen[machine]
-		maps.DeleteFunc(days, func(day time.Time, _ bool) bool {
-			return slices.ContainsFunc(spans, func(s daySpan) bool { return s.covers(day) })
-		})
-		if len(days) == 0 {
-			delete(active, machine)
-		}
-	}
+	span, ok := s.seen[seenMachine{unique.Make(m.release), m.system}]
+	n := dayNumber(day)
+	return ok && span.from <= n && n+activeDays-1 <= span.until
 }
 
 func (s *seenSpans) add(spans machineSpans) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen == nil || len(s.seen)+len(spans) > maxSeenSpans {
-		s.seen = machineSpans{}
+		s.seen = map[seenMachine]seenSpan{}
 	}
-	maps.Copy(s.seen, spans)
-}
-
-// covers reports whether a report of that day leaves the span as it is.
-func (s daySpan) covers(day time.Time) bool {
-	return !day.Before(s.from) && !day.AddDate(0, 0, activeDays-1).After(s.until)
+	for m, all := range spans {
+		if len(all) > 0 {
+			last := all[len(all)-1]
+			s.seen[seenMachine{unique.Make(m.release), m.system}] = seenSpan{dayNumber(last.from), dayNumber(last.until)}
+		}
+	}
 }

@@ -3,6 +3,7 @@ package db
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,10 +53,10 @@ type roundSum struct {
 	days     map[dayCellKey]dayNumbers
 	reports  map[reportDay]int64
 	releases map[releaseDay]int64
-	active   map[releaseSystem]map[time.Time]bool
-	packages map[packageVersion]time.Time // when the first report that has it arrived
-	keys     versionKeys
-	pace     pace
+	active   map[releaseSystem][]time.Time // the days that may change when a machine is active, each once
+	packages map[packageVersion]time.Time  // when the first report that has it arrived
+	keys     sortKeys
+	known    *seenSpans
 }
 
 // bucketSum is what a round adds to one bucket.
@@ -75,40 +76,49 @@ type versionSeen struct {
 
 type releaseSeen struct{ key, release string }
 
-func (a *versionSeen) compare(b *versionSeen) int {
+func (a versionSeen) compare(b *versionSeen) int {
 	return cmp.Or(bytes.Compare(a.key, b.key), strings.Compare(a.releaseKey, b.releaseKey),
 		strings.Compare(a.version, b.version), strings.Compare(a.release, b.release))
 }
 
-func (a *releaseSeen) compare(b *releaseSeen) int {
+func (a releaseSeen) compare(b *releaseSeen) int {
 	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.release, b.release))
 }
 
-// versionKeys remembers the sortable keys of versions, which many reports share.
-type versionKeys map[string][]byte
+// sortKeys remembers the sortable keys of versions and releases, which many reports share.
+type sortKeys struct {
+	versions map[string][]byte
+	releases map[crash.Release]string
+}
 
-// of returns nil for a version that dpkg does not take: it is counted, but is neither first nor last.
-func (k versionKeys) of(version string) []byte {
-	key, ok := k[version]
+// ofVersion returns nil for a version that dpkg does not take: it is counted, but is neither first nor last.
+func (k sortKeys) ofVersion(version string) []byte {
+	key, ok := k.versions[version]
 	if !ok {
 		if dpkg.Valid(version) {
 			key = dpkg.Key(version)
 		}
-		k[version] = key
+		k.versions[version] = key
 	}
 	return key
 }
 
-func sumRound(sightings []sighting) *roundSum {
-	c := &roundSum{
+func (k sortKeys) ofRelease(r crash.Release) string {
+	key, ok := k.releases[r]
+	if !ok {
+		key = r.Key()
+		k.releases[r] = key
+	}
+	return key
+}
+
+func newRoundSum(known *seenSpans) *roundSum {
+	return &roundSum{
 		buckets: map[crash.BucketID]*bucketSum{}, versions: map[versionCell]int64{}, machines: map[machineCell]int64{},
 		days: map[dayCellKey]dayNumbers{}, reports: map[reportDay]int64{}, releases: map[releaseDay]int64{},
-		active: map[releaseSystem]map[time.Time]bool{}, packages: map[packageVersion]time.Time{}, keys: versionKeys{},
+		active: map[releaseSystem][]time.Time{}, packages: map[packageVersion]time.Time{},
+		keys: sortKeys{map[string][]byte{}, map[crash.Release]string{}}, known: known,
 	}
-	for i := range sightings {
-		c.add(&sightings[i])
-	}
-	return c
 }
 
 func (c *roundSum) add(s *sighting) {
@@ -123,12 +133,11 @@ func (c *roundSum) add(s *sighting) {
 	c.reports[reportDay{day, s.Package, s.Version}]++
 	if s.system != nil {
 		machine := releaseSystem{string(s.Release), *s.system}
-		if c.active[machine] == nil {
-			c.active[machine] = map[time.Time]bool{}
+		if days := c.active[machine]; !slices.Contains(days, s.day) && !c.known.cover(machine, s.day) {
+			c.active[machine] = append(days, s.day)
 		}
-		c.active[machine][s.day] = true
 	}
-	if s.Package != "" && c.keys.of(s.Version) != nil {
+	if s.Package != "" && c.keys.ofVersion(s.Version) != nil {
 		version := packageVersion{s.Package, string(s.Release), s.Version}
 		if at, ok := c.packages[version]; !ok || s.received.Before(at) {
 			c.packages[version] = s.received
@@ -155,7 +164,7 @@ func (c *roundSum) addToBucket(s *sighting) {
 	if s.seen.After(b.last) {
 		b.last = s.seen
 	}
-	b.addVersion(s, c.keys.of(s.Version))
+	b.addVersion(s, c.keys)
 	cell := versionCell{*s.bucket, string(s.Release), s.Version}
 	c.versions[cell]++
 	if s.system != nil {
@@ -182,26 +191,24 @@ func describesBetter(a, b *sighting) bool {
 	return bytes.Compare(a.id[:], b.id[:]) > 0
 }
 
-func (b *bucketSum) addVersion(s *sighting, key []byte) {
-	releaseKey := ""
+func (b *bucketSum) addVersion(s *sighting, keys sortKeys) {
+	releaseKey := keys.ofRelease(s.Release)
 	if s.Release != "" {
-		releaseKey = s.Release.Key()
-		at := &releaseSeen{releaseKey, string(s.Release)}
-		if b.lowRelease == nil || at.compare(b.lowRelease) < 0 {
-			b.lowRelease = at
-		}
-		if b.topRelease == nil || at.compare(b.topRelease) > 0 {
-			b.topRelease = at
-		}
+		at := releaseSeen{releaseKey, string(s.Release)}
+		widen(&b.lowRelease, &b.topRelease, at, at.compare)
 	}
-	if key == nil {
-		return
+	if key := keys.ofVersion(s.Version); key != nil {
+		at := versionSeen{key, releaseKey, s.Version, string(s.Release)}
+		widen(&b.lowVersion, &b.topVersion, at, at.compare)
 	}
-	at := &versionSeen{key, releaseKey, s.Version, string(s.Release)}
-	if b.lowVersion == nil || at.compare(b.lowVersion) < 0 {
-		b.lowVersion = at
+}
+
+// widen makes low and top those of three.
+func widen[T any](low, top **T, at T, compare func(*T) int) {
+	if *low == nil || compare(*low) < 0 {
+		*low = &at
 	}
-	if b.topVersion == nil || at.compare(b.topVersion) > 0 {
-		b.topVersion = at
+	if *top == nil || compare(*top) > 0 {
+		*top = &at
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -110,32 +108,25 @@ const (
 
 // writeRound adds what a round has summed up to the counts. Its transaction holds the lock on counting. It returns the spans
 // in which the round's machines are active, to be remembered after the commit.
-func writeRound(ctx context.Context, tx pgx.Tx, round int64, c *roundSum) (spans machineSpans, err error) {
-	machines, cells, err := c.countMachines(ctx, tx)
+func writeRound(ctx context.Context, tx pgx.Tx, p *pace, round int64, c *roundSum) (spans machineSpans, err error) {
+	machines, cells, err := c.countMachines(ctx, tx, p)
 	if err != nil {
 		return nil, fmt.Errorf("count machines: %w", err)
 	}
-	var b pgx.Batch
-	c.queueBuckets(&b, round, machines)
-	c.queueVersions(&b, cells)
-	c.queueDays(&b, round)
-	c.queueReports(&b)
-	c.queuePackages(&b)
-	if spans, err = c.queueActive(ctx, tx, &b); err != nil {
+	spans, activity, err := c.activity(ctx, tx, p)
+	if err != nil {
 		return nil, fmt.Errorf("count active machines: %w", err)
 	}
-	if err := c.pace.send(ctx, tx, &b); err != nil {
+	err = p.send(ctx, tx, c.countBuckets(round, machines), c.countVersions(cells), c.countDays(round), c.countReports(),
+		c.countReleases(), c.seeReleases(), c.countPackages(), activity)
+	if err != nil {
 		return nil, fmt.Errorf("count: %w", err)
 	}
 	return spans, nil
 }
 
-func compareVersionCells(a, b versionCell) int {
-	return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), strings.Compare(a.release, b.release), strings.Compare(a.version, b.version))
-}
-
 // countMachines returns how many machines are new to buckets and to their cells.
-func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (map[crash.BucketID]int64, map[versionCell]int64, error) {
+func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx, p *pace) (map[crash.BucketID]int64, map[versionCell]int64, error) {
 	buckets, cells := map[crash.BucketID]int64{}, map[versionCell]int64{}
 	if len(c.machines) == 0 {
 		return buckets, cells, nil
@@ -144,11 +135,10 @@ func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (map[crash.Buck
 		return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), cmp.Compare(a.system, b.system), compareVersionCells(a.versionCell, b.versionCell))
 	})
 	for keys := range piecesOfMachines(keys) {
-		began := time.Now()
 		if err := c.countPiece(ctx, tx, keys, buckets, cells); err != nil {
 			return nil, nil, err
 		}
-		c.pace.rest(ctx, began)
+		p.rest(ctx)
 	}
 	return buckets, cells, nil
 }
@@ -177,67 +167,4 @@ func (c *roundSum) countPiece(ctx context.Context, tx pgx.Tx, keys []machineCell
 		return nil
 	})
 	return err
-}
-
-func (c *roundSum) queueBuckets(b *pgx.Batch, round int64, machines map[crash.BucketID]int64) {
-	if len(c.buckets) == 0 {
-		return
-	}
-	for ids := range pieces(slices.SortedFunc(maps.Keys(c.buckets), compareIDs)) {
-		b.Queue(sqlCountBuckets, c.bucketArgs(ids, round, machines))
-	}
-}
-
-func (c *roundSum) bucketArgs(ids []crash.BucketID, round int64, machines map[crash.BucketID]int64) pgx.NamedArgs {
-	text := func(value func(*bucketSum) string) []string {
-		return column(ids, func(id crash.BucketID) string { return value(c.buckets[id]) })
-	}
-	at := func(value func(*bucketSum) time.Time) []*time.Time {
-		return column(ids, func(id crash.BucketID) *time.Time {
-			if t := value(c.buckets[id]); !t.IsZero() {
-				return &t
-			}
-			return nil
-		})
-	}
-	args := pgx.NamedArgs{
-		"round":          round,
-		"id":             column(ids, func(id crash.BucketID) []byte { return id[:] }),
-		"problem_type":   text(func(s *bucketSum) string { return s.newest.ProblemType }),
-		"title":          text(func(s *bucketSum) string { return s.newest.Title }),
-		"executable":     text(func(s *bucketSum) string { return s.newest.Executable }),
-		"package":        text(func(s *bucketSum) string { return s.newest.Package }),
-		"source_package": text(func(s *bucketSum) string { return s.newest.SourcePackage }),
-		"reports":        column(ids, func(id crash.BucketID) int64 { return c.buckets[id].reports }),
-		"systems":        column(ids, func(id crash.BucketID) int64 { return machines[id] }),
-		"first_seen":     at(func(s *bucketSum) time.Time { return s.first }),
-		"last_seen":      at(func(s *bucketSum) time.Time { return s.last }),
-	}
-	versionArgs(args, "low", column(ids, func(id crash.BucketID) *versionSeen { return c.buckets[id].lowVersion }))
-	versionArgs(args, "top", column(ids, func(id crash.BucketID) *versionSeen { return c.buckets[id].topVersion }))
-	releaseArgs(args, "low", column(ids, func(id crash.BucketID) *releaseSeen { return c.buckets[id].lowRelease }))
-	releaseArgs(args, "top", column(ids, func(id crash.BucketID) *releaseSeen { return c.buckets[id].topRelease }))
-	return args
-}
-
-func versionArgs(args pgx.NamedArgs, end string, seen []*versionSeen) {
-	for i, s := range seen {
-		if s == nil {
-			seen[i] = &versionSeen{}
-		}
-	}
-	args[end+"_key"] = column(seen, func(s *versionSeen) []byte { return s.key })
-	args[end+"_release_key"] = column(seen, func(s *versionSeen) string { return s.releaseKey })
-	args[end+"_version"] = column(seen, func(s *versionSeen) string { return s.version })
-	args[end+"_version_release"] = column(seen, func(s *versionSeen) string { return s.release })
-}
-
-func releaseArgs(args pgx.NamedArgs, end string, seen []*releaseSeen) {
-	for i, s := range seen {
-		if s == nil {
-			seen[i] = &releaseSeen{}
-		}
-	}
-	args[end+"_seen_key"] = column(seen, func(s *releaseSeen) string { return s.key })
-	args[end+"_release"] = column(seen, func(s *releaseSeen) string { return s.release })
 }

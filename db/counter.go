@@ -67,12 +67,15 @@ type counter struct {
 	room    sync.Cond // signalled when reports falls
 }
 
-func startCounter(ctx context.Context, s *Store) *counter {
+func newCounter(s *Store) *counter {
 	c := &counter{store: s, most: maxUncounted, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
 	c.room.L = &c.mu
 	c.stats = newCounterStats(c)
-	c.done.Go(func() { c.run(context.WithoutCancel(ctx)) })
 	return c
+}
+
+func (c *counter) start(ctx context.Context) {
+	c.done.Go(func() { c.run(context.WithoutCancel(ctx)) })
 }
 
 // close counts what waits and ends the counting. Nothing may be added any more. What cannot be counted now, because the

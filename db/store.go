@@ -96,7 +96,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	s.counter = startCounter(ctx, s)
+	s.counter = newCounter(s)
+	s.counter.start(ctx)
 	s.saver = startSaver(ctx, s)
 	return s, nil
 }
