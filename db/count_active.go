@@ -72,7 +72,7 @@ func (c *roundSum) activity(ctx context.Context, tx pgx.Tx, p *pace) (after mach
 				changes[dayOf{m.release, day}] += n
 			}
 		}
-		p.rest(ctx)
+		p.rest()
 	}
 	return after, putActivity(gone, come, changes), nil
 }

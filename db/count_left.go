@@ -79,6 +79,8 @@ func (s *Store) waitCounted(ctx context.Context) error {
 		return err
 	}
 	if own := s.counter.newest(); own != nil {
+		s.counter.hurried.Add(1)
+		defer s.counter.hurried.Add(-1)
 		poke(s.counter.hurry)
 		select {
 		case <-own:

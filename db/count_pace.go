@@ -12,9 +12,9 @@ import (
 // A pace is how a round goes through its rows: in pieces, and gently when it has many: then it rests after each piece for as
 // long as that took. A round takes twice as long so, but those who store reports meanwhile never wait for all of it.
 type pace struct {
-	gentle bool
-	closed <-chan struct{} // ends all rests
-	began  time.Time       // the piece
+	gentle  bool
+	counter *counter  // knows whether anybody waits
+	began   time.Time // the piece
 }
 
 const (
@@ -23,24 +23,17 @@ const (
 	longestRest  = 10 * time.Millisecond // after one piece
 )
 
-// newPace is for a round of some reports while others wait to be counted: a round rests only when there is time for that.
-func newPace(reports, waiting int, closed <-chan struct{}) *pace {
-	return &pace{gentle: reports > busyRound && waiting < maxRound, closed: closed, began: time.Now()}
+// newPace is for a round of some reports. It rests only when there is time for that, and nobody waits for it.
+func (c *counter) newPace(reports int) *pace {
+	return &pace{gentle: reports > busyRound && c.waiting()-reports < maxRound, counter: c, began: time.Now()}
 }
 
 // rest is for after a piece.
-func (p *pace) rest(ctx context.Context) {
-	if !p.gentle {
-		return
+func (p *pace) rest() {
+	if p.gentle {
+		p.counter.pause(min(time.Since(p.began), longestRest))
+		p.began = time.Now()
 	}
-	t := time.NewTimer(min(time.Since(p.began), longestRest))
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-p.closed:
-	case <-ctx.Done():
-	}
-	p.began = time.Now()
 }
 
 func pieces[T any](rows []T) iter.Seq[[]T] { return slices.Chunk(rows, pieceRows) }
@@ -73,7 +66,7 @@ func (p *pace) send(ctx context.Context, tx pgx.Tx, all ...iter.Seq[statement]) 
 			if _, err := tx.Exec(ctx, s.sql, s.args); err != nil {
 				return err
 			}
-			p.rest(ctx)
+			p.rest()
 		}
 	}
 	if b.Len() == 0 {

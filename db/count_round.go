@@ -191,13 +191,13 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx, round int64, sightings []s
 			}
 		}
 	}
-	p := newPace(len(sightings), s.counter.waiting()-len(sightings), s.counter.stop)
+	p := s.counter.newPace(len(sightings))
 	sum := newRoundSum(&s.spans)
 	for some := range slices.Chunk(sightings, pieceReports) {
 		for i := range some {
 			sum.add(&some[i])
 		}
-		p.rest(ctx)
+		p.rest()
 	}
 	if learnt.spans, err = writeRound(ctx, tx, p, round, sum); err != nil {
 		return learnt, err

@@ -138,7 +138,7 @@ func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx, p *pace) (map[c
 		if err := c.countPiece(ctx, tx, keys, buckets, cells); err != nil {
 			return nil, nil, err
 		}
-		p.rest(ctx)
+		p.rest()
 	}
 	return buckets, cells, nil
 }

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -52,7 +53,8 @@ type counter struct {
 	store    *Store
 	stats    counterStats
 	wake     chan struct{} // holds one
-	hurry    chan struct{} // holds one: somebody waits for what rests
+	hurry    chan struct{} // holds one: somebody began to wait for what is uncounted, so that rests end
+	hurried  atomic.Int32  // how many wait for that, so that none begin
 	stop     chan struct{}
 	stopOnce sync.Once
 	done     sync.WaitGroup
@@ -239,6 +241,14 @@ func (s *spacing) after(n int, began, ended time.Time) time.Duration {
 func (c *counter) rest(d time.Duration) bool {
 	c.setResting(true)
 	defer c.setResting(false)
+	return c.pause(d)
+}
+
+// pause is rest within a round.
+func (c *counter) pause(d time.Duration) (closing bool) {
+	if c.hurried.Load() > 0 {
+		return c.stopping()
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

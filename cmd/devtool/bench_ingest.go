@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/klauspost/compress/s2"
 
 	"mishap/crash"
 	"mishap/crash/intake"
@@ -18,9 +17,9 @@ import (
 )
 
 // benchIngest measures how many reports are accepted per second (on disk, grouped and counted) beside the same handler
-// with nothing stored, beside the same handler with a transaction for each report, and beside a handler that does nothing but
-// insert one packed body per request and transaction. All four are served by this process, in turns, and a process of its own
-// sends the reports. databaseURL names a migrated database whose server syncs to disk and runs on this machine.
+// with nothing stored, beside the same handler that stores the least, in a transaction for each report or in shared ones, and
+// beside a handler that does nothing but insert one packed body per request and transaction. All five are served by this
+// process, in turns, and a process of its own sends the reports. databaseURL names a migrated database whose server syncs to disk and runs on this machine.
 func benchIngest(ctx context.Context, databaseURL string, out io.Writer) error {
 	store, err := db.Open(ctx, db.Config{URL: databaseURL, MaxConns: 16})
 	if err != nil {
@@ -47,12 +46,13 @@ func benchIngest(ctx context.Context, databaseURL string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	alone, err := newApart(ctx, pool)
-	if err != nil {
+	if _, err := pool.Exec(ctx, leastTables); err != nil {
 		return err
 	}
+	writing, end := context.WithCancel(ctx)
+	defer end()
 	handlers := [variants]http.Handler{inserts: rows}
-	for i, s := range map[variant]intake.Store{nothing: nowhere{}, transactions: alone, everything: store} {
+	for i, s := range map[variant]intake.Store{nothing: nowhere{}, transactions: apart{pool}, shared: startTogether(writing, pool), everything: store} {
 		h, err := ingest.New(ingest.Deps{Intake: intake.New(intake.Config{MaxAgeDays: 366}, s), Store: store, DataDir: dir, MaxBytes: 16 << 20})
 		if err != nil {
 			return err
@@ -94,10 +94,12 @@ func rowHandler(ctx context.Context, pool *pgxpool.Pool) (http.Handler, error) {
 		return nil, err
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
+		p := takePacker()
+		defer packers.Put(p)
+		_, err := p.plain.ReadFrom(r.Body)
 		id := crash.NewOopsID(time.Now())
 		if err == nil {
-			_, err = pool.Exec(r.Context(), "insert into bench_rows values ($1, $2)", [16]byte(id), s2.Encode(nil, body))
+			_, err = pool.Exec(r.Context(), "insert into bench_rows values ($1, $2)", [16]byte(id), p.pack())
 		}
 		if err != nil {
 			w.WriteHeader(http.StatusInternalServerError)
