@@ -45,7 +45,7 @@ type (
 
 // activity keeps the spans in which machines are active. Most machines of a round are active already for as long as its
 // reports make them, and then nothing is written. It returns the spans of those of which that was not known before.
-func (c *roundSum) activity(ctx context.Context, tx pgx.Tx, p *pace) (after machineSpans, put iter.Seq[statement], err error) {
+func (c *roundSum) activity(ctx context.Context, tx pgx.Tx, p *pace) (after machineSpans, put []iter.Seq[statement], err error) {
 	machines := slices.SortedFunc(maps.Keys(c.active), func(a, b releaseSystem) int {
 		return cmp.Or(strings.Compare(a.release, b.release), cmp.Compare(a.system, b.system))
 	})
@@ -77,7 +77,7 @@ func (c *roundSum) activity(ctx context.Context, tx pgx.Tx, p *pace) (after mach
 	return after, putActivity(gone, come, changes), nil
 }
 
-func putActivity(gone, come []spanRow, changes map[dayOf]int64) iter.Seq[statement] {
+func putActivity(gone, come []spanRow, changes map[dayOf]int64) []iter.Seq[statement] {
 	args := func(rows []spanRow) pgx.NamedArgs {
 		return pgx.NamedArgs{
 			"release": column(rows, func(r spanRow) string { return r.release }), "system": column(rows, func(r spanRow) int64 { return r.system }),
@@ -85,24 +85,15 @@ func putActivity(gone, come []spanRow, changes map[dayOf]int64) iter.Seq[stateme
 		}
 	}
 	maps.DeleteFunc(changes, func(_ dayOf, n int64) bool { return n == 0 })
-	days := inPieces(sqlChangeActive, changes, compareDaysOf, func(days []dayOf) pgx.NamedArgs {
-		return pgx.NamedArgs{
-			"release": column(days, func(d dayOf) string { return d.release }), "day": column(days, func(d dayOf) time.Time { return d.day }),
-			"change": column(days, func(d dayOf) int64 { return changes[d] }),
-		}
-	})
-	return func(yield func(statement) bool) {
-		for gone := range pieces(gone) {
-			if !yield(statement{sqlDropSpans, args(gone)}) {
-				return
+	return []iter.Seq[statement]{
+		inPieces(sqlDropSpans, gone, args),
+		inPieces(sqlPutSpans, come, args),
+		sortedInPieces(sqlChangeActive, changes, compareDaysOf, func(days []dayOf) pgx.NamedArgs {
+			return pgx.NamedArgs{
+				"release": column(days, func(d dayOf) string { return d.release }), "day": column(days, func(d dayOf) time.Time { return d.day }),
+				"change": column(days, func(d dayOf) int64 { return changes[d] }),
 			}
-		}
-		for come := range pieces(come) {
-			if !yield(statement{sqlPutSpans, args(come)}) {
-				return
-			}
-		}
-		days(yield)
+		}),
 	}
 }
 

@@ -55,7 +55,7 @@ func piecesOfMachines(cells []machineCell) iter.Seq[[]machineCell] {
 }
 
 // send runs statements in their order, together when there are few.
-func (p *pace) send(ctx context.Context, tx pgx.Tx, all ...iter.Seq[statement]) error {
+func (p *pace) send(ctx context.Context, tx pgx.Tx, all []iter.Seq[statement]) error {
 	var b pgx.Batch
 	for _, some := range all {
 		for s := range some {

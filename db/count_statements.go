@@ -20,19 +20,26 @@ type statement struct {
 	args pgx.NamedArgs
 }
 
-// inPieces writes the rows that m stands for, in the order of their keys. Nothing is worked out before its turn comes.
-func inPieces[K comparable, V any](sql string, m map[K]V, compare func(a, b K) int, args func([]K) pgx.NamedArgs) iter.Seq[statement] {
+// inPieces writes rows in their order. Nothing is worked out before its turn comes.
+func inPieces[T any](sql string, rows []T, args func([]T) pgx.NamedArgs) iter.Seq[statement] {
 	return func(yield func(statement) bool) {
-		for keys := range pieces(slices.SortedFunc(maps.Keys(m), compare)) {
-			if !yield(statement{sql, args(keys)}) {
+		for piece := range pieces(rows) {
+			if !yield(statement{sql, args(piece)}) {
 				return
 			}
 		}
 	}
 }
 
+// sortedInPieces is inPieces for the keys of m in their order.
+func sortedInPieces[K comparable, V any](sql string, m map[K]V, compare func(a, b K) int, args func([]K) pgx.NamedArgs) iter.Seq[statement] {
+	return func(yield func(statement) bool) {
+		inPieces(sql, slices.SortedFunc(maps.Keys(m), compare), args)(yield)
+	}
+}
+
 func (c *roundSum) countBuckets(round int64, machines map[crash.BucketID]int64) iter.Seq[statement] {
-	return inPieces(sqlCountBuckets, c.buckets, compareIDs, func(ids []crash.BucketID) pgx.NamedArgs {
+	return sortedInPieces(sqlCountBuckets, c.buckets, compareIDs, func(ids []crash.BucketID) pgx.NamedArgs {
 		return c.bucketArgs(ids, round, machines)
 	})
 }
@@ -96,7 +103,7 @@ func compareVersionCells(a, b versionCell) int {
 }
 
 func (c *roundSum) countVersions(machines map[versionCell]int64) iter.Seq[statement] {
-	return inPieces(sqlCountVersions, c.versions, compareVersionCells, func(keys []versionCell) pgx.NamedArgs {
+	return sortedInPieces(sqlCountVersions, c.versions, compareVersionCells, func(keys []versionCell) pgx.NamedArgs {
 		return pgx.NamedArgs{
 			"bucket":  column(keys, func(k versionCell) []byte { return k.bucket[:] }),
 			"release": column(keys, func(k versionCell) string { return k.release }),
@@ -114,7 +121,7 @@ func compareDayCells(a, b dayCellKey) int {
 }
 
 func (c *roundSum) countDays(round int64) iter.Seq[statement] {
-	return inPieces(sqlCountDays, c.days, compareDayCells, func(keys []dayCellKey) pgx.NamedArgs {
+	return sortedInPieces(sqlCountDays, c.days, compareDayCells, func(keys []dayCellKey) pgx.NamedArgs {
 		return pgx.NamedArgs{
 			"round":        round,
 			"bucket":       column(keys, func(k dayCellKey) []byte { return k.bucket[:] }),
@@ -145,7 +152,7 @@ func compareReportDays(a, b reportDay) int {
 
 // countReports counts by day what is counted whether it has a bucket or not.
 func (c *roundSum) countReports() iter.Seq[statement] {
-	return inPieces(sqlCountReports, c.reports, compareReportDays, func(keys []reportDay) pgx.NamedArgs {
+	return sortedInPieces(sqlCountReports, c.reports, compareReportDays, func(keys []reportDay) pgx.NamedArgs {
 		return pgx.NamedArgs{
 			"package":      column(keys, func(k reportDay) string { return k.pkg }),
 			"day":          column(keys, func(k reportDay) time.Time { return k.day }),
@@ -160,7 +167,7 @@ func (c *roundSum) countReports() iter.Seq[statement] {
 }
 
 func (c *roundSum) countReleases() iter.Seq[statement] {
-	return inPieces(sqlCountReleases, c.releases, compareReleaseDays, func(days []releaseDay) pgx.NamedArgs {
+	return sortedInPieces(sqlCountReleases, c.releases, compareReleaseDays, func(days []releaseDay) pgx.NamedArgs {
 		return pgx.NamedArgs{
 			"day":          column(days, func(k releaseDay) time.Time { return k.day }),
 			"release":      column(days, func(k releaseDay) string { return k.release }),
@@ -179,14 +186,14 @@ func (c *roundSum) seeReleases() iter.Seq[statement] {
 			seen[d.release] = true
 		}
 	}
-	return inPieces(sqlSeeReleases, seen, strings.Compare, func(names []string) pgx.NamedArgs { return pgx.NamedArgs{"release": names} })
+	return sortedInPieces(sqlSeeReleases, seen, strings.Compare, func(names []string) pgx.NamedArgs { return pgx.NamedArgs{"release": names} })
 }
 
 func (c *roundSum) countPackages() iter.Seq[statement] {
 	compare := func(a, b packageVersion) int {
 		return cmp.Or(strings.Compare(a.pkg, b.pkg), strings.Compare(a.release, b.release), strings.Compare(a.version, b.version))
 	}
-	return inPieces(sqlCountPackages, c.packages, compare, func(keys []packageVersion) pgx.NamedArgs {
+	return sortedInPieces(sqlCountPackages, c.packages, compare, func(keys []packageVersion) pgx.NamedArgs {
 		return pgx.NamedArgs{
 			"package": column(keys, func(k packageVersion) string { return k.pkg }),
 			"release": column(keys, func(k packageVersion) string { return k.release }),

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -117,9 +118,11 @@ func writeRound(ctx context.Context, tx pgx.Tx, p *pace, round int64, c *roundSu
 	if err != nil {
 		return nil, fmt.Errorf("count active machines: %w", err)
 	}
-	err = p.send(ctx, tx, c.countBuckets(round, machines), c.countVersions(cells), c.countDays(round), c.countReports(),
-		c.countReleases(), c.seeReleases(), c.countPackages(), activity)
-	if err != nil {
+	all := append([]iter.Seq[statement]{
+		c.countBuckets(round, machines), c.countVersions(cells), c.countDays(round), c.countReports(), c.countReleases(), c.seeReleases(),
+		c.countPackages(),
+	}, activity...)
+	if err := p.send(ctx, tx, all); err != nil {
 		return nil, fmt.Errorf("count: %w", err)
 	}
 	return spans, nil
@@ -128,9 +131,6 @@ func writeRound(ctx context.Context, tx pgx.Tx, p *pace, round int64, c *roundSu
 // countMachines returns how many machines are new to buckets and to their cells.
 func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx, p *pace) (map[crash.BucketID]int64, map[versionCell]int64, error) {
 	buckets, cells := map[crash.BucketID]int64{}, map[versionCell]int64{}
-	if len(c.machines) == 0 {
-		return buckets, cells, nil
-	}
 	keys := slices.SortedFunc(maps.Keys(c.machines), func(a, b machineCell) int {
 		return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), cmp.Compare(a.system, b.system), compareVersionCells(a.versionCell, b.versionCell))
 	})

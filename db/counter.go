@@ -244,7 +244,7 @@ func (c *counter) rest(d time.Duration) bool {
 	return c.pause(d)
 }
 
-// pause is rest within a round.
+// pause is the waiting of rest; a round waits so between its pieces too.
 func (c *counter) pause(d time.Duration) (closing bool) {
 	if c.hurried.Load() > 0 {
 		return c.stopping()
@@ -253,12 +253,10 @@ func (c *counter) pause(d time.Duration) (closing bool) {
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return false
 	case <-c.hurry:
-		return false
 	case <-c.stop:
-		return true
 	}
+	return c.stopping()
 }
 
 func (c *counter) setResting(resting bool) {

@@ -101,8 +101,9 @@ func TestNothingLeftOver(t *testing.T) {
 	}
 	const round = "select round from counting"
 	before := value(round)
-	for value("select count(*) from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())") == 0 { //nolint:revive // until it looks
-	}
+	waitFor(t, "it looks", func() bool {
+		return value("select count(*) from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())") > 0
+	})
 	release()
 	looks.Close()
 	if after := value(round); after != before {

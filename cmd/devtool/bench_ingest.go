@@ -19,7 +19,8 @@ import (
 // benchIngest measures how many reports are accepted per second (on disk, grouped and counted) beside the same handler
 // with nothing stored, beside the same handler that stores the least, in a transaction for each report or in shared ones, and
 // beside a handler that does nothing but insert one packed body per request and transaction. All five are served by this
-// process, in turns, and a process of its own sends the reports. databaseURL names a migrated database whose server syncs to disk and runs on this machine.
+// process, in turns, and a process of its own sends the reports. databaseURL names a migrated database whose server syncs to
+// disk and runs on this machine.
 func benchIngest(ctx context.Context, databaseURL string, out io.Writer) error {
 	store, err := db.Open(ctx, db.Config{URL: databaseURL, MaxConns: 16})
 	if err != nil {

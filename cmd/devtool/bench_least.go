@@ -80,18 +80,13 @@ func startTogether(ctx context.Context, pool *pgxpool.Pool) together {
 	return t
 }
 
-// SaveReport implements intake.Store.
-func (t together) SaveReport(ctx context.Context, rec crash.Record) (crash.OopsID, bool, error) {
+// SaveReport implements intake.Store. It waits whatever becomes of the caller, for the body is in use.
+func (t together) SaveReport(_ context.Context, rec crash.Record) (crash.OopsID, bool, error) {
 	p := takePacker()
 	defer packers.Put(p)
 	r := newLeastReport(rec, p)
 	t.queue <- r
-	select {
-	case err := <-r.done:
-		return rec.ID, false, err
-	case <-ctx.Done():
-		return rec.ID, false, <-r.done // its body is in use until then
-	}
+	return rec.ID, false, <-r.done
 }
 
 func (t together) write(ctx context.Context) {
