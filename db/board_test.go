@@ -39,9 +39,7 @@ func TestBoardFollows(t *testing.T) {
 			}
 		}
 	}
-	if err := s.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Counted(t, s)
 	if followed, err = s.Board(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +115,7 @@ func TestBoardMerges(t *testing.T) {
 		if _, err := in.Accept(t.Context(), crash.Report{System: "m", Fields: report.Fields()}); err != nil {
 			t.Fatal(err)
 		}
+		dbtest.Counted(t, s)
 		return crash.BucketIDOf(crash.SignatureOf(report.Fields()).Signature)
 	}
 	one, two := save(crashtest.Native()), save(crashtest.Python())
@@ -169,6 +168,7 @@ func TestBoardOfAnOlderCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	dbtest.Counted(t, s)
 	f := board.Filter{Since: board.DayOf(now.AddDate(0, 0, -30)), Until: board.DayOf(now)}
 	for _, want := range []int64{3, 1} {
 		b, err := s.Board(t.Context())

@@ -38,9 +38,7 @@ func mixture(t *testing.T, url string, reports int) *db.Store {
 		})
 	}
 	wg.Wait()
-	if err := s.WaitCounted(t.Context()); err != nil {
-		t.Fatalf("wait until all is counted: %v", err)
-	}
+	dbtest.Counted(t, s)
 	return s
 }
 

@@ -24,9 +24,7 @@ func crashed(t *testing.T, s *db.Store, m int, place, names string, changes cras
 		rec.Grouping = crash.Grouping{Signature: "/usr/bin/tide:11:" + names, Rule: crash.RuleStacktrace}
 	}
 	save(t, s, rec)
-	if err := s.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Counted(t, s)
 	return crash.BucketIDOf(rec.Grouping.Signature)
 }
 

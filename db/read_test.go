@@ -90,9 +90,7 @@ func problemsIn(list string) int {
 
 func list(t *testing.T, s *db.Store, filter board.Filter) (text string, totals board.Totals) {
 	t.Helper()
-	if err := s.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Counted(t, s)
 	b, err := s.Board(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -33,9 +33,7 @@ func checkCounts(t *testing.T, url string) {
 // checkCountsOf is checkCounts through a store that is open.
 func checkCountsOf(t *testing.T, url string, s *db.Store) {
 	t.Helper()
-	if err := s.WaitCounted(t.Context()); err != nil {
-		t.Fatalf("wait until all is counted: %v", err)
-	}
+	dbtest.Counted(t, s)
 	for _, d := range check(t, s, crash.CheckScope{Most: 3}).Differences {
 		t.Errorf("check: %s of %s: kept %q, recounted %q", d.Count, d.Of, d.Kept, d.Recounted)
 	}

@@ -269,9 +269,7 @@ func TestSaveReportDatabaseAway(t *testing.T) {
 
 func bucketOf(t *testing.T, s *db.Store, rec crash.Record) crash.Bucket {
 	t.Helper()
-	if err := s.WaitCounted(t.Context()); err != nil {
-		t.Fatalf("wait until all is counted: %v", err)
-	}
+	dbtest.Counted(t, s)
 	b, err := s.Bucket(t.Context(), crash.BucketIDOf(rec.Grouping.Signature))
 	if err != nil {
 		t.Fatalf("bucket: %v", err)

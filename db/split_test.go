@@ -152,9 +152,7 @@ func TestSplitOfDroppedReports(t *testing.T) {
 	save(t, s, old)
 	id := crash.BucketIDOf(old.Grouping.Signature)
 	save(t, s, record(t, today, "new", crash.Fields{"Architecture": "arm64"}))
-	if err := s.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Counted(t, s)
 	before := bucket(t, s, id)
 	dbtest.Exec(t, url, `delete from reports where received < $1`, today.AddDate(0, -1, 0))
 	d := split(t, s, id, arm)

@@ -26,6 +26,7 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 	if _, err := in.Accept(t.Context(), report); err != nil {
 		t.Fatal(err)
 	}
+	dbtest.Counted(t, s)
 	f, stored, err := s.AskFiling(t.Context(), crash.Intent{
 		Bucket: crash.BucketIDOf(rec.Grouping.Signature), Person: "ines", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m",
 	}, crash.Filing{})

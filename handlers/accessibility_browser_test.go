@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 	"mishap/views"
 	"mishap/views/gallery"
@@ -42,7 +43,7 @@ func TestAccessibility(t *testing.T) {
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("got %d reports, %v", len(rows), err)
 	}
-	ctx := browser(t)
+	ctx := browsertest.Start(t)
 	public := []string{
 		"/", "/?period=day&package=none-such", often.ID.Path(), python.ID.Path(), "/bug/2101233",
 		"/search", "/search?q=tidewatch", "/search?q=none-such", "/search?q=colour%3Ared", "/package/tidewatch", "/release/Ubuntu%2024.04", "/keys", "/api", "/login", "/no-such-page",
@@ -52,9 +53,9 @@ func TestAccessibility(t *testing.T) {
 	}
 
 	ada := site.AddUser(t, crash.RoleAdmin)
-	do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		chromedp.SendKeys("#username", ada.Name), chromedp.SendKeys("#password", handlertest.Password+"\r"),
-		chromedp.WaitVisible(".account-name"))
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
+		browsertest.WaitVisible(".account-name"))
 	problem := often.ID.Path()
 	for _, path := range []string{
 		"/", "/search?q=tidewatch", problem, python.ID.Path(), "/oops/" + rows[0].ID.String(), "/user/machine-1",
@@ -71,7 +72,7 @@ func TestAccessibilityOfGallery(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(gallery.Handler(""))
 	t.Cleanup(server.Close)
-	ctx := browser(t)
+	ctx := browsertest.Start(t)
 	for _, path := range gallery.Paths() {
 		checkAxe(ctx, t, server.URL+path)
 	}
@@ -86,11 +87,11 @@ func checkAxe(ctx context.Context, t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	for _, look := range looks {
-		do(ctx, t, chromedp.EmulateViewport(look.width, 900), scheme(look.scheme), chromedp.Navigate(address), chromedp.WaitReady("main"))
-		if wide := eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > look.width {
+		browsertest.Do(ctx, t, chromedp.EmulateViewport(look.width, 900), scheme(look.scheme), chromedp.Navigate(address), browsertest.WaitPresent("main"))
+		if wide := browsertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > look.width {
 			t.Errorf("%s (%s): is %.0f px wide", address, look.name, wide)
 		}
-		eval[bool](ctx, t, string(script)+"\n;true")
+		browsertest.Eval[bool](ctx, t, string(script)+"\n;true")
 		var found []struct {
 			ID, Help string
 			Nodes    []struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"mishap/crash"
+	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker/trackertest"
 )
@@ -22,21 +23,21 @@ func TestFilingsInBrowser(t *testing.T) {
 	site.Tracker.Fail(trackertest.OpCreate, trackertest.Permission)
 	other := file(t, site, 3)
 	entry := func(b crash.Bucket) string { return fmt.Sprintf("#filing-%d", b.Filing.ID) }
-	ctx := browser(t)
-	do(ctx, t, chromedp.EmulateViewport(360, 800), chromedp.Navigate(site.URL+"/login"),
-		chromedp.SendKeys("#username", ada.Name), chromedp.SendKeys("#password", handlertest.Password+"\r"),
-		chromedp.WaitVisible(".account-name"))
-	do(ctx, t, chromedp.Navigate(site.URL+filingsPath), chromedp.WaitVisible(entry(refused)))
-	eval[bool](ctx, t, `document.querySelectorAll("details").forEach((d) => { d.open = true }); window.stays = true`)
-	if over := eval[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
+	ctx := browsertest.Start(t)
+	browsertest.Do(ctx, t, chromedp.EmulateViewport(360, 800), chromedp.Navigate(site.URL+"/login"),
+		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
+		browsertest.WaitVisible(".account-name"))
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+filingsPath), browsertest.WaitVisible(entry(refused)))
+	browsertest.Eval[bool](ctx, t, `document.querySelectorAll("details").forEach((d) => { d.open = true }); window.stays = true`)
+	if over := browsertest.Eval[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
 		t.Errorf("at 360 px the page is %d px too wide", over)
 	}
-	do(ctx, t, chromedp.EmulateViewport(1600, 1000))
-	do(ctx, t, chromedp.Click(entry(refused)+"-give-up button"), chromedp.WaitVisible(entry(refused)+" [role=alert]"))
-	do(ctx, t, chromedp.Click(entry(other)+"-retry button"), chromedp.WaitVisible(entry(other)+"[data-state=filed]"))
-	eval[bool](ctx, t, `document.querySelectorAll("details").forEach((d) => { d.open = true }); true`)
-	do(ctx, t, chromedp.SendKeys(entry(refused)+"-reason", "not ours\r"), chromedp.WaitVisible(entry(refused)+"[data-state=abandoned]"))
-	if !eval[bool](ctx, t, `window.stays === true`) {
+	browsertest.Do(ctx, t, chromedp.EmulateViewport(1600, 1000))
+	browsertest.Do(ctx, t, browsertest.Click(entry(refused)+"-give-up button"), browsertest.WaitVisible(entry(refused)+" [role=alert]"))
+	browsertest.Do(ctx, t, browsertest.Click(entry(other)+"-retry button"), browsertest.WaitVisible(entry(other)+"[data-state=filed]"))
+	browsertest.Eval[bool](ctx, t, `document.querySelectorAll("details").forEach((d) => { d.open = true }); true`)
+	browsertest.Do(ctx, t, browsertest.Type(entry(refused)+"-reason", "not ours\r"), browsertest.WaitVisible(entry(refused)+"[data-state=abandoned]"))
+	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was loaded again, want it to stay")
 	}
 }

@@ -53,6 +53,7 @@ func (p *pages) accept(system crash.SystemID, report crashtest.Report) crash.Oop
 	if receipt.Duplicate {
 		p.t.Fatalf("accept: got a repetition, want a new report")
 	}
+	dbtest.Counted(p.t, p.Store)
 	return receipt.ID
 }
 
@@ -73,9 +74,7 @@ func (p *pages) several(n int, build func(...crashtest.Option) crashtest.Report,
 		p.pid++
 		p.accept(crash.SystemID(fmt.Sprintf("machine-%d", p.pid)), build(append(options, crashtest.Process(p.pid))...))
 	}
-	if err := p.Store.WaitCounted(p.t.Context()); err != nil {
-		p.t.Fatal(err)
-	}
+	dbtest.Counted(p.t, p.Store)
 }
 
 // wantNoMarkup fails the test when a script or an event handler has got into a page.

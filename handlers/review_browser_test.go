@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker/trackertest"
 )
@@ -20,48 +21,48 @@ func TestReviewInBrowser(t *testing.T) {
 	ada := site.AddUser(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
 	site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row", Status: "Fix Released"})
-	ctx := browser(t)
+	ctx := browsertest.Start(t)
 	cell := "#bug-" + b.ID.String()
-	do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		chromedp.SendKeys("#username", ada.Name), chromedp.SendKeys("#password", handlertest.Password+"\r"),
-		chromedp.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+"/?period=year"), chromedp.WaitVisible(cell+" .review-link"))
-	eval[bool](ctx, t, `window.stays = true; window.refused = [];
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
+		browsertest.WaitVisible(".account-name"),
+		chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible(cell+" .review-link"))
+	browsertest.Eval[bool](ctx, t, `window.stays = true; window.refused = [];
 		document.addEventListener("securitypolicyviolation", (e) => refused.push(e.violatedDirective)); true`)
 
-	do(ctx, t, chromedp.Click(cell+" .review-link"), chromedp.WaitVisible("#review-found .review-bug-title"))
-	if got := eval[string](ctx, t, `document.activeElement.id`); got != "review-heading" {
+	browsertest.Do(ctx, t, browsertest.Click(cell+" .review-link"), browsertest.WaitVisible("#review-found .review-bug-title"))
+	if got := browsertest.Eval[string](ctx, t, `document.activeElement.id`); got != "review-heading" {
 		t.Errorf("opened: got the focus on %q, want it on the head of the panel", got)
 	}
 	set := func(id, value string) {
 		t.Helper()
-		eval[bool](ctx, t, `{ const field = document.getElementById("`+id+`"); field.focus(); field.value = "`+value+`";
+		browsertest.Eval[bool](ctx, t, `{ const field = document.getElementById("`+id+`"); field.focus(); field.value = "`+value+`";
 			field.dispatchEvent(new Event("input", {bubbles: true})); } true`)
 	}
 	set("review-title", "Żółw 🐢")
-	if got := eval[string](ctx, t, `document.querySelector("output[for=review-title]").textContent`); got != "6" {
+	if got := browsertest.Eval[string](ctx, t, `document.querySelector("output[for=review-title]").textContent`); got != "6" {
 		t.Errorf("count: got %q, want 6 characters", got)
 	}
 	// Opening it once more drops nothing.
-	eval[bool](ctx, t, `document.querySelector("`+cell+` .review-link").click(); true`)
+	browsertest.Eval[bool](ctx, t, `document.querySelector("`+cell+` .review-link").click(); true`)
 	set("review-tags", "Not a tag")
-	do(ctx, t, chromedp.Click(`#review button[value=file]`), chromedp.WaitVisible("#review-problem-tags"))
-	if got := eval[string](ctx, t, `document.activeElement.id + " " + document.getElementById("review-title").value`); got != "review-tags Żółw 🐢" {
+	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=file]`), browsertest.WaitVisible("#review-problem-tags"))
+	if got := browsertest.Eval[string](ctx, t, `document.activeElement.id + " " + document.getElementById("review-title").value`); got != "review-tags Żółw 🐢" {
 		t.Errorf("refused: got %q, want the focus on the tags and the title as typed", got)
 	}
 	set("review-tags", "noble mine")
-	do(ctx, t, chromedp.Click(`#review button[value=preview]`), chromedp.WaitVisible("#review-preview"))
-	if got := eval[string](ctx, t, `document.querySelector("#review-preview h4").textContent`); got != "Żółw 🐢" {
+	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=preview]`), browsertest.WaitVisible("#review-preview"))
+	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#review-preview h4").textContent`); got != "Żółw 🐢" {
 		t.Errorf("preview: got %q, want the title as typed", got)
 	}
-	eval[bool](ctx, t, `const button = document.querySelector("#review button[value=file]"); button.click(); button.click(); true`)
-	do(ctx, t, chromedp.WaitVisible(cell+" a.bug-link"), chromedp.WaitVisible("#review h2"))
+	browsertest.Eval[bool](ctx, t, `const button = document.querySelector("#review button[value=file]"); button.click(); button.click(); true`)
+	browsertest.Do(ctx, t, browsertest.WaitVisible(cell+" a.bug-link"), browsertest.WaitVisible("#review h2"))
 	bugs := site.Tracker.Bugs()
 	if len(bugs) != 2 || bugs[1].Title != "Żółw 🐢" {
 		t.Errorf("got bugs %+v, want what was typed, once", bugs)
 	}
-	do(ctx, t, chromedp.Click(".review-close"))
-	if got := eval[bool](ctx, t, `window.stays && refused.length === 0 && document.getElementById("review").childElementCount === 0`); !got {
-		t.Errorf("got the page loaded again, something refused by the policy (%v), or the panel still open", eval[string](ctx, t, `String(window.refused)`))
+	browsertest.Do(ctx, t, browsertest.Click(".review-close"))
+	if got := browsertest.Eval[bool](ctx, t, `window.stays && refused.length === 0 && document.getElementById("review").childElementCount === 0`); !got {
+		t.Errorf("got the page loaded again, something refused by the policy (%v), or the panel still open", browsertest.Eval[string](ctx, t, `String(window.refused)`))
 	}
 }

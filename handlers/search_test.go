@@ -11,6 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 )
 
@@ -131,21 +132,21 @@ func TestSearchKeys(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
 	site.Save(t, crashtest.Python())
-	ctx := browser(t)
-	do(ctx, t, chromedp.Navigate(site.URL+"/"), chromedp.WaitVisible("#q"),
-		chromedp.KeyEvent("/"), chromedp.WaitVisible("#q:focus"))
-	eval[bool](ctx, t, `document.querySelector("#q").value = ""; true`) // the key itself, which only a person's keyboard keeps back
-	do(ctx, t, chromedp.SendKeys("#q", "package:tide"), chromedp.WaitReady(`#search-offers option[value="package:tidewatch"]`),
-		chromedp.SendKeys("#q", "watch\r"), chromedp.WaitVisible(`table.problems a[href^="`+b.ID.Path()+`"]`))
-	eval[bool](ctx, t, `document.activeElement.blur() ?? true`)
-	do(ctx, t, chromedp.KeyEvent("j"), chromedp.WaitVisible("tr.current"), chromedp.KeyEvent("o"), chromedp.WaitVisible("#bugs"))
-	if got := eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
+	ctx := browsertest.Start(t)
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/"), browsertest.WaitVisible("#q"),
+		chromedp.KeyEvent("/"), browsertest.WaitVisible("#q:focus"))
+	browsertest.Eval[bool](ctx, t, `document.querySelector("#q").value = ""; true`) // the key itself, which only a person's keyboard keeps back
+	browsertest.Do(ctx, t, browsertest.Type("#q", "package:tide"), browsertest.WaitPresent(`#search-offers option[value="package:tidewatch"]`),
+		browsertest.Type("#q", "watch\r"), browsertest.WaitVisible(`table.problems a[href^="`+b.ID.Path()+`"]`))
+	browsertest.Eval[bool](ctx, t, `document.activeElement.blur() ?? true`)
+	browsertest.Do(ctx, t, chromedp.KeyEvent("j"), browsertest.WaitVisible("tr.current"), chromedp.KeyEvent("o"), browsertest.WaitVisible("#bugs"))
+	if got := browsertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
 		t.Errorf("got %s, want %s", got, b.ID.Path())
 	}
 	help := "dialog[open] table.keys" // in place, as often as it is asked for
-	do(ctx, t, chromedp.KeyEvent("?"), chromedp.WaitVisible(help), chromedp.KeyEvent("?"), chromedp.WaitNotVisible("table.keys"),
-		chromedp.KeyEvent("?"), chromedp.WaitVisible(help), chromedp.Click("dialog button"), chromedp.WaitNotVisible("table.keys"))
-	if got := eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
+	browsertest.Do(ctx, t, chromedp.KeyEvent("?"), browsertest.WaitVisible(help), chromedp.KeyEvent("?"), browsertest.WaitHidden("table.keys"),
+		chromedp.KeyEvent("?"), browsertest.WaitVisible(help), browsertest.Click("dialog button"), browsertest.WaitHidden("table.keys"))
+	if got := browsertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
 		t.Errorf("help: got %s, want still %s", got, b.ID.Path())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
 
@@ -27,9 +28,7 @@ func TestPackagePage(t *testing.T) {
 		save(0, crashtest.Version("1.10-1"))
 	}
 	save(0, crashtest.Version("1.10-1"), crashtest.Set("DuplicateSignature", "a <b>second</b> problem"))
-	if err := site.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Counted(t, site.Store)
 	c := site.Visitor(t)
 	page := c.Get("/package/tidewatch").Want(http.StatusOK).WantText("h1", "tidewatch")
 	if got := page.HTML().Find("#package-problems ~ table tbody tr").Length(); got != 2 {
@@ -40,9 +39,7 @@ func TestPackagePage(t *testing.T) {
 		t.Errorf("versions: got %s", versions.Text())
 	}
 	save(5, crashtest.Version("1.9-1"), crashtest.Set("DuplicateSignature", "gone by now"))
-	if err := site.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Counted(t, site.Store)
 	newer := c.Get("/package/tidewatch").HTML().Find("#package-versions ~ .scroll tbody tr").First()
 	if got := newer.Find("td:nth-child(7) li").First().Text(); !strings.HasPrefix(got, "a <b>second</b> problem") {
 		t.Errorf("new in 1.10-1: got %q, want the second problem", got)

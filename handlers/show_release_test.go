@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
 
@@ -31,9 +32,7 @@ func TestReleasePage(t *testing.T) {
 	save(1, "Ubuntu 26.04", other)
 	save(1, "Ubuntu 26.04", other)
 	save(0, "Sea Monkey")
-	if err := site.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Counted(t, site.Store)
 	c := site.Visitor(t)
 
 	front := c.Get("/").Want(http.StatusOK)

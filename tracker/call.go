@@ -144,6 +144,9 @@ func (c *Client) exchange(hc *http.Client, operation string, req *http.Request, 
 		WroteRequest: func(httptrace.WroteRequestInfo) { written.Store(true) },
 	})
 
+	if wrap := c.cfg.Transport; wrap != nil {
+		hc = &http.Client{Transport: wrap(hc.Transport), CheckRedirect: hc.CheckRedirect}
+	}
 	req = req.WithContext(ctx)
 	req.Header.Set("User-Agent", c.cfg.userAgent())
 	resp, err := hc.Do(req)

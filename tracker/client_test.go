@@ -26,7 +26,7 @@ func authorised(t *testing.T, change ...func(*tracker.Config)) (*tracker.Client,
 	lp := trackertest.New(t)
 	cfg := tracker.Config{
 		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
-		Token: lp.Token(consumer), Timeout: 500 * time.Millisecond,
+		Token: lp.Token(consumer), Timeout: timeout, Transport: lp.TimeOutHung,
 	}
 	for _, c := range change {
 		c(&cfg)
@@ -45,10 +45,13 @@ func TestOutcomesOfCreate(t *testing.T) {
 		trackertest.BadSignature: tracker.OutcomeCredentials, trackertest.Inactive: tracker.OutcomeCredentials,
 	}
 	for _, fault := range trackertest.Faults() {
+		if fault == trackertest.Slow {
+			continue // the answer comes
+		}
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			c, lp := authorised(t)
-			lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: fault, Delay: 600 * time.Millisecond})
+			lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: fault})
 			_, err := c.CreateBug(t.Context(), anIntent)
 			e, expected := asCall(err), want[fault]
 			if expected == "" {
@@ -223,9 +226,6 @@ func TestSecretsStayInside(t *testing.T) {
 	handler := slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})
 	token := crash.AccessToken{Token: "thekey", Secret: "thesecret"}
 	for _, fault := range trackertest.Faults() {
-		if fault == trackertest.Slow || fault == trackertest.HangBefore || fault == trackertest.HangAfter {
-			continue // these only take time
-		}
 		c, lp := authorised(t, func(cfg *tracker.Config) { cfg.Log, cfg.Token = slog.New(handler), token })
 		lp.Fail(trackertest.OpCreate, fault)
 		lp.Fail(trackertest.OpMe, fault)

@@ -15,6 +15,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
+	"mishap/db/dbtest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -49,6 +50,7 @@ func (h *house) save(system string, at time.Time, r crashtest.Report) string {
 	if _, err := in.Accept(h.t.Context(), report); err != nil {
 		h.t.Fatal(err)
 	}
+	dbtest.Counted(h.t, h.db)
 	return rec.Grouping.Signature
 }
 

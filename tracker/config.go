@@ -3,6 +3,7 @@ package tracker
 import (
 	"cmp"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -26,6 +27,10 @@ type Config struct {
 	Settle  time.Duration // how long after an unknown outcome the tracker is searched; 0: 75 s
 	Backoff time.Duration // first wait after a filing could not be sent, doubled each time; 0: 5 s
 	Rest    time.Duration // shortest pause between two bugs while some stand in line; 0: 250 ms
+
+	// Transport wraps the transport of every request; nil: none. Tests let requests that the practice tracker never
+	// answers time out at once, so that the time-out of all others can be long.
+	Transport func(http.RoundTripper) http.RoundTripper
 
 	Log        *slog.Logger
 	Now        func() time.Time

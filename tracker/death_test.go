@@ -23,7 +23,8 @@ func (h *house) sending(u *unit, signature string, f trackertest.Fault) {
 	})
 }
 
-func patient(c *tracker.Config) { c.Timeout = time.Hour }
+// patient makes a unit wait for an answer that does not come.
+func patient(c *tracker.Config) { c.Transport = nil }
 
 // A unit whose database connection goes away while it is sending counts as dead; the others settle what it left, whether
 // the tracker did the work or not.

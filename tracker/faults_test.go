@@ -20,8 +20,7 @@ func TestEveryFaultEndsInOneBug(t *testing.T) {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
-			h.cfg.Timeout = 250 * time.Millisecond
-			if fault == trackertest.Slow {
+			if fault == trackertest.LateWork {
 				// The tracker works on after we have given up: only a search that is late enough is right.
 				h.cfg.Settle = time.Second
 			}
@@ -36,7 +35,7 @@ func TestEveryFaultEndsInOneBug(t *testing.T) {
 				for operation, spec := range map[trackertest.Operation]trackertest.FaultSpec{
 					trackertest.OpCreate: tt.create, trackertest.OpSearch: tt.search,
 				} {
-					if spec.Operation, spec.Delay = operation, 400*time.Millisecond; spec.Fault != "" {
+					if spec.Operation, spec.Delay = operation, 10*time.Millisecond; spec.Fault != "" {
 						h.lp.FailWith(spec)
 					}
 				}

@@ -14,7 +14,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-const patience = 20 * time.Second // longer than anything that should happen takes
+const patience = timeout // longer than anything that should happen takes
 
 func TestCreateBug(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,6 @@ func TestCreateBug(t *testing.T) {
 func TestFiftyClicks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	h.cfg.Timeout = patience
 	signature := h.problem(1)
 	h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 150 * time.Millisecond})
 	units := []*unit{h.unit(), h.unit(), h.unit()}

@@ -20,7 +20,7 @@ func finder(t *testing.T, o trackertest.Options) (*tracker.Client, *trackertest.
 	t.Helper()
 	lp := trackertest.New(t, o)
 	cfg := tracker.Config{
-		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: 5 * time.Second,
+		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: timeout,
 	}
 	return tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory())), lp
 }
@@ -106,7 +106,7 @@ func TestFailedSearchIsNoAnswer(t *testing.T) {
 			t.Run(string(op)+" "+string(fault), func(t *testing.T) {
 				t.Parallel()
 				lp := trackertest.New(t)
-				cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: 200 * time.Millisecond}
+				cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: timeout, Transport: lp.TimeOutHung}
 				c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory()))
 				lp.Add(trackertest.Bug{Title: "x", Description: "other", Package: "tidewatch", Reporter: "practice-person"})
 				// Several times: what is only read may be asked for again when a kept connection turns out to be closed.
@@ -138,7 +138,7 @@ func TestFindBugOfFormerAccount(t *testing.T) {
 	lp := trackertest.New(t)
 	store := newMemory()
 	store.health["before"] = crash.TokenHealth{Account: "old-robot"}
-	cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: 5 * time.Second}
+	cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: timeout}
 	c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, store))
 	want := lp.Add(trackertest.Bug{Title: "x", Description: marker, Package: "tidewatch", Reporter: "old-robot"})
 	if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err != nil || n != want {

@@ -52,7 +52,7 @@ func TestLine(t *testing.T) {
 	const clicks = 200
 	h := newHouse(t)
 	w := h.watch()
-	h.cfg.Timeout, h.cfg.Settle = patience, patience
+	h.cfg.Settle = patience
 	for i := range clicks {
 		h.problem(i)
 	}

@@ -20,7 +20,7 @@ func practice(t *testing.T, change ...func(*tracker.Config)) (*tracker.Client, *
 	lp := trackertest.New(t)
 	cfg := tracker.Config{
 		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
-		Timeout: 2 * time.Second,
+		Timeout: timeout, Transport: lp.TimeOutHung,
 	}
 	for _, c := range change {
 		c(&cfg)

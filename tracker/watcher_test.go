@@ -163,7 +163,6 @@ func TestReadingThroughFaults(t *testing.T) {
 		t.Run(string(op), func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
-			h.cfg.Timeout = 100 * time.Millisecond
 			u := h.unit()
 			signature := h.inVersion(1, "1.0-1")
 			number := h.file(u, signature)

@@ -3,16 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"mishap/handlers/browsertest"
 )
 
 // browser is a headless Chromium with a profile of its own, looking at an installation.
@@ -27,44 +26,12 @@ type browser struct {
 	requests []string // addresses that were asked for
 }
 
-// stepTime is how long one step in the browser may take on a busy machine.
-const stepTime = 60 * time.Second
-
-// patience waits for what a page becomes by itself.
-const patience = 40 * time.Second
-
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Fatal("Chromium is missing; on Debian and Ubuntu: sudo apt-get install chromium")
-	return ""
-}
-
 func (in *installation) browser() *browser {
 	t := in.t
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 900),
-		chromedp.Env("TMPDIR="+t.TempDir()), chromedp.Flag("disable-component-update", true), chromedp.Flag("no-proxy-server", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, stopBrowser := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	ctx, closeTab := chromedp.NewContext(ctx)
-	b := &browser{t: t, ctx: ctx, in: in}
-	t.Cleanup(func() {
-		closeTab()
-		stopBrowser()
-		b.watching.Wait()
-	})
-	if err := chromedp.Do(ctx); err != nil { // starts the browser; no deadline may be set here
-		t.Fatalf("start Chromium: %v", err)
-	}
+	b := &browser{t: t, in: in}
+	t.Cleanup(b.watching.Wait) // after the browser has ended
+	b.ctx = browsertest.Start(t)
 	b.watch()
 	return b
 }
@@ -100,25 +67,16 @@ func (b *browser) watch() {
 	})
 }
 
-// do takes steps, each within stepTime.
+// do takes steps.
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	for i, step := range steps {
-		ctx, cancel := context.WithTimeout(b.ctx, stepTime)
-		err := chromedp.Do(ctx, step)
-		cancel()
-		if err != nil {
-			b.t.Fatalf("step %d in the browser: %v; at %s it shows\n%s", i+1, err, b.location(), b.text("body"))
-		}
-	}
+	browsertest.Do(b.ctx, b.t, steps...)
 }
 
 // ask takes one step and returns what it finds.
 func ask[T any](b *browser, step chromedp.Action[T]) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, stepTime)
-	defer cancel()
-	v, err := chromedp.Run(ctx, step)
+	v, err := browsertest.Run(b.ctx, step)
 	if err != nil {
 		b.t.Fatalf("asking the browser: %v", err)
 	}
@@ -144,20 +102,8 @@ func (b *browser) text(selector string) string {
 // until waits for a condition in the page.
 func (b *browser) until(condition string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		// While the browser goes from one page to the next an evaluation may fail.
-		if holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool](condition)); err == nil && holds {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			b.t.Fatalf("waited in vain for %s; at %s the page shows\n%s\nconsole: %s", condition, b.location(), b.text("body"), b.complaints())
-		}
+	if _, err := browsertest.Run(b.ctx, browsertest.Until(condition)); err != nil {
+		b.t.Fatalf("%v; the page is\n%s\nconsole: %s", err, browsertest.Page(b.ctx), b.complaints())
 	}
 }
 
@@ -166,10 +112,10 @@ func (b *browser) signIn(name, path string) {
 	b.t.Helper()
 	b.open("/login?next=" + path)
 	b.do(
-		chromedp.SendKeys(chromedp.CSS("#username"), name),
-		chromedp.SendKeys(chromedp.CSS("#password"), testPassword),
-		chromedp.Click(chromedp.CSS("#sign-in button")),
-		chromedp.WaitVisible(chromedp.CSS(".account form button")),
+		browsertest.Type("#username", name),
+		browsertest.Type("#password", testPassword),
+		browsertest.Click("#sign-in button"),
+		browsertest.WaitVisible(".account form button"),
 	)
 	if got := b.location(); got != path {
 		b.t.Fatalf("after signing in: got %s, want %s", got, path)

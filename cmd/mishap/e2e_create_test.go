@@ -7,6 +7,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/handlers/browsertest"
 	"mishap/tracker/trackertest"
 )
 
@@ -18,10 +19,10 @@ func TestBrowserCreateInPlace(t *testing.T) {
 	in.account("tess", crash.RoleTriager)
 	b := in.browser()
 	b.signIn("tess", "/?period=year")
-	b.do(chromedp.Click(chromedp.CSS(`a[href^="`+id.Path()+`"]`)), chromedp.WaitVisible(chromedp.CSS(".create-bug button")))
+	b.do(browsertest.Click(`a[href^="`+id.Path()+`"]`), browsertest.WaitVisible(".create-bug button"))
 	b.do(chromedp.Evaluate[chromedp.Void](`void (window.sameDocument = document)`))
 
-	b.do(chromedp.Click(chromedp.CSS(".create-bug button")))
+	b.do(browsertest.Click(".create-bug button"))
 	b.until(`document.querySelector(".bug-link") !== null`)
 	if !ask(b, chromedp.Evaluate[bool](`window.sameDocument === document`)) {
 		t.Error("after Create: got another document, want the same")
@@ -30,9 +31,9 @@ func TestBrowserCreateInPlace(t *testing.T) {
 	if len(bugs) != 1 {
 		t.Fatalf("bugs in the tracker: got %d, want 1", len(bugs))
 	}
-	link := ask(b, chromedp.AttributeValue(chromedp.CSS(".bug-link"), "href"))
-	if want := in.tracker.URL + "/bugs/2100001"; link.Value != want {
-		t.Errorf("link to the bug: got %q, want %q", link.Value, want)
+	link := ask(b, browsertest.Attribute(".bug-link", "href"))
+	if want := in.tracker.URL + "/bugs/2100001"; link != want {
+		t.Errorf("link to the bug: got %q, want %q", link, want)
 	}
 	if got := in.bucket(id); got.Bug.Number != bugs[0].Number || got.Bug.By != "tess" {
 		t.Errorf("bug of the bucket: got %d by %q, want %d by tess", got.Bug.Number, got.Bug.By, bugs[0].Number)
@@ -41,7 +42,7 @@ func TestBrowserCreateInPlace(t *testing.T) {
 		t.Errorf("console: got %q, want nothing", got)
 	}
 	b.open("/?period=year")
-	b.do(chromedp.WaitVisible(chromedp.CSS(".problems .bug-link")))
+	b.do(browsertest.WaitVisible(".problems .bug-link"))
 }
 
 // Three clicks while the tracker is slow are one request to it.
@@ -53,16 +54,11 @@ func TestBrowserTripleClick(t *testing.T) {
 	in.account("tess", crash.RoleTriager)
 	b := in.browser()
 	b.signIn("tess", id.Path())
-	b.do(chromedp.WaitVisible(chromedp.CSS(".create-bug button")))
-	nodes := ask(b, chromedp.Nodes(chromedp.CSS(".create-bug button")))
-	if len(nodes) != 1 {
-		t.Fatalf("buttons: got %d, want one Create", len(nodes))
+	b.do(browsertest.WaitVisible(".create-bug button"))
+	if got := ask(b, chromedp.Evaluate[int](`document.querySelectorAll(".create-bug button").length`)); got != 1 {
+		t.Fatalf("buttons: got %d, want one Create", got)
 	}
-	box := ask(b, chromedp.Evaluate[[2]float64](
-		`(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector(".create-bug button").getBoundingClientRect())`))
-	for n := 1; n <= 3; n++ {
-		b.do(chromedp.MouseClickXY(box[0], box[1], chromedp.ClickCount(n)))
-	}
+	b.do(browsertest.ClickTimes(".create-bug button", 3))
 	b.until(`document.querySelector(".bug-link") !== null`)
 	if got := len(in.tracker.Bugs()); got != 1 {
 		t.Errorf("bugs in the tracker: got %d, want 1", got)
@@ -81,7 +77,7 @@ func TestBrowserCreatingBecomesNumber(t *testing.T) {
 	in.account("tess", crash.RoleTriager)
 	b := in.browser()
 	b.signIn("tess", id.Path())
-	b.do(chromedp.Click(chromedp.CSS(".create-bug button")))
+	b.do(browsertest.Click(".create-bug button"))
 	b.until(`document.querySelector(".bug-link") !== null`)
 	if got := len(in.tracker.Bugs()); got != 1 {
 		t.Errorf("bugs in the tracker: got %d, want 1", got)
@@ -97,7 +93,7 @@ func TestBrowserExpiredSession(t *testing.T) {
 	b := in.browser()
 	b.signIn("tess", id.Path())
 	in.endSessions()
-	b.do(chromedp.Click(chromedp.CSS(".create-bug button")))
+	b.do(browsertest.Click(".create-bug button"))
 	b.until(`document.querySelector(".bug-now[data-state=trouble] a") !== null`)
 	if got := b.location(); got != id.Path() {
 		t.Errorf("address: got %s, want %s still", got, id.Path())
@@ -105,5 +101,5 @@ func TestBrowserExpiredSession(t *testing.T) {
 	if got := len(in.tracker.Bugs()); got != 0 {
 		t.Errorf("bugs in the tracker: got %d, want none", got)
 	}
-	b.do(chromedp.Click(chromedp.CSS(".bug-now a")), chromedp.WaitVisible(chromedp.CSS("#sign-in")))
+	b.do(browsertest.Click(".bug-now a"), browsertest.WaitVisible("#sign-in"))
 }

@@ -12,6 +12,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/handlers/browsertest"
 )
 
 // Without scripts the same form files the bug, and the browser lands on the problem with a message.
@@ -26,7 +27,7 @@ func TestBrowserCreateWithoutScripts(t *testing.T) {
 		return err
 	}))
 	b.signIn("tess", id.Path())
-	b.do(chromedp.Click(chromedp.CSS(".create-bug button")), chromedp.WaitVisible(chromedp.CSS(".bug-link")))
+	b.do(browsertest.Click(".create-bug button"), browsertest.WaitVisible(".bug-link"))
 	if got := b.location(); got != id.Path() {
 		t.Errorf("after Create: got %s, want %s", got, id.Path())
 	}
@@ -47,25 +48,25 @@ func TestBrowserConnectTracker(t *testing.T) {
 	b := in.browser()
 	b.signIn("ann", "/admin/tracker")
 	b.do(
-		chromedp.Click(chromedp.CSS(`form[action$="/request-token"] button`)),
-		chromedp.WaitVisible(chromedp.CSS("#authorize")),
-		chromedp.Click(chromedp.CSS(`form[action$="/access-token"] button`)), // too early
-		chromedp.WaitVisible(chromedp.CSS("#tracker-problem")),
+		browsertest.Click(`form[action$="/request-token"] button`),
+		browsertest.WaitVisible("#authorize"),
+		browsertest.Click(`form[action$="/access-token"] button`), // too early
+		browsertest.WaitVisible("#tracker-problem"),
 	)
 	if got := b.text("#tracker-problem"); !strings.Contains(got, "Nobody has authorised mishap on the tracker's page yet") {
 		t.Errorf("pressed too early: got %q, want that nobody has authorised yet", got)
 	}
-	page := ask(b, chromedp.AttributeValue(chromedp.CSS("#authorize"), "href")).Value
+	page := ask(b, browsertest.Attribute("#authorize", "href"))
 	if !strings.HasPrefix(page, in.tracker.URL+"/+authorize-token?oauth_token=") {
 		t.Fatalf("address to authorise at: got %q", page)
 	}
 	b.do(
 		chromedp.Navigate(page),
-		chromedp.Click(chromedp.CSS(`button[name="field.actions.WRITE_PUBLIC"]`)),
+		browsertest.Click(`button[name="field.actions.WRITE_PUBLIC"]`),
 	)
 	b.until(`document.body.innerText.includes("Almost finished")`)
 	b.open("/admin/tracker")
-	b.do(chromedp.Click(chromedp.CSS(`form[action$="/access-token"] button`)), chromedp.WaitVisible(chromedp.CSS(".state-done")))
+	b.do(browsertest.Click(`form[action$="/access-token"] button`), browsertest.WaitVisible(".state-done"))
 	if got := b.text("main"); !strings.Contains(got, "Connected") || !strings.Contains(got, "practice-person") {
 		t.Errorf("after connecting: got %q, want the connection and its account", got)
 	}
@@ -82,7 +83,7 @@ func TestBrowserConnectTracker(t *testing.T) {
 		t.Errorf("configuration file: got %q, want a token in it", doc)
 	}
 	b.open(id.Path())
-	b.do(chromedp.Click(chromedp.CSS(".create-bug button")))
+	b.do(browsertest.Click(".create-bug button"))
 	b.until(`document.querySelector(".bug-link") !== null`)
 }
 
@@ -108,8 +109,7 @@ func TestBrowserBackAndForward(t *testing.T) {
 		return `document.querySelectorAll(".problems tbody tr").length === ` + string(rune('0'+n))
 	}
 	b.until(rows(2))
-	b.do(chromedp.SetValue(chromedp.CSS("#release"), "Ubuntu 22.04"), chromedp.Evaluate[chromedp.Void](
-		`void document.querySelector("#release").dispatchEvent(new Event("change", {bubbles: true}))`))
+	b.do(browsertest.Choose("#release", "Ubuntu 22.04"))
 	b.until(rows(1))
 	b.until(`new URLSearchParams(location.search).get("release") === "Ubuntu 22.04"`)
 	b.do(goBack)
@@ -120,15 +120,15 @@ func TestBrowserBackAndForward(t *testing.T) {
 	b.until(`document.querySelector("#release").value === "Ubuntu 22.04"`)
 
 	b.open(id.Path())
-	b.do(chromedp.WaitVisible(chromedp.CSS(".reports-table")))
+	b.do(browsertest.WaitVisible(".reports-table"))
 	first := b.text(".reports-table tbody tr a")
-	b.do(chromedp.Click(chromedp.CSS(`.reports a[href*="after="]`)))
+	b.do(browsertest.Click(`.reports a[href*="after="]`))
 	b.until(`location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText !== ` + quoteTOML(first))
 	b.do(goBack)
 	b.until(`!location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText === ` + quoteTOML(first))
 	b.do(goForward)
 	b.until(`location.search.includes("after=")`)
-	b.do(chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS(".reports-table")))
+	b.do(chromedp.Reload(), browsertest.WaitVisible(".reports-table"))
 	if got := b.complaints(); len(got) > 0 {
 		t.Errorf("console: got %q, want nothing", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
 
@@ -216,8 +217,6 @@ func TestConditional(t *testing.T) {
 	}
 	tag := c.Get(api("problems-count/")).Header.Get("ETag")
 	h.save(9, now, newProblem())
-	if err := h.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Counted(t, h.Store)
 	c.Get(api("problems-count/"), handlertest.Header{Name: "If-None-Match", Value: tag}).Want(http.StatusOK)
 }

@@ -10,6 +10,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -110,9 +111,7 @@ func (h *house) fill() {
 // counted waits until what was saved is counted.
 func (h *house) counted() {
 	h.t.Helper()
-	if err := h.Store.WaitCounted(h.t.Context()); err != nil {
-		h.t.Fatalf("wait for the counts: %v", err)
-	}
+	dbtest.Counted(h.t, h.Store)
 }
 
 // bucket is the bucket of a signature.

@@ -11,6 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 )
 
 // functions are the signatures of a list, with how often each was counted.
@@ -43,9 +44,7 @@ func TestMostCommonProblems(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	h.save(8, now, crashtest.Native(crashtest.Set("DuplicateSignature", "without a package"), crashtest.Without("Package", "SourcePackage"), crashtest.Set("ProblemType", "Snap"), crashtest.Set("Snap", "tide 12 (latest/stable)")))
-	if err := h.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Counted(t, h.Store)
 	c := h.Visitor(t)
 	h.Visitor(t).Get(api("most-common-problems/?user=tide-team")).Want(http.StatusServiceUnavailable)
 	h.Visitor(t).Get(api("most-common-problems/?user=idle-team")).Want(http.StatusServiceUnavailable)

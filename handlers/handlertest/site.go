@@ -134,6 +134,7 @@ func (s *Site) Save(t testing.TB, report crashtest.Report) crash.Bucket {
 	if err != nil {
 		t.Fatalf("save report: %v", err)
 	}
+	dbtest.Counted(t, s.Store)
 	stored, err := s.Store.Report(t.Context(), receipt.ID)
 	if err != nil {
 		t.Fatalf("read report: %v", err)

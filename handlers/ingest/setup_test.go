@@ -138,7 +138,5 @@ func text(s string) io.Reader { return strings.NewReader(s) }
 // counted waits until everything that is stored is counted too.
 func (h *house) counted(t *testing.T) {
 	t.Helper()
-	if err := h.store.WaitCounted(t.Context()); err != nil {
-		t.Fatalf("wait until all is counted: %v", err)
-	}
+	dbtest.Counted(t, h.store)
 }

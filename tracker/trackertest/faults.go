@@ -30,6 +30,7 @@ const (
 	Lost502        Fault = "lost-502"         // the work is done, the front end answers 502
 	Lost500        Fault = "lost-500"         // the work is done, the answer is 500
 	HangAfter      Fault = "hang-after"       // the work is done, no answer until the caller gives up
+	LateWork       Fault = "late-work"        // no answer until the caller gives up; only then the work is done
 	Slow           Fault = "slow"             // as it should be, after Delay, whether the caller still waits or not
 	NoLocation     Fault = "no-location"      // the work is done, the answer lacks its Location
 	OddLocation    Fault = "odd-location"     // the work is done, Location makes no sense
@@ -68,7 +69,7 @@ var before = map[Fault]response{
 }
 
 var after = []Fault{
-	DropAfter, Lost502, Lost500, HangAfter, Slow, NoLocation, OddLocation, ForeignAddress, Truncated, Page200, Status202, Garbled,
+	DropAfter, Lost502, Lost500, HangAfter, LateWork, Slow, NoLocation, OddLocation, ForeignAddress, Truncated, Page200, Status202, Garbled,
 }
 
 // Faults lists every fault.
@@ -159,11 +160,14 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, spec FaultSpec, wo
 	if f == HangBefore {
 		s.hang(r)
 	}
+	if f == LateWork {
+		s.outwait(r)
+	}
 	if f == Slow {
 		s.wait(spec.Delay)
 	}
 	answer := work()
-	if f == HangAfter {
+	if f == HangAfter || f == LateWork {
 		s.hang(r)
 	}
 	if f == DropAfter {
@@ -220,11 +224,17 @@ var spoilers = map[Fault]func(response) response{
 
 // hang keeps a request until its caller gives up or the tracker ends. It does not return: there is no answer.
 func (s *Server) hang(r *http.Request) {
+	s.outwait(r)
+	panic(http.ErrAbortHandler) // the server closes the connection without an answer
+}
+
+// outwait returns when the caller of a request has given up, or the tracker ends.
+func (s *Server) outwait(r *http.Request) {
+	s.hung.announce(r.Header.Get(callHeader))
 	select {
 	case <-r.Context().Done():
 	case <-s.closing:
 	}
-	panic(http.ErrAbortHandler) // the server closes the connection without an answer
 }
 
 // wait passes some time; the caller's patience does not matter.

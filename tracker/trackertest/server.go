@@ -35,6 +35,7 @@ type Server struct {
 	opts    Options
 	log     *slog.Logger
 	closing chan struct{}
+	hung    hungCalls
 	once    sync.Once
 
 	mu       sync.Mutex

@@ -1,0 +1,126 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// An element is visible when it takes up space and no style hides it.
+const visible = `(e => e.getClientRects().length > 0 && e.checkVisibility({visibilityProperty: true}))`
+
+// Until waits for a condition, a script whose value is true or false.
+func Until(condition string) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (done chromedp.Void, err error) {
+		_, err = until(ctx, t, condition, func(holds bool) bool { return holds })
+		return done, err
+	}
+}
+
+// WaitVisible waits until an element that fits the CSS selector is visible.
+func WaitVisible(selector string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`[...document.querySelectorAll(%s)].some(%s)`, quote(selector), visible))
+}
+
+// WaitHidden waits until no element that fits the CSS selector is visible.
+func WaitHidden(selector string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`![...document.querySelectorAll(%s)].some(%s)`, quote(selector), visible))
+}
+
+// WaitPresent waits until an element fits the CSS selector, visible or not.
+func WaitPresent(selector string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`document.querySelector(%s) !== null`, quote(selector)))
+}
+
+// WaitAbsent waits until no element fits the CSS selector.
+func WaitAbsent(selector string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`document.querySelector(%s) === null`, quote(selector)))
+}
+
+// Click presses the mouse on the first visible element that fits the CSS selector, when nothing covers it.
+func Click(selector string) chromedp.Action[chromedp.Void] {
+	return ClickTimes(selector, 1)
+}
+
+// ClickTimes clicks n times in quick succession, as a double click does.
+func ClickTimes(selector string, n int) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (done chromedp.Void, err error) {
+		// The element must lie at the point where the mouse is pressed.
+		at, err := until(ctx, t, fmt.Sprintf(`(() => {
+			const e = [...document.querySelectorAll(%s)].find(%s);
+			if (!e) return [];
+			e.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
+			const box = e.getClientRects()[0], x = box.x + box.width / 2, y = box.y + box.height / 2;
+			const hit = document.elementFromPoint(x, y);
+			return hit && (e.contains(hit) || hit.contains(e)) ? [x, y] : [];
+		})()`, quote(selector), visible), func(at []float64) bool { return len(at) == 2 })
+		for i := 1; err == nil && i <= n; i++ {
+			_, err = chromedp.MouseClickXY(at[0], at[1], chromedp.ClickCount(i))(ctx, t)
+		}
+		return done, err
+	}
+}
+
+// Focus moves the focus to the first element that fits the CSS selector, when it can take it.
+func Focus(selector string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%s);
+		e?.focus();
+		return e !== null && document.activeElement === e;
+	})()`, quote(selector)))
+}
+
+// Type moves the focus to the first element that fits the CSS selector and types text; "\r" is the Enter key.
+func Type(selector, text string) chromedp.Action[chromedp.Void] {
+	return chromedp.Steps(WaitVisible(selector), Focus(selector), chromedp.KeyEvent(text))
+}
+
+// Choose gives the first form field that fits the CSS selector a value, as a person does who picks it from a list.
+func Choose(selector, value string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%s);
+		if (!e) return false;
+		e.value = %s;
+		e.dispatchEvent(new Event("change", {bubbles: true}));
+		return true;
+	})()`, quote(selector), quote(value)))
+}
+
+// Attribute returns an attribute of the first element that fits the CSS selector, once there is one.
+func Attribute(selector, name string) chromedp.Action[string] {
+	return func(ctx context.Context, t *chromedp.Target) (string, error) {
+		values, err := until(ctx, t, fmt.Sprintf(`[document.querySelector(%s)?.getAttribute(%s)].filter(v => typeof v === "string")`,
+			quote(selector), quote(name)), func(values []string) bool { return len(values) == 1 })
+		if err != nil {
+			return "", err
+		}
+		return values[0], nil
+	}
+}
+
+// until evaluates a script until its value satisfies ok, and returns that value. While one page replaces another, an
+// evaluation may fail; it is repeated until ctx ends.
+func until[T any](ctx context.Context, t *chromedp.Target, script string, ok func(T) bool) (T, error) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		value, err := chromedp.Evaluate[T](script)(ctx, t)
+		if err == nil && ok(value) {
+			return value, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return value, fmt.Errorf("waited in vain for %s: %w (last error: %v)", script, ctx.Err(), err)
+		}
+	}
+}
+
+// quote returns s as a string of JavaScript.
+func quote(s string) string {
+	b, _ := json.Marshal(s) // a string cannot fail
+	return string(b)
+}
