@@ -32,7 +32,7 @@ type apiError struct{ Error, Code string }
 
 func TestCreateBugJSON(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 
@@ -68,7 +68,7 @@ func TestCreateBugJSON(t *testing.T) {
 
 func TestCreateBugSignatures(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	c := site.As(t, crash.RoleTriager)
 	for i, signature := range []string{
 		"100% of /usr/bin/x:%41%zz", "%2Fusr%2Fbin%2Fx", "a+b c", "two\nlines \"quoted\" <b>&amp;</b>", "é→日本", strings.Repeat("long ", 4000) + "end",
@@ -95,7 +95,7 @@ func TestCreateBugSignatures(t *testing.T) {
 
 func TestCreateBugRefused(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second, Tracker: trackertest.New(t, trackertest.Options{Unpublished: []string{"gone"}})})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience, Tracker: trackertest.New(t, trackertest.Options{Unpublished: []string{"gone"}})})
 	b := site.Save(t, crashtest.Native())
 	noSource := site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("DuplicateSignature", "no source"), crashtest.Without("SourcePackage")))
 	failed := site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature", "failed:/usr/bin/tide:amd64")))
@@ -196,7 +196,7 @@ func TestCreateBugTrackerTrouble(t *testing.T) {
 		for _, form := range []string{"json", "part", "form"} {
 			t.Run(tt.name+" "+form, func(t *testing.T) {
 				t.Parallel()
-				wait := 20 * time.Second // for an outcome that comes
+				wait := handlertest.Patience // for an outcome that comes
 				if tt.fault == trackertest.HangBefore {
 					wait = 100 * time.Millisecond
 				}
@@ -265,7 +265,8 @@ func TestBugPartChangesWhileFiling(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: time.Millisecond})
 	b := site.Save(t, crashtest.Native())
-	site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 300 * time.Millisecond})
+	answer := make(chan struct{})
+	site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Hold: answer})
 	c := site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/bug"
 	now := "#bug-" + b.ID.String() + "-now"
@@ -281,6 +282,7 @@ func TestBugPartChangesWhileFiling(t *testing.T) {
 	if !strings.Contains(a.Body, `<noscript><a href="`+b.ID.Path()+`">`) { // browsers with scripts take this for text
 		t.Errorf("no way on without scripts: %s", a.Body)
 	}
+	close(answer)
 	for a = c.Part(path); a.Attr(now, "data-state") != "linked"; a = c.Part(path) {
 		a.Want(http.StatusOK)
 	}
@@ -298,8 +300,8 @@ func TestBugPartChangesWhileFiling(t *testing.T) {
 // TestManyClicksOneBug is fifty people who press at once, on two units.
 func TestManyClicksOneBug(t *testing.T) {
 	t.Parallel()
-	one := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
-	two := handlertest.New(t, handlertest.Options{Store: one.Store, Tracker: one.Tracker, CreateWait: 20 * time.Second})
+	one := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
+	two := handlertest.New(t, handlertest.Options{Store: one.Store, Tracker: one.Tracker, CreateWait: handlertest.Patience})
 	b := one.Save(t, crashtest.Native())
 	first := one.As(t, crash.RoleTriager)
 	clients := make([]*handlertest.Client, 50)

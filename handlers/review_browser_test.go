@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -17,7 +16,7 @@ import (
 // previewed, refused with its reason, filed; the page around it stays, and nothing that was typed is lost on the way.
 func TestReviewInBrowser(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	ada := site.AddUser(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
 	site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row", Status: "Fix Released"})

@@ -16,7 +16,7 @@ import (
 
 func TestReviewKnown(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	c := site.As(t, crash.RoleTriager)
 	like := site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("DuplicateSignature", "/usr/bin/other:6:tide_parse_row:tide_load:x")))
 	site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature", "/usr/bin/other:6:tide_parse_row:tide_load:no_bug")))
@@ -87,7 +87,7 @@ func TestReviewSearchInTheWayOfNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tt.options.CreateWait = 20 * time.Second
+			tt.options.CreateWait = handlertest.Patience
 			site := handlertest.New(t, tt.options)
 			c := site.As(t, crash.RoleTriager)
 			b := site.Save(t, crashtest.Native())
@@ -111,7 +111,7 @@ func TestReviewSearchInTheWayOfNothing(t *testing.T) {
 // What looks private in what was typed is pointed out, and sent as it stands.
 func TestReviewPointsOutPrivate(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	c := site.As(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
 	path := b.ID.Path() + "/review"
@@ -148,7 +148,7 @@ func TestReviewSuggestsPrivate(t *testing.T) {
 // TestReviewTriedAgain: a text that the tracker refused, or could not take yet, stays what the person wrote.
 func TestReviewTriedAgain(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second, Tracker: trackertest.New(t, trackertest.Options{Unpublished: []string{"gone"}})})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience, Tracker: trackertest.New(t, trackertest.Options{Unpublished: []string{"gone"}})})
 	c := site.As(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
 	path := b.ID.Path() + "/review"
@@ -182,7 +182,7 @@ func TestReviewTriedAgain(t *testing.T) {
 // TestReviewOutlivesSession: what was typed comes back after signing in again, and when only the token has changed.
 func TestReviewOutlivesSession(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/review"

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
@@ -48,7 +47,7 @@ func TestReviewFilesWhatWasTyped(t *testing.T) {
 	for name, headers := range map[string][]handlertest.Header{"without scripts": nil, "in place": handlertest.AsPart} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+			site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 			b := site.Save(t, crashtest.Native())
 			c := site.As(t, crash.RoleTriager)
 			path := b.ID.Path() + "/review"
@@ -113,7 +112,7 @@ func TestReviewFilesWhatWasTyped(t *testing.T) {
 
 func TestReviewOnDistribution(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	c := site.As(t, crash.RoleTriager)
 	for i, sourced := range []bool{true, false} {
 		options := []crashtest.Option{crashtest.Process(50 + i), crashtest.Set("DuplicateSignature", "on the distribution "+strconv.Itoa(i))}
@@ -139,7 +138,7 @@ func TestReviewOnDistribution(t *testing.T) {
 // TestReviewRefused: what the tracker would refuse is said beside the field, with what was typed, and nothing is sent.
 func TestReviewRefused(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second, Tracker: trackertest.New(t, trackertest.Options{Packages: []string{"tide", "tidewatch"}})})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience, Tracker: trackertest.New(t, trackertest.Options{Packages: []string{"tide", "tidewatch"}})})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/review"
@@ -201,7 +200,7 @@ func TestReviewOtherPackages(t *testing.T) {
 // TestReviewTakenByTracker: what passes here passes there.
 func TestReviewTakenByTracker(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	c := site.As(t, crash.RoleTriager)
 	full := func(b crash.Bucket) string { // 50,000 characters with the address that is added
 		return strings.Repeat("漢", 50_000-len(site.URL+b.ID.Path())-3)

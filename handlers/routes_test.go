@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
@@ -278,7 +277,7 @@ func TestInternalErrorsStayInside(t *testing.T) {
 func TestLogHoldsNoContents(t *testing.T) {
 	t.Parallel()
 	var log safeBuffer
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second, Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience, Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 	c.Get(b.ID.Path())

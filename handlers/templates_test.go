@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
@@ -17,7 +16,7 @@ const templatesPath = "/admin/templates"
 
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: 20 * time.Second})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	b := site.Save(t, crashtest.Native())
 	other := site.Save(t, crashtest.Python())
 	c := site.As(t, crash.RoleAdmin)

@@ -49,7 +49,8 @@ func TestBrowserCreateInPlace(t *testing.T) {
 func TestBrowserTripleClick(t *testing.T) {
 	t.Parallel()
 	in := install(t)
-	in.tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 1e9})
+	answer := make(chan struct{})
+	in.tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Hold: answer})
 	id := in.report("machine-1", crashtest.Python())
 	in.account("tess", crash.RoleTriager)
 	b := in.browser()
@@ -59,6 +60,7 @@ func TestBrowserTripleClick(t *testing.T) {
 		t.Fatalf("buttons: got %d, want one Create", got)
 	}
 	b.do(browsertest.ClickTimes(".create-bug button", 3))
+	close(answer)
 	b.until(`document.querySelector(".bug-link") !== null`)
 	if got := len(in.tracker.Bugs()); got != 1 {
 		t.Errorf("bugs in the tracker: got %d, want 1", got)

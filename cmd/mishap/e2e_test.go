@@ -60,7 +60,7 @@ func install(t *testing.T, lines ...string) *installation {
 	}
 	in.url, in.ingest, in.ops = "http://"+doors["listen"].Addr().String(), "http://"+doors["ingest_listen"].Addr().String(), "http://"+doors["ops_listen"].Addr().String()
 	in.environ = trackerEnviron(tr, "MISHAP_DATABASE_URL="+database, "MISHAP_BASE_URL="+in.url, "MISHAP_DATA_DIR="+t.TempDir(),
-		"MISHAP_TRACKER_SETTLE_SECONDS=1", "MISHAP_TRACKER_TIMEOUT_SECONDS=5")
+		"MISHAP_TRACKER_SETTLE_SECONDS=1", "MISHAP_TRACKER_TIMEOUT_SECONDS=600")
 	p := &program{in: strings.NewReader(""), out: in.said, err: in.said, environ: in.environ,
 		listen: func(_ context.Context, key, _ string) (net.Listener, error) { return doors[key], nil }}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -93,17 +95,31 @@ func serveProcess(t *testing.T, environ []string, args ...string) (*process, map
 	return p, addresses
 }
 
-// freeAddress is an address that nothing listens on.
+// lastPort is the port that freeAddress returned last. It starts below the range from which systems choose ports for
+// listeners on port 0 and for outgoing connections, so that nothing takes a port before the program listens on it.
+var lastPort = func() *atomic.Int32 {
+	var port atomic.Int32
+	port.Store(20_000 + rand.Int32N(10_000))
+	return &port
+}()
+
+// freeAddress returns an address that nothing listens on. It returns each one once.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		address := fmt.Sprintf("127.0.0.1:%d", lastPort.Add(1))
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return address
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return l.Addr().String()
 }
 
 // until waits until the program has said something.
@@ -150,8 +166,9 @@ func (p *process) status() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// eventualPatience is how long something may take that is sure to come, on a busy machine.
-const eventualPatience = 90 * time.Second
+// eventualPatience is how long something may take that is sure to come, on a busy machine. It only keeps a test that would
+// never end from hanging without a message.
+const eventualPatience = 5 * time.Minute
 
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {

@@ -58,6 +58,10 @@ type Site struct {
 	Written  []crash.AccessToken // what went into the configuration file, unless Options.WriteTokens was given
 }
 
+// Patience is how long tests wait for an outcome that is sure to come. It only keeps a test that would never end from hanging
+// without a message.
+const Patience = 5 * time.Minute
+
 // ConsumerKey is the name of sites towards the tracker.
 const ConsumerKey = "mishap tests"
 
@@ -90,7 +94,7 @@ func New(t testing.TB, o Options) *Site {
 	base := cmp.Or(o.BaseURL, site.URL)
 	tc := tracker.Config{
 		URL: o.Tracker.URL, APIURL: o.Tracker.APIURL, ConsumerKey: ConsumerKey, Target: "ubuntu", BaseURL: base,
-		Settle: cmp.Or(o.Settle, time.Millisecond), Backoff: time.Millisecond, Timeout: 10 * time.Second, Log: o.Log, Now: o.Now,
+		Settle: cmp.Or(o.Settle, time.Millisecond), Backoff: time.Millisecond, Timeout: Patience, Log: o.Log, Now: o.Now,
 	}
 	if !o.Disconnected {
 		tc.Token = o.Tracker.Token(ConsumerKey)

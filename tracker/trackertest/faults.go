@@ -31,7 +31,7 @@ const (
 	Lost500        Fault = "lost-500"         // the work is done, the answer is 500
 	HangAfter      Fault = "hang-after"       // the work is done, no answer until the caller gives up
 	LateWork       Fault = "late-work"        // no answer until the caller gives up; only then the work is done
-	Slow           Fault = "slow"             // as it should be, after Delay, whether the caller still waits or not
+	Slow           Fault = "slow"             // as it should be, after Delay or Hold, whether the caller still waits or not
 	NoLocation     Fault = "no-location"      // the work is done, the answer lacks its Location
 	OddLocation    Fault = "odd-location"     // the work is done, Location makes no sense
 	ForeignAddress Fault = "foreign-location" // the work is done, Location leads to another host
@@ -89,8 +89,9 @@ func (f Fault) Works() bool { return slices.Contains(after, f) }
 type FaultSpec struct {
 	Operation Operation
 	Fault     Fault
-	Times     int           // how many requests it hits; 0: one
-	Delay     time.Duration // of Slow
+	Times     int             // how many requests it hits; 0: one
+	Delay     time.Duration   // of Slow
+	Hold      <-chan struct{} // of Slow, instead of Delay: the work begins when it is closed
 }
 
 // controlSpec is a FaultSpec as the control address reads and writes it.
@@ -164,7 +165,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, spec FaultSpec, wo
 		s.outwait(r)
 	}
 	if f == Slow {
-		s.wait(spec.Delay)
+		s.wait(spec)
 	}
 	answer := work()
 	if f == HangAfter || f == LateWork {
@@ -237,12 +238,17 @@ func (s *Server) outwait(r *http.Request) {
 	}
 }
 
-// wait passes some time; the caller's patience does not matter.
-func (s *Server) wait(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+// wait delays a slow answer, also after its caller has given up.
+func (s *Server) wait(spec FaultSpec) {
+	var after <-chan time.Time
+	if spec.Hold == nil {
+		timer := time.NewTimer(spec.Delay)
+		defer timer.Stop()
+		after = timer.C
+	}
 	select {
-	case <-timer.C:
+	case <-after:
+	case <-spec.Hold:
 	case <-s.closing:
 	}
 }
