@@ -117,7 +117,7 @@ func TestWriteTokensRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		file := configFile(t, tt.doc)
-		err := writeTokens(file, "tok-4711", "sec-4711")
+		err := writeTokens(file, "tok-nobody-tells", "sec-nobody-tells")
 		if err == nil || err.Error() != file+": "+tt.want {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
@@ -126,8 +126,8 @@ func TestWriteTokensRefuses(t *testing.T) {
 		}
 	}
 	for _, file := range []string{filepath.Join(t.TempDir(), "missing", "local_config.toml"), t.TempDir()} {
-		err := writeTokens(file, "tok-4711", "sec-4711")
-		if err == nil || !strings.HasPrefix(err.Error(), file+" cannot be ") || strings.Contains(err.Error(), "4711") {
+		err := writeTokens(file, "tok-nobody-tells", "sec-nobody-tells")
+		if err == nil || !strings.HasPrefix(err.Error(), file+" cannot be ") || strings.Contains(err.Error(), "nobody-tells") {
 			t.Errorf("%s: got %v, want an error that names the file and no token", file, err)
 		}
 	}
