@@ -25,7 +25,7 @@ build: ## makes bin/mishap, one static program, and bin/devtool
 
 test: ## runs every test, with the race detector, a real database and a headless browser
 	@.ci/need postgresql chromium compiler
-	$(GO) run -race -buildvcs=false ./cmd/devtool postgres -- $(GO) test -race -shuffle=on ./...
+	$(GO) run -race -buildvcs=false ./cmd/devtool postgres -- $(GO) test -race -shuffle=on -timeout 60m ./...
 
 # Without -trimpath, as templ's live templates look for their source.
 dev: ## as run, and restarts it and reloads the browser when a file changes
