@@ -62,9 +62,9 @@ var sessionSettings = map[string]string{
 // Open connects to the database, checks that it answers, and starts the background writers. It does not migrate.
 // It returns Invalid for a URL that cannot be read and Unavailable when nothing answers.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	pc, err := pgxpool.ParseConfig(c.URL)
+	pc, err := parseURL(c.URL)
 	if err != nil {
-		return nil, errBadURL
+		return nil, err
 	}
 	if c.MaxConns > 0 {
 		pc.MaxConns = c.MaxConns
@@ -75,7 +75,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		}
 	}
 	pc.AfterConnect = timesInUTC
-	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	var pool *pgxpool.Pool
+	dropFrozen(pc, func() { pool.Reset() })
+	pool, err = pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
