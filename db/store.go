@@ -43,7 +43,7 @@ type Store struct {
 	architectures remembered[crash.BucketID, architectures]
 	active        remembered[struct{}, map[crash.Release][]activeChange]
 	inUse         remembered[string, []crash.VersionKnown] // by package
-	names         seenNames                                // of address signatures, that are in the database
+	names         seen[crash.BucketID, bool]               // of address signatures, that are in the database
 	spans         seenSpans                                // in which machines are active, that are in the database
 	unit          *unit                                    // shows other units that this one lives
 	password      string                                   // with which the database is reached: seals the tracker's secret
@@ -82,6 +82,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	s := &Store{pool: pool, log: c.Log, now: c.Now, keeper: newBoardKeeper()}
+	s.names.most, s.spans.most = maxSeenNames, maxSeenSpans
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
