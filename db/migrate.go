@@ -61,6 +61,9 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
+		if refused := refusal(err); refused != nil {
+			return refused.Because(err)
+		}
 		return known(fmt.Errorf("migrate: %w", err))
 	}
 	defer conn.Release()

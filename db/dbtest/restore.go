@@ -3,6 +3,7 @@ package dbtest
 import (
 	"context"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -33,5 +34,22 @@ func Copy(t testing.TB, address string) (restore func()) {
 		t.Helper()
 		run(t.Context(), sqlDrop, name, "")
 		run(t.Context(), sqlCloneTemplate, name, name+"_copy")
+	}
+}
+
+// Refuse has the server refuse connections to the database at address, or take them again, as when it stops or starts.
+func Refuse(t testing.TB, address string, refuse bool) {
+	t.Helper()
+	h, err := theHost()
+	if err != nil {
+		t.Fatalf("no database to test with: %v", err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sql := "alter database " + quote(strings.TrimPrefix(u.Path, "/")) + " allow_connections " + strconv.FormatBool(!refuse)
+	if _, err := h.admin.Exec(t.Context(), sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
 	}
 }
