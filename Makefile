@@ -57,10 +57,10 @@ fuzz: ## runs each fuzz target for FUZZTIME, 30s
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x "$$package" || exit 1; \
 	done
 
-hard: ## kills units and PostgreSQL many times over, under load and while bugs are filed
+hard: ## kills, freezes, fails over and restores under load: instances and two PostgreSQL servers, while bugs are filed too
 	@.ci/need postgresql
 	@MISHAP_TEST_KILLS=200 $(GO) run ./cmd/devtool postgres -- \
-		$(GO) test -count=1 -v -timeout 30m -run '^(TestKillUnderLoad|TestKilledUnits)$$' ./cmd/mishap ./tracker
+		$(GO) test -count=1 -v -timeout 60m -run '^(TestKillUnderLoad|TestFailover|TestKilledUnits)$$' ./cmd/mishap ./tracker
 
 bench: build ## measures: reports per second, times of pages, beside the bare minimum on the same machine
 	@.ci/need postgresql

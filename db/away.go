@@ -13,13 +13,14 @@ import (
 )
 
 var (
-	errUnavailable = crash.Errorf(crash.Unavailable, "database_away", "The database cannot be reached at the moment; please try again shortly.")
+	errUnavailable      = crash.Errorf(crash.Unavailable, "database_away", "The database cannot be reached at the moment; please try again shortly.")
+	errStatementTimeout = crash.Errorf(crash.Unavailable, "too_slow", "The database took too long to answer. Please try again shortly.")
 	// The parser's own words may hold the password, so they are not kept.
 	errBadURL = crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read; it should look like postgres://user:password@host:5432/mishap.")
 )
 
-// known gives err the kind Unavailable when it says that the database is away, full or stopping. Errors that carry a
-// kind already, and internal ones, stay as they are.
+// known gives err the kind Unavailable when it says that the database is away, full, stopping or too slow. Errors that carry
+// a kind already, and internal ones, stay as they are.
 func known(err error) error {
 	if err == nil || crash.KindOf(err) != 0 {
 		return err
@@ -27,16 +28,23 @@ func known(err error) error {
 	if away(err) {
 		return errUnavailable.Because(err)
 	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == queryCanceled {
+		return errStatementTimeout.Because(err)
+	}
 	return err
 }
+
+// queryCanceled is PostgreSQL's code for a statement that took longer than statement_timeout, or that an administrator
+// cancelled.
+const queryCanceled = "57014"
 
 func away(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code[:min(2, len(pg.Code))] { // the class of the error
 		case "08", "53": // connection trouble; out of connections, memory or disk
 			return true
-		case "57": // stopping or starting; but a cancelled statement (57014) is internal
-			return pg.Code != "57014"
+		case "57": // stopping or starting; a cancelled statement is neither
+			return pg.Code != queryCanceled
 		}
 		return pg.Code == "25006" // read only: a standby that has not taken over yet
 	}

@@ -26,7 +26,7 @@ func TestKnown(t *testing.T) {
 		{"shut down by its administrator", sent("57P01"), crash.Unavailable},
 		{"starting up", sent("57P03"), crash.Unavailable},
 		{"standby", sent("25006"), crash.Unavailable},
-		{"statement took too long", sent("57014"), 0},
+		{"statement took too long", sent("57014"), crash.Unavailable},
 		{"unique violation", sent("23505"), 0},
 		{"no code at all", sent(""), 0},
 		{"connection broke", fmt.Errorf("receive message: %w", io.ErrUnexpectedEOF), crash.Unavailable},

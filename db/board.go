@@ -25,10 +25,10 @@ type boardKeeper struct {
 	states atomic.Pointer[toldStates]
 }
 
-// toldBoard is a board and the round up to which it has been told. Of one board the rounds only grow.
+// toldBoard is a board and the stamp up to which it has been told.
 type toldBoard struct {
 	board *board.Board
-	round int64
+	at    stamp
 }
 
 func newBoardKeeper() *boardKeeper {
@@ -38,7 +38,7 @@ func newBoardKeeper() *boardKeeper {
 }
 
 const (
-	sqlRound       = `select round from counting`
+	sqlRound       = `select round, ` + serverIDColumns + ` from counting`
 	sqlBoardLeaves = `
 		select id, head, left(signature, 1001), rule, provisional, problem_type, title, name, executable, package, source_package, reports, systems,
 			first_seen, last_seen, coalesce((first_version).version, ''), coalesce((last_version).version, ''),
@@ -58,11 +58,11 @@ const (
 // Board returns all problems, up to date: what was counted before the call is in it. The first call loads them, which takes
 // seconds when there are millions of days.
 func (s *Store) Board(ctx context.Context) (*board.Board, error) {
-	round, err := s.round(ctx)
+	at, err := s.stamp(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("board: %w", err)
 	}
-	if k := s.keeper.known.Load(); k != nil && k.round == round {
+	if k := s.keeper.known.Load(); k != nil && k.at == at {
 		return k.board, nil
 	}
 	select {
@@ -78,29 +78,30 @@ func (s *Store) Board(ctx context.Context) (*board.Board, error) {
 	return b, nil
 }
 
-// round is how often reports have been counted, which grows with every change of problems and counts.
-func (s *Store) round(ctx context.Context) (round int64, err error) {
-	err = s.pool.QueryRow(ctx, sqlRound).Scan(&round)
-	return round, known(err)
+// stamp returns which database answers, and how often reports have been counted in it: that number grows with every change of
+// problems and counts.
+func (s *Store) stamp(ctx context.Context) (at stamp, err error) {
+	err = s.pool.QueryRow(ctx, sqlRound).Scan(&at.round, &at.server.started, &at.server.database)
+	return at, known(err)
 }
 
 // update tells the board what has changed since the last time. Rows may be told that are newer than the round that was read
-// first; they come again with the next update, and then change nothing. A round below the one before means that the
-// database is another one, an older copy put back: all is then read anew.
+// first; they come again with the next update, and then change nothing. When the server is another one, or has been started
+// again, the board is loaded anew: the database may be an older copy, which lacks what the board has been told.
 func (k *boardKeeper) update(ctx context.Context, s *Store) (*board.Board, error) {
-	round, err := s.round(ctx)
+	at, err := s.stamp(ctx)
 	if err != nil {
 		return nil, err
 	}
 	last := k.known.Load()
-	if last != nil && round == last.round {
+	if last != nil && at == last.at {
 		return last.board, nil
 	}
-	if last != nil && round > last.round {
+	if last != nil && at.server == last.at.server && at.round > last.at.round {
 		if err := s.tellNewer(ctx, last); err != nil {
 			return nil, err
 		}
-		k.known.Store(&toldBoard{last.board, round})
+		k.known.Store(&toldBoard{last.board, at})
 		return last.board, nil
 	}
 	b, err := s.loadBoard(context.WithoutCancel(ctx)) // the next one needs it too
@@ -108,7 +109,7 @@ func (k *boardKeeper) update(ctx context.Context, s *Store) (*board.Board, error
 		return nil, err
 	}
 	k.states.Store(nil)
-	k.known.Store(&toldBoard{b, round})
+	k.known.Store(&toldBoard{b, at})
 	return b, nil
 }
 
@@ -137,7 +138,7 @@ func (s *Store) boardArgs(round int64) pgx.NamedArgs {
 
 // tellNewer tells a board what is newer than the round that it has been told.
 func (s *Store) tellNewer(ctx context.Context, last *toldBoard) error {
-	args := s.boardArgs(last.round)
+	args := s.boardArgs(last.at.round)
 	leaves, err := s.boardLeaves(ctx, args)
 	if err != nil {
 		return err

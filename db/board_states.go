@@ -23,7 +23,7 @@ type toldStates struct {
 
 // current reports whether it is as true as need be.
 func (t *toldStates) current(now revision) bool {
-	return t != nil && (t.revision == now || t.revision.changes == now.changes && time.Since(t.at) < statesAge)
+	return t != nil && (t.revision == now || t.revision.server == now.server && t.revision.changes == now.changes && time.Since(t.at) < statesAge)
 }
 
 const sqlProblemsWithBugs = `
@@ -36,7 +36,7 @@ func (s *Store) BoardWithStates(ctx context.Context) (*board.Board, error) {
 	if err != nil {
 		return nil, fmt.Errorf("states of problems: %w", err)
 	}
-	if k := s.keeper.known.Load(); k != nil && k.round == now.round && s.keeper.states.Load().current(now) {
+	if k := s.keeper.known.Load(); k != nil && k.at == now.stamp && s.keeper.states.Load().current(now) {
 		return k.board, nil
 	}
 	b, err := s.Board(ctx)

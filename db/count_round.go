@@ -37,7 +37,7 @@ const maxLeftOver = 64
 // no longer there was counted before: by another unit that took it for left over, or by an attempt whose outcome was lost.
 func (s *Store) countWork(ctx context.Context, taken []*work) (reports int, err error) {
 	var learnt roundLearnt
-	err = s.inCountingRound(ctx, func(tx pgx.Tx, round int64) error {
+	err = s.inCountingRound(ctx, func(tx pgx.Tx, at stamp) error {
 		ids := make([][16]byte, len(taken))
 		for i, w := range taken {
 			ids[i] = w.id
@@ -61,12 +61,12 @@ func (s *Store) countWork(ctx context.Context, taken []*work) (reports int, err 
 			}
 		}
 		reports = len(sightings)
-		learnt, err = s.count(ctx, tx, round, sightings)
+		learnt, err = s.count(ctx, tx, at, sightings)
 		return err
 	})
 	if err == nil {
-		s.names.add(learnt.names)
-		s.spans.add(learnt.spans)
+		s.names.add(learnt.server, learnt.names)
+		s.spans.add(learnt.server, learnt.spans.last())
 	}
 	return reports, err
 }
@@ -74,15 +74,15 @@ func (s *Store) countWork(ctx context.Context, taken []*work) (reports int, err 
 // countLeftOver counts some of what has been waiting for so long, by reading it back, and returns how many reports these
 // were; 0: nothing was left.
 func (s *Store) countLeftOver(ctx context.Context, waiting time.Duration) (reports int, err error) {
-	err = s.inCountingRound(ctx, func(tx pgx.Tx, round int64) error {
-		reports, err = s.takeLeftOver(ctx, tx, round, waiting)
+	err = s.inCountingRound(ctx, func(tx pgx.Tx, at stamp) error {
+		reports, err = s.takeLeftOver(ctx, tx, at, waiting)
 		return err
 	})
 	return reports, err
 }
 
 // takeLeftOver is countLeftOver within a transaction that holds the lock on counting.
-func (s *Store) takeLeftOver(ctx context.Context, tx pgx.Tx, round int64, waiting time.Duration) (int, error) {
+func (s *Store) takeLeftOver(ctx context.Context, tx pgx.Tx, at stamp, waiting time.Duration) (int, error) {
 	rows, err := tx.Query(ctx, sqlTakeLeftOver, pgx.NamedArgs{"waiting": waiting, "limit": maxLeftOver})
 	if err != nil {
 		return 0, fmt.Errorf("take what is left: %w", err)
@@ -109,7 +109,7 @@ func (s *Store) takeLeftOver(ctx context.Context, tx pgx.Tx, round int64, waitin
 	if err != nil {
 		return 0, fmt.Errorf("read what is left: %w", err)
 	}
-	if _, err := s.count(ctx, tx, round, sightings); err != nil && !errors.Is(err, errNothing) { // their partition was dropped
+	if _, err := s.count(ctx, tx, at, sightings); err != nil && !errors.Is(err, errNothing) { // their partition was dropped
 		return 0, err
 	}
 	return len(ids), nil
@@ -135,24 +135,24 @@ var errNothing = errors.New("nothing to count")
 
 // inRound runs fn in a transaction that holds the lock on counting and has the next number. Nothing else changes counts
 // meanwhile, in no unit.
-func (s *Store) inRound(ctx context.Context, fn func(tx pgx.Tx, round int64) error) error {
+func (s *Store) inRound(ctx context.Context, fn func(tx pgx.Tx, at stamp) error) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
-		var round int64
-		if err := tx.QueryRow(ctx, sqlNextRound).Scan(&round); err != nil {
+		var at stamp
+		if err := tx.QueryRow(ctx, sqlNextRound).Scan(&at.round, &at.server.started, &at.server.database); err != nil {
 			return fmt.Errorf("next round: %w", err)
 		}
-		return fn(tx, round)
+		return fn(tx, at)
 	})
 }
 
 // inCountingRound is inRound for what is counted from stored reports. It is on disk when it is committed, like all else,
 // though its reports could be counted again: whoever has seen the number of a round must never see it a second time.
-func (s *Store) inCountingRound(ctx context.Context, fn func(tx pgx.Tx, round int64) error) error {
-	err := s.inRound(ctx, func(tx pgx.Tx, round int64) error {
+func (s *Store) inCountingRound(ctx context.Context, fn func(tx pgx.Tx, at stamp) error) error {
+	err := s.inRound(ctx, func(tx pgx.Tx, at stamp) error {
 		if _, err := tx.Exec(ctx, sqlSetRound); err != nil {
 			return err
 		}
-		return fn(tx, round)
+		return fn(tx, at)
 	})
 	if errors.Is(err, errNothing) {
 		return nil
@@ -162,12 +162,14 @@ func (s *Store) inCountingRound(ctx context.Context, fn func(tx pgx.Tx, round in
 
 // roundLearnt is what a round has put into the database and a process remembers.
 type roundLearnt struct {
-	names []crash.BucketID
-	spans machineSpans
+	server serverID
+	names  map[crash.BucketID]bool
+	spans  machineSpans
 }
 
 // count adds sightings to all counts. It returns what is to be remembered after the commit.
-func (s *Store) count(ctx context.Context, tx pgx.Tx, round int64, sightings []sighting) (learnt roundLearnt, err error) {
+func (s *Store) count(ctx context.Context, tx pgx.Tx, at stamp, sightings []sighting) (learnt roundLearnt, err error) {
+	learnt.server = at.server
 	if len(sightings) == 0 {
 		return learnt, errNothing
 	}
@@ -181,29 +183,29 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx, round int64, sightings []s
 	}
 	names := map[crash.BucketID]crash.BucketID{}
 	for i := range sightings {
-		at := &sightings[i]
-		if to, ok := placed[at.id]; ok {
-			at.bucket = &to
+		one := &sightings[i]
+		if to, ok := placed[one.id]; ok {
+			one.bucket = &to
 		}
-		if at.names != nil && at.bucket != nil {
-			if _, known := names[*at.names]; !known {
-				names[*at.names] = *at.bucket
+		if one.names != nil && one.bucket != nil {
+			if _, known := names[*one.names]; !known {
+				names[*one.names] = *one.bucket
 			}
 		}
 	}
 	p := s.counter.newPace(len(sightings))
-	sum := newRoundSum(&s.spans)
+	sum := newRoundSum(&s.spans, at.server)
 	for some := range slices.Chunk(sightings, pieceReports) {
 		for i := range some {
 			sum.add(&some[i])
 		}
 		p.rest()
 	}
-	if learnt.spans, err = writeRound(ctx, tx, p, round, sum); err != nil {
+	if learnt.spans, err = writeRound(ctx, tx, p, at.round, sum); err != nil {
 		return learnt, err
 	}
-	if learnt.names, err = s.learnNames(ctx, tx, names); err != nil {
+	if learnt.names, err = s.learnNames(ctx, tx, at.server, names); err != nil {
 		return learnt, err
 	}
-	return learnt, s.adoptProvisional(ctx, tx, round)
+	return learnt, s.adoptProvisional(ctx, tx, at.round)
 }

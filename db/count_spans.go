@@ -2,7 +2,6 @@ package db
 
 import (
 	"slices"
-	"sync"
 	"time"
 	"unique"
 )
@@ -68,11 +67,8 @@ type machineSpans map[releaseSystem][]daySpan
 const maxSeenSpans = 1 << 17
 
 // seenSpans remembers the last span of machines as it is in the database, so that a machine that sends much costs little. Spans
-// only ever grow there, by whichever unit, so what is remembered stays true.
-type seenSpans struct {
-	mu   sync.Mutex
-	seen map[seenMachine]seenSpan
-}
+// only ever grow there, whichever instance writes them, so what is remembered stays true.
+type seenSpans = seen[seenMachine, seenSpan]
 
 type (
 	seenMachine struct {
@@ -84,25 +80,21 @@ type (
 
 func dayNumber(day time.Time) int32 { return int32(day.Unix() / (24 * 60 * 60)) } //nolint:gosec // in range for millions of years
 
-// cover reports whether it is known that a report of that day changes nothing.
-func (s *seenSpans) cover(m releaseSystem, day time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	span, ok := s.seen[seenMachine{unique.Make(m.release), m.system}]
+// spanCovers reports whether it is known that a report of that day changes nothing.
+func spanCovers(spans *seenSpans, server serverID, m releaseSystem, day time.Time) bool {
+	span, ok := spans.find(server, seenMachine{unique.Make(m.release), m.system})
 	n := dayNumber(day)
 	return ok && span.from <= n && n+activeDays-1 <= span.until
 }
 
-func (s *seenSpans) add(spans machineSpans) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.seen == nil || len(s.seen)+len(spans) > maxSeenSpans {
-		s.seen = map[seenMachine]seenSpan{}
-	}
+// last returns the last span of each machine.
+func (spans machineSpans) last() map[seenMachine]seenSpan {
+	last := make(map[seenMachine]seenSpan, len(spans))
 	for m, all := range spans {
 		if len(all) > 0 {
-			last := all[len(all)-1]
-			s.seen[seenMachine{unique.Make(m.release), m.system}] = seenSpan{dayNumber(last.from), dayNumber(last.until)}
+			span := all[len(all)-1]
+			last[seenMachine{unique.Make(m.release), m.system}] = seenSpan{dayNumber(span.from), dayNumber(span.until)}
 		}
 	}
+	return last
 }

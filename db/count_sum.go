@@ -56,7 +56,8 @@ type roundSum struct {
 	active   map[releaseSystem][]time.Time // the days that may change when a machine is active, each once
 	packages map[packageVersion]time.Time  // when the first report that has it arrived
 	keys     sortKeys
-	known    *seenSpans
+	spans    *seenSpans
+	server   serverID // whose spans these are
 }
 
 // bucketSum is what a round adds to one bucket.
@@ -112,12 +113,12 @@ func (k sortKeys) ofRelease(r crash.Release) string {
 	return key
 }
 
-func newRoundSum(known *seenSpans) *roundSum {
+func newRoundSum(spans *seenSpans, server serverID) *roundSum {
 	return &roundSum{
 		buckets: map[crash.BucketID]*bucketSum{}, versions: map[versionCell]int64{}, machines: map[machineCell]int64{},
 		days: map[dayCellKey]dayNumbers{}, reports: map[reportDay]int64{}, releases: map[releaseDay]int64{},
 		active: map[releaseSystem][]time.Time{}, packages: map[packageVersion]time.Time{},
-		keys: sortKeys{map[string][]byte{}, map[crash.Release]string{}}, known: known,
+		keys: sortKeys{map[string][]byte{}, map[crash.Release]string{}}, spans: spans, server: server,
 	}
 }
 
@@ -133,7 +134,7 @@ func (c *roundSum) add(s *sighting) {
 	c.reports[reportDay{day, s.Package, s.Version}]++
 	if s.system != nil {
 		machine := releaseSystem{string(s.Release), *s.system}
-		if days := c.active[machine]; !slices.Contains(days, s.day) && !c.known.cover(machine, s.day) {
+		if days := c.active[machine]; !slices.Contains(days, s.day) && !spanCovers(c.spans, c.server, machine, s.day) {
 			c.active[machine] = append(days, s.day)
 		}
 	}

@@ -13,24 +13,27 @@ import (
 
 // sqlNextRound takes the lock that rounds of counting take, and makes this transaction one of them: what it stamps with
 // the round is seen as changed by everybody who keeps problems in memory.
-const sqlNextRound = `update counting set round = round + 1 returning round`
+const sqlNextRound = `update counting set round = round + 1 returning round, ` + serverIDColumns
 
 // deciding is a transaction that changes what is decided about problems. There is one at a time over all units, and none
 // while a round counts: two people can neither merge crosswise nor decide about reports that are just being counted.
 type deciding struct {
 	pgx.Tx
-	store *Store
-	round int64
+	store  *Store
+	round  int64
+	server serverID
 }
 
 func (s *Store) decide(ctx context.Context, do func(*deciding) error) error {
-	return s.inRound(ctx, func(tx pgx.Tx, round int64) error { return do(&deciding{Tx: tx, store: s, round: round}) })
+	return s.inRound(ctx, func(tx pgx.Tx, at stamp) error {
+		return do(&deciding{Tx: tx, store: s, round: at.round, server: at.server})
+	})
 }
 
 // countAll counts all reports that are stored by now, but not those that keep coming meanwhile.
 func (d *deciding) countAll(ctx context.Context) error {
 	for began := time.Now(); ; {
-		n, err := d.store.takeLeftOver(ctx, d, d.round, time.Since(began))
+		n, err := d.store.takeLeftOver(ctx, d, stamp{d.server, d.round}, time.Since(began))
 		if err != nil && !errors.Is(err, errNothing) { // all that was left may be gone: its partition was dropped
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -29,55 +28,34 @@ func nameOf(counted bool, rule crash.Rule, address string) *crash.BucketID {
 // maxSeenNames bounds what a process remembers of names that are in the database.
 const maxSeenNames = 1 << 16
 
-// seenNames remembers which names are in the database, so that only new ones cost anything.
-type seenNames struct {
-	mu   sync.Mutex
-	seen map[crash.BucketID]bool
-}
-
-// unseen returns those that are not known to be in the database.
-func (n *seenNames) unseen(names map[crash.BucketID]crash.BucketID) (ids []crash.BucketID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for id := range names {
-		if !n.seen[id] {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, compareIDs) // rows are always taken in this order
-	return ids
-}
-
-func (n *seenNames) add(ids []crash.BucketID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.seen == nil || len(n.seen)+len(ids) > maxSeenNames {
-		n.seen = map[crash.BucketID]bool{}
-	}
-	for _, id := range ids {
-		n.seen[id] = true
-	}
-}
-
 const sqlInsertNames = `
 	insert into known_names (address_id, bucket_id)
 	select * from unnest(@ids::bytea[], @buckets::bytea[]) as n (address_id, bucket_id) on conflict (address_id) do nothing`
 
 // learnNames notes, within a transaction, under which names address signatures are known. Those that are noted already cost
-// nothing; what it returns is noted once the transaction is committed, and then to be put into s.names.
-func (s *Store) learnNames(ctx context.Context, tx pgx.Tx, names map[crash.BucketID]crash.BucketID) ([]crash.BucketID, error) {
-	ids := s.names.unseen(names)
+// nothing; what it returns is noted once the transaction is committed, and then to be added to s.names.
+func (s *Store) learnNames(
+	ctx context.Context, tx pgx.Tx, server serverID, names map[crash.BucketID]crash.BucketID,
+) (learnt map[crash.BucketID]bool, err error) {
+	var ids []crash.BucketID
+	for id := range names {
+		if _, ok := s.names.find(server, id); !ok {
+			ids = append(ids, id)
+		}
+	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	slices.SortFunc(ids, compareIDs) // rows are always taken in this order
 	buckets := make([]crash.BucketID, len(ids))
+	learnt = make(map[crash.BucketID]bool, len(ids))
 	for i, id := range ids {
-		buckets[i] = names[id]
+		buckets[i], learnt[id] = names[id], true
 	}
 	if _, err := tx.Exec(ctx, sqlInsertNames, pgx.NamedArgs{"ids": idBytes(ids), "buckets": idBytes(buckets)}); err != nil {
 		return nil, fmt.Errorf("learn names: %w", err)
 	}
-	return ids, nil
+	return learnt, nil
 }
 
 const (

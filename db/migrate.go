@@ -43,9 +43,9 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 }
 
 func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) error {
-	pc, err := pgxpool.ParseConfig(url)
+	pc, err := parseURL(url)
 	if err != nil {
-		return errBadURL
+		return err
 	}
 	pc.MaxConns = migrateConnections
 	// tern resets the session after each file, so what must last is given at connection time. Migrations may take as
@@ -61,6 +61,9 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
+		if refused := refusal(err); refused != nil {
+			return refused.Because(err)
+		}
 		return known(fmt.Errorf("migrate: %w", err))
 	}
 	defer conn.Release()

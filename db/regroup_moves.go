@@ -62,7 +62,7 @@ func (s *Store) regroupReports(ctx context.Context, run crash.RegroupRun, report
 				names[*id] = *r.own()
 			}
 		}
-		if _, err := s.learnNames(ctx, d, names); err != nil {
+		if _, err := s.learnNames(ctx, d, d.server, names); err != nil {
 			return err
 		}
 		if err := s.adoptProvisional(ctx, d, d.round); err != nil {

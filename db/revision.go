@@ -7,7 +7,7 @@ import (
 
 const (
 	sqlRevision = `
-		select c.round, concat_ws('.', n.rows, n.ids)
+		select c.round, concat_ws('.', n.rows, n.ids), ` + serverIDColumns + `
 		from counting as c, (select count(*) as rows, coalesce(sum(id), 0) as ids from changes) as n`
 	// No transaction takes so long to become visible.
 	sqlDeleteOldChanges = `delete from changes where at < now() - interval '1 hour'`
@@ -15,22 +15,23 @@ const (
 
 // revision is the state of what is shown.
 type revision struct {
-	round   int64  // of counting
+	stamp          // of counting
 	changes string // of all else
 }
 
 func (s *Store) revision(ctx context.Context) (r revision, err error) {
-	err = s.pool.QueryRow(ctx, sqlRevision).Scan(&r.round, &r.changes)
+	err = s.pool.QueryRow(ctx, sqlRevision).Scan(&r.round, &r.changes, &r.server.started, &r.server.database)
 	return r, known(err)
 }
 
 // Revision is a word that is another one as soon as anything is that lists and pages show to everybody: counts, problems,
-// bugs and their states, filings, notes, decisions, what is known of the archive. It does not depend on the order in which
+// bugs and their states, filings, notes, decisions, what is known of the archive; or when another server answers, or the same
+// one that has been started again. It does not depend on the order in which
 // transactions are committed: see migrations/009_changes.sql.
 func (s *Store) Revision(ctx context.Context) (string, error) {
 	r, err := s.revision(ctx)
 	if err != nil {
 		return "", fmt.Errorf("revision: %w", err)
 	}
-	return fmt.Sprintf("%d.%s", r.round, r.changes), nil
+	return fmt.Sprintf("%s.%d.%s", r.server, r.round, r.changes), nil
 }

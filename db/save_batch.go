@@ -42,7 +42,7 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 		}
 		return
 	}
-	v.buckets.add(batch, done.now)
+	v.buckets.add(done.server, storedBuckets(batch, done.now))
 	counted := v.toCount(batch, done)
 	for i, p := range batch {
 		p.answer <- saved{id: done.first[i], counted: counted}
@@ -51,9 +51,10 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 
 // stored is what a transaction has done.
 type stored struct {
-	first []crash.OopsID        // for each report of the batch, the id under which its crash is stored
-	now   map[crash.OopsID]bool // the reports that were stored by it
-	work  [16]byte              // under which they are to be counted
+	first  []crash.OopsID        // for each report of the batch, the id under which its crash is stored
+	now    map[crash.OopsID]bool // the reports that were stored by it
+	work   [16]byte              // under which they are to be counted
+	server serverID              // where they are stored
 }
 
 // toCount hands over what was stored now, and returns what answers wait for; nil: nothing.

@@ -1,42 +1,33 @@
 package db
 
-import (
-	"sync"
-
-	"mishap/crash"
-)
+import "mishap/crash"
 
 // maxSeenBuckets bounds what a process remembers of buckets that are in the database.
 const maxSeenBuckets = 1 << 17
 
-// seenBuckets remembers which buckets are in the database, so that only new ones cost anything. Buckets are never removed.
-type seenBuckets struct {
-	mu   sync.Mutex
-	seen map[crash.BucketID]bool
-}
+// seenBuckets remembers which buckets are in the database. Buckets are never removed.
+type seenBuckets = seen[crash.BucketID, bool]
 
-// unseen returns the reports of a batch whose buckets are not known to be in the database.
-func (b *seenBuckets) unseen(batch []*pendingReport) (reports []*pendingReport) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// unseenBuckets returns the reports of a batch whose buckets are not known to be in the database.
+func unseenBuckets(buckets *seenBuckets, server serverID, batch []*pendingReport) (reports []*pendingReport) {
 	for _, p := range batch {
-		if p.bucket != nil && !b.seen[*p.bucket] {
+		if p.bucket == nil {
+			continue
+		}
+		if _, ok := buckets.find(server, *p.bucket); !ok {
 			reports = append(reports, p)
 		}
 	}
 	return reports
 }
 
-// add is for a batch that is committed, with the reports that were stored by it: the others may have left no bucket.
-func (b *seenBuckets) add(batch []*pendingReport, stored map[crash.OopsID]bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.seen == nil || len(b.seen) > maxSeenBuckets {
-		b.seen = map[crash.BucketID]bool{}
-	}
+// storedBuckets returns the buckets of the reports that a transaction has stored: the others may have left no bucket.
+func storedBuckets(batch []*pendingReport, stored map[crash.OopsID]bool) map[crash.BucketID]bool {
+	buckets := map[crash.BucketID]bool{}
 	for _, p := range batch {
 		if p.bucket != nil && stored[p.ID] {
-			b.seen[*p.bucket] = true
+			buckets[*p.bucket] = true
 		}
 	}
+	return buckets
 }

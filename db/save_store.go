@@ -40,7 +40,7 @@ const (
 
 // transact takes three round trips: which reports are new, the reports, and what follows from them.
 func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done *stored, again bool) error {
-	fresh, err := freshReports(ctx, c, batch, again)
+	fresh, server, err := freshReports(ctx, c, batch, again)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingRepor
 			return err
 		}
 		last.Queue(sqlSaveWork, pgx.NamedArgs{"work": done.work, "ids": column(fresh, reportID)})
-		if unseen := v.buckets.unseen(fresh); len(unseen) > 0 {
+		if unseen := unseenBuckets(&v.buckets, server, fresh); len(unseen) > 0 {
 			last.Queue(sqlSaveBuckets, newBucketArgs(unseen))
 		}
 	}
@@ -58,6 +58,7 @@ func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingRepor
 	if err := c.SendBatch(ctx, &last).Close(); err != nil {
 		return err
 	}
+	done.server = server
 	done.now = make(map[crash.OopsID]bool, len(fresh))
 	for _, p := range fresh {
 		done.now[p.ID] = true
@@ -68,8 +69,10 @@ func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingRepor
 func reportID(p *pendingReport) [16]byte { return p.ID }
 
 // freshReports begins a transaction and returns the reports that are to be stored in it: the first of each crash, and those
-// that cannot be recognised.
-func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, again bool) ([]*pendingReport, error) {
+// that cannot be recognised. It also returns which database that is.
+func freshReports(
+	ctx context.Context, c *pgx.Conn, batch []*pendingReport, again bool,
+) (fresh []*pendingReport, server serverID, err error) {
 	var keys [][]byte
 	var keyed [][16]byte
 	for _, p := range batch {
@@ -80,6 +83,7 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, agai
 	first, there := map[crash.OopsID]bool{}, map[crash.OopsID]bool{}
 	var b pgx.Batch
 	b.Queue(sqlBegin)
+	b.Queue(sqlServerID).QueryRow(func(row pgx.Row) error { return row.Scan(&server.started, &server.database) })
 	if len(keys) > 0 {
 		b.Queue(sqlSaveKeys, pgx.NamedArgs{"keys": keys, "ids": keyed}).Query(collectInto(&first))
 	}
@@ -89,16 +93,16 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, agai
 		}).Query(collectInto(&there))
 	}
 	if err := c.SendBatch(ctx, &b).Close(); err != nil {
-		return nil, err
+		return nil, server, err
 	}
-	fresh := make([]*pendingReport, 0, len(batch))
+	fresh = make([]*pendingReport, 0, len(batch))
 	for _, p := range batch {
 		if (p.duplicateKey == nil || first[p.ID]) && !there[p.ID] {
 			fresh = append(fresh, p)
 			there[p.ID] = true
 		}
 	}
-	return fresh, nil
+	return fresh, server, nil
 }
 
 // firsts replaces the ids of reports that were not stored now by those under which they were stored before.

@@ -42,6 +42,7 @@ type saver struct {
 
 func startSaver(ctx context.Context, s *Store) *saver {
 	v := &saver{store: s}
+	v.buckets.most = maxSeenBuckets
 	v.usual, v.heavy = newLane(v), newLane(v)
 	v.stats = newSaverStats(v)
 	ctx = context.WithoutCancel(ctx)

@@ -43,7 +43,7 @@ type Store struct {
 	architectures remembered[crash.BucketID, architectures]
 	active        remembered[struct{}, map[crash.Release][]activeChange]
 	inUse         remembered[string, []crash.VersionKnown] // by package
-	names         seenNames                                // of address signatures, that are in the database
+	names         seen[crash.BucketID, bool]               // of address signatures, that are in the database
 	spans         seenSpans                                // in which machines are active, that are in the database
 	unit          *unit                                    // shows other units that this one lives
 	password      string                                   // with which the database is reached: seals the tracker's secret
@@ -62,9 +62,9 @@ var sessionSettings = map[string]string{
 // Open connects to the database, checks that it answers, and starts the background writers. It does not migrate.
 // It returns Invalid for a URL that cannot be read and Unavailable when nothing answers.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	pc, err := pgxpool.ParseConfig(c.URL)
+	pc, err := parseURL(c.URL)
 	if err != nil {
-		return nil, errBadURL
+		return nil, err
 	}
 	if c.MaxConns > 0 {
 		pc.MaxConns = c.MaxConns
@@ -75,11 +75,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		}
 	}
 	pc.AfterConnect = timesInUTC
-	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	var pool *pgxpool.Pool
+	dropFrozen(pc, func() { pool.Reset() })
+	pool, err = pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	s := &Store{pool: pool, log: c.Log, now: c.Now, keeper: newBoardKeeper()}
+	s.names.most, s.spans.most = maxSeenNames, maxSeenSpans
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

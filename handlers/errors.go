@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -17,20 +19,27 @@ import (
 	"mishap/views"
 )
 
-// statusOf is the one table from kinds of errors to HTTP.
-var statusOf = map[crash.Kind]int{
-	crash.Invalid:          http.StatusBadRequest,
-	crash.Unauthenticated:  http.StatusUnauthorized,
-	crash.Forbidden:        http.StatusForbidden,
-	crash.NotFound:         http.StatusNotFound,
-	crash.Conflict:         http.StatusConflict,
-	crash.TooLarge:         http.StatusRequestEntityTooLarge,
-	crash.UnsupportedMedia: http.StatusUnsupportedMediaType,
-	crash.Unprocessable:    http.StatusUnprocessableEntity,
-	crash.TooMany:          http.StatusTooManyRequests,
-	crash.Refused:          http.StatusBadGateway,
-	crash.Unavailable:      http.StatusServiceUnavailable,
+// kinds is the one table from kinds of errors to HTTP: the status, and when trying again makes sense unless the error says
+// so itself (0: not said).
+var kinds = map[crash.Kind]struct {
+	status     int
+	retryAfter time.Duration
+}{
+	crash.Invalid:          {http.StatusBadRequest, 0},
+	crash.Unauthenticated:  {http.StatusUnauthorized, 0},
+	crash.Forbidden:        {http.StatusForbidden, 0},
+	crash.NotFound:         {http.StatusNotFound, 0},
+	crash.Conflict:         {http.StatusConflict, 0},
+	crash.TooLarge:         {http.StatusRequestEntityTooLarge, 0},
+	crash.UnsupportedMedia: {http.StatusUnsupportedMediaType, 0},
+	crash.Unprocessable:    {http.StatusUnprocessableEntity, 0},
+	crash.TooMany:          {http.StatusTooManyRequests, time.Minute},
+	crash.Refused:          {http.StatusBadGateway, 0},
+	crash.Unavailable:      {http.StatusServiceUnavailable, 10 * time.Second},
 }
+
+// errorTime bounds rendering an error. It is a limit of its own, since the request's deadline may be what failed.
+const errorTime = 5 * time.Second
 
 // Errors that the web side itself knows.
 var (
@@ -43,22 +52,30 @@ var (
 // answer is an error as it is shown.
 type answer struct {
 	*crash.Error
-	status int
+	status     int
+	retryAfter time.Duration // 0: not said
 }
 
 // answerTo decides what is shown of err. Internal errors lose everything but the request id.
 func answerTo(r *http.Request, err error) answer {
-	if e, ok := errors.AsType[*crash.Error](err); ok && statusOf[e.Kind] != 0 {
-		return answer{e, statusOf[e.Kind]}
+	if e, ok := errors.AsType[*crash.Error](err); ok && kinds[e.Kind].status != 0 {
+		return answerOf(e)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return answer{errSlow, http.StatusServiceUnavailable}
+		return answerOf(errSlow)
 	}
 	if _, ok := errors.AsType[*methodError](err); ok {
-		return answer{crash.Errorf(crash.Invalid, "method", "This address does not answer to %s.", shortMethod(r)), http.StatusMethodNotAllowed}
+		e := crash.Errorf(crash.Invalid, "method", "This address does not answer to %s.", shortMethod(r))
+		return answer{Error: e, status: http.StatusMethodNotAllowed}
 	}
-	return answer{crash.Errorf(0, "internal",
-		"Something went wrong here. It has been noted as %s; trying again may help.", requestID(r)), http.StatusInternalServerError}
+	e := crash.Errorf(0, "internal", "Something went wrong here. It has been noted as %s; trying again may help.", requestID(r))
+	return answer{Error: e, status: http.StatusInternalServerError}
+}
+
+// answerOf looks up an error in the table of kinds.
+func answerOf(e *crash.Error) answer {
+	kind := kinds[e.Kind]
+	return answer{Error: e, status: kind.status, retryAfter: cmp.Or(e.RetryAfter, kind.retryAfter)}
 }
 
 // serveError answers with err: as a part for htmx, as JSON for scripts, as a page for people. It is the only way in which
@@ -70,23 +87,30 @@ func (s *Server) serveError(w http.ResponseWriter, r *http.Request, err error) {
 	a := answerTo(r, err)
 	s.logError(r, err, a)
 	a.headers(w)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), errorTime)
+	defer cancel()
+	if err := s.sendError(w, r.WithContext(ctx), a); err != nil {
+		s.log.ErrorContext(ctx, "error page failed", "request_id", requestID(r), "error", err)
+		http.Error(w, a.Message, a.status) // without this, net/http would send an empty 200
+	}
+}
+
+// sendError writes an answer in the shape that the request asks for. It writes nothing when it returns an error.
+func (s *Server) sendError(w http.ResponseWriter, r *http.Request, a answer) error {
 	switch shapeOf(r) {
 	case shapePart:
-		err = s.page(w, r, a.status, a.part(r))
+		return s.page(w, r, a.status, a.part(r))
 	case shapeJSON:
 		refusal := apiError{Error: a.Message, Code: a.Code}
 		if strings.HasPrefix(r.URL.Path, api.Prefix) && !strings.HasPrefix(r.URL.Path, pathCreateBug) {
 			refusal.Message = a.Message
 		}
-		err = writeJSON(w, a.status, refusal)
+		return writeJSON(w, a.status, refusal)
 	case shapePage:
-		err = s.page(w, r, a.status, views.ErrorPage(s.bareShell(r, http.StatusText(a.status)), views.ErrorView{
-			Status: a.status, Message: a.Message, RequestID: requestID(r), SignIn: a.Kind == crash.Unauthenticated && currentUser(r).ID == 0,
-		}))
 	}
-	if err != nil {
-		s.log.ErrorContext(r.Context(), "error page failed", "request_id", requestID(r), "error", err)
-	}
+	return s.page(w, r, a.status, views.ErrorPage(s.bareShell(r, http.StatusText(a.status)), views.ErrorView{
+		Status: a.status, Message: a.Message, RequestID: requestID(r), SignIn: a.Kind == crash.Unauthenticated && currentUser(r).ID == 0,
+	}))
 }
 
 // part is the error as a part of a page: the forms of views put it into the line of messages, Create into its own place.
@@ -114,8 +138,8 @@ func (s *Server) logError(r *http.Request, err error, a answer) {
 
 // headers sets what goes with the status.
 func (a answer) headers(w http.ResponseWriter) {
-	if a.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(a.RetryAfter.Seconds()))))
+	if a.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(a.retryAfter.Seconds()))))
 	}
 	if a.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Session realm="mishap"`)

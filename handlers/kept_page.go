@@ -3,7 +3,6 @@ package handlers
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -150,7 +149,7 @@ func (k *keptPages) keep(state, key string, page *keptPage) {
 
 // makePage makes the page for all who wait for it, so it goes on when the one who asked first has left.
 func (s *Server) makePage(make func(http.ResponseWriter, *http.Request) error, r *http.Request) (*keptPage, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), pageTime)
+	ctx, cancel := detached(r.Context())
 	defer cancel()
 	w := &keeper{page: keptPage{status: http.StatusOK, header: http.Header{}}}
 	if err := make(w, r.WithContext(ctx)); err != nil {

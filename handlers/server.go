@@ -197,3 +197,13 @@ func deadline(d time.Duration) func(http.Handler) http.Handler {
 		})
 	}
 }
+
+// detached returns a context that goes on when the visitor of ctx leaves, and ends at the deadline of ctx. It is for work
+// that other visitors wait for too.
+func detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	at, ok := ctx.Deadline()
+	if !ok {
+		at = time.Now().Add(pageTime)
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), at)
+}

@@ -31,7 +31,7 @@ func (m *shown[V]) get(ctx context.Context, state, key string, read func(context
 		return v, nil
 	}
 	v, err, _ := m.making.Do(state+" "+key, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTime)
+		ctx, cancel := detached(ctx)
 		defer cancel()
 		v, err := read(ctx)
 		if err == nil {

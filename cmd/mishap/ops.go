@@ -37,6 +37,7 @@ func opsHandler(metrics *prometheus.Registry, database pinger) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 		defer cancel()
 		if err := database.Ping(ctx); err != nil {
+			w.Header().Set("Retry-After", retryUnavailable)
 			say(w, http.StatusServiceUnavailable, "the database cannot be reached\n")
 			return
 		}
@@ -44,6 +45,9 @@ func opsHandler(metrics *prometheus.Registry, database pinger) http.Handler {
 	})
 	return mux
 }
+
+// retryUnavailable is the Retry-After, in seconds, of answers that fail since the database is unavailable.
+const retryUnavailable = "10"
 
 func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

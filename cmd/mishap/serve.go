@@ -8,11 +8,8 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
-
-	"mishap/db"
 )
 
 // kinds says which kinds of unit a process is.
@@ -68,16 +65,14 @@ func (p *program) serve(ctx context.Context, c Config, k kinds) (err error) {
 		return err
 	}
 	defer doors.close()
-	if err := db.Migrate(ctx, database.url, log); err != nil {
+	u := newUnit(c, doors, log)
+	defer u.stopServers()
+	if u.store, err = u.openStore(ctx, database.url); errors.Is(err, errStoppedWaiting) {
+		return nil
+	} else if err != nil {
 		return err
 	}
-	store, err := db.Open(ctx, db.Config{URL: database.url, MaxConns: maxConns, Log: log})
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-
-	u := &unit{config: c, doors: doors, store: store, log: log, metrics: newMetrics(), now: time.Now}
+	defer u.store.Close()
 	if err := u.build(); err != nil {
 		return err
 	}

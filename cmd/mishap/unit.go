@@ -38,14 +38,34 @@ type unit struct {
 	metrics *prometheus.Registry
 	now     func() time.Time
 
-	web, ingest, ops *http.Server // nil: not this kind of unit
-	filer            *tracker.Filer
-	watcher          *tracker.Watcher
-	archivist        *tracker.Archivist // nil: the archive is not read
-	jobs             *db.Jobs
+	web, ingest, ops       *http.Server // nil: not this kind of unit
+	onWeb, onIngest, onOps *replaceable // what these servers serve
+	listening              sync.Once
+	serving                sync.WaitGroup // the servers that listen
+	failed                 chan error     // of a server
+	filer                  *tracker.Filer
+	watcher                *tracker.Watcher
+	archivist              *tracker.Archivist // nil: the archive is not read
+	jobs                   *db.Jobs
 }
 
-// build makes the parts that this kind of unit needs; nothing runs yet.
+// newUnit makes the servers behind the listeners, which answer that the unit is starting.
+func newUnit(c Config, d *doors, log *slog.Logger) *unit {
+	u := &unit{config: c, doors: d, log: log, metrics: newMetrics(), now: time.Now, failed: make(chan error, 3)}
+	if d.web != nil {
+		u.onWeb = newReplaceable(http.HandlerFunc(startingPages))
+		u.web = webServer(u.onWeb, log)
+	}
+	if d.ingest != nil {
+		u.onIngest = newReplaceable(http.HandlerFunc(startingIngest))
+		u.ingest = ingest.NewServer(u.onIngest)
+	}
+	u.onOps = newReplaceable(opsHandler(u.metrics, starting{}))
+	u.ops = opsServer(u.onOps, log)
+	return u
+}
+
+// build makes the parts that this kind of unit needs, and has the servers serve them; the background does not run yet.
 func (u *unit) build() error {
 	if u.doors.web != nil {
 		if err := u.buildWeb(); err != nil {
@@ -67,9 +87,9 @@ func (u *unit) build() error {
 		if err != nil {
 			return err
 		}
-		u.ingest = ingest.NewServer(handler)
+		u.onIngest.replace(handler)
 	}
-	u.ops = opsServer(opsHandler(u.metrics, u.store), u.log)
+	u.onOps.replace(opsHandler(u.metrics, u.store))
 	return nil
 }
 
@@ -118,7 +138,7 @@ func (u *unit) buildWeb() error {
 	if err != nil {
 		return err
 	}
-	u.web = webServer(server.Handler(), u.log)
+	u.onWeb.replace(server.Handler())
 	return nil
 }
 
@@ -157,28 +177,38 @@ func (u *unit) run(ctx context.Context) error {
 	if u.ingest != nil && u.config.CoresKeepDays > 0 {
 		work.Go(func() { u.tidyCores(background) })
 	}
-	failed := make(chan error, 3)
-	var serving sync.WaitGroup
-	u.each(func(s *http.Server, l net.Listener) {
-		serving.Go(func() {
-			if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
-			}
-		})
-	})
+	u.listen()
 	var err error
 	select {
 	case <-ctx.Done():
-	case err = <-failed:
+	case err = <-u.failed:
 	}
 	u.log.InfoContext(ctx, "stopping: finishing what was accepted; another signal stops at once")
 	u.drain(background)
 	stopBackground()
 	work.Wait()
-	err = errors.Join(err, u.ops.Close())
-	serving.Wait()
+	u.stopServers()
 	u.log.InfoContext(ctx, "stopped")
 	return err
+}
+
+// listen has the servers take connections, once.
+func (u *unit) listen() {
+	u.listening.Do(func() {
+		u.each(func(s *http.Server, l net.Listener) {
+			u.serving.Go(func() {
+				if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+					u.failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
+				}
+			})
+		})
+	})
+}
+
+// stopServers ends the servers at once, if they run, and waits for their end. It may be called more than once.
+func (u *unit) stopServers() {
+	u.each(func(s *http.Server, _ net.Listener) { _ = s.Close() }) // what a listener says at its end is of no interest
+	u.serving.Wait()
 }
 
 // warmUp loads what lists are made from, so that the first visitor need not wait for it.

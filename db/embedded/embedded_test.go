@@ -23,13 +23,13 @@ func TestColdAndWarmStart(t *testing.T) {
 	}
 	query(t, s.URL(), "create table kept as select 'still here'::text as word; select word from kept")
 	got := map[string]string{}
-	for _, name := range []string{"listen_addresses", "data_checksums", "fsync", "server_encoding", "TimeZone", "log_error_verbosity"} {
+	for _, name := range []string{"listen_addresses", "data_checksums", "fsync", "server_encoding", "TimeZone", "log_error_verbosity", "wal_compression"} {
 		got[name] = query(t, s.URL(), "select current_setting('"+name+"', true)")
 	}
 	got["lc_collate"] = query(t, s.URL(), "select datcollate from pg_database where datname = current_database()")
 	want := map[string]string{
 		"listen_addresses": "", "data_checksums": "on", "fsync": "on", "server_encoding": "UTF8", "lc_collate": "C.UTF-8",
-		"TimeZone": "UTC", "log_error_verbosity": "terse",
+		"TimeZone": "UTC", "log_error_verbosity": "terse", "wal_compression": "lz4",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
@@ -39,6 +39,10 @@ func TestColdAndWarmStart(t *testing.T) {
 	}
 	if len(s.testProcesses(t)) == 0 {
 		t.Error("its processes were not found while it runs")
+	}
+	// Asked of a folder that a server is using: a crashed one is started again in the same way.
+	if s.home.accepts(t.Context(), s.keeper.programs, "wal_compression=of_another_build") || !s.home.accepts(t.Context(), s.keeper.programs, walCompression) {
+		t.Error("a value that the server does not know is given to it, or one that it knows is not")
 	}
 	stop(t, s)
 	stop(t, s) // again: nothing happens

@@ -38,6 +38,16 @@ func settings(throwaway bool) []string {
 	return s
 }
 
+// walCompression compresses the whole pages that are written to the write-ahead log after a checkpoint: 15 kB instead of
+// 18.6 kB per report when few arrive. PostgreSQL may be built without lz4, and does not start with the setting then.
+const walCompression = "wal_compression=lz4"
+
+// accepts reports whether the installed server knows a setting and its value. It starts no server.
+func (h home) accepts(ctx context.Context, p programs, setting string) bool {
+	name, _, _ := strings.Cut(setting, "=")
+	return h.run(ctx, h.cluster(), "", p.path("postgres"), "-D", h.cluster(), "-c", setting, "-C", name) == nil
+}
+
 // postmaster is a running server process.
 type postmaster struct {
 	cmd    *exec.Cmd
@@ -56,6 +66,9 @@ func launch(ctx context.Context, h home, p programs, socket string, throwaway bo
 	args := []string{"-D", h.cluster(), "-k", socket, "-c", "cluster_name=" + h.name()}
 	for _, s := range settings(throwaway) {
 		args = append(args, "-c", s)
+	}
+	if !throwaway && h.accepts(ctx, p, walCompression) {
+		args = append(args, "-c", walCompression)
 	}
 	cmd := h.account.command(context.WithoutCancel(ctx), h.cluster(), p.path("postgres"), args...)
 	cmd.Stdout, cmd.Stderr = log, log

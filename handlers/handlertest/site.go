@@ -52,6 +52,7 @@ type Site struct {
 	Accounts *db.Accounts
 	Tracker  *trackertest.Tracker
 	Filer    *tracker.Filer
+	Handler  http.Handler // the whole web side, for requests with a context of their own
 	Metrics  *prometheus.Registry
 	Token    crash.AccessToken // of the configuration, zero with Options.Disconnected
 	routes   chi.Routes
@@ -119,6 +120,7 @@ func New(t testing.TB, o Options) *Site {
 	if site.routes, ok = h.Handler().(chi.Routes); !ok {
 		t.Fatal("the handler has no route table")
 	}
+	site.Handler = h.Handler()
 	server.Config.Handler = h.Handler()
 	server.Start()
 	t.Cleanup(func() {

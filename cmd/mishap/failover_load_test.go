@@ -1,0 +1,209 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mishap/crash/crashtest"
+)
+
+// fleet posts reports to several instances in turn. Each sender repeats a report until it is acknowledged, as whoopsie does,
+// and notes the id of the answer.
+type fleet struct {
+	t       *testing.T
+	ingest  []string // addresses
+	stopped atomic.Bool
+	posting sync.RWMutex // held for reading while a report is on its way; see pause
+	sending sync.WaitGroup
+	client  http.Client
+
+	mu      sync.Mutex
+	acks    []ack
+	refused int // answers that say no for good
+}
+
+type ack struct {
+	id string
+	at time.Time
+}
+
+func (f *fleet) start(senders int) {
+	f.client.Timeout = time.Minute
+	for machine := range senders {
+		f.sending.Go(func() {
+			for i := 0; !f.stopped.Load(); i++ {
+				report := crashtest.Native(crashtest.Process(1+machine*1_000_000+i), crashtest.At(time.Now().UTC()),
+					crashtest.Set("DuplicateSignature", fmt.Sprint("fault ", machine, " ", i/40))) // new problems keep coming
+				again := time.NewTicker(20 * time.Millisecond)
+				f.posting.RLock()
+				for try := i; !f.done(try, machine, report) && f.t.Context().Err() == nil; try++ {
+					<-again.C
+				}
+				f.posting.RUnlock()
+				again.Stop()
+			}
+		})
+	}
+}
+
+// done posts a report once and says whether it is acknowledged.
+func (f *fleet) done(try, machine int, report crashtest.Report) bool {
+	address := f.ingest[try%len(f.ingest)]
+	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, fmt.Sprint("http://", address, "/machine", machine), bytes.NewReader(report.BSON()))
+	if err != nil {
+		return false
+	}
+	res, err := f.client.Do(req)
+	if err != nil {
+		return false
+	}
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch res.StatusCode {
+	case http.StatusOK:
+		id, _, _ := strings.Cut(string(body), " ")
+		f.acks = append(f.acks, ack{id, time.Now()})
+		return true
+	case http.StatusServiceUnavailable:
+	default:
+		f.refused++
+	}
+	return false
+}
+
+// pause waits until every report that is on its way is acknowledged, and has no further one sent until resume.
+func (f *fleet) pause()  { f.posting.Lock() }
+func (f *fleet) resume() { f.posting.Unlock() }
+
+func (f *fleet) acknowledged() []ack {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.acks[:len(f.acks):len(f.acks)]
+}
+
+// more waits until as many reports are acknowledged from now on.
+func (f *fleet) more(n int) {
+	f.t.Helper()
+	want := len(f.acknowledged()) + n
+	eventually(f.t, fmt.Sprint(n, " more reports are acknowledged"), func() bool { return len(f.acknowledged()) >= want })
+}
+
+// gap is the longest time without an acknowledgement since a moment.
+func (f *fleet) gap(since time.Time) (longest time.Duration) {
+	last := since
+	for _, a := range f.acknowledged() {
+		if a.at.After(since) {
+			longest = max(longest, a.at.Sub(last))
+			last = a.at
+		}
+	}
+	return longest
+}
+
+// visitor asks one instance for pages, again and again. Whatever happens to the database, each answer is a whole page, or says
+// that there is none and when to try again.
+type visitor struct {
+	t       *testing.T
+	url     string
+	mu      sync.Mutex
+	faults  map[string]int
+	answers map[int]int
+	good    []time.Time
+}
+
+func (v *visitor) run(ctx context.Context) {
+	client := http.Client{Timeout: 2 * time.Minute}
+	pause := time.NewTicker(100 * time.Millisecond)
+	defer pause.Stop()
+	for ctx.Err() == nil {
+		for _, path := range []string{"/", "/problems.json?period=day", "/readyz"} {
+			v.visit(ctx, &client, path)
+		}
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (v *visitor) visit(ctx context.Context, client *http.Client, path string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, v.url+path, nil)
+	if err != nil {
+		return
+	}
+	req.Header.Set("Accept", "text/html")
+	res, err := client.Do(req)
+	fault := ""
+	if err == nil {
+		var body []byte
+		body, err = io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		switch {
+		case err != nil:
+		case res.StatusCode == http.StatusOK && path == "/" && !bytes.Contains(body, []byte("</html>")), len(body) == 0:
+			fault = fmt.Sprintf("%s: %d with %d bytes", path, res.StatusCode, len(body))
+		case res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") == "":
+			fault = path + ": 503 without Retry-After"
+		case res.StatusCode != http.StatusOK && res.StatusCode != http.StatusServiceUnavailable:
+			fault = fmt.Sprintf("%s: %d: %.300s", path, res.StatusCode, body)
+		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err != nil {
+		fault = path + ": " + err.Error()
+	}
+	if fault != "" {
+		v.faults[fault]++
+	}
+	if res != nil {
+		v.answers[res.StatusCode]++
+		if path == "/" && res.StatusCode == http.StatusOK {
+			v.good = append(v.good, time.Now())
+		}
+	}
+}
+
+// gap is the longest time without a whole page since a moment.
+func (v *visitor) gap(since time.Time) (longest time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	last := since
+	for _, at := range v.good {
+		if at.After(since) {
+			longest = max(longest, at.Sub(last))
+			last = at
+		}
+	}
+	return longest
+}
+
+// more waits for the next page.
+func (v *visitor) more() {
+	v.t.Helper()
+	count := func() int {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		return len(v.good)
+	}
+	want := count() + 2 // the first may have been asked for before
+	eventually(v.t, "pages are there again", func() bool { return count() >= want })
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+// How an instance waits for a database that takes writes, such as during a failover.
+const (
+	primaryPatience = 10 * time.Minute // then the instance ends, and whatever supervises it starts it again
+	primaryPause    = time.Second      // between two attempts
+	waitingLogEvery = 10 * time.Second // between two lines of the log that say so
+)
+
+// errStoppedWaiting is the good end of an instance that is stopped while it waits for its database.
+var errStoppedWaiting = errors.New("stopped while waiting for the database")
+
+// openStore opens the database, brought up to date. While there is no server that takes writes, it waits and has the
+// listeners answer that. Mistakes in the configuration end it at once.
+func (u *unit) openStore(ctx context.Context, url string) (*db.Store, error) {
+	until := u.now().Add(primaryPatience)
+	var said time.Time
+	for {
+		store, err := tryStore(ctx, url, u)
+		switch {
+		case err != nil && ctx.Err() != nil && !said.IsZero():
+			return nil, errStoppedWaiting
+		case crash.KindOf(err) != crash.Unavailable || ctx.Err() != nil:
+			return store, err
+		}
+		u.listen() // up to here, connections waited in the queue of the kernel
+		if now := u.now(); now.After(until) {
+			return nil, fmt.Errorf("gave up after waiting %v for the database: %w", primaryPatience, err)
+		} else if now.Sub(said) >= waitingLogEvery {
+			said = now
+			u.log.WarnContext(ctx, "waiting for a PostgreSQL server that takes writes", "give_up_at", until.UTC().Format(time.RFC3339), "error", explain(err))
+		}
+		select {
+		case <-time.After(primaryPause):
+		case <-ctx.Done():
+			return nil, errStoppedWaiting
+		}
+	}
+}
+
+// tryStore is one attempt of openStore.
+func tryStore(ctx context.Context, url string, u *unit) (*db.Store, error) {
+	if err := db.CheckPrimary(ctx, url); err != nil {
+		return nil, err
+	}
+	if err := db.Migrate(ctx, url, u.log); err != nil {
+		return nil, err
+	}
+	return db.Open(ctx, db.Config{URL: url, MaxConns: maxConns, Log: u.log})
+}
+
+// replaceable is a handler that can be replaced while it serves.
+type replaceable struct{ now atomic.Pointer[http.Handler] }
+
+func newReplaceable(first http.Handler) *replaceable {
+	h := &replaceable{}
+	h.replace(first)
+	return h
+}
+
+func (h *replaceable) replace(next http.Handler) { h.now.Store(&next) }
+
+// ServeHTTP implements http.Handler.
+func (h *replaceable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*h.now.Load()).ServeHTTP(w, r)
+}
+
+const textStarting = "mishap is starting and waits for its database. Please try again shortly."
+
+// errStarting is why an instance that waits for its database is not ready.
+var errStarting = errors.New("the store is not open yet")
+
+// starting is the database of an instance that waits for it.
+type starting struct{}
+
+// Ping implements pinger.
+func (starting) Ping(context.Context) error { return errStarting }
+
+// startingPages answers on the listener of pages and the API: the process lives and cannot do anything yet.
+func startingPages(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path == "/healthz":
+		say(w, http.StatusOK, "ok\n")
+	case strings.HasPrefix(r.URL.Path, "/api/"):
+		w.Header().Set("Retry-After", retryUnavailable)
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintf(w, "{\"error\":%q,\"code\":\"starting\"}\n", textStarting) // an error means that the client has gone
+	default:
+		w.Header().Set("Retry-After", retryUnavailable)
+		say(w, http.StatusServiceUnavailable, textStarting+"\n")
+	}
+}
+
+// startingIngest answers on the listener for reports: machines send them again later.
+func startingIngest(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Retry-After", "60")
+	say(w, http.StatusServiceUnavailable, textStarting)
+}

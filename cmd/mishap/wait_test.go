@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
+)
+
+// statusAt asks once and returns the status, the body and Retry-After; 0 when nobody answers.
+func statusAt(t *testing.T, address string) (status int, body, retryAfter string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", ""
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(text), res.Header.Get("Retry-After")
+}
+
+// TestServeWaitsForPrimary starts an instance before its database takes connections.
+func TestServeWaitsForPrimary(t *testing.T) {
+	t.Parallel()
+	database := dbtest.URL(t)
+	dbtest.Refuse(t, database, true)
+	addresses := map[string]string{}
+	environ := []string{"MISHAP_DATABASE_URL=" + database, "MISHAP_DATA_DIR=" + t.TempDir()}
+	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
+		addresses[key] = freeAddress(t)
+		environ = append(environ, envPrefix+strings.ToUpper(key)+"="+addresses[key])
+	}
+	p := start(t, append(environ, "MISHAP_BASE_URL=http://"+addresses["listen"]), "serve", noConfig(t))
+	p.until("waiting for a PostgreSQL server that takes writes")
+	for _, tt := range []struct {
+		key, path string
+		status    int
+		body      string
+	}{
+		{"listen", "/healthz", http.StatusOK, "ok"}, {"ops_listen", "/healthz", http.StatusOK, "ok"}, {"ops_listen", "/metrics", http.StatusOK, "go_goroutines"},
+		{"listen", "/readyz", http.StatusServiceUnavailable, "waits for its database"}, {"ops_listen", "/readyz", http.StatusServiceUnavailable, "database"},
+		{"listen", "/", http.StatusServiceUnavailable, "waits for its database"}, {"listen", "/api/1.0/", http.StatusServiceUnavailable, `"code":"starting"`},
+	} {
+		status, body, retryAfter := statusAt(t, "http://"+addresses[tt.key]+tt.path)
+		if status != tt.status || !strings.Contains(body, tt.body) || (retryAfter == "10") != (status == http.StatusServiceUnavailable) {
+			t.Errorf("%s%s: got %d, %q and Retry-After %q; want %d and %q", tt.key, tt.path, status, body, retryAfter, tt.status, tt.body)
+		}
+	}
+	if status := postTo(t, addresses["ingest_listen"], "machine", crashtest.Native()); status != http.StatusServiceUnavailable {
+		t.Errorf("report: got %d, want 503", status)
+	}
+	dbtest.Refuse(t, database, false)
+	p.until("Ctrl-C stops it.")
+	if status, body, _ := statusAt(t, "http://"+addresses["listen"]+"/readyz"); status != http.StatusOK {
+		t.Errorf("/readyz: got %d %q, want 200", status, body)
+	}
+	if status := postTo(t, addresses["ingest_listen"], "machine", crashtest.Native()); status != http.StatusOK {
+		t.Errorf("report: got %d, want 200", status)
+	}
+	if status := p.terminate(); status != exitOK {
+		t.Errorf("serve: got status %d, want %d", status, exitOK)
+	}
+}
+
+// TestStopWhileWaiting ends an instance that waits for its database.
+func TestStopWhileWaiting(t *testing.T) {
+	t.Parallel()
+	environ := []string{"MISHAP_DATABASE_URL=postgres://" + freeAddress(t) + "/mishap", "MISHAP_DATA_DIR=" + t.TempDir()}
+	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
+		environ = append(environ, envPrefix+strings.ToUpper(key)+"=127.0.0.1:0")
+	}
+	p := start(t, environ, "serve", noConfig(t))
+	p.until("waiting for a PostgreSQL server that takes writes")
+	if status := p.terminate(); status != exitOK {
+		t.Errorf("serve: got status %d, want %d; it said\n%s", status, exitOK, p.said)
+	}
+}
+
+// TestNoWaitForMistakes gives an instance a database that will not be there later either.
+func TestNoWaitForMistakes(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse(dbtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := *u
+	missing.Path = "/there_is_no_such_database"
+	stranger := *u
+	stranger.User = url.User("there_is_no_such_user")
+	for address, want := range map[string]string{
+		missing.String():                   "There is no database of the name in database_url",
+		stranger.String():                  "The database refuses the user in database_url",
+		u.String() + "&tcp_user_timeout=x": "The database address cannot be read",
+	} {
+		environ := []string{"MISHAP_DATABASE_URL=" + address, "MISHAP_DATA_DIR=" + t.TempDir()}
+		for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
+			environ = append(environ, envPrefix+strings.ToUpper(key)+"=127.0.0.1:0")
+		}
+		status, _, stderr := runIn(context.WithoutCancel(t.Context()), nil, environ, "serve", noConfig(t))
+		if status != exitFailed || !strings.Contains(stderr, want) || strings.Contains(stderr, "waiting for") {
+			t.Errorf("%s: got status %d and %q, want %d and %q", address, status, stderr, exitFailed, want)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package dbtest
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Copy copies the database at address, to which nothing may be connected. The returned function puts the copy in the place of
+// the database, as an administrator does who restores a backup; it ends all connections to it.
+func Copy(t testing.TB, address string) (restore func()) {
+	t.Helper()
+	h, err := theHost()
+	if err != nil {
+		t.Fatalf("no database to test with: %v", err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	run := func(ctx context.Context, sql, to, from string) {
+		t.Helper()
+		sql = strings.Replace(strings.Replace(sql, "%s", quote(to), 1), "%s", quote(from), 1)
+		if _, err := h.admin.Exec(ctx, sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	run(t.Context(), sqlCloneTemplate, name+"_copy", name)
+	t.Cleanup(func() { run(context.Background(), sqlDrop, name+"_copy", "") })
+	return func() {
+		t.Helper()
+		run(t.Context(), sqlDrop, name, "")
+		run(t.Context(), sqlCloneTemplate, name, name+"_copy")
+	}
+}
+
+// Refuse has the server refuse connections to the database at address, or take them again, as when it stops or starts.
+func Refuse(t testing.TB, address string, refuse bool) {
+	t.Helper()
+	h, err := theHost()
+	if err != nil {
+		t.Fatalf("no database to test with: %v", err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sql := "alter database " + quote(strings.TrimPrefix(u.Path, "/")) + " allow_connections " + strconv.FormatBool(!refuse)
+	if _, err := h.admin.Exec(t.Context(), sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}

@@ -1,0 +1,97 @@
+package db_test
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/board"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+// wantSameBoard checks that an instance lists what an instance that has just started lists.
+func wantSameBoard(t *testing.T, url string, s *db.Store) {
+	t.Helper()
+	followed, err := s.Board(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := dbtest.Open(t, url).Board(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := board.Filter{Since: board.DayOf(today.AddDate(0, 0, -30)), Until: board.DayOf(today)}
+	if got, want := totals(followed.List(f, nil, nil, 1000)), totals(loaded.List(f, nil, nil, 1000)); !maps.Equal(got, want) {
+		t.Errorf("got the list %v, want %v", got, want)
+	}
+}
+
+// totals are the problems of a list with how many reports each has, in the period and in all.
+func totals(p board.Page) map[string][2]int64 {
+	sum := map[string][2]int64{}
+	for _, r := range p.Rows {
+		sum[r.Signature] = [2]int64{r.Count, r.Reports}
+	}
+	return sum
+}
+
+// TestOlderCopyRestored puts an older copy of the database in place below an instance that knows what came after it, and has
+// it count more than was lost before anybody looks.
+func TestOlderCopyRestored(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	early := dbtest.Open(t, url)
+	for i := range 3 {
+		crashed(t, early, i, "aa", "old:load", nil)
+	}
+	early.Close()
+	restore := dbtest.Copy(t, url)
+
+	s := dbtest.Open(t, url)
+	for i := 10; i < 40; i++ { // machines, buckets and names that the copy has not
+		crashed(t, s, i, fmt.Sprint("b", i%7), fmt.Sprint("new:f", i%7), nil)
+	}
+	if _, err := s.BoardWithStates(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.Revision(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rates := func() (sum int64) {
+		t.Helper()
+		all, err := s.Rates(t.Context(), db.RateFilter{Since: today, Until: today})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range all {
+			sum += r.Reports
+		}
+		return sum
+	}
+	if got := rates(); got != 33 {
+		t.Errorf("before: got %d reports of today, want 33", got)
+	}
+
+	restore()
+	var id crash.BucketID
+	for i := 10; i < 60; i++ { // as many rounds as were lost and more; among them the reports that were lost, sent again
+		if i%2 == 0 || i >= 40 {
+			id = crashed(t, s, i, fmt.Sprint("b", i%7), fmt.Sprint("new:f", i%7), nil)
+		}
+	}
+	wantSameBoard(t, url, s)
+	if b := bucket(t, s, id); b.ID != id {
+		t.Errorf("got bucket %v, want %v", b.ID, id)
+	}
+	if got, want := rates(), int64(3+15+20); got != want {
+		t.Errorf("restored: got %d reports of today, want %d", got, want)
+	}
+	after, err := s.Revision(t.Context())
+	if err != nil || after == before {
+		t.Errorf("revision: got %q and %v after %q, want another one", after, err, before)
+	}
+	checkCounts(t, url)
+}
