@@ -141,14 +141,25 @@ func TestBoardIsTheModel(t *testing.T) {
 	}
 }
 
+// facts are those of one release and version.
+func facts(version string, first, last time.Time) []*board.Facts {
+	at := func(t time.Time) crash.Occurrence {
+		return crash.Occurrence{At: t, Version: version, Release: "Ubuntu 24.04"}
+	}
+	return []*board.Facts{{
+		First: at(first), Last: at(last), FirstKey: version, LastKey: version,
+		LowestVersion: version, LowestKey: version, HighestVersion: version, HighestKey: version,
+	}}
+}
+
 func sample() *board.Board {
 	b := board.New()
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 9, 0, 0, 0, time.UTC) }
 	b.Update(func(u *board.Updater) {
 		for n, l := range map[byte]board.Leaf{
-			1: {Package: "c", Signature: "z", Systems: 5, FirstSeen: at(1), LastSeen: at(9)},
-			2: {Package: "b", Signature: "y", Systems: 9, FirstSeen: at(3), LastSeen: at(8)},
-			3: {Package: "a", Signature: "x", Systems: 7, FirstSeen: at(8), LastSeen: at(10), FirstVersion: "2"},
+			1: {Package: "c", Signature: "z", Releases: facts("1", at(1), at(9))},
+			2: {Package: "b", Signature: "y", Releases: facts("1", at(3), at(8))},
+			3: {Package: "a", Signature: "x", Releases: facts("2", at(8), at(10))},
 		} {
 			l.ID, l.Head = id(n), id(n)
 			u.Leaf(l)
@@ -166,7 +177,7 @@ func TestSorting(t *testing.T) {
 	t.Parallel()
 	b := sample()
 	for by, want := range map[board.Column][]byte{
-		"": {3, 2, 1}, board.ByCount: {3, 2, 1}, board.ByMachines: {2, 3, 1}, board.ByPackage: {3, 2, 1}, board.ByFirst: {3, 2, 1}, board.ByLast: {3, 1, 2},
+		"": {3, 2, 1}, board.ByCount: {3, 2, 1}, board.ByPackage: {3, 2, 1}, board.ByFirst: {3, 2, 1}, board.ByLast: {3, 1, 2},
 		board.ByProblem: {3, 2, 1}, board.ByBug: {2, 1, 3},
 	} {
 		f := week
