@@ -146,7 +146,7 @@ func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map
 
 // seenAgain replaces the rows of some releases of a bucket by what the stored reports say. Where reports of an older or
 // later day are counted that are no longer stored, it takes the day and the version from the counts, and the time from the
-// row if that is of the same day.
+// row if one there is of the same day.
 func (d *deciding) seenAgain(ctx context.Context, keys sortKeys, id crash.BucketID, releases []string, rows map[bucketRelease]*releaseSeenSum) error {
 	stored, err := d.endsBy(ctx, sqlStoredEnds, keys, id, releases)
 	if err != nil {
@@ -162,11 +162,11 @@ func (d *deciding) seenAgain(ctx context.Context, keys sortKeys, id crash.Bucket
 		if day, ok := days[release]; ok {
 			if now.empty() || day.first.seen.Before(now.first.seen.UTC().Truncate(24*time.Hour)) {
 				now.first = day.first
-				now.first.seen = within(old.first.seen, day.first.seen)
+				now.first.seen = within(day.first.seen, old.first.seen, old.last.seen)
 			}
 			if now.last.seen.IsZero() || day.last.seen.After(now.last.seen) {
 				now.last = day.last
-				now.last.seen = within(old.last.seen, day.last.seen)
+				now.last.seen = within(day.last.seen, old.last.seen, old.first.seen)
 			}
 		} else {
 			now = releaseSeenSum{}
@@ -176,10 +176,12 @@ func (d *deciding) seenAgain(ctx context.Context, keys sortKeys, id crash.Bucket
 	return nil
 }
 
-// within returns the time if it is on that day, else the beginning of the day.
-func within(at, day time.Time) time.Time {
-	if at.UTC().Truncate(24 * time.Hour).Equal(day.UTC()) {
-		return at
+// within returns the first of some times that is on the day, or the beginning of the day.
+func within(day time.Time, times ...time.Time) time.Time {
+	for _, at := range times {
+		if at.UTC().Truncate(24 * time.Hour).Equal(day.UTC()) {
+			return at
+		}
 	}
 	return day
 }
