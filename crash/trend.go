@@ -2,6 +2,7 @@ package crash
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -88,6 +89,21 @@ func (r Release) Predecessor(of []Release) Release {
 		}
 	}
 	return before
+}
+
+// SameDistribution reports whether two releases are of one distribution: "Debian 13" and "Debian sid" are, "Ubuntu 24.04" and
+// "Kubuntu 24.04" are not.
+func (r Release) SameDistribution(other Release) bool {
+	return r.distributionName() == other.distributionName()
+}
+
+// distributionName is the name without its number or, where it has none, without its last word.
+func (r Release) distributionName() string {
+	name, numbered := r.distribution()
+	if numbered {
+		return strings.TrimSpace(name)
+	}
+	return name[:max(strings.LastIndexByte(name, ' '), 0)]
 }
 
 // distribution is what stands before the first number of the name, and whether there is one.

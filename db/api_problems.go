@@ -20,7 +20,7 @@ type CommonFilter struct {
 	Architecture   string
 	WithPackage    bool   // problems with a package
 	WithoutPackage bool   // problems without one
-	FirstVersion   string // only problems that were seen first in it; empty: all
+	LowestVersion  string // only problems whose lowest version (within the release) it is; empty: all
 	Limit          int
 }
 
@@ -36,8 +36,9 @@ const (
 		), page as (
 			select h.head, h.n from heads as h join buckets as b on b.id = h.head
 			where case b.package when '' then @without::boolean else @with::boolean end and (@first = '' or @first = (
-				select (m.first_version).version from buckets as m
-				where m.head = h.head and m.first_version is not null order by m.first_version limit 1))
+				select (r.lowest_version).version from buckets as m join bucket_releases as r on r.bucket_id = m.id
+				where m.head = h.head and r.lowest_version is not null and (@release = '' or r.release = @release)
+				order by r.lowest_version limit 1))
 			order by h.n desc, b.signature collate "C" limit @limit
 		)
 		select ` + bucketColumns + `, page.n from page join buckets as b on b.id = page.head` + bucketJoins + `
@@ -63,7 +64,7 @@ func (s *Store) CommonProblems(ctx context.Context, f CommonFilter) ([]crash.Pro
 	}
 	rows, err := s.pool.Query(ctx, sql, pgx.NamedArgs{
 		"since": f.Since, "until": f.Until, "release": f.Release, "packages": f.Packages, "version": f.Version,
-		"architecture": f.Architecture, "with": f.WithPackage, "without": f.WithoutPackage, "first": f.FirstVersion, "limit": f.Limit,
+		"architecture": f.Architecture, "with": f.WithPackage, "without": f.WithoutPackage, "first": f.LowestVersion, "limit": f.Limit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("common problems: %w", known(err))

@@ -40,11 +40,15 @@ func newBoardKeeper() *boardKeeper {
 const (
 	sqlRound       = `select round, ` + serverIDColumns + ` from counting`
 	sqlBoardLeaves = `
-		select id, head, left(signature, 1001), rule, provisional, problem_type, title, name, executable, package, source_package, reports, systems,
-			first_seen, last_seen, coalesce((first_version).version, ''), coalesce((last_version).version, ''),
-			coalesce((first_version).key, ''), coalesce((last_version).key, ''),
-			coalesce((first_release).release, ''), coalesce((last_release).release, '')
+		select id, head, left(signature, 1001), rule, provisional, problem_type, title, name, executable, package, source_package, reports, systems
 		from buckets where changed > @round`
+	sqlBoardSeen = `
+		select r.bucket_id, r.release, (r.first_seen).seen, (r.first_seen).version, (r.first_seen).version_key,
+			(r.last_seen).seen, (r.last_seen).version, (r.last_seen).version_key,
+			coalesce((r.lowest_version).version, ''), coalesce((r.lowest_version).key, ''),
+			coalesce((r.highest_version).version, ''), coalesce((r.highest_version).key, '')
+		from buckets as b join bucket_releases as r on r.bucket_id = b.id
+		where b.changed > @round`
 	sqlBoardShrunk = `select id from buckets where changed > @round and shrunk > @round`
 	sqlBoardCells  = `select bucket_id, day, release, version, architecture, reports from bucket_days where day >= @since`
 	sqlBoardNewer  = `
@@ -179,13 +183,54 @@ func (s *Store) boardLeaves(ctx context.Context, args pgx.NamedArgs) ([]board.Le
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (l board.Leaf, err error) {
-		var firstKey, lastKey []byte
+	leaves, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l board.Leaf, err error) {
 		err = row.Scan(into(l.ID[:]), into(l.Head[:]), &l.Signature, &l.Rule, &l.Provisional, &l.Type, &l.Title, &l.Name, &l.Executable, &l.Package, &l.Source,
-			&l.Reports, &l.Systems, orZero(&l.FirstSeen), orZero(&l.LastSeen), &l.FirstVersion, &l.LastVersion, &firstKey, &lastKey, &l.FirstRelease, &l.LastRelease)
-		l.FirstKey, l.LastKey = string(firstKey), string(lastKey)
+			&l.Reports, &l.Systems)
 		return l, err
 	})
+	if err != nil {
+		return nil, err
+	}
+	seen, err := s.boardSeen(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	for i := range leaves {
+		leaves[i].Releases = seen[leaves[i].ID]
+	}
+	return leaves, nil
+}
+
+// boardSeen reads when and in which versions buckets were seen, by release.
+func (s *Store) boardSeen(ctx context.Context, args pgx.NamedArgs) (map[crash.BucketID][]*board.Facts, error) {
+	rows, err := s.pool.Query(ctx, sqlBoardSeen, args)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	seen := map[crash.BucketID][]*board.Facts{}
+	for rows.Next() {
+		var id crash.BucketID
+		var release crash.Release
+		var f board.Facts
+		if err := rows.Scan(into(id[:]), &release, &f.First.At, &f.First.Version, (*keyText)(&f.FirstKey),
+			&f.Last.At, &f.Last.Version, (*keyText)(&f.LastKey),
+			&f.LowestVersion, (*keyText)(&f.LowestKey), &f.HighestVersion, (*keyText)(&f.HighestKey)); err != nil {
+			return nil, err
+		}
+		f.First.Release, f.Last.Release, f.LowestRelease, f.HighestRelease = release, release, release, release
+		seen[id] = append(seen[id], &f)
+	}
+	return seen, rows.Err()
+}
+
+// keyText scans a bytea as a string.
+type keyText string
+
+// ScanBytes implements [pgtype.BytesScanner].
+func (t *keyText) ScanBytes(v []byte) error {
+	*t = keyText(v)
+	return nil
 }
 
 func (s *Store) boardShrunk(ctx context.Context, args pgx.NamedArgs) ([]crash.BucketID, error) {

@@ -16,7 +16,8 @@ import (
 const (
 	bucketColumns = `
 		b.id, b.signature, b.rule, b.provisional, b.problem_type, b.title, b.name, b.executable, b.package, b.source_package,
-		w.members, w.reports, w.systems, w.first_seen, w.last_seen,
+		w.members, w.reports, w.systems,
+		o.seen, coalesce(o.version, ''), coalesce(o.release, ''), n.seen, coalesce(n.version, ''), coalesce(n.release, ''),
 		coalesce((w.first_version).version, ''), coalesce((w.first_version).release, ''),
 		coalesce((w.last_version).version, ''), coalesce((w.last_version).release, ''),
 		coalesce((w.first_release).release, ''), coalesce((w.last_release).release, ''),
@@ -30,13 +31,22 @@ const (
 			select count(*) as members, sum(m.reports)::bigint as reports,
 				case when count(*) = 1 then max(m.systems)
 					else (select count(distinct system) from bucket_systems where bucket_id in (select id from buckets where head = b.id)) end as systems,
-				min(m.first_seen) as first_seen, max(m.last_seen) as last_seen,
 				(array_agg(m.first_version order by m.first_version) filter (where m.first_version is not null))[1] as first_version,
 				(array_agg(m.last_version order by m.last_version desc) filter (where m.last_version is not null))[1] as last_version,
 				(array_agg(m.first_release order by m.first_release) filter (where m.first_release is not null))[1] as first_release,
 				(array_agg(m.last_release order by m.last_release desc) filter (where m.last_release is not null))[1] as last_release
 			from buckets as m where m.head = b.id
 		) as w
+		left join lateral (
+			select (r.first_seen).seen, (r.first_seen).version, r.release
+			from buckets as m join bucket_releases as r on r.bucket_id = m.id where m.head = b.id
+			order by r.first_seen, r.release limit 1
+		) as o on true
+		left join lateral (
+			select (r.last_seen).seen, (r.last_seen).version, r.release
+			from buckets as m join bucket_releases as r on r.bucket_id = m.id where m.head = b.id
+			order by r.last_seen desc, r.release desc limit 1
+		) as n on true
 		left join lateral (
 			select ` + bugColumns + ` from bucket_bugs as l ` + bugJoins + `
 			where l.bucket_id in (select id from buckets where head = b.id) order by ` + bugOrder + ` limit 1
@@ -92,7 +102,8 @@ func scanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
 	var bug bugScan
 	columns := []any{
 		into(b.ID[:]), &b.Signature, &b.Rule, &b.Provisional, &b.ProblemType, &b.Title, &b.Name, &b.Executable, &b.Package, &b.SourcePackage,
-		&b.Members, &b.Reports, &b.Systems, orZero(&b.FirstSeen), orZero(&b.LastSeen),
+		&b.Members, &b.Reports, &b.Systems,
+		orZero(&b.FirstSeen), &b.FirstSeenVersion, &b.FirstSeenRelease, orZero(&b.LastSeen), &b.LastSeenVersion, &b.LastSeenRelease,
 		&b.FirstVersion, &b.FirstVersionRel, &b.LastVersion, &b.LastVerRel, &b.FirstRelease, &b.LastRelease,
 	}
 	columns = append(columns, bug.columns()...)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,18 +11,14 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// When and with what a bucket was first and last seen. The order of versions and releases is that of this program's own
+// The lowest and the highest version and release of a bucket. The order of versions and releases is that of this program's own
 // comparison, not of the keys that are stored.
 const (
 	endsOfBuckets = `
-		select b.id, b.head = any(select id from buckets), b.first_seen, b.last_seen,
-			coalesce((b.first_version).version, ''), coalesce((b.last_version).version, ''),
+		select b.id, b.head = any(select id from buckets), coalesce((b.first_version).version, ''), coalesce((b.last_version).version, ''),
 			coalesce((b.first_release).release, ''), coalesce((b.last_release).release, ''),
-			r.first_seen, r.last_seen, coalesce(v.versions, '{}'), coalesce(v.releases, '{}')
+			coalesce(v.versions, '{}'), coalesce(v.releases, '{}')
 		from buckets as b
-			left join (
-				select bucket_id, min(seen) as first_seen, max(seen) as last_seen from check_reports where counted group by bucket_id
-			) as r on r.bucket_id = b.id
 			left join (
 				select bucket_id, array_agg(distinct version) as versions, array_agg(distinct release) as releases
 				from bucket_versions group by bucket_id
@@ -34,8 +29,8 @@ const (
 		select r.id from check_reports as r where bucket_id is not null and not exists (select from buckets as b where b.id = r.bucket_id) limit @most`
 )
 
-// checkEnds compares first and last seen, versions and releases of buckets with their rows by version, whose reports are
-// compared elsewhere; sees that every head is there; and that the sortable keys are those of their versions.
+// checkEnds compares the lowest and highest versions and releases of buckets with their rows by version, whose reports are
+// compared elsewhere; compares first and last seen with the reports; sees that every head is there; and that the sortable keys are those of their versions.
 func (c *checking) checkEnds(ctx context.Context) error {
 	everything := pgx.NamedArgs{"everything": c.scope.Buckets == 0, "most": max(c.scope.Most, 1)}
 	rows, err := c.Query(ctx, endsOfBuckets, everything)
@@ -43,23 +38,16 @@ func (c *checking) checkEnds(ctx context.Context) error {
 		return fmt.Errorf("first and last: %w", err)
 	}
 	var (
-		id                        crash.BucketID
-		headThere                 bool
-		first, last, seen0, seen1 time.Time
-		lowVersion, topVersion    string
-		lowRelease, topRelease    string
-		versions, releases        []string
+		id                     crash.BucketID
+		headThere              bool
+		lowVersion, topVersion string
+		lowRelease, topRelease string
+		versions, releases     []string
 	)
-	if _, err := pgx.ForEachRow(rows, []any{into(id[:]), &headThere, orZero(&first), orZero(&last), &lowVersion, &topVersion, &lowRelease, &topRelease,
-		orZero(&seen0), orZero(&seen1), &versions, &releases}, func() error {
-		c.result.Counts += 6
+	if _, err := pgx.ForEachRow(rows, []any{into(id[:]), &headThere, &lowVersion, &topVersion, &lowRelease, &topRelease, &versions, &releases}, func() error {
+		c.result.Counts += 4
 		if !headThere {
 			c.differ("the problem that stands for another", id.String(), "", "a problem")
-		}
-		early := seen0.IsZero() && !first.IsZero() || !first.Equal(seen0) && (first.IsZero() || first.After(seen0))
-		late := seen1.IsZero() && !last.IsZero() || !last.Equal(seen1) && last.Before(seen1)
-		if !c.dropped && (!first.Equal(seen0) || !last.Equal(seen1)) || c.dropped && !seen0.IsZero() && (early || late) {
-			c.differ("when a problem was first and last seen", id.String(), first.String()+" – "+last.String(), seen0.String()+" – "+seen1.String())
 		}
 		low, top := endsOf(versions, dpkg.Valid, dpkg.Compare)
 		if dpkg.Compare(low, lowVersion) != 0 || dpkg.Compare(top, topVersion) != 0 {
@@ -74,6 +62,9 @@ func (c *checking) checkEnds(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("first and last: %w", err)
 	}
+	if err := c.checkSeen(ctx, everything); err != nil {
+		return fmt.Errorf("first and last seen: %w", err)
+	}
 	if err := c.checkKeys(ctx, everything); err != nil {
 		return fmt.Errorf("keys of versions: %w", err)
 	}
@@ -85,9 +76,14 @@ func (c *checking) checkKeys(ctx context.Context, args pgx.NamedArgs) error {
 	if err != nil {
 		return err
 	}
+	return c.compareKeys(rows)
+}
+
+// compareKeys compares the sortable keys of versions with those that this program makes.
+func (c *checking) compareKeys(rows pgx.Rows) error {
 	var version string
 	var key []byte
-	_, err = pgx.ForEachRow(rows, []any{&version, &key}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&version, &key}, func() error {
 		var want []byte
 		if dpkg.Valid(version) {
 			want = dpkg.Key(version)

@@ -48,14 +48,6 @@ func (c *roundSum) bucketArgs(ids []crash.BucketID, round int64, machines map[cr
 	text := func(value func(*bucketSum) string) []string {
 		return column(ids, func(id crash.BucketID) string { return value(c.buckets[id]) })
 	}
-	at := func(value func(*bucketSum) time.Time) []*time.Time {
-		return column(ids, func(id crash.BucketID) *time.Time {
-			if t := value(c.buckets[id]); !t.IsZero() {
-				return &t
-			}
-			return nil
-		})
-	}
 	args := pgx.NamedArgs{
 		"round":          round,
 		"id":             column(ids, func(id crash.BucketID) []byte { return id[:] }),
@@ -66,8 +58,6 @@ func (c *roundSum) bucketArgs(ids []crash.BucketID, round int64, machines map[cr
 		"source_package": text(func(s *bucketSum) string { return s.newest.SourcePackage }),
 		"reports":        column(ids, func(id crash.BucketID) int64 { return c.buckets[id].reports }),
 		"systems":        column(ids, func(id crash.BucketID) int64 { return machines[id] }),
-		"first_seen":     at(func(s *bucketSum) time.Time { return s.first }),
-		"last_seen":      at(func(s *bucketSum) time.Time { return s.last }),
 	}
 	versionArgs(args, "low", column(ids, func(id crash.BucketID) *versionSeen { return c.buckets[id].lowVersion }))
 	versionArgs(args, "top", column(ids, func(id crash.BucketID) *versionSeen { return c.buckets[id].topVersion }))

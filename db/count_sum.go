@@ -36,7 +36,11 @@ type (
 		pkg, version string
 	}
 	packageVersion struct{ pkg, release, version string }
-	releaseSystem  struct {
+	bucketRelease  struct {
+		bucket  crash.BucketID
+		release string
+	}
+	releaseSystem struct {
 		release string
 		system  int64
 	}
@@ -55,6 +59,7 @@ type roundSum struct {
 	releases map[releaseDay]int64
 	active   map[releaseSystem][]time.Time // the days that may change when a machine is active, each once
 	packages map[packageVersion]time.Time  // when the first report that has it arrived
+	seen     map[bucketRelease]*releaseSeenSum
 	keys     sortKeys
 	spans    *seenSpans
 	server   serverID // whose spans these are
@@ -64,7 +69,6 @@ type roundSum struct {
 type bucketSum struct {
 	newest                 *sighting // which describes it
 	reports                int64
-	first, last            time.Time
 	lowVersion, topVersion *versionSeen
 	lowRelease, topRelease *releaseSeen
 }
@@ -92,6 +96,8 @@ type sortKeys struct {
 	releases map[crash.Release]string
 }
 
+func newSortKeys() sortKeys { return sortKeys{map[string][]byte{}, map[crash.Release]string{}} }
+
 // ofVersion returns nil for a version that dpkg does not take: it is counted, but is neither first nor last.
 func (k sortKeys) ofVersion(version string) []byte {
 	key, ok := k.versions[version]
@@ -117,8 +123,8 @@ func newRoundSum(spans *seenSpans, server serverID) *roundSum {
 	return &roundSum{
 		buckets: map[crash.BucketID]*bucketSum{}, versions: map[versionCell]int64{}, machines: map[machineCell]int64{},
 		days: map[dayCellKey]dayNumbers{}, reports: map[reportDay]int64{}, releases: map[releaseDay]int64{},
-		active: map[releaseSystem][]time.Time{}, packages: map[packageVersion]time.Time{},
-		keys: sortKeys{map[string][]byte{}, map[crash.Release]string{}}, spans: spans, server: server,
+		active: map[releaseSystem][]time.Time{}, packages: map[packageVersion]time.Time{}, seen: map[bucketRelease]*releaseSeenSum{},
+		keys: newSortKeys(), spans: spans, server: server,
 	}
 }
 
@@ -159,13 +165,8 @@ func (c *roundSum) addToBucket(s *sighting) {
 		return
 	}
 	b.reports++
-	if b.first.IsZero() || s.seen.Before(b.first) {
-		b.first = s.seen
-	}
-	if s.seen.After(b.last) {
-		b.last = s.seen
-	}
 	b.addVersion(s, c.keys)
+	c.addSeen(bucketRelease{*s.bucket, string(s.Release)}, newOccurrence(s.seen, s.Version, c.keys))
 	cell := versionCell{*s.bucket, string(s.Release), s.Version}
 	c.versions[cell]++
 	if s.system != nil {

@@ -52,8 +52,6 @@ const (
 			source_package = case when t.reports = 0 or t.source_package = '' then b.source_package else t.source_package end,
 			reports        = b.reports + t.reports,
 			systems        = b.systems + t.systems,
-			first_seen     = least(b.first_seen, t.first_seen),
-			last_seen      = greatest(b.last_seen, t.last_seen),
 			first_version  = case when low_key is null then b.first_version else
 				least(b.first_version, row(low_key, low_release_key, low_version, low_version_release)::version_seen) end,
 			last_version   = case when top_key is null then b.last_version else
@@ -64,13 +62,12 @@ const (
 		from unnest(
 			@id::bytea[], @problem_type::text[], @title::text[],
 			@executable::text[], @package::text[], @source_package::text[], @reports::bigint[], @systems::bigint[],
-			@first_seen::timestamptz[], @last_seen::timestamptz[],
 			@low_key::bytea[], @low_release_key::text[], @low_version::text[], @low_version_release::text[],
 			@top_key::bytea[], @top_release_key::text[], @top_version::text[], @top_version_release::text[],
 			@low_seen_key::text[], @low_release::text[], @top_seen_key::text[], @top_release::text[]
 		) as t (
 			id, problem_type, title, executable, package, source_package, reports, systems,
-			first_seen, last_seen, low_key, low_release_key, low_version, low_version_release,
+			low_key, low_release_key, low_version, low_version_release,
 			top_key, top_release_key, top_version, top_version_release, low_seen_key, low_release, top_seen_key, top_release)
 		where b.id = t.id`
 	sqlCountVersions = `
@@ -119,7 +116,7 @@ func writeRound(ctx context.Context, tx pgx.Tx, p *pace, round int64, c *roundSu
 		return nil, fmt.Errorf("count active machines: %w", err)
 	}
 	all := append([]iter.Seq[statement]{
-		c.countBuckets(round, machines), c.countVersions(cells), c.countDays(round), c.countReports(), c.countReleases(), c.seeReleases(),
+		c.countBuckets(round, machines), c.countSeen(), c.countVersions(cells), c.countDays(round), c.countReports(), c.countReleases(), c.seeReleases(),
 		c.countPackages(),
 	}, activity...)
 	if err := p.send(ctx, tx, all); err != nil {

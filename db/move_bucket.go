@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,17 +11,9 @@ import (
 )
 
 const (
-	sqlSeenOfBucket = `select reports, first_seen, last_seen from buckets where id = @id`
-	// What is still stored of a bucket. The days reach back further than the reports when old ones were dropped.
-	sqlSightings = `
-		select min(seen), max(seen) from (
-			select case when (occurred at time zone 'UTC')::date = day then occurred else received end as seen
-			from reports where bucket_id = @id and counted
-		) as r`
-	sqlDaysOfBucket   = `select min(day), max(day) from bucket_days where bucket_id = @id`
 	sqlCellsOfBucket  = `select release, version, version_key from bucket_versions where bucket_id = @id`
 	sqlCountsOfBucket = `
-		update buckets set reports = reports + @n, systems = systems + @systems, first_seen = @first_seen, last_seen = @last_seen,
+		update buckets set reports = reports + @n, systems = systems + @systems,
 			first_version = case when @has_version then row(@first_key::bytea, @first_release_key::text, @first_version::text, @first_version_release::text)::version_seen end,
 			last_version = case when @has_version then row(@last_key::bytea, @last_release_key::text, @last_version::text, @last_version_release::text)::version_seen end,
 			first_release = case when @has_release then row(@low_key::text, @low_release::text)::release_seen end,
@@ -33,66 +24,12 @@ const (
 
 // applyBucket changes the row of a bucket after the rows of its versions and days were changed.
 func (d *deciding) applyBucket(ctx context.Context, c *countChange, id crash.BucketID, systems int64) error {
-	args := pgx.NamedArgs{"id": id[:], "n": c.buckets[id], "systems": systems, "round": d.round}
-	var reports int64
-	var old span
-	if err := d.QueryRow(ctx, sqlSeenOfBucket, args).Scan(&reports, orZero(&old.first), orZero(&old.last)); err != nil {
-		return err
-	}
-	now, err := d.seenNow(ctx, id, old, c.went[id])
-	if err != nil {
-		return err
-	}
-	if came, ok := c.came[id]; ok {
-		now = now.with(came.first).with(came.last)
-	}
-	if reports+c.buckets[id] == 0 {
-		now = span{}
-	}
-	_, args["shrinks"] = c.went[id]
-	args["first_seen"], args["last_seen"] = orNull(now.first), orNull(now.last)
+	args := pgx.NamedArgs{"id": id[:], "n": c.buckets[id], "systems": systems, "round": d.round, "shrinks": c.shrinks[id]}
 	if err := d.endsOf(ctx, args); err != nil {
 		return err
 	}
-	_, err = d.Exec(ctx, sqlCountsOfBucket, args)
+	_, err := d.Exec(ctx, sqlCountsOfBucket, args)
 	return err
-}
-
-// seenNow is when a bucket was seen first and last, now that some of its reports are gone. They are looked for only when one
-// of those was the first or the last. Where reports of that day are counted that are no longer stored, the time stays.
-func (d *deciding) seenNow(ctx context.Context, id crash.BucketID, old, went span) (span, error) {
-	if went.first.IsZero() || went.first.After(old.first) && went.last.Before(old.last) {
-		return old, nil
-	}
-	args := pgx.NamedArgs{"id": id[:]}
-	var stored, days span
-	if err := d.QueryRow(ctx, sqlSightings, args).Scan(orZero(&stored.first), orZero(&stored.last)); err != nil {
-		return old, err
-	}
-	var firstDay, lastDay *time.Time
-	if err := d.QueryRow(ctx, sqlDaysOfBucket, args).Scan(&firstDay, &lastDay); err != nil {
-		return old, err
-	}
-	if firstDay == nil {
-		return span{}, nil
-	}
-	days = span{*firstDay, *lastDay}
-	now := stored
-	if stored.first.IsZero() || days.first.Before(stored.first.UTC().Truncate(24*time.Hour)) {
-		now.first = within(old.first, days.first)
-	}
-	if stored.last.IsZero() || days.last.After(stored.last) {
-		now.last = within(old.last, days.last)
-	}
-	return now, nil
-}
-
-// within is the time if it is on that day, else the beginning of the day.
-func within(at, day time.Time) time.Time {
-	if at.UTC().Truncate(24 * time.Hour).Equal(day.UTC()) {
-		return at
-	}
-	return day
 }
 
 // endsOf sets the first and the last version and release, as versions say that there are.

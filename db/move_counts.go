@@ -91,6 +91,9 @@ func (d *deciding) apply(ctx context.Context, c *countChange) error {
 	if err := d.applyDays(ctx, c); err != nil {
 		return fmt.Errorf("move days: %w", err)
 	}
+	if err := d.applySeen(ctx, c); err != nil {
+		return fmt.Errorf("move first and last seen: %w", err)
+	}
 	for _, id := range slices.SortedFunc(maps.Keys(c.buckets), compareIDs) {
 		if err := d.applyBucket(ctx, c, id, machines[id]); err != nil {
 			return fmt.Errorf("move counts of %s: %w", id, err)

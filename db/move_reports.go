@@ -192,41 +192,42 @@ type countChange struct {
 	versions map[cell]int64
 	systems  map[systemCell]int64
 	days     map[dayCell]dayCount
-	came     map[crash.BucketID]span // when what came to a bucket was seen
-	went     map[crash.BucketID]span
+	seen     map[bucketRelease]*seenChange
+	shrinks  map[crash.BucketID]bool // buckets that counted reports went out of
+	keys     sortKeys
 }
 
-type span struct{ first, last time.Time }
-
-func (s span) with(at time.Time) span {
-	if s.first.IsZero() || at.Before(s.first) {
-		s.first = at
-	}
-	if at.After(s.last) {
-		s.last = at
-	}
-	return s
-}
+// seenChange is what the reports that came to a bucket, and those that went out of it, say of one release.
+type seenChange struct{ came, went releaseSeenSum }
 
 func (c *countChange) add(r movedReport) {
 	if c.buckets == nil {
 		*c = countChange{
 			buckets: map[crash.BucketID]int64{}, versions: map[cell]int64{}, systems: map[systemCell]int64{}, days: map[dayCell]dayCount{},
-			came: map[crash.BucketID]span{}, went: map[crash.BucketID]span{},
+			seen: map[bucketRelease]*seenChange{}, shrinks: map[crash.BucketID]bool{}, keys: newSortKeys(),
 		}
 	}
 	if r.from != nil {
 		c.count(*r.from, r, -1)
 		if r.counted {
-			c.went[*r.from] = c.went[*r.from].with(r.seen())
+			c.shrinks[*r.from] = true
+			c.seenOf(*r.from, r.release).went.add(newOccurrence(r.seen(), r.version, c.keys))
 		}
 	}
 	if r.to != nil {
 		c.count(*r.to, r, 1)
 		if r.counted {
-			c.came[*r.to] = c.came[*r.to].with(r.seen())
+			c.seenOf(*r.to, r.release).came.add(newOccurrence(r.seen(), r.version, c.keys))
 		}
 	}
+}
+
+func (c *countChange) seenOf(bucket crash.BucketID, release string) *seenChange {
+	key := bucketRelease{bucket, release}
+	if c.seen[key] == nil {
+		c.seen[key] = &seenChange{}
+	}
+	return c.seen[key]
 }
 
 func (c *countChange) count(bucket crash.BucketID, r movedReport, n int64) {

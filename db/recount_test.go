@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ import (
 
 // counts are the contents of all tables that are counted from reports, one line of text for each row.
 type counts struct {
-	Buckets, Systems, Travellers, Versions, Days, Reports, Releases, Active, Packages map[string]string
+	Buckets, Seen, Systems, Travellers, Versions, Days, Reports, Releases, Active, Packages map[string]string
 }
 
 // checkCounts counts the stored reports again, in another way than the store does, and compares all that it keeps.
@@ -75,11 +76,13 @@ func lines(t *testing.T, url, sql string) map[string]string {
 func storedCounts(t *testing.T, url string) counts {
 	return counts{
 		Buckets: lines(t, url, `select encode(id, 'hex'), concat_ws('|', reports, systems,
-			coalesce(extract(epoch from first_seen)::bigint::text, '-'), coalesce(extract(epoch from last_seen)::bigint::text, '-'),
 			coalesce((first_version).version, '-'), coalesce((first_version).release, '-'),
 			coalesce((last_version).version, '-'), coalesce((last_version).release, '-'),
 			coalesce((first_release).release, '-'), coalesce((last_release).release, '-')) from buckets
-			where reports <> 0 or systems <> 0 or first_seen is not null or exists (select from reports where bucket_id = buckets.id)`),
+			where reports <> 0 or systems <> 0 or exists (select from reports where bucket_id = buckets.id)`),
+		Seen: lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release), concat_ws('|',
+			extract(epoch from (first_seen).seen)::bigint, (first_seen).version, extract(epoch from (last_seen).seen)::bigint, (last_seen).version,
+			coalesce((lowest_version).version, '-'), coalesce((highest_version).version, '-')) from bucket_releases`),
 		Systems:    lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), system, release, version), reports::text from bucket_systems`),
 		Travellers: lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), version, system), extra::text from bucket_travellers`),
 		Versions:   lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release, version), reports || '|' || systems from bucket_versions`),
@@ -104,16 +107,31 @@ func comparePlaces(a, b place) int {
 }
 
 type bucketCount struct {
-	reports     int
-	systems     map[string]bool
-	first, last time.Time
-	versions    []place
-	releases    []place
+	reports  int
+	systems  map[string]bool
+	versions []place
+	releases []place
+}
+
+// seenCount is when and in which versions a bucket was seen in a release.
+type seenCount struct {
+	reports  []seenPlace
+	versions []place
+}
+
+type seenPlace struct {
+	at time.Time
+	place
+}
+
+func compareSeen(a, b seenPlace) int {
+	return cmp.Or(a.at.Compare(b.at), comparePlaces(a.place, b.place))
 }
 
 // recounted is what is counted again, one row after the other.
 type recounted struct {
 	buckets  map[string]*bucketCount
+	seen     map[string]*seenCount // by bucket and release
 	reports  map[string]int
 	releases map[string]int
 	versions map[string]int
@@ -134,7 +152,7 @@ type storedReport struct {
 func recount(t *testing.T, url string) counts {
 	t.Helper()
 	c := recounted{
-		buckets: map[string]*bucketCount{}, reports: map[string]int{}, releases: map[string]int{}, versions: map[string]int{},
+		buckets: map[string]*bucketCount{}, seen: map[string]*seenCount{}, reports: map[string]int{}, releases: map[string]int{}, versions: map[string]int{},
 		days: map[string][2]int{}, machines: map[string]int{}, active: map[string]map[string]map[time.Time]bool{}, packages: map[string]string{},
 	}
 	conn := connect(t, url)
@@ -199,7 +217,11 @@ func (c *recounted) add(r storedReport) {
 	if r.occurred != nil && r.occurred.UTC().Format("2006-01-02") == r.day {
 		seen = *r.occurred
 	}
-	c.buckets[r.bucket].add(seen, r.system, r.release, r.version)
+	c.buckets[r.bucket].add(r.system, r.release, r.version)
+	if c.seen[r.bucket+"|"+r.release] == nil {
+		c.seen[r.bucket+"|"+r.release] = &seenCount{}
+	}
+	c.seen[r.bucket+"|"+r.release].add(seen, r.version)
 }
 
 // counts writes down what was counted as the tables have it.
@@ -212,11 +234,14 @@ func (c *recounted) counts() counts {
 		return found
 	}
 	all := counts{
-		Buckets: map[string]string{}, Systems: map[string]string{}, Versions: map[string]string{}, Days: map[string]string{},
+		Buckets: map[string]string{}, Seen: map[string]string{}, Systems: map[string]string{}, Versions: map[string]string{}, Days: map[string]string{},
 		Travellers: map[string]string{}, Reports: text(c.reports), Releases: text(c.releases), Active: c.activity(), Packages: c.packages,
 	}
 	for id, b := range c.buckets {
 		all.Buckets[id] = b.String()
+	}
+	for key, s := range c.seen {
+		all.Seen[key] = s.String()
 	}
 	inCell, releases := map[string]int{}, map[string]int{}
 	for key, n := range c.machines {
@@ -273,16 +298,25 @@ func (c *recounted) activity() map[string]string {
 	return found
 }
 
-func (b *bucketCount) add(seen time.Time, system, release, version string) {
+func (s *seenCount) add(at time.Time, version string) {
+	in := place{version: version}
+	if dpkg.Valid(version) {
+		in.versionKey = dpkg.Key(version)
+		s.versions = append(s.versions, in)
+	}
+	s.reports = append(s.reports, seenPlace{at, in})
+}
+
+func (s *seenCount) String() string {
+	first, last := slices.MinFunc(s.reports, compareSeen), slices.MaxFunc(s.reports, compareSeen)
+	lowest, highest := ends(s.versions)
+	return fmt.Sprintf("%d|%s|%d|%s|%s|%s", roundSeconds(first.at), first.version, roundSeconds(last.at), last.version, lowest.version, highest.version)
+}
+
+func (b *bucketCount) add(system, release, version string) {
 	b.reports++
 	if system != "" {
 		b.systems[system] = true
-	}
-	if b.first.IsZero() || seen.Before(b.first) {
-		b.first = seen
-	}
-	if seen.After(b.last) {
-		b.last = seen
 	}
 	at := place{releaseKey: crash.Release(release).Key(), version: version, release: release}
 	if release != "" {
@@ -295,13 +329,9 @@ func (b *bucketCount) add(seen time.Time, system, release, version string) {
 }
 
 func (b *bucketCount) String() string {
-	first, last := "-", "-"
-	if !b.first.IsZero() {
-		first, last = fmt.Sprint(roundSeconds(b.first)), fmt.Sprint(roundSeconds(b.last))
-	}
 	firstVersion, lastVersion := ends(b.versions)
 	firstRelease, lastRelease := ends(b.releases)
-	return fmt.Sprintf("%d|%d|%s|%s|%s|%s|%s|%s|%s|%s", b.reports, len(b.systems), first, last, firstVersion.version, firstVersion.release,
+	return fmt.Sprintf("%d|%d|%s|%s|%s|%s|%s|%s", b.reports, len(b.systems), firstVersion.version, firstVersion.release,
 		lastVersion.version, lastVersion.release, firstRelease.release, lastRelease.release)
 }
 

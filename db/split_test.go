@@ -148,7 +148,7 @@ func TestSplitOfDroppedReports(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
-	old := record(t, today.AddDate(0, -3, 0), "old", crash.Fields{"Architecture": "arm64"})
+	old := record(t, today.AddDate(0, -3, 0), "old", crash.Fields{"Architecture": "arm64", "Package": "harbor 2.0-1"})
 	save(t, s, old)
 	id := crash.BucketIDOf(old.Grouping.Signature)
 	save(t, s, record(t, today, "new", crash.Fields{"Architecture": "arm64"}))
@@ -159,5 +159,11 @@ func TestSplitOfDroppedReports(t *testing.T) {
 	rest, out := bucket(t, s, id), bucket(t, s, d.Other)
 	if rest.Reports != 1 || out.Reports != 1 || !rest.FirstSeen.Equal(before.FirstSeen) || !out.FirstSeen.Equal(today.Truncate(time.Second)) {
 		t.Errorf("got %d since %v and %d since %v, want 1 since %v and 1 since %v", rest.Reports, rest.FirstSeen, out.Reports, out.FirstSeen, before.FirstSeen, today)
+	}
+	if rest.First() != before.First() || rest.Last() != before.First() || rest.FirstSeenVersion != "2.0-1" {
+		t.Errorf("got %+v – %+v, want the dropped report %+v for both", rest.First(), rest.Last(), before.First())
+	}
+	if out.First() != before.Last() || out.Last() != before.Last() || out.FirstSeenVersion != "1.0-1" {
+		t.Errorf("got %+v – %+v, want the stored report %+v for both", out.First(), out.Last(), before.Last())
 	}
 }

@@ -1,6 +1,17 @@
 -- The database schema as the migrations make it, for reading. Made by "make schema"; do not edit.
 -- Left out are what others bring along: tern's table schema_version and the job queue's river_* tables.
 
+CREATE TYPE occurrence AS (
+	seen timestamp with time zone,
+	version_key bytea,
+	version text COLLATE pg_catalog."C"
+);
+
+CREATE TYPE package_version AS (
+	key bytea,
+	version text COLLATE pg_catalog."C"
+);
+
 CREATE TYPE release_seen AS (
 	key text COLLATE pg_catalog."C",
 	release text COLLATE pg_catalog."C"
@@ -95,6 +106,16 @@ CREATE TABLE bucket_days (
 )
 WITH (fillfactor='80');
 
+CREATE TABLE bucket_releases (
+    bucket_id bytea NOT NULL,
+    release text NOT NULL COLLATE pg_catalog."C",
+    first_seen occurrence NOT NULL,
+    last_seen occurrence NOT NULL,
+    lowest_version package_version,
+    highest_version package_version
+)
+WITH (fillfactor='80');
+
 CREATE TABLE bucket_systems (
     bucket_id bytea NOT NULL,
     system bigint NOT NULL,
@@ -135,8 +156,6 @@ CREATE TABLE buckets (
     source_package text NOT NULL COLLATE pg_catalog."C",
     reports bigint DEFAULT 0 NOT NULL,
     systems bigint DEFAULT 0 NOT NULL,
-    first_seen timestamp with time zone,
-    last_seen timestamp with time zone,
     first_version version_seen,
     last_version version_seen,
     first_release release_seen,
@@ -591,6 +610,9 @@ ALTER TABLE ONLY bucket_bugs
 
 ALTER TABLE ONLY bucket_days
     ADD CONSTRAINT bucket_days_pkey PRIMARY KEY (bucket_id, day, release, version, architecture);
+
+ALTER TABLE ONLY bucket_releases
+    ADD CONSTRAINT bucket_releases_pkey PRIMARY KEY (bucket_id, release);
 
 ALTER TABLE ONLY bucket_systems
     ADD CONSTRAINT bucket_systems_pkey PRIMARY KEY (bucket_id, system, release, version);

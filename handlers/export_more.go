@@ -33,9 +33,9 @@ func (s *Server) exportBug(w http.ResponseWriter, r *http.Request, number int64,
 			for _, bucket := range buckets {
 				p, ok := b.Problem(bucket.ID)
 				if !ok { // none of its reports counts
-					p = &board.Problem{Leaf: &board.Leaf{ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title}}
+					p = &board.Problem{Leaf: &board.Leaf{Facts: &board.Facts{}, ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title}}
 				}
-				if !yield(s.problemRow(board.Row{Problem: p, Count: p.Reports}, bucket.Signature, signedIn), nil) {
+				if !yield(s.problemRow(board.Row{Problem: p, Facts: p.Facts, Count: p.Reports}, bucket.Signature, signedIn), nil) {
 					return
 				}
 			}

@@ -17,8 +17,8 @@ import (
 
 // problemColumns are the columns of lists of problems.
 var problemColumns = []string{
-	"count", "title", "signature", "package", "source_package", "problem_type", "first_version", "last_version", "first_release",
-	"last_release", "first_seen", "last_seen", "machines", "bug", "state", "url",
+	"count", "title", "signature", "package", "source_package", "problem_type", "first_seen", "first_version", "first_release",
+	"last_seen", "last_version", "last_release", "highest_version", "bug", "state", "url",
 }
 
 // exportFile is the front list as a file or feed, at its own address; the query is that of the page.
@@ -99,19 +99,34 @@ func (s *Server) problemRow(p board.Row, signature string, signedIn bool) row {
 		bug = strconv.FormatInt(p.Bug, 10)
 	}
 	var summary strings.Builder
-	fmt.Fprintf(&summary, "%s in the chosen days, %s in all, on %s.", views.Counted(p.Count, "report", "reports"),
-		views.Counted(p.Reports, "report", "reports"), views.Counted(p.Systems, "machine", "machines"))
+	fmt.Fprintf(&summary, "%s in the chosen days, %s in all.", views.Counted(p.Count, "report", "reports"),
+		views.Counted(p.Reports, "report", "reports"))
 	if p.Package != "" {
-		fmt.Fprintf(&summary, " Package %s, versions %s to %s.", p.Package, p.FirstVersion, p.LastVersion)
+		fmt.Fprintf(&summary, " Package %s.", p.Package)
+	}
+	if !p.First.At.IsZero() {
+		fmt.Fprintf(&summary, " First seen %s, last seen %s.", occurrenceText(p.First), occurrenceText(p.Last))
 	}
 	if bug != "" {
 		fmt.Fprintf(&summary, " Bug %s.", bug)
 	}
 	return row{
 		cells: []any{
-			p.Count, title, signature, p.Package, p.Source, p.Type, p.FirstVersion, p.LastVersion, string(p.FirstRelease),
-			string(p.LastRelease), p.FirstSeen, p.LastSeen, p.Systems, bug, string(p.State), s.base.String() + p.ID.Path(),
+			p.Count, title, signature, p.Package, p.Source, p.Type, p.First.At, p.First.Version, string(p.First.Release),
+			p.Last.At, p.Last.Version, string(p.Last.Release), p.HighestVersion, bug, string(p.State), s.base.String() + p.ID.Path(),
 		},
-		path: p.ID.Path(), title: title, summary: summary.String(), first: p.FirstSeen, last: p.LastSeen,
+		path: p.ID.Path(), title: title, summary: summary.String(), first: p.First.At, last: p.Last.At,
 	}
+}
+
+// occurrenceText is an occurrence in words: "2026-05-18 09:30 UTC in 1.4-1 (Ubuntu 24.04)".
+func occurrenceText(o crash.Occurrence) string {
+	text := o.At.UTC().Format("2006-01-02 15:04 UTC")
+	if o.Version != "" {
+		text += " in " + o.Version
+	}
+	if o.Release != "" {
+		text += " (" + string(o.Release) + ")"
+	}
+	return text
 }

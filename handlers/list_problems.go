@@ -151,7 +151,7 @@ func (s *Server) listRows(r *http.Request, b *board.Board, filter board.Filter, 
 		}
 		row := from[p.ID]
 		list = append(list, views.ListRow{
-			Problem: p, Bug: s.bugPart(r, p.Bucket), Rank: row.Rank, Before: row.Before,
+			Problem: p, First: row.First, Last: row.Last, Bug: s.bugPart(r, p.Bucket), Rank: row.Rank, Before: row.Before,
 			Spark: views.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
 		})
 	}

@@ -211,9 +211,9 @@ func (s *Server) newTo(ctx context.Context, visit crash.Visit, rows []board.Row)
 	var late []crash.BucketID
 	for _, row := range rows {
 		switch {
-		case row.FirstSeen.After(visit.Seen):
+		case row.First.At.After(visit.Seen):
 			isNew[row.ID] = true
-		case row.FirstSeen.After(visit.Seen.AddDate(0, 0, -lateDays)):
+		case row.First.At.After(visit.Seen.AddDate(0, 0, -lateDays)):
 			late = append(late, row.ID)
 		}
 	}

@@ -63,7 +63,7 @@ func readChoice(q url.Values, releases []crash.Release) (views.ListChoice, error
 	if !choice.From.IsZero() && !choice.To.IsZero() && choice.To.Before(choice.From) {
 		return choice, crash.Errorf(crash.Invalid, "bad_days", "The last day, %s, is before the first, %s.", to, from)
 	}
-	columns := []board.Column{board.ByCount, board.ByMachines, board.ByPackage, board.ByFirst, board.ByLast, board.ByProblem, board.ByBug}
+	columns := []board.Column{board.ByCount, board.ByPackage, board.ByFirst, board.ByLast, board.ByProblem, board.ByBug}
 	if sort != "" && !slices.Contains(columns, board.Column(sort)) {
 		return choice, crash.Errorf(crash.Invalid, "unknown_column", "%q is not a column that the list can be sorted by.", sort)
 	}

@@ -99,10 +99,9 @@ func namedProblem(row board.Row) views.PackageProblem {
 	return views.PackageProblem{
 		Bucket: crash.Bucket{
 			ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type, Title: row.Title,
-			Name: row.Name, Executable: row.Executable, FirstVersion: row.FirstVersion, LastVersion: row.LastVersion,
-			FirstSeen: row.FirstSeen, LastSeen: row.LastSeen, Systems: row.Systems, Package: row.Package, SourcePackage: row.Source,
+			Name: row.Name, Executable: row.Executable, Package: row.Package, SourcePackage: row.Source,
 		},
-		Count: row.Count, Bug: row.Bug, State: row.State, Package: row.Package,
+		First: row.First, Last: row.Last, Count: row.Count, Bug: row.Bug, State: row.State, Package: row.Package,
 	}
 }
 
@@ -124,19 +123,28 @@ func (s *Server) packageVersions(r *http.Request, name string, rows []board.Row)
 	if err != nil {
 		return nil, err
 	}
-	first, last := map[string][]views.PackageProblem{}, map[string][]views.PackageProblem{}
+	// Versions can only be compared within a release.
+	type versionIn struct {
+		release crash.Release
+		version string
+	}
+	lowest, highest := map[versionIn][]views.PackageProblem{}, map[versionIn][]views.PackageProblem{}
 	for _, row := range rows {
-		if row.Package == name {
-			first[row.FirstVersion] = append(first[row.FirstVersion], namedProblem(row))
-			last[row.LastVersion] = append(last[row.LastVersion], namedProblem(row))
+		if row.Package != name {
+			continue
+		}
+		for _, release := range releases {
+			facts := row.In(release)
+			first, last := versionIn{release, facts.LowestVersion}, versionIn{release, facts.HighestVersion}
+			lowest[first], highest[last] = append(lowest[first], namedProblem(row)), append(highest[last], namedProblem(row))
 		}
 	}
 	rates := crash.RateVersions(spans, active, since)
 	versions := make([]views.PackageVersion, min(len(rates), packageVersions))
 	for i := range versions {
-		versions[i] = views.PackageVersion{VersionRate: rates[i], New: first[rates[i].Version]}
+		versions[i] = views.PackageVersion{VersionRate: rates[i], New: lowest[versionIn{rates[i].Release, rates[i].Version}]}
 		if i+1 < len(rates) && rates[i+1].Release == rates[i].Release {
-			versions[i].Old, versions[i].Gone = true, last[rates[i+1].Version]
+			versions[i].Old, versions[i].Gone = true, highest[versionIn{rates[i+1].Release, rates[i+1].Version}]
 		}
 	}
 	return versions, nil

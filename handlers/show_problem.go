@@ -87,8 +87,32 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 		Versions: facts.versions, Much: facts.much, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
 	}
 	page.Bugs.Fate = facts.fate
+	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
+	release, err := queryText(r.URL.Query(), "release")
+	if err != nil {
+		return nil, err
+	}
+	if release != "" {
+		if page.First, page.Last, err = s.seenIn(r.Context(), page.Bucket.ID, crash.Release(release)); err != nil {
+			return nil, err
+		}
+		page.Much.First, page.Much.Last = page.First.At, page.Last.At
+	}
 	page.Versions.Whole = r.URL.Query().Get("versions") == "all"
 	return page, nil
+}
+
+// seenIn returns what the oldest and the newest report of a problem from one release say.
+func (s *Server) seenIn(ctx context.Context, id crash.BucketID, release crash.Release) (first, last crash.Occurrence, err error) {
+	b, err := s.store.Board(ctx)
+	if err != nil {
+		return first, last, err
+	}
+	if p, ok := b.Problem(id); ok {
+		facts := p.In(release)
+		first, last = facts.First, facts.Last
+	}
+	return first, last, nil
 }
 
 // problemFacts is what is known of a bucket and the same for everybody.

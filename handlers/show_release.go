@@ -81,7 +81,7 @@ func (s *Server) releaseLists(r *http.Request, page *views.ReleasePage, filter b
 		if i < releaseProblems {
 			page.Worst = append(page.Worst, packageProblem(b, filter, row))
 		}
-		if row.FirstRelease == page.Release && len(page.New) < releaseProblems {
+		if isNewIn(row, page.Release) && len(page.New) < releaseProblems {
 			page.New = append(page.New, packageProblem(b, filter, row))
 		}
 		if row.State == crash.StateRegression && len(page.Regressions) < releaseProblems {
@@ -105,6 +105,16 @@ func (s *Server) releaseLists(r *http.Request, page *views.ReleasePage, filter b
 	})
 	page.Packages = page.Packages[:min(len(page.Packages), releasePackages)]
 	return nil
+}
+
+// isNewIn reports whether no earlier release of the same distribution had the problem.
+func isNewIn(row board.Row, release crash.Release) bool {
+	for _, facts := range row.Releases {
+		if other := facts.First.Release; other.SameDistribution(release) && other.Compare(release) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // releaseRates fills the page with how reliable the release is, and the one before.

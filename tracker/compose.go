@@ -183,12 +183,17 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 // facts is a list of names and values, aligned.
 func (w writer) facts() string {
 	b := w.bucket
+	highest := ""
+	if b.LastVersion != b.LastSeenVersion {
+		highest = versionIn(b.LastVersion, b.LastVerRel)
+	}
 	rows := [][2]string{
 		{"Program", clean(w.redact.path(b.Executable), 200)},
 		{"Package", clean(b.Package, 100)},
 		{"Source package", clean(b.SourcePackage, 100)},
-		{"First version seen", versionIn(b.FirstVersion, b.FirstVersionRel)},
-		{"Last version seen", versionIn(b.LastVersion, b.LastVerRel)},
+		{"First version seen", versionIn(b.FirstSeenVersion, b.FirstSeenRelease)},
+		{"Last version seen", versionIn(b.LastSeenVersion, b.LastSeenRelease)},
+		{"Highest version", highest},
 		{"Architectures", w.seenOn()},
 		{"Kind of problem", clean(b.ProblemType, 50)},
 		{"Signature", clean(w.redact.signature(b.Signature), 300)},

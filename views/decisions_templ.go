@@ -1251,7 +1251,7 @@ func mergeSide(p MergePage, side MergeSide) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = SeenIn(side.FirstVersion, side.FirstVersionRel).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = SeenIn(side.FirstSeenVersion, side.FirstSeenRelease).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1276,7 +1276,7 @@ func mergeSide(p MergePage, side MergeSide) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = SeenIn(side.LastVersion, side.LastVerRel).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = SeenIn(side.LastSeenVersion, side.LastSeenRelease).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

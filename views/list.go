@@ -29,9 +29,6 @@ type ListPage struct {
 	IngestURL string // where machines post reports
 }
 
-// machinesEver is what the column of machines counts.
-const machinesEver = "Distinct machines since the problem was first seen, whatever the period"
-
 // mayChoose reports whether rows can be chosen to have something done to all of them.
 func (p ListPage) mayChoose() bool {
 	return p.Shell.FilingOn && p.Shell.User.Role.Allows(crash.RoleTriager)
@@ -40,10 +37,11 @@ func (p ListPage) mayChoose() bool {
 // ListRow is one problem with its bug.
 type ListRow struct {
 	crash.Problem
-	Bug    BugPart
-	Rank   int // by reports, whatever the list is sorted by
-	Before int // its rank in as many days before; 0: it was not seen then
-	Spark  Sparkline
+	First, Last crash.Occurrence // in the release that the list is narrowed to, or anywhere
+	Bug         BugPart
+	Rank        int // by reports, whatever the list is sorted by
+	Before      int // its rank in as many days before; 0: it was not seen then
+	Spark       Sparkline
 }
 
 // moved says how the rank changed, as a sign and in words; empty when it did not.

@@ -26,8 +26,8 @@ type PackagePage struct {
 // PackageVersion is one version of a package, with what came and went with it.
 type PackageVersion struct {
 	crash.VersionRate
-	New  []PackageProblem // that no version before had
-	Gone []PackageProblem // that the version before had, and none from this one on
+	New  []PackageProblem // that no version before had in the release
+	Gone []PackageProblem // that the version before had, and none from this one on in the release
 	Old  bool             // there is one before it in the release
 }
 
@@ -45,18 +45,19 @@ func (p PackagePage) several() bool {
 }
 
 // newURL is the list of what is new in a version.
-func (p PackagePage) newURL(version string) string {
-	return ListChoice{Period: crash.PeriodYear, Package: p.Name, Version: version, New: true}.URL()
+func (p PackagePage) newURL(release crash.Release, version string) string {
+	return ListChoice{Period: crash.PeriodYear, Release: release, Package: p.Name, Version: version, New: true}.URL()
 }
 
 // PackageProblem is one problem of a package.
 type PackageProblem struct {
-	Bucket  crash.Bucket
-	Count   int64
-	Bug     int64 // 0: none
-	State   crash.StateWord
-	Package string
-	Spark   Sparkline
+	Bucket      crash.Bucket
+	First, Last crash.Occurrence // in the release of the page, or anywhere
+	Count       int64
+	Bug         int64 // 0: none
+	State       crash.StateWord
+	Package     string
+	Spark       Sparkline
 }
 
 // standing is how the problem stands to its bug, without the reason.

@@ -320,7 +320,7 @@ func Package(p PackagePage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = namedProblems(v.New, p, p.newURL(v.Version)).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = namedProblems(v.New, p, p.newURL(v.Release, v.Version)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

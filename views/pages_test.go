@@ -36,7 +36,8 @@ func components(text string, n int) map[string]templ.Component {
 	bucket := crash.Bucket{
 		ID: crash.BucketIDOf(signature), Signature: signature, Rule: crash.RuleAddress, Provisional: true, ProblemType: text,
 		Title: text, Executable: text, Package: text, SourcePackage: text + "-src", Reports: 41300, Systems: 1,
-		FirstSeen: now.AddDate(0, -2, 0), LastSeen: now, FirstVersion: text, LastVersion: text,
+		FirstSeen: now.AddDate(0, -2, 0), LastSeen: now, FirstSeenVersion: text, FirstSeenRelease: crash.Release(text),
+		LastSeenVersion: text, LastSeenRelease: "Ubuntu 24.04", FirstVersion: text, LastVersion: text,
 		FirstVersionRel: crash.Release(text), LastVerRel: "Ubuntu 24.04",
 	}
 	bug := views.BugPart{Bucket: bucket.ID, Signature: signature, State: views.BugRefused, Reason: text, MayFile: true, CSRFToken: text, Next: text}
@@ -57,7 +58,7 @@ func components(text string, n int) map[string]templ.Component {
 		row.ID[0] = byte(i)
 		rowBug := bug
 		rowBug.Bucket = row.ID
-		list.Rows = append(list.Rows, views.ListRow{Problem: crash.Problem{Bucket: row, Count: int64(n - i)}, Bug: rowBug})
+		list.Rows = append(list.Rows, views.ListRow{Problem: crash.Problem{Bucket: row, Count: int64(n - i)}, First: row.First(), Last: row.Last(), Bug: rowBug})
 		reports.Rows = append(reports.Rows, crash.ReportRow{
 			ID: crash.NewOopsID(now), Summary: summary, System: crash.SystemID(text), Occurred: now, Bucket: &bucket.ID,
 		}, crash.ReportRow{ID: crash.NewOopsID(now), Unbucketed: text})
@@ -90,7 +91,7 @@ func components(text string, n int) map[string]templ.Component {
 		},
 	}
 	problem := views.ProblemPage{
-		Shell: shell, Bucket: bucket, Bugs: bugs, Why: why,
+		Shell: shell, Bucket: bucket, First: bucket.First(), Last: bucket.Last(), Bugs: bugs, Why: why,
 		Chart: views.ChartPart(views.NewChart(days, since, until), shell.Now), Versions: views.NewVersionTable(versions), Stack: views.NewStack(report), Reports: &reports,
 	}
 	forVisitors := problem

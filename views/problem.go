@@ -21,7 +21,9 @@ type ProblemPage struct {
 	Much       Much
 	Chart      templ.Component // reports by day; nil: none
 	Versions   VersionTable
-	From       string // signature of the merged problem whose address led here; empty: that of the problem itself did
+	From       string           // signature of the merged problem whose address led here; empty: that of the problem itself did
+	First      crash.Occurrence // in the release that is selected, or anywhere
+	Last       crash.Occurrence
 	Decisions  DecisionsView
 	Stack      *Stack // nil for visitors, and when no report is stored
 	Notes      NotesView

@@ -330,7 +330,7 @@ func Problem(p ProblemPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = SeenIn(p.Bucket.FirstVersion, p.Bucket.FirstVersionRel).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = SeenIn(p.First.Version, p.First.Release).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -338,7 +338,7 @@ func Problem(p ProblemPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = When(p.Bucket.FirstSeen, p.Shell.Now).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = When(p.First.At, p.Shell.Now).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -346,7 +346,7 @@ func Problem(p ProblemPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = SeenIn(p.Bucket.LastVersion, p.Bucket.LastVerRel).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = SeenIn(p.Last.Version, p.Last.Release).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -354,7 +354,7 @@ func Problem(p ProblemPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = When(p.Bucket.LastSeen, p.Shell.Now).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = When(p.Last.At, p.Shell.Now).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

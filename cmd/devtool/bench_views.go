@@ -121,7 +121,7 @@ func (k surroundings) views() (usual, filtered []string) {
 	filtered = []string{
 		"/?period=day&release=" + release, "/?release=" + release, "/?package=" + pkg, year + "&release=" + release,
 		year + "&package=" + pkg, year + "&package=" + pkg + "&version=" + version, year + "&pkg_arch=arm64", year + "&type=Crash&pkg_arch=arm64&release=" + release,
-		year + "&new=1", year + "&state=none", year + "&sort=machines", year + "&sort=first", "/?from=2026-03-02&to=2026-04-11",
+		year + "&new=1", year + "&state=none", year + "&sort=last", year + "&sort=first", "/?from=2026-03-02&to=2026-04-11",
 		id + "?release=" + release, id + "?version=" + version, "/search?q=" + q("package:"+k.common.Package+" step"), "/search?q=" + q("arch:arm64 -step_1"),
 	}
 	return usual, filtered

@@ -21,7 +21,10 @@ func large() (*board.Board, board.Day) {
 			u.Leaf(board.Leaf{
 				ID: key, Head: key, Type: "Crash", Signature: fmt.Sprintf("/usr/bin/reef-%d:11:reef_step_%d:reef_load:on_open:main", i%9000, r.IntN(1_000_000)),
 				Package: fmt.Sprintf("reef-%d", i%9000), Source: "reef", Reports: int64(2_000_000 / (i + 10)), Systems: int64(r.IntN(100_000)),
-				FirstSeen: today.Time().Add(-time.Duration(r.IntN(400*86400)) * time.Second), LastSeen: today.Time(),
+				Releases: []*board.Facts{{
+					First: crash.Occurrence{At: today.Time().Add(-time.Duration(r.IntN(400*86400)) * time.Second), Release: "Ubuntu 24.04"},
+					Last:  crash.Occurrence{At: today.Time(), Release: "Ubuntu 24.04"},
+				}},
 			})
 			for range min(500_000/(i+10), 4000) + 1 + r.IntN(60) {
 				u.Cell(key, today-board.Day(r.IntN(400)), fmt.Appendf(nil, "Ubuntu %d.04", 20+2*r.IntN(4)), fmt.Appendf(nil, "1.%d", r.IntN(20)), []byte("amd64"), 2)

@@ -50,10 +50,8 @@ type Leaf struct {
 	Title, Name                 string
 	Executable, Package, Source string
 	Reports, Systems            int64
-	FirstSeen, LastSeen         time.Time
-	FirstVersion, LastVersion   string
-	FirstKey, LastKey           string // of these versions, in dpkg's order; empty: none
-	FirstRelease, LastRelease   crash.Release
+	Releases                    []*Facts // by release, each once
+	*Facts                               // of all releases; the board sets it
 
 	folded    string // see [Problem.Folded]
 	signature int    // how much of it is the signature

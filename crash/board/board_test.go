@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -141,14 +142,25 @@ func TestBoardIsTheModel(t *testing.T) {
 	}
 }
 
+// facts are those of one release and version.
+func facts(version string, first, last time.Time) []*board.Facts {
+	at := func(t time.Time) crash.Occurrence {
+		return crash.Occurrence{At: t, Version: version, Release: "Ubuntu 24.04"}
+	}
+	return []*board.Facts{{
+		First: at(first), Last: at(last), FirstKey: version, LastKey: version,
+		LowestVersion: version, LowestKey: version, HighestVersion: version, HighestKey: version,
+	}}
+}
+
 func sample() *board.Board {
 	b := board.New()
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 9, 0, 0, 0, time.UTC) }
 	b.Update(func(u *board.Updater) {
 		for n, l := range map[byte]board.Leaf{
-			1: {Package: "c", Signature: "z", Systems: 5, FirstSeen: at(1), LastSeen: at(9)},
-			2: {Package: "b", Signature: "y", Systems: 9, FirstSeen: at(3), LastSeen: at(8)},
-			3: {Package: "a", Signature: "x", Systems: 7, FirstSeen: at(8), LastSeen: at(10), FirstVersion: "2"},
+			1: {Package: "c", Signature: "z", Releases: facts("1", at(1), at(9))},
+			2: {Package: "b", Signature: "y", Releases: facts("1", at(3), at(8))},
+			3: {Package: "a", Signature: "x", Releases: facts("2", at(8), at(10))},
 		} {
 			l.ID, l.Head = id(n), id(n)
 			u.Leaf(l)
@@ -166,7 +178,7 @@ func TestSorting(t *testing.T) {
 	t.Parallel()
 	b := sample()
 	for by, want := range map[board.Column][]byte{
-		"": {3, 2, 1}, board.ByCount: {3, 2, 1}, board.ByMachines: {2, 3, 1}, board.ByPackage: {3, 2, 1}, board.ByFirst: {3, 2, 1}, board.ByLast: {3, 1, 2},
+		"": {3, 2, 1}, board.ByCount: {3, 2, 1}, board.ByPackage: {3, 2, 1}, board.ByFirst: {3, 2, 1}, board.ByLast: {3, 1, 2},
 		board.ByProblem: {3, 2, 1}, board.ByBug: {2, 1, 3},
 	} {
 		f := week
@@ -315,4 +327,59 @@ func TestListsWhileChanging(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestReleaseFacts: with a release, rows, filters, sorting and matches see the facts of that release, of all buckets that
+// were merged.
+func TestReleaseFacts(t *testing.T) {
+	t.Parallel()
+	at := func(day int) time.Time { return time.Date(2026, 5, day, 9, 0, 0, 0, time.UTC) }
+	in := func(release crash.Release, version string, first, last int) *board.Facts {
+		f := facts(version, at(first), at(last))[0]
+		f.First.Release, f.Last.Release, f.LowestRelease, f.HighestRelease = release, release, release, release
+		return f
+	}
+	b := board.New()
+	b.Update(func(u *board.Updater) {
+		u.Leaf(board.Leaf{ID: id(1), Head: id(1), Releases: []*board.Facts{in("Ubuntu 22.04", "2", 1, 7), in("Ubuntu 24.04", "4", 7, 8)}})
+		u.Leaf(board.Leaf{ID: id(2), Head: id(1), Releases: []*board.Facts{in("Ubuntu 24.04", "3", 6, 6), in("Kubuntu 24.04", "1", 2, 12)}})
+		u.Leaf(board.Leaf{ID: id(3), Head: id(3), Releases: []*board.Facts{in("Ubuntu 24.04", "5", 7, 7)}})
+		for n, release := range map[byte]string{1: "Ubuntu 24.04", 2: "Ubuntu 24.04", 3: "Ubuntu 24.04"} {
+			u.Cell(id(n), board.DayOf(at(7)), []byte(release), []byte("4"), []byte("amd64"), 1)
+		}
+	})
+	for _, c := range []struct {
+		name   string
+		change func(*board.Filter)
+		want   string
+	}{
+		{"all", func(*board.Filter) {}, "1: 1 2 – 12 1, 1 4; 3: 7 5 – 7 5, 5 5"},
+		{"a release", func(f *board.Filter) { f.Release = "Ubuntu 24.04" }, "1: 6 3 – 8 4, 3 4; 3: 7 5 – 7 5, 5 5"},
+		{"sorted", func(f *board.Filter) { f.Release, f.Sort = "Ubuntu 24.04", board.ByFirst }, "3: 7 5 – 7 5, 5 5; 1: 6 3 – 8 4, 3 4"},
+		{"new", func(f *board.Filter) { f.New = true }, "3: 7 5 – 7 5, 5 5"},
+		{"new in a release", func(f *board.Filter) { f.Release, f.New = "Ubuntu 24.04", true }, "1: 6 3 – 8 4, 3 4; 3: 7 5 – 7 5, 5 5"},
+		{"new in another version", func(f *board.Filter) { f.Release, f.New, f.Version = "Ubuntu 24.04", true, "4" }, ""},
+		{"matched", func(f *board.Filter) { f.Release, f.Query = "Ubuntu 24.04", "lowest:3" }, "1: 6 3 – 8 4, 3 4"},
+	} {
+		f := week
+		c.change(&f)
+		var match func(*board.Problem) bool
+		if f.Query != "" {
+			match = func(p *board.Problem) bool { return p.LowestVersion == "3" }
+		}
+		var rows []string
+		for _, r := range b.List(f, match, nil, 10).Rows {
+			release := r.In(f.Release).First.Release
+			if r.First.Release != release {
+				t.Errorf("%s: got a row of %s, want %s", c.name, r.First.Release, release)
+			}
+			rows = append(rows, fmt.Sprintf("%d: %d %s – %d %s, %s %s", r.ID[19], r.First.At.Day(), r.First.Version, r.Last.At.Day(), r.Last.Version, r.LowestVersion, r.HighestVersion))
+		}
+		if f.Sort == "" { // by count, which is the same for some
+			slices.Sort(rows)
+		}
+		if got := strings.Join(rows, "; "); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+	}
 }

@@ -13,16 +13,16 @@ type Column string
 
 // The columns.
 const (
-	ByCount    Column = "count"
-	ByMachines Column = "machines"
-	ByPackage  Column = "package"
-	ByFirst    Column = "first"
-	ByLast     Column = "last"
-	ByProblem  Column = "problem"
-	ByBug      Column = "bug"
+	ByCount   Column = "count"
+	ByPackage Column = "package"
+	ByFirst   Column = "first"
+	ByLast    Column = "last"
+	ByProblem Column = "problem"
+	ByBug     Column = "bug"
 )
 
-// Filter chooses problems and what is counted of them. The zero values mean all.
+// Filter chooses problems and what is counted of them. The zero values mean all. With a release, first and last seen and the
+// versions of a problem are those of that release, for what New and Sort mean too.
 type Filter struct {
 	Since, Until Day // both included
 	Release      crash.Release
@@ -34,7 +34,7 @@ type Filter struct {
 	Architecture string
 	Type         string // problem type
 	State        string // a [crash.StateWord], "none" (no bug) or "bug" (any)
-	New          bool   // only problems that were seen first in these days; with a version, first in that version
+	New          bool   // only problems whose oldest report is of these days; with a version, those whose lowest version it is
 	Query        string // what the match that goes with the filter means; lists with a match and without this are not remembered
 	Sort         Column // empty: ByCount
 	Ascending    bool   // the other way round than is natural for the column
@@ -43,6 +43,7 @@ type Filter struct {
 // Row is one problem in a list.
 type Row struct {
 	*Problem
+	*Facts       // of the filter's release; those of all releases are Row.Problem.Facts
 	Count  int64 // how often it was seen, as the filter counts
 	Rank   int   // by Count, from 1
 	Before int   // its rank in as many days before; 0: it was not seen then
@@ -95,12 +96,13 @@ func (b *Board) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
 
 // list is a list as it is remembered. It is good for as long as the board does not change.
 type list struct {
-	made   sync.Once
-	found  []found
-	past   []int64 // how often each problem was seen in the days before, ascending: for the ranks that they had
-	totals Totals
-	given  sync.Once
-	rows   []Row // of all that was found
+	made    sync.Once
+	release crash.Release // whose facts the rows have; empty: those of all releases
+	found   []found
+	past    []int64 // how often each problem was seen in the days before, ascending: for the ranks that they had
+	totals  Totals
+	given   sync.Once
+	rows    []Row // of all that was found
 }
 
 // found is a row before it is given out. It has no pointers, so that sorting many is quick.
@@ -115,7 +117,8 @@ type found struct {
 func (b *Board) rows(l *list, some []found) []Row {
 	rows := make([]Row, len(some))
 	for i, e := range some {
-		rows[i] = Row{Problem: b.order[e.at], Count: e.count, Rank: int(e.rank)}
+		p := b.order[e.at]
+		rows[i] = Row{Problem: p, Facts: p.In(l.release), Count: e.count, Rank: int(e.rank)}
 		if e.past > 0 {
 			above, _ := slices.BinarySearch(l.past, e.past+1)
 			rows[i].Before = len(l.past) - above + 1
@@ -141,7 +144,9 @@ func (b *Board) list(f Filter, match func(*Problem) bool) *list {
 
 // make goes through all problems. The board is held still.
 func (b *Board) make(l *list, f Filter, match func(*Problem) bool) {
+	l.release = f.Release
 	days := b.window(f)
+	narrowed := matchIn(f.Release, match)
 	var packages map[string]bool
 	if f.Some {
 		packages = map[string]bool{}
@@ -152,7 +157,7 @@ func (b *Board) make(l *list, f Filter, match func(*Problem) bool) {
 	plain := match == nil && packages == nil && f.all()
 	for i := range b.scan {
 		if !plain {
-			if p := b.order[i]; !f.admits(p, packages) || match != nil && !match(p) {
+			if p := b.order[i]; !f.admits(p, packages) || match != nil && !narrowed(p) {
 				continue
 			}
 		}
@@ -174,6 +179,20 @@ func (b *Board) make(l *list, f Filter, match func(*Problem) bool) {
 	b.sort(l.found, f)
 }
 
+// matchIn makes match see the facts of one release.
+func matchIn(release crash.Release, match func(*Problem) bool) func(*Problem) bool {
+	if release == "" || match == nil {
+		return match
+	}
+	var view Problem
+	var leaf Leaf
+	return func(p *Problem) bool {
+		view, leaf = *p, *p.Leaf
+		view.Leaf, leaf.Facts = &leaf, p.In(release)
+		return match(&view)
+	}
+}
+
 // all reports whether the filter leaves no problem out but by its days.
 func (f Filter) all() bool {
 	return f.Package == "" && f.Source == "" && f.Type == "" && !f.New && f.State == ""
@@ -186,8 +205,8 @@ func (f Filter) admits(p *Problem, packages map[string]bool) bool {
 		f.Source != "" && p.Source != f.Source,
 		packages != nil && !packages[p.Package] && !packages[p.Source],
 		f.Type != "" && p.Type != f.Type,
-		f.New && f.Version != "" && p.FirstVersion != f.Version,
-		f.New && f.Version == "" && DayOf(p.FirstSeen) < f.Since:
+		f.New && f.Version != "" && p.In(f.Release).LowestVersion != f.Version,
+		f.New && f.Version == "" && DayOf(p.In(f.Release).First.At) < f.Since:
 		return false
 	}
 	switch f.State {

@@ -89,9 +89,12 @@ func (b *Board) thatBegin(text string, of func(*Problem) []string) []string {
 
 // fold makes what searches look through. A signature that has small letters only takes no place of its own.
 func (l *Leaf) fold() {
+	if l.Facts == nil { // not of a board
+		l.Facts = noFacts
+	}
 	signature := strings.ToLower(l.Signature)
 	l.folded = strings.Join([]string{signature, strings.ToLower(strings.Join([]string{
-		l.Title, l.Name, l.Package, l.Source, l.Executable, l.FirstVersion, l.LastVersion}, "\x00"))}, "\x00")
+		l.Title, l.Name, l.Package, l.Source, l.Executable, l.LowestVersion, l.HighestVersion}, "\x00"))}, "\x00")
 	l.signature = len(signature)
 	if signature == l.Signature {
 		l.Signature = l.folded[:len(signature)]
@@ -99,7 +102,7 @@ func (l *Leaf) fold() {
 }
 
 // Folded is all that words of a search are looked for in, as small letters: signature, title, name, package, source package,
-// program, first and last version, with a NUL between them.
+// program, lowest and highest version, with a NUL between them.
 func (p *Problem) Folded() string {
 	if p.folded == "" { // not of a board
 		other := *p.Leaf
@@ -120,10 +123,11 @@ func (p *Problem) FoldedSignature() string {
 // once gives the texts that many buckets have the same place.
 func (b *Board) once(l *Leaf) {
 	share(b.texts, &l.Rule)
-	share(b.texts, &l.FirstRelease)
-	share(b.texts, &l.LastRelease)
-	for _, text := range []*string{&l.Type, &l.Executable, &l.Package, &l.Source, &l.FirstVersion, &l.LastVersion, &l.FirstKey, &l.LastKey} {
+	for _, text := range []*string{&l.Type, &l.Executable, &l.Package, &l.Source} {
 		share(b.texts, text)
+	}
+	for _, f := range l.Releases {
+		b.onceFacts(f)
 	}
 }
 

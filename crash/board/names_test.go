@@ -53,7 +53,9 @@ func TestOfPackages(t *testing.T) {
 func TestFolded(t *testing.T) {
 	t.Parallel()
 	b := board.New()
-	l := board.Leaf{ID: id(1), Head: id(1), Signature: "/Bin/Ä:11:Main", Title: "Crash", Name: "Given", Package: "Pkg", Source: "src", Executable: "/Bin/Ä", FirstVersion: "1A", LastVersion: "2"}
+	l := board.Leaf{ID: id(1), Head: id(1), Signature: "/Bin/Ä:11:Main", Title: "Crash", Name: "Given", Package: "Pkg", Source: "src", Executable: "/Bin/Ä",
+		Releases: []*board.Facts{{LowestVersion: "1A", HighestVersion: "2"}}}
+	l.Facts = l.Releases[0]
 	b.Update(func(u *board.Updater) { u.Leaf(l) })
 	p, _ := b.Problem(id(1))
 	const want = "/bin/ä:11:main\x00crash\x00given\x00pkg\x00src\x00/bin/ä\x001a\x002"

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"mishap/crash"
 )
 
 // digit is how many bits of a key are sorted by at once.
@@ -71,7 +73,7 @@ func (b *Board) rank(rows []found) {
 
 // sort brings rows, which are sorted by count, into the order of a column.
 func (b *Board) sort(rows []found, f Filter) {
-	key := b.columnKey(f.Sort)
+	key := b.columnKey(f.Sort, f.Release)
 	switch {
 	case key == nil && f.Ascending:
 		slices.Reverse(rows)
@@ -83,17 +85,15 @@ func (b *Board) sort(rows []found, f Filter) {
 }
 
 // columnKey gives keys that sort by a column, as is natural for it; nil: as they are counted.
-func (b *Board) columnKey(c Column) func(*found) uint64 {
+func (b *Board) columnKey(c Column, release crash.Release) func(*found) uint64 {
 	switch c {
-	case ByMachines:
-		return func(e *found) uint64 { return ^uint64(b.order[e.at].Systems) } //nolint:gosec // not negative
 	case ByPackage, ByProblem:
 		places := b.textOrder(c)
 		return func(e *found) uint64 { return uint64(places[e.at]) }
 	case ByFirst:
-		return func(e *found) uint64 { return latest(b.order[e.at].FirstSeen.UnixMicro()) }
+		return func(e *found) uint64 { return latest(b.order[e.at].In(release).First.At.UnixMicro()) }
 	case ByLast:
-		return func(e *found) uint64 { return latest(b.order[e.at].LastSeen.UnixMicro()) }
+		return func(e *found) uint64 { return latest(b.order[e.at].In(release).Last.At.UnixMicro()) }
 	case ByBug:
 		return func(e *found) uint64 {
 			p := b.order[e.at]

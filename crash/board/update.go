@@ -29,6 +29,7 @@ func (b *Board) Update(change func(*Updater)) {
 func (u *Updater) Leaf(l Leaf) {
 	l.Signature = cut(l.Signature)
 	u.b.once(&l)
+	l.Facts = overall(l.Releases)
 	l.fold()
 	known := u.b.leaves[l.ID]
 	before := &Leaf{}
@@ -195,11 +196,16 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 	if len(leaves) > 1 {
 		sum := *head.Leaf
 		p.Leaf = &sum
+		var facts []*Facts
 		for _, l := range leaves {
+			facts = append(facts, l.Releases...)
 			if l != head {
-				sum.add(l.Leaf)
+				sum.Reports += l.Reports
+				sum.Systems += l.Systems
 			}
 		}
+		sum.Releases = byRelease(facts)
+		sum.Facts = overall(sum.Releases)
 		sum.fold()
 	}
 	if old != nil {
@@ -224,30 +230,6 @@ func (b *Board) remove(p *Problem) {
 	b.order, b.scan = b.order[:last], b.scan[:last]
 	if p.place < last {
 		b.problems[moved.ID] = &moved
-	}
-}
-
-// add counts a bucket in that was merged into the problem.
-func (p *Leaf) add(l *Leaf) {
-	p.Reports += l.Reports
-	p.Systems += l.Systems
-	if !l.FirstSeen.IsZero() && (p.FirstSeen.IsZero() || l.FirstSeen.Before(p.FirstSeen)) {
-		p.FirstSeen = l.FirstSeen
-	}
-	if l.LastSeen.After(p.LastSeen) {
-		p.LastSeen = l.LastSeen
-	}
-	if l.FirstKey != "" && (p.FirstKey == "" || l.FirstKey < p.FirstKey) {
-		p.FirstKey, p.FirstVersion = l.FirstKey, l.FirstVersion
-	}
-	if l.LastKey > p.LastKey {
-		p.LastKey, p.LastVersion = l.LastKey, l.LastVersion
-	}
-	if k := l.FirstRelease.Key(); l.FirstRelease != "" && (p.FirstRelease == "" || k < p.FirstRelease.Key()) {
-		p.FirstRelease = l.FirstRelease
-	}
-	if k := l.LastRelease.Key(); l.LastRelease != "" && k > p.LastRelease.Key() {
-		p.LastRelease = l.LastRelease
 	}
 }
 

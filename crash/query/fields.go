@@ -42,7 +42,7 @@ func Fields() []Field {
 
 var fieldOrder = []string{
 	"package", "source", "program", "frame", "file", "signature", "title", "release", "version", "arch", "type", "rule", "state", "is", "bug",
-	"seen", "first", "last", "reports", "machines", "since", "until", "new", "gone", "id",
+	"seen", "first", "last", "lowest", "highest", "reports", "machines", "since", "until", "new", "gone", "id",
 }
 
 var states = []string{"open", "fixed", "regression", "disappeared", "closed", "private", "unread", "none"}
@@ -65,14 +65,16 @@ var fields = map[string]field{
 	"is":        {means: "filed, unfiled, symbolised, provisional, named", example: "unfiled", values: []string{"filed", "unfiled", "symbolised", "provisional", "named"}, read: is},
 	"bug":       {means: "number of its bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
 	"seen":      {means: "seen in a version like this, by dpkg's order", example: ">=5.9", ordered: true, versions: true, read: seen},
-	"first":     {means: "first version it was seen in", example: ">=5.9", ordered: true, versions: true, read: version(func(p *board.Problem) (string, string) { return p.FirstVersion, p.FirstKey })},
-	"last":      {means: "last version it was seen in", example: "<5.9", ordered: true, versions: true, read: version(func(p *board.Problem) (string, string) { return p.LastVersion, p.LastKey })},
+	"first":     {means: "version of the oldest report", example: ">=5.9", ordered: true, versions: true, read: version(func(p *board.Problem) string { return p.FirstKey })},
+	"last":      {means: "version of the newest report", example: "<5.9", ordered: true, versions: true, read: version(func(p *board.Problem) string { return p.LastKey })},
+	"lowest":    {means: "lowest version it was seen in, by dpkg's order", example: ">=5.9", ordered: true, versions: true, read: version(func(p *board.Problem) string { return p.LowestKey })},
+	"highest":   {means: "highest version it was seen in, by dpkg's order", example: "<5.9", ordered: true, versions: true, read: version(func(p *board.Problem) string { return p.HighestKey })},
 	"reports":   {means: "number of reports in all", example: ">100", ordered: true, read: number(func(p *board.Problem) int64 { return p.Reports })},
 	"machines":  {means: "number of machines in all", example: ">5", ordered: true, read: number(func(p *board.Problem) int64 { return p.Systems })},
 	"since":     {means: "counted are reports from this day on", example: "2026-11-01", counts: true, read: dated},
 	"until":     {means: "counted are reports up to this day", example: "2026-11-21", counts: true, read: dated},
-	"new":       {means: "day on which it was seen first", example: ">=2026-11-01", ordered: true, read: day(func(p *board.Problem) time.Time { return p.FirstSeen })},
-	"gone":      {means: "day on which it was seen last", example: "<2026-10-01", ordered: true, read: day(func(p *board.Problem) time.Time { return p.LastSeen })},
+	"new":       {means: "day of the oldest report", example: ">=2026-11-01", ordered: true, read: day(func(p *board.Problem) time.Time { return p.First.At })},
+	"gone":      {means: "day of the newest report", example: "<2026-10-01", ordered: true, read: day(func(p *board.Problem) time.Time { return p.Last.At })},
 	"id":        {means: "how its address begins", example: "9f3ac1", read: id},
 }
 
@@ -263,34 +265,34 @@ func compared(op string, c int) bool {
 
 const notAVersion = " is not a version that dpkg takes, such as 1:2.4-1ubuntu3."
 
-// seen compares the versions that a problem was seen in: all between its first and its last.
+// seen compares the versions that a problem was seen in: all between its lowest and its highest.
 func seen(op, value string) (func(*board.Problem) bool, string) {
 	if !dpkg.Valid(value) {
 		return nil, strconv.Quote(value) + notAVersion
 	}
 	key := string(dpkg.Key(value))
 	return func(p *board.Problem) bool {
-		if p.LastKey == "" {
+		if p.HighestKey == "" {
 			return false
 		}
 		switch op {
 		case "<", "<=":
-			return compared(op, cmp.Compare(p.FirstKey, key))
+			return compared(op, cmp.Compare(p.LowestKey, key))
 		case ">", ">=":
-			return compared(op, cmp.Compare(p.LastKey, key))
+			return compared(op, cmp.Compare(p.HighestKey, key))
 		}
-		return p.FirstKey <= key && key <= p.LastKey
+		return p.LowestKey <= key && key <= p.HighestKey
 	}, ""
 }
 
-func version(of func(*board.Problem) (version, key string)) func(op, value string) (func(*board.Problem) bool, string) {
+func version(of func(*board.Problem) (key string)) func(op, value string) (func(*board.Problem) bool, string) {
 	return func(op, value string) (func(*board.Problem) bool, string) {
 		if !dpkg.Valid(value) {
 			return nil, strconv.Quote(value) + notAVersion
 		}
 		want := string(dpkg.Key(value))
 		return func(p *board.Problem) bool {
-			_, key := of(p)
+			key := of(p)
 			return key != "" && compared(op, cmp.Compare(key, want))
 		}, ""
 	}

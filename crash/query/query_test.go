@@ -16,9 +16,13 @@ func problem(change func(*board.Problem)) *board.Problem {
 	p := &board.Problem{Leaf: &board.Leaf{
 		ID: crash.BucketIDOf("x"), Signature: "/usr/bin/tidewatch:11:tide_parse_row:std::vector<int>::push_back:main", Rule: crash.RuleStacktrace,
 		Type: "Crash", Title: "tidewatch crashed with SIGSEGV in tide_parse_row()", Executable: "/usr/bin/tidewatch", Package: "tidewatch-bin", Source: "tidewatch",
-		Reports: 120, Systems: 40, FirstSeen: time.Date(2026, 9, 2, 5, 0, 0, 0, time.UTC), LastSeen: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC),
-		FirstVersion: "1.4-1", LastVersion: "2:1.5~rc1-2", FirstKey: string(dpkg.Key("1.4-1")), LastKey: string(dpkg.Key("2:1.5~rc1-2")),
-		FirstRelease: "Ubuntu 22.04", LastRelease: "Ubuntu 24.04",
+		Reports: 120, Systems: 40, Facts: &board.Facts{
+			First:    crash.Occurrence{At: time.Date(2026, 9, 2, 5, 0, 0, 0, time.UTC), Version: "1.4-2", Release: "Ubuntu 22.04"},
+			Last:     crash.Occurrence{At: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC), Version: "1.4-3", Release: "Ubuntu 24.04"},
+			FirstKey: string(dpkg.Key("1.4-2")), LastKey: string(dpkg.Key("1.4-3")),
+			LowestVersion: "1.4-1", HighestVersion: "2:1.5~rc1-2", LowestKey: string(dpkg.Key("1.4-1")), HighestKey: string(dpkg.Key("2:1.5~rc1-2")),
+			LowestRelease: "Ubuntu 22.04", HighestRelease: "Ubuntu 24.04",
+		},
 	}, State: crash.StateRegression, Bug: 2101233}
 	if change != nil {
 		change(p)
@@ -30,7 +34,7 @@ func TestMatch(t *testing.T) {
 	t.Parallel()
 	p := problem(nil)
 	unfiled := problem(func(p *board.Problem) {
-		p.Bug, p.State, p.Provisional, p.FirstKey, p.LastKey, p.FirstVersion, p.LastVersion = 0, "", true, "", "", "", ""
+		p.Bug, p.State, p.Provisional, p.Facts = 0, "", true, &board.Facts{First: p.First, Last: p.Last}
 	})
 	for text, want := range map[string][2]bool{ // p, unfiled
 		"":                                   {true, true},
@@ -67,8 +71,12 @@ func TestMatch(t *testing.T) {
 		"seen:>=2:1.5":                       {false, false},
 		"seen:<1.4":                          {false, false},
 		"seen:1.4.9":                         {true, false},
-		"first:1.4-1":                        {true, false},
-		"last:>1.4-1":                        {true, false},
+		"first:1.4-2":                        {true, false},
+		"first:1.4-1":                        {false, false},
+		"last:>1.4-2":                        {true, false},
+		"last:>1.4-3":                        {false, false},
+		"lowest:1.4-1":                       {true, false},
+		"highest:>1.4-3":                     {true, false},
 		"reports:>100":                       {true, true},
 		"reports:<=119":                      {false, false},
 		"machines:40":                        {true, true},

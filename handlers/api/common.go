@@ -32,7 +32,7 @@ func (a *API) mostCommonProblems() resource {
 			{name: "period", kind: kindText, doc: "day or today; week: today and the seven days before; month and year: those of the calendar; or a day, month or year as YYYYMMDD, YYYYMM, YYYY.", example: "week"},
 			{name: "from", kind: kindDay, doc: "First day, YYYYMMDD; together with to, and without a period.", example: "20260501"},
 			{name: "to", kind: kindDay, doc: "Last day, included.", example: "20260518"},
-			{name: "first_appearance", kind: kindFlag, doc: "Any text: only problems that were seen first in the version, which has to be given too.", example: "1"},
+			{name: "first_appearance", kind: kindFlag, doc: "Any text: only problems whose lowest version is the version, which has to be given too; within the release when one is given.", example: "1"},
 			{name: "q", kind: kindQuery, doc: "A search, in the language of the search page.", example: "frame:parse_row -state:fixed"},
 			{name: "snap", kind: kindText, doc: "True: only problems without a package; any other text: those too.", example: "True"},
 		},
@@ -45,11 +45,11 @@ const maxCommon = 10_000
 
 type commonProblem struct {
 	Count        int64  `json:"count" doc:"Reports in the chosen days."`
-	FirstSeen    string `json:"first_seen" doc:"Lowest package version; empty when not known."`
-	FirstRelease string `json:"first_seen_release"`
+	FirstSeen    string `json:"first_seen" doc:"Lowest package version, within the release when one is asked for; empty when not known."`
+	FirstRelease string `json:"first_seen_release" doc:"Lowest release; the release that is asked for when there is one."`
 	Function     string `json:"function" doc:"The signature."`
-	LastSeen     string `json:"last_seen" doc:"Highest package version."`
-	LastRelease  string `json:"last_seen_release"`
+	LastSeen     string `json:"last_seen" doc:"Highest package version, within the release when one is asked for."`
+	LastRelease  string `json:"last_seen_release" doc:"Highest release; the release that is asked for when there is one."`
 	Package      string `json:"package" doc:"Binary package."`
 	Rank         int    `json:"rank" doc:"1 for the first of the list."`
 	Report       string `json:"report" doc:"Number of its bug; empty: none."`
@@ -104,8 +104,8 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	objects := make([]any, len(rows))
 	for i, r := range rows {
 		row := commonProblem{
-			Count: r.Count, FirstSeen: r.FirstVersion, FirstRelease: string(r.FirstRelease), Function: r.Signature,
-			LastSeen: r.LastVersion, LastRelease: string(r.LastRelease), Package: r.Package, Rank: i + 1, Link: a.problemLink(r.ID),
+			Count: r.Count, FirstSeen: r.LowestVersion, FirstRelease: string(r.LowestRelease), Function: r.Signature,
+			LastSeen: r.HighestVersion, LastRelease: string(r.HighestRelease), Package: r.Package, Rank: i + 1, Link: a.problemLink(r.ID),
 		}
 		if signature := whole[r.ID]; signature != "" {
 			row.Function = signature
@@ -153,17 +153,25 @@ func (a *API) longAgo(ctx context.Context, in input, since, until time.Time, pac
 	}
 	f.WithPackage, f.WithoutPackage = packageKinds(in)
 	if in.flag("first_appearance") {
-		f.FirstVersion = in.text("version")
+		f.LowestVersion = in.text("version")
 	}
 	problems, err := a.store.CommonProblems(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	objects := make([]any, len(problems))
+	b, err := a.store.Board(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for i, p := range problems {
+		facts := &board.Facts{}
+		if known, ok := b.Problem(p.ID); ok {
+			facts = known.In(f.Release)
+		}
 		row := commonProblem{
-			Count: p.Count, FirstSeen: p.FirstVersion, FirstRelease: string(p.FirstRelease), Function: p.Signature,
-			LastSeen: p.LastVersion, LastRelease: string(p.LastRelease), Package: p.Package, Rank: i + 1, Link: a.problemLink(p.ID),
+			Count: p.Count, FirstSeen: facts.LowestVersion, FirstRelease: string(facts.LowestRelease), Function: p.Signature,
+			LastSeen: facts.HighestVersion, LastRelease: string(facts.HighestRelease), Package: p.Package, Rank: i + 1, Link: a.problemLink(p.ID),
 		}
 		if p.Bug.Number != 0 {
 			row.Report = strconv.FormatInt(p.Bug.Number, 10)

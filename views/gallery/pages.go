@@ -20,7 +20,7 @@ func list(s views.Shell, bugs []views.BugPart) views.ListPage {
 		b := bucket(i)
 		b.Provisional = i == 3
 		page.Rows = append(page.Rows, views.ListRow{
-			Problem: crash.Problem{Bucket: b, Count: b.Reports}, Bug: bug, Rank: i + 1, Before: (i * 7) % 5,
+			Problem: crash.Problem{Bucket: b, Count: b.Reports}, First: b.First(), Last: b.Last(), Bug: bug, Rank: i + 1, Before: (i * 7) % 5,
 			Spark: views.NewSparkline([]int64{0, 1, 4, 2, 8, int64(i)}, now),
 		})
 		page.Totals.Problems++
@@ -53,7 +53,7 @@ func problem(user crash.User) views.ProblemPage {
 	cell := bugStates(user)[1]
 	cell.Bucket = b.ID
 	page := views.ProblemPage{
-		Shell: shell(b.Title, user), Bucket: b, Chart: views.ChartPart(views.NewChart(counts, since, until), now),
+		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(), Chart: views.ChartPart(views.NewChart(counts, since, until), now),
 		Bugs: views.BugsView{Bucket: b.ID, Cell: cell, MayLink: user.Role.Allows(crash.RoleTriager), SignedIn: user.ID != 0, Now: now},
 		Versions: views.NewVersionTable([]crash.VersionCount{
 			{Version: "46.4-0ubuntu2", Release: releases[2], Reports: 40}, {Version: "46.2-0ubuntu1", Release: releases[1], Reports: 2110},

@@ -65,7 +65,8 @@ func reportList() views.ReportList {
 func named(n int) []views.PackageProblem {
 	all := make([]views.PackageProblem, n)
 	for i := range all {
-		all[i] = views.PackageProblem{Bucket: bucket(i), Count: int64(n - i), Package: "tidewatch", Spark: views.NewSparkline([]int64{0, 2, 1, int64(i), 5}, now)}
+		b := bucket(i)
+		all[i] = views.PackageProblem{Bucket: b, First: b.First(), Last: b.Last(), Count: int64(n - i), Package: "tidewatch", Spark: views.NewSparkline([]int64{0, 2, 1, int64(i), 5}, now)}
 		if i%2 == 1 {
 			all[i].Bug, all[i].State = 2101233, crash.StateRegression
 		}

@@ -1,0 +1,55 @@
+package db_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+// TestFirstSeenOfOneMoment counts reports of one second in both orders, by two instances: the lowest version is the first,
+// the highest the last, and what dpkg cannot compare comes before both.
+func TestFirstSeenOfOneMoment(t *testing.T) {
+	t.Parallel()
+	at := today.AddDate(0, 0, -3)
+	for name, order := range map[string][]string{"up": {"1.9-1", "1.10-1"}, "down": {"1.10-1", "1.9-1"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.URL(t)
+			instances := [...]*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
+			var rec crash.Record
+			for i, version := range order {
+				rec = record(t, at, fmt.Sprint("machine", i), crash.Fields{"Package": "harbor " + version})
+				save(t, instances[i], rec)
+				if err := instances[i].WaitCounted(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b := bucketOf(t, instances[0], rec)
+			if b.FirstSeenVersion != "1.9-1" || b.LastSeenVersion != "1.10-1" || !b.FirstSeen.Equal(at.Truncate(time.Second)) || !b.LastSeen.Equal(b.FirstSeen) {
+				t.Errorf("got %+v – %+v, want 1.9-1 – 1.10-1", b.First(), b.Last())
+			}
+			checkCounts(t, url)
+		})
+	}
+}
+
+// TestFirstSeenOfOddDates: a date that is not believed counts for nothing, the report is dated by its arrival; reports of
+// test machines say nothing.
+func TestFirstSeenOfOddDates(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	save(t, s, record(t, today.AddDate(0, 0, -2), "machine", crash.Fields{"Package": "harbor 1.4-1"}))
+	odd := record(t, today, "machine", crash.Fields{"Package": "harbor 1.2-1", "Date": time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).Format(time.ANSIC)})
+	save(t, s, odd)
+	save(t, s, record(t, today.AddDate(0, 0, -9), "deadbeef", crash.Fields{"Package": "harbor 9.9-1"}))
+	b := bucketOf(t, s, odd)
+	if b.FirstSeenVersion != "1.4-1" || b.LastSeenVersion != "1.2-1" || b.LastSeen.Before(today.AddDate(0, 0, -1)) || b.Reports != 2 {
+		t.Errorf("got %d reports, %+v – %+v; want 2, first in 1.4-1 and last, on arrival, in 1.2-1", b.Reports, b.First(), b.Last())
+	}
+	checkCounts(t, url)
+}

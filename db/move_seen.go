@@ -1,0 +1,205 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+const (
+	sqlSeenRows = `
+		select r.bucket_id, r.release, (r.first_seen).seen, (r.first_seen).version_key, (r.first_seen).version,
+			(r.last_seen).seen, (r.last_seen).version_key, (r.last_seen).version
+		from unnest(@bucket::bytea[], @release::text[]) as k (bucket_id, release)
+			join bucket_releases as r on r.bucket_id = k.bucket_id and r.release = k.release`
+	sqlVersionsOfSeen = `
+		select v.bucket_id, v.release, v.version, v.version_key
+		from unnest(@bucket::bytea[], @release::text[]) as k (bucket_id, release)
+			join bucket_versions as v on v.bucket_id = k.bucket_id and v.release = k.release`
+	sqlDropSeen = `
+		delete from bucket_releases as r using unnest(@bucket::bytea[], @release::text[]) as k (bucket_id, release)
+		where r.bucket_id = k.bucket_id and r.release = k.release`
+	// The oldest and the newest of the reports that are still stored.
+	sqlStoredEnds = `
+		with stored as materialized (
+			select release, version, case when (occurred at time zone 'UTC')::date = day then occurred else received end as seen
+			from reports where bucket_id = @id and counted and release = any(@releases)
+		), ends as (
+			select release, min(seen) as first, max(seen) as last from stored group by release
+		)
+		select distinct s.release, s.seen, s.version from stored as s join ends as e on e.release = s.release and s.seen in (e.first, e.last)`
+	// The days reach back further than the stored reports where retention has dropped old ones.
+	sqlDayEnds = `
+		with ends as materialized (
+			select release, min(day) as first, max(day) as last from bucket_days where bucket_id = @id and release = any(@releases) group by release
+		)
+		select distinct d.release, d.day, d.version
+		from bucket_days as d join ends as e on e.release = d.release and d.day in (e.first, e.last) where d.bucket_id = @id`
+)
+
+// applySeen changes the rows of bucket_releases after reports were moved and the rows of versions and days were changed.
+// The stored reports are read again only where the oldest or the newest one went away.
+func (d *deciding) applySeen(ctx context.Context, c *countChange) error {
+	touched := slices.SortedFunc(maps.Keys(c.seen), compareBucketReleases)
+	args := pgx.NamedArgs{
+		"bucket": column(touched, func(k bucketRelease) []byte { return k.bucket[:] }), "release": column(touched, func(k bucketRelease) string { return k.release }),
+	}
+	rows, err := d.seenRows(ctx, args)
+	if err != nil {
+		return err
+	}
+	again := map[crash.BucketID][]string{} // releases whose reports are read again
+	for _, key := range touched {
+		change := c.seen[key]
+		row := rows[key]
+		switch {
+		case row == nil:
+			rows[key] = &change.came
+		case change.went.touches(row):
+			again[key.bucket] = append(again[key.bucket], key.release)
+		case !change.came.empty():
+			row.add(change.came.first)
+			row.add(change.came.last)
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(again), compareIDs) {
+		if err := d.seenAgain(ctx, c.keys, id, again[id], rows); err != nil {
+			return err
+		}
+	}
+	if err := d.addVersions(ctx, args, rows); err != nil {
+		return err
+	}
+	if _, err := d.Exec(ctx, sqlDropSeen, args); err != nil {
+		return err
+	}
+	touched = slices.DeleteFunc(touched, func(k bucketRelease) bool { return rows[k].empty() })
+	args = seenArgs(column(touched, func(k bucketRelease) *releaseSeenSum { return rows[k] }))
+	args["bucket"] = column(touched, func(k bucketRelease) []byte { return k.bucket[:] })
+	args["release"] = column(touched, func(k bucketRelease) string { return k.release })
+	_, err = d.Exec(ctx, sqlCountSeen, args)
+	return err
+}
+
+// touches reports whether the oldest or the newest report of a row is among those of s.
+func (s *releaseSeenSum) touches(row *releaseSeenSum) bool {
+	return !s.empty() && (s.first.compare(row.first) <= 0 || s.last.compare(row.last) >= 0)
+}
+
+// empty reports whether no report was added.
+func (s *releaseSeenSum) empty() bool { return s.first.seen.IsZero() }
+
+// seenRows reads rows of bucket_releases, without their lowest and highest versions.
+func (d *deciding) seenRows(ctx context.Context, args pgx.NamedArgs) (map[bucketRelease]*releaseSeenSum, error) {
+	found, err := d.Query(ctx, sqlSeenRows, args)
+	if err != nil {
+		return nil, err
+	}
+	rows := map[bucketRelease]*releaseSeenSum{}
+	for found.Next() {
+		var key bucketRelease
+		row := &releaseSeenSum{}
+		if err := found.Scan(into(key.bucket[:]), &key.release, &row.first.seen, &row.first.key, &row.first.version,
+			&row.last.seen, &row.last.key, &row.last.version); err != nil {
+			return nil, err
+		}
+		rows[key] = row
+	}
+	return rows, found.Err()
+}
+
+// addVersions sets the lowest and the highest versions of rows from what is counted by version. Rows of which nothing is
+// counted become empty.
+func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map[bucketRelease]*releaseSeenSum) error {
+	found, err := d.Query(ctx, sqlVersionsOfSeen, args)
+	if err != nil {
+		return err
+	}
+	counted := map[bucketRelease]bool{}
+	for _, row := range rows {
+		row.lowest, row.highest = nil, nil
+	}
+	for found.Next() {
+		var key bucketRelease
+		var version occurrence
+		if err := found.Scan(into(key.bucket[:]), &key.release, &version.version, &version.key); err != nil {
+			return err
+		}
+		counted[key] = true
+		if len(version.key) > 0 {
+			rows[key].addVersion(version)
+		}
+	}
+	for key, row := range rows {
+		if !counted[key] {
+			*row = releaseSeenSum{}
+		}
+	}
+	return found.Err()
+}
+
+// seenAgain replaces the rows of some releases of a bucket by what the stored reports say. Where reports of an older or
+// later day are counted that are no longer stored, it takes the day and the version from the counts, and the time from the
+// row if one there is of the same day.
+func (d *deciding) seenAgain(ctx context.Context, keys sortKeys, id crash.BucketID, releases []string, rows map[bucketRelease]*releaseSeenSum) error {
+	stored, err := d.endsBy(ctx, sqlStoredEnds, keys, id, releases)
+	if err != nil {
+		return fmt.Errorf("oldest and newest reports: %w", err)
+	}
+	days, err := d.endsBy(ctx, sqlDayEnds, keys, id, releases)
+	if err != nil {
+		return fmt.Errorf("first and last days: %w", err)
+	}
+	for _, release := range releases {
+		key := bucketRelease{id, release}
+		old, now := *rows[key], stored[release]
+		if day, ok := days[release]; ok {
+			if now.empty() || day.first.seen.Before(now.first.seen.UTC().Truncate(24*time.Hour)) {
+				now.first = day.first
+				now.first.seen = within(day.first.seen, old.first.seen, old.last.seen)
+			}
+			if now.last.seen.IsZero() || day.last.seen.After(now.last.seen) {
+				now.last = day.last
+				now.last.seen = within(day.last.seen, old.last.seen, old.first.seen)
+			}
+		} else {
+			now = releaseSeenSum{}
+		}
+		*rows[key] = now
+	}
+	return nil
+}
+
+// within returns the first of some times that is on the day, or the beginning of the day.
+func within(day time.Time, times ...time.Time) time.Time {
+	for _, at := range times {
+		if at.UTC().Truncate(24 * time.Hour).Equal(day.UTC()) {
+			return at
+		}
+	}
+	return day
+}
+
+// endsBy reads releases, times and versions, and returns the first and the last occurrence of each release.
+func (d *deciding) endsBy(ctx context.Context, sql string, keys sortKeys, id crash.BucketID, releases []string) (map[string]releaseSeenSum, error) {
+	found, err := d.Query(ctx, sql, pgx.NamedArgs{"id": id[:], "releases": releases})
+	if err != nil {
+		return nil, err
+	}
+	ends := map[string]releaseSeenSum{}
+	var release, version string
+	var seen time.Time
+	_, err = pgx.ForEachRow(found, []any{&release, &seen, &version}, func() error {
+		sum := ends[release]
+		sum.add(newOccurrence(seen, version, keys))
+		ends[release] = sum
+		return nil
+	})
+	return ends, err
+}
