@@ -196,6 +196,17 @@ func (v *visitor) gap(since time.Time) (longest time.Duration) {
 	return longest
 }
 
+// report fails the test if there were bad answers.
+func (v *visitor) report() {
+	v.t.Helper()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.faults) > 0 {
+		v.t.Errorf("bad answers of %s: %v", v.url, v.faults)
+	}
+	v.t.Logf("answers to visitors of %s by status: %v", v.url, v.answers)
+}
+
 // more waits for the next page.
 func (v *visitor) more() {
 	v.t.Helper()

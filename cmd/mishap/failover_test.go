@@ -229,10 +229,7 @@ func (f *failover) finish() {
 		}
 	}
 	for _, v := range f.visitors {
-		if len(v.faults) > 0 {
-			f.t.Errorf("bad answers of %s: %v", v.url, v.faults)
-		}
-		f.t.Logf("answers to visitors of %s by status: %v", v.url, v.answers)
+		v.report()
 	}
 	f.t.Logf("%d reports acknowledged, %d stored, %d of which the older copy lacks some", len(known), len(stored), len(f.mayLack))
 	environ := []string{"MISHAP_DATABASE_URL=" + f.pair.URL(), "MISHAP_DATA_DIR=" + f.t.TempDir()}
