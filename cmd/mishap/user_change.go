@@ -39,9 +39,9 @@ before, and their API tokens work again.`,
 
 func (p *program) userRoleCommand() *cobra.Command {
 	return p.userChange(&cobra.Command{
-		Use:   "role NAME viewer|triager|admin",
-		Short: "Changes what a person may do",
-		Long: `Changes the role of an account. It counts from the next click on, also for the person's API tokens.`,
+		Use:     "role NAME viewer|triager|admin",
+		Short:   "Changes what a person may do",
+		Long:    `Changes the role of an account. It counts from the next click on, also for the person's API tokens.`,
 		Example: "  mishap user role ada triager",
 		Args:    cobra.ExactArgs(2),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
