@@ -24,7 +24,7 @@ build: ## makes bin/mishap, one static program, and bin/devtool
 	$(static) $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
 
 test: ## runs every test, with the race detector, a real database and a headless browser
-	@.ci/need postgresql chromium compiler
+	@.ci/need postgresql chromium compiler launchpadlib
 	$(GO) run -race -buildvcs=false ./cmd/devtool postgres -- $(GO) test -race -shuffle=on -timeout 60m ./...
 
 # Without -trimpath, as templ's live templates look for their source.

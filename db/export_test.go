@@ -1,8 +1,15 @@
 package db
 
+import "context"
+
 // LetUncounted changes how many reports may be stored and not counted before nothing more is stored.
 func (s *Store) LetUncounted(most int) {
 	s.counter.mu.Lock()
 	defer s.counter.mu.Unlock()
 	s.counter.most = most
+}
+
+// CountAttempt counts an attempt to sign in by a browser that is not known, and looks at no password.
+func CountAttempt(ctx context.Context, a *Accounts, in SignIn) error {
+	return a.countAttempt(ctx, attempts(in, ""))
 }

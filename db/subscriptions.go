@@ -13,7 +13,11 @@ import (
 const (
 	// It counts as failed until something better is known: it is tried once.
 	sqlClaimSubscription = `
-		with due as (select id from filings where subscription = 'due' order by id limit 1 for update skip locked)
+		with due as (
+			select id from filings as f
+			where subscription = 'due' and exists (select from users as u where u.name = f.person)
+			order by id limit 1 for update skip locked
+		)
 		update filings as f set subscription = 'failed' from due, users as u
 		where f.id = due.id and u.name = f.person
 		returning f.id, f.bug_number, u.tracker_name`

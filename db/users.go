@@ -129,14 +129,6 @@ func scanUser(row pgx.CollectableRow) (crash.User, error) {
 	return u, err
 }
 
-const sqlDisableUser = `update users set disabled = true where lower(name) = lower(@name) returning id, name`
-
-// Disable closes an account: it can no longer sign in, and its sessions end at once. Disabling twice is no error.
-// It returns NotFound for an unknown name.
-func (a *Accounts) Disable(ctx context.Context, by, name string) error {
-	return a.change(ctx, sqlDisableUser, pgx.NamedArgs{"name": name}, AuditEvent{Person: by, Action: "user.disable", Subject: name})
-}
-
 const sqlSetTrackerName = `update users set tracker_name = @tracker where lower(name) = lower(@name) returning name`
 
 // SetTrackerName notes, or with an empty one forgets, what an account is called at the tracker. Sessions stay. It returns
@@ -150,42 +142,6 @@ func (a *Accounts) SetTrackerName(ctx context.Context, by, name, trackerName str
 		}
 		if err != nil {
 			return fmt.Errorf("tracker name of %q: %w", name, err)
-		}
-		return a.store.audit(ctx, tx, event)
-	})
-}
-
-const sqlSetPassword = `update users set password_hash = @hash where lower(name) = lower(@name) returning id, name`
-
-// SetPassword gives an account a new password and ends its sessions. It returns Invalid for a password that is not good
-// enough and NotFound for an unknown name.
-func (a *Accounts) SetPassword(ctx context.Context, by, name, password string) error {
-	if err := checkPassword(name, password); err != nil {
-		return err
-	}
-	hash, err := a.hash(ctx, password)
-	if err != nil {
-		return err
-	}
-	return a.change(ctx, sqlSetPassword, pgx.NamedArgs{"name": name, "hash": hash},
-		AuditEvent{Person: by, Action: "user.password", Subject: name})
-}
-
-const sqlDeleteUserSessions = `delete from sessions where user_id = @id`
-
-// change updates one account, ends its sessions, and records it.
-func (a *Accounts) change(ctx context.Context, sql string, args pgx.NamedArgs, event AuditEvent) error {
-	return a.store.inTx(ctx, func(tx pgx.Tx) error {
-		var id int64
-		err := tx.QueryRow(ctx, sql, args).Scan(&id, &event.Subject)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errUnknownUser(event.Subject)
-		}
-		if err != nil {
-			return fmt.Errorf("%s %q: %w", event.Action, event.Subject, err)
-		}
-		if _, err := tx.Exec(ctx, sqlDeleteUserSessions, pgx.NamedArgs{"id": id}); err != nil {
-			return fmt.Errorf("end sessions of %q: %w", event.Subject, err)
 		}
 		return a.store.audit(ctx, tx, event)
 	})

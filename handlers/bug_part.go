@@ -23,6 +23,9 @@ func (s *Server) bugPart(r *http.Request, b crash.Bucket) views.BugPart {
 		p.Review = p.MayFile && b.NoDraft() == ""
 	case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugCreating, views.BugChecking:
 	}
+	if p.State == views.BugWaiting && b.Filing.Problem == "tracker_credentials" && u.Role.Allows(crash.RoleAdmin) {
+		p.Connect = pathTracker
+	}
 	if p.State == views.BugImpossible {
 		p.Reason = b.NoFiling()
 	}

@@ -50,7 +50,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	byScheme := map[bool]http.Handler{true: s.nosurf(next, true), false: s.nosurf(next, false)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if safeMethods[r.Method] {
-			byScheme[secure(r)].ServeHTTP(w, r)
+			byScheme[s.config.TrustedProxies.Secure(r)].ServeHTTP(w, r)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, requestLimit(r.URL.Path))
@@ -70,7 +70,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case inHeader && r.Header.Get("Origin") == "" && r.Header.Get("Referer") == "":
 			r.Header.Set("Sec-Fetch-Site", "same-origin")
 		}
-		byScheme[secure(r)].ServeHTTP(w, r)
+		byScheme[s.config.TrustedProxies.Secure(r)].ServeHTTP(w, r)
 	})
 }
 
@@ -150,7 +150,7 @@ func (s *Server) fromHere(r *http.Request) bool {
 	for _, name := range []string{"Origin", "Referer"} {
 		for _, value := range r.Header.Values(name) {
 			u, err := url.Parse(value)
-			if err != nil || !s.isOwn(u) && !isAddressed(r, u) {
+			if err != nil || !s.isOwn(u) && !s.isAddressed(r, u) {
 				return false
 			}
 		}
@@ -162,9 +162,9 @@ func (s *Server) fromHere(r *http.Request) bool {
 func (s *Server) isOwn(u *url.URL) bool { return u.Scheme == s.base.Scheme && u.Host == s.base.Host }
 
 // isAddressed reports whether u is within the address that the request itself went to.
-func isAddressed(r *http.Request, u *url.URL) bool {
+func (s *Server) isAddressed(r *http.Request, u *url.URL) bool {
 	scheme := "http"
-	if secure(r) {
+	if s.config.TrustedProxies.Secure(r) {
 		scheme = "https"
 	}
 	return u.Scheme == scheme && u.Host == r.Host

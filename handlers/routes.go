@@ -15,9 +15,6 @@ import (
 	"mishap/views"
 )
 
-// Proxies on these networks are believed about the address of the client.
-var trustedProxies = []string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"}
-
 // pageTime is the longest that a page may take.
 const pageTime = 30 * time.Second
 
@@ -42,7 +39,7 @@ func (s *Server) routes() (http.Handler, error) {
 	root.Method(http.MethodGet, assets.Prefix+"*", assets.Handler(s.config.AssetsDir))
 
 	site := chi.NewRouter()
-	site.Use(chimw.ClientIPFromXFF(trustedProxies...), deadline(pageTime), s.withSession, s.recognise, s.guard, s.exportsByToken, chimw.GetHead)
+	site.Use(s.config.TrustedProxies.Middleware, deadline(pageTime), s.withSession, s.recognise, s.guard, s.exportsByToken, chimw.GetHead)
 	site.NotFound(s.do(s.notFound))
 	site.MethodNotAllowed(s.do(s.wrongMethod))
 	root.Mount("/", site)

@@ -13,13 +13,14 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/api"
+	"mishap/handlers/proxies"
 )
 
 // apiRoutes are the addresses below /api/1.0. Questions are answered without a session too; what creates something needs a
 // session and its CSRF token, or an API token.
 func (s *Server) apiRoutes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(chimw.ClientIPFromXFF(trustedProxies...), deadline(pageTime), s.byToken, s.limited, chimw.GetHead)
+	r.Use(s.config.TrustedProxies.Middleware, deadline(pageTime), s.byToken, s.limited, chimw.GetHead)
 	r.NotFound(s.do(s.serveAPI))
 	r.MethodNotAllowed(s.do(s.serveAPI)) // the table knows the methods
 	r.Method(http.MethodPost, "/create-bug-report", s.createByAPI())
@@ -135,5 +136,5 @@ func limitKey(r *http.Request) (string, error) {
 	if t := visitOf(r).token; t != nil {
 		return "token:" + strconv.FormatInt(t.ID, 10), nil
 	}
-	return "address:" + clientAddress(r), nil
+	return "address:" + proxies.Key(proxies.Client(r)), nil
 }

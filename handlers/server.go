@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/handlers/api"
+	"mishap/handlers/proxies"
 	"mishap/tracker"
 	"mishap/views"
 )
@@ -39,6 +39,8 @@ type Config struct {
 	SourceLinks    crash.LinkTemplates // to lines of source packages
 	VersionLinks   crash.LinkTemplates // to versions of source packages
 	AssetsDir      string              // development: serve assets from this folder instead of the embedded ones
+
+	TrustedProxies proxies.Networks // those that tell the client's address and scheme; none: nobody is believed
 
 	APIRatePerToken   int // requests a minute to the API with one token; 0: no limit
 	APIRatePerAddress int // the same of one address without a token
@@ -172,19 +174,6 @@ func (s *Server) do(h func(http.ResponseWriter, *http.Request) error) http.Handl
 			s.serveError(w, r, err)
 		}
 	}
-}
-
-// secure reports whether the browser talks https: to us, or to a proxy that says so and stands on a private address.
-func secure(r *http.Request) bool {
-	if r.TLS != nil {
-		return true
-	}
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return false
-	}
-	ip := peer.Addr().Unmap()
-	return (ip.IsLoopback() || ip.IsPrivate()) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 // deadline gives every request of a route at most d.

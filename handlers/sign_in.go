@@ -3,18 +3,22 @@ package handlers
 import (
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 
-	chimw "github.com/go-chi/chi/v5/middleware"
-
 	"mishap/crash"
 	"mishap/db"
+	"mishap/handlers/proxies"
 	"mishap/views"
 )
 
-const pathSignIn = "/login"
+const (
+	pathSignIn = "/login"
+
+	// cookieBrowser tells later attempts to sign in that this browser has done so before; they are throttled by themselves.
+	// Only the sign-in page gets it.
+	cookieBrowser = "known_browser"
+)
 
 // signInPath is the sign-in page that leads back to a local path.
 func signInPath(next string) string { return pathSignIn + "?next=" + url.QueryEscape(next) }
@@ -31,9 +35,11 @@ func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request) error {
 // signIn checks name and password and starts a session. What was typed, but the password, is kept when they are wrong.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{Name: r.PostFormValue("username"), Next: localPath(r.PostFormValue("next")), Kept: r.PostFormValue("kept")}
-	u, err := s.accounts.SignIn(r.Context(), db.SignIn{
-		Name: form.Name, Password: r.PostFormValue("password"), Address: clientAddress(r),
-	})
+	in := db.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
+	if c, err := r.Cookie(cookieBrowser); err == nil {
+		in.Browsers = c.Value
+	}
+	signed, err := s.accounts.SignIn(r.Context(), in)
 	if kind := crash.KindOf(err); kind == crash.Unauthenticated || kind == crash.TooMany {
 		return s.refuseSignIn(w, r, form, err)
 	}
@@ -44,7 +50,11 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := errors.Join(s.sessions.Clear(r.Context()), s.sessions.RenewToken(r.Context())); err != nil {
 		return err
 	}
-	s.sessions.Put(r.Context(), db.SessionUser, strconv.FormatInt(u.ID, 10))
+	s.sessions.Put(r.Context(), db.SessionUser, strconv.FormatInt(signed.User.ID, 10))
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieBrowser, Value: signed.Browsers, Path: pathSignIn, MaxAge: int(db.KnownBrowserFor.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.base.Scheme == "https",
+	})
 	renewToken(w, r)
 	if form.Kept != "" && keepsText(form.Next) {
 		return s.keepInSession(w, r, form.Next, form.Kept)
@@ -79,25 +89,4 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	}
 	renewToken(w, r)
 	return redirect(w, r, "/")
-}
-
-// clientAddress is the address of the client, as our own proxies saw it; of IPv6 the half that names a network, since
-// everybody has the other half to choose from.
-func clientAddress(r *http.Request) string {
-	ip, err := netip.ParseAddr(chimw.GetClientIP(r.Context()))
-	if err != nil {
-		peer, err := netip.ParseAddrPort(r.RemoteAddr)
-		if err != nil {
-			return ""
-		}
-		ip = peer.Addr()
-	}
-	if ip = ip.Unmap().WithZone(""); ip.Is4() {
-		return ip.String()
-	}
-	network, err := ip.Prefix(64)
-	if err != nil {
-		return ""
-	}
-	return network.String()
 }

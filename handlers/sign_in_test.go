@@ -1,12 +1,14 @@
 package handlers_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
@@ -108,15 +110,32 @@ func TestSignInRefused(t *testing.T) {
 	}
 }
 
+// at makes a request come from an address, through the proxy that the test is.
+func at(address string) handlertest.Header {
+	return handlertest.Header{Name: "X-Forwarded-For", Value: address}
+}
+
 func TestSignInSlowsDown(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	site, other := handlertest.New(t, handlertest.Options{Store: store}), handlertest.New(t, handlertest.Options{Store: store})
 	ada := site.AddUser(t, crash.RoleViewer)
-	for range 6 {
-		site.Visitor(t).SignIn(ada.Name, "wrong horse").Want(http.StatusUnprocessableEntity)
+	signIn := func(c *handlertest.Client, password, address string) *handlertest.Answer {
+		return c.Post("/login", url.Values{"username": {ada.Name}, "password": {password}}, at(address))
 	}
-	a := other.Visitor(t).SignIn(ada.Name, handlertest.Password).Want(http.StatusTooManyRequests)
+	known := site.Visitor(t)
+	in := signIn(known, handlertest.Password, "192.0.2.1").Want(http.StatusSeeOther)
+	for _, want := range []string{"Path=/login", "HttpOnly", "SameSite=Lax", "Max-Age=31536000"} {
+		if cookie := setCookie(in, "known_browser"); !strings.Contains(cookie, want) {
+			t.Errorf("cookie of a known browser: got %q, want %s in it", cookie, want)
+		}
+	}
+	known.Post("/logout", nil).Want(http.StatusSeeOther)
+
+	for range 6 {
+		signIn(site.Visitor(t), "wrong horse", "192.0.2.1").Want(http.StatusUnprocessableEntity)
+	}
+	a := signIn(other.Visitor(t), handlertest.Password, "192.0.2.1").Want(http.StatusTooManyRequests)
 	a.WantText("#sign-in-problem", "wait 1 second")
 	if got := a.Header.Get("Retry-After"); got != "1" {
 		t.Errorf("Retry-After: got %q, want 1", got)
@@ -124,6 +143,8 @@ func TestSignInSlowsDown(t *testing.T) {
 	if got := a.Attr("#username", "value"); got != ada.Name {
 		t.Errorf("typed name: got %q, want %q", got, ada.Name)
 	}
+	signIn(other.Visitor(t), handlertest.Password, "198.51.100.7").Want(http.StatusSeeOther)
+	signIn(known, handlertest.Password, "192.0.2.1").Want(http.StatusSeeOther)
 }
 
 func TestNextStaysHere(t *testing.T) {
@@ -159,6 +180,64 @@ func TestAccountsTakeEffectAtOnce(t *testing.T) {
 	}
 	c.Get("/no-such-page").WantNone(".account-name")
 	c.SignIn(ada.Name, "another password").Want(http.StatusUnprocessableEntity)
+}
+
+func TestEnabledRemovedAndOtherRoles(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	ada := site.AddUser(t, crash.RoleTriager)
+	c := site.As(t, crash.RoleTriager)
+	token, review := makeToken(t, c, "read", "file"), "/problem/"+b.ID.String()+"/review"
+	create := func() *handlertest.Answer {
+		return site.Visitor(t).PostJSON(createPath, map[string]string{"signature": b.Signature}, bearer(token)...)
+	}
+	do := func(change func(ctx context.Context, by, name string) error) {
+		t.Helper()
+		if err := change(t.Context(), "", ada.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	to := func(role crash.Role) func(context.Context, string, string) error {
+		return func(ctx context.Context, by, name string) error { return site.Accounts.SetRole(ctx, by, name, role) }
+	}
+	c.Get(review).Want(http.StatusOK)
+	c.Post("/problem/"+b.ID.String()+"/notes", url.Values{"text": {"seen it"}}).Want(http.StatusSeeOther)
+
+	do(to(crash.RoleViewer)) // at once, in the same session and by the same token
+	c.Get(review).Want(http.StatusForbidden)
+	create().Want(http.StatusForbidden)
+	do(to(crash.RoleAdmin))
+	c.Get("/admin/tracker").Want(http.StatusOK)
+	do(to(crash.RoleTriager))
+	c.Get("/admin/tracker").Want(http.StatusForbidden)
+	create().Want(http.StatusCreated)
+
+	do(site.Accounts.Disable)
+	create().Want(http.StatusUnauthorized)
+	do(site.Accounts.Enable)
+	create().Want(http.StatusOK)
+	c.Get("/no-such-page").WantNone(".account-name") // disabling ended the session
+	c.SignIn(ada.Name, handlertest.Password).Want(http.StatusSeeOther)
+
+	do(site.Accounts.Remove)
+	c.Get("/no-such-page").WantNone(".account-name")
+	create().Want(http.StatusUnauthorized)
+	c.SignIn(ada.Name, handlertest.Password).Want(http.StatusUnprocessableEntity)
+	other := site.As(t, crash.RoleAdmin) // what the person did stays
+	other.Get("/problem/"+b.ID.String()).WantText("#notes", ada.Name)
+	other.Get("/admin/filings").WantText("main", ada.Name)
+	if _, err := site.Accounts.Add(t.Context(), "", ada.Name, crash.RoleViewer, handlertest.Password); err != nil {
+		t.Errorf("the name is not free again: %v", err)
+	}
+	for name, err := range map[string]error{
+		"enable": site.Accounts.Enable(t.Context(), "", "nobody"), "remove": site.Accounts.Remove(t.Context(), "", "nobody"),
+		"role": site.Accounts.SetRole(t.Context(), "", "nobody", crash.RoleViewer),
+	} {
+		if crash.KindOf(err) != crash.NotFound {
+			t.Errorf("%s nobody: got %v, want not found", name, err)
+		}
+	}
 }
 
 func TestSecureCookiesUnderHTTPS(t *testing.T) {

@@ -1,11 +1,13 @@
 package tracker_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/dbtest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -67,11 +69,32 @@ func TestSubscribe(t *testing.T) {
 	}
 	h.wantOneBug(failed)
 
+	// A subscription that was due when the person's account was removed holds up nobody else's.
+	if _, err := accounts.Add(t.Context(), "", "gone", crash.RoleTriager, "correct horse battery"); err != nil {
+		t.Fatal(err)
+	}
+	create(4, "gone")
+	next := create(5, "theo")
+	dbtest.Exec(t, h.url, `update filings set subscription = 'due' where person in ('gone', 'theo')`)
+	if err := errors.Join(accounts.Remove(t.Context(), "", "gone"), accounts.SetTrackerName(t.Context(), "", "theo", "theo-lp")); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.filer.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.until("the outcome is written down", []*unit{u}, func() bool { return h.lineOf(next, "subscribe").Outcome != "" })
+	if got := h.lineOf(next, "subscribe"); got.Outcome != "done" || got.Words != "theo-lp" {
+		t.Errorf("ledger: got %+v, want it done", got)
+	}
+	if err := accounts.SetTrackerName(t.Context(), "", "theo", ""); err != nil {
+		t.Fatal(err)
+	}
+
 	unknown := create(3, "theo")
 	if err := u.filer.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.lineOf(unknown, "subscribe"); got.Call != "" || len(h.lp.Requests(trackertest.OpSubscribe)) != 2 {
+	if got := h.lineOf(unknown, "subscribe"); got.Call != "" || len(h.lp.Requests(trackertest.OpSubscribe)) != 3 {
 		t.Errorf("theo's name at the tracker is not known: got %+v, want no call", got)
 	}
 }

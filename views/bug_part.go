@@ -32,6 +32,7 @@ type BugPart struct {
 	Reason    string
 	MayFile   bool   // the person may press Create, and try again
 	Review    bool   // the person may go over the bug before it is filed
+	Connect   string // page on which the person can connect the tracker, when the bug waits for that; empty: it does not, or they may not
 	CSRFToken string // for the form
 	Next      string // local path to come back to after signing in
 }

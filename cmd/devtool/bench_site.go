@@ -88,7 +88,7 @@ func (s *site) serve(ctx context.Context, practice *practice) error {
 	if err := s.demo.remember(); err != nil {
 		return err
 	}
-	if err := s.demo.configure(practice); err != nil {
+	if err := s.demo.configure(practice, practice.Token(consumerKey)); err != nil {
 		return err
 	}
 	environ := s.demo.childEnvironment(practice)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"mishap/crash"
 )
 
 // demoCommand is what `make run` calls.
@@ -20,8 +22,9 @@ func demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Runs mishap with sample reports and a practice bug tracker",
 		Long: `Runs mishap with everything that is needed to try it: a private PostgreSQL, a practice bug
-tracker that is connected already, an account, and sample reports, which are loaded on the first
-run. Everything lasts in one folder; remove it to begin anew. MISHAP_… variables reach the server.`,
+tracker that is still to be connected, an account, and sample reports and bugs, which are loaded on
+the first run. Everything lasts in one folder; remove it to begin anew. MISHAP_… variables reach the
+server.`,
 		Example: "  devtool demo\n  MISHAP_LISTEN=127.0.0.1:9000 MISHAP_BASE_URL=http://localhost:9000 devtool demo",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -66,7 +69,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer practice.close()
-	if err := d.configure(practice); err != nil {
+	if err := d.configure(practice, crash.AccessToken{}); err != nil {
 		return err
 	}
 	environ := d.childEnvironment(practice)
@@ -83,6 +86,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := d.seed(ctx, doors.ingest); err != nil {
+		return err
+	}
+	if err := d.seedBugs(ctx, practice); err != nil {
 		return err
 	}
 	sample := d.path("sample.bson")
@@ -124,11 +130,17 @@ mishap is running, with sample reports and a practice bug tracker.
   database          %s
   log               %s
 
+To create bugs, connect mishap to the practice tracker, once:
+
+  1. Sign in, open  %s/admin/tracker  and press "Ask for a request token".
+  2. Follow the link to the practice tracker and press "Change Non-Private Data".
+  3. Come back and press "I have allowed it: finish". Now Create works.
+
 Post a report as a machine would, then reload the page:
 
   curl --data-binary @%s %s/machine-1
 
 (The same report from the same machine counts once; machine-2 is another one.)
 Ctrl-C stops everything; the data stay in %s.`,
-		doors.base, demoAccount, d.memory.Password, practice.url, doors.ingest, doors.database, d.path("mishap.log"), sample, doors.ingest, d.folder)
+		doors.base, demoAccount, d.memory.Password, practice.url, doors.ingest, doors.database, d.path("mishap.log"), doors.base, sample, doors.ingest, d.folder)
 }

@@ -16,6 +16,8 @@ type memory struct {
 	SeedTime time.Time // the day that the sample reports were made for
 	Seeded   bool      // all sample reports are in
 
+	BugsSeeded bool // the sample bugs are in, and linked
+
 	file string
 }
 

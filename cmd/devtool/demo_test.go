@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"html"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,9 +99,22 @@ func TestDemo(t *testing.T) {
 	d, shown := testDemo(t, program, data)
 	runDemo(t, d, shown, func(greeting string) {
 		password = regexp.MustCompile(`password (\S+)`).FindStringSubmatch(greeting)[1]
-		if status := createFirst(t, signedIn(t, d)); status != http.StatusCreated {
-			t.Errorf("Create at once: got %d, want 201", status)
+		s := signedIn(t, d)
+		wantStories(t, s)
+		if status := createFirst(t, s); status != http.StatusServiceUnavailable {
+			t.Errorf("Create before the tracker is connected: got %d, want 503", status)
 		}
+		first := freshReport(d.reports, d.memory.SeedTime, d.memory.SeedTime)
+		waiting := pageOf(t, s, crash.BucketIDOf(crash.SignatureOf(first.Fields()).Signature).Path())
+		if !strings.Contains(waiting, `<a class="bug-connect" href="/admin/tracker">`) {
+			t.Errorf("the page of a problem whose bug waits: got no link to connect the tracker in\n%s", waiting)
+		}
+		connect(t, s)
+		status := createFirst(t, s) // it was asked for before, so it may be under way
+		if status != http.StatusCreated && status != http.StatusOK && status != http.StatusAccepted {
+			t.Errorf("Create after that: got %d, want 200, 201 or 202", status)
+		}
+		wantStories(t, s)
 	})
 	sample, err := os.ReadFile(filepath.Join(data, "sample.bson"))
 	if err != nil {
@@ -150,6 +165,77 @@ func signedIn(t *testing.T, d *demo) *site {
 	return s
 }
 
+// wantStories checks that there is a bug for each way in which a problem stands to its bug.
+func wantStories(t *testing.T, s *site) {
+	t.Helper()
+	words := map[crash.StateWord]bool{}
+	for _, story := range stories(s.demo.memory.SeedTime) {
+		page := pageOf(t, s, story.bucket().Path())
+		cell := regexp.MustCompile(`class="state standing[^>]*>([^<]*)<`).FindStringSubmatch(page)
+		if cell == nil || cell[1] != string(story.word) {
+			t.Errorf("%s: got the state %q, want %q", story.name, cell, story.word)
+		}
+		bugs := map[string]bool{}
+		for _, link := range regexp.MustCompile(`class="bug-link" href="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			bugs[link[1]] = true
+		}
+		if len(bugs) != len(story.bugs) {
+			t.Errorf("%s: got the bugs %v, want %d", story.name, bugs, len(story.bugs))
+		}
+		words[story.word] = true
+	}
+	for _, word := range []crash.StateWord{
+		crash.StateOpen, crash.StateFixed, crash.StateRegression, crash.StateDisappeared, crash.StateClosed, crash.StatePrivate,
+	} {
+		if !words[word] {
+			t.Errorf("no story ends %q", word)
+		}
+	}
+}
+
+func pageOf(t *testing.T, s *site, path string) string {
+	t.Helper()
+	page, err := s.page(t.Context(), s.url+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// connect does what the greeting says.
+func connect(t *testing.T, s *site) {
+	t.Helper()
+	press(t, s, s.url+"/admin/tracker/request-token", url.Values{"csrf_token": {csrfField.FindStringSubmatch(pageOf(t, s, "/admin/tracker"))[1]}})
+	steps := pageOf(t, s, "/admin/tracker")
+	link := regexp.MustCompile(`id="authorize" href="([^"]*)"`).FindStringSubmatch(steps)
+	if link == nil {
+		t.Fatalf("no link to the tracker's page in\n%s", steps)
+	}
+	authorise, err := url.Parse(html.UnescapeString(link[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	press(t, s, authorise.String(), url.Values{"oauth_token": authorise.Query()["oauth_token"], "field.actions.WRITE_PUBLIC": {"yes"}})
+	press(t, s, s.url+"/admin/tracker/access-token", url.Values{"csrf_token": {csrfField.FindStringSubmatch(steps)[1]}})
+	if page := pageOf(t, s, "/admin/tracker"); !strings.Contains(page, "practice-person") {
+		t.Fatalf("not connected:\n%s", page)
+	}
+}
+
+// press sends a form; the answer leads on, or is a page.
+func press(t *testing.T, s *site, address string, form url.Values) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Referer", s.url+"/admin/tracker")
+	if status, body, err := s.send(req); err != nil || status != http.StatusOK && status != http.StatusSeeOther {
+		t.Fatalf("%s: got %d, %v\n%s", address, status, err, body)
+	}
+}
+
 // createFirst presses Create for the problem of the sample report and returns the status.
 func createFirst(t *testing.T, s *site) int {
 	t.Helper()
@@ -169,7 +255,7 @@ func TestDemoConfigFollowsTheTracker(t *testing.T) {
 	if err := os.WriteFile(d.configFile(), []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.configure(&practice{url: "http://127.0.0.1:9123"}); err != nil {
+	if err := d.configure(&practice{url: "http://127.0.0.1:9123"}, crash.AccessToken{}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(d.configFile())

@@ -57,12 +57,13 @@ func (p *practice) close() {
 	<-p.done
 }
 
-// configure writes the configuration file of the demonstration, once. It connects mishap to the practice tracker.
-func (d *demo) configure(p *practice) error {
+// configure writes the configuration file of the demonstration, once. With a token mishap is connected to the practice tracker
+// from the start; with none a person connects it, as they would connect a real one.
+func (d *demo) configure(p *practice, token crash.AccessToken) error {
 	file := d.configFile()
 	old, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return os.WriteFile(file, []byte(demoConfig(d.folder, p.url, p.Token(consumerKey))), 0o600)
+		return os.WriteFile(file, []byte(demoConfig(d.folder, p.url, token)), 0o600)
 	}
 	if err != nil {
 		return err

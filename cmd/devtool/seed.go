@@ -21,12 +21,20 @@ const (
 	senders   = 16 // how many machines post at once
 )
 
-// sampleReports are the reports of the demonstration: a fleet's of eight weeks, and one of each kind that pages must bear.
+// sampleReports are the reports of the demonstration: a fleet's of eight weeks, those of the stories, and one of each kind that
+// pages must bear.
 func sampleReports(n int, now time.Time) iter.Seq[crash.Report] {
 	return func(yield func(crash.Report) bool) {
 		for r := range crashtest.Fleet(fleetSeed, n, now) {
 			if !yield(r) {
 				return
+			}
+		}
+		for _, s := range stories(now) {
+			for r := range s.reports(now) {
+				if !yield(r) {
+					return
+				}
 			}
 		}
 		for i, build := range []func(...crashtest.Option) crashtest.Report{

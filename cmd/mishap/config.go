@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/handlers/proxies"
 )
 
 // defaultConfigFile is read when --config is not given; it may be missing.
@@ -31,6 +32,7 @@ type Config struct {
 	CoresKeepDays        int
 	APIRatePerAddress    int          // requests per minute; 0: off
 	APIRatePerToken      int          // requests per minute; 0: off
+	TrustedProxies       string       // see proxies.Parse
 	BaseURL              string       // without a slash at the end
 	DatabaseURL          crash.Secret // may hold a password
 	DataDir              string
@@ -69,6 +71,7 @@ func defaultConfig() Config {
 		CoresKeepDays:       30,
 		APIRatePerAddress:   3000,
 		APIRatePerToken:     6000,
+		TrustedProxies:      proxies.Loopback,
 		BaseURL:             "http://localhost:8080",
 		DataDir:             "data",
 		TrackerURL:          "https://launchpad.net",
@@ -153,6 +156,12 @@ func (c *Config) secretsInFile() bool {
 		}
 	}
 	return false
+}
+
+// trustedProxies reads what the configuration was checked for.
+func (c *Config) trustedProxies() proxies.Networks {
+	networks, _ := proxies.Parse(c.TrustedProxies)
+	return networks
 }
 
 // trackerName is the tracker's name for people: "launchpad.net".

@@ -66,6 +66,9 @@ var firstWord = regexp.MustCompile(`^[ \t]*["']?[A-Za-z0-9_-]+`)
 
 // take sets the key from a TOML value of the right kind.
 func (k key) take(e expression) bool {
+	if k.array && e.texts != nil {
+		return k.set(strings.Join(e.texts, " "))
+	}
 	if e.kind != k.kind {
 		return false
 	}
@@ -85,9 +88,10 @@ type expression struct {
 	key        string // dotted as written
 	table      bool
 	kind       unstable.Kind
-	value      string // the text of a scalar
-	raw        string // the scalar as written
-	start, end int    // bytes of raw in the document
+	value      string   // the text of a scalar
+	texts      []string // of an array that holds nothing else; nil: it is none
+	raw        string   // the scalar as written
+	start, end int      // bytes of raw in the document
 	line       int
 }
 
@@ -169,7 +173,22 @@ func newExpression(p *unstable.Parser, from, linesBefore int) expression {
 	value := node.Value()
 	e.kind, e.value = value.Kind, string(value.Data)
 	e.raw = string(p.Raw(value.Raw))
+	if e.kind == unstable.Array {
+		e.texts = texts(value)
+	}
 	e.start = from + int(value.Raw.Offset)
 	e.end = e.start + int(value.Raw.Length)
 	return e
+}
+
+// texts are the elements of an array, or nil when one of them is no text.
+func texts(array *unstable.Node) []string {
+	found := []string{}
+	for it := array.Children(); it.Next(); {
+		if it.Node().Kind != unstable.String {
+			return nil
+		}
+		found = append(found, string(it.Node().Data))
+	}
+	return found
 }

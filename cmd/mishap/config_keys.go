@@ -11,6 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"mishap/crash"
+	"mishap/handlers/proxies"
 )
 
 // key is one key of the configuration file.
@@ -19,6 +20,7 @@ type key struct {
 	wants  string        // what is expected, for the person whose value is not
 	kind   unstable.Kind // String, Integer or Bool
 	secret bool
+	array  bool                   // an array of texts is taken as well
 	set    func(text string) bool // takes the text of a value, reports whether it is possible
 	show   func() string          // the value for logs
 }
@@ -30,6 +32,10 @@ func (c *Config) keys() []key {
 		text("listen", "an address such as 127.0.0.1:8080", &c.Listen, isAddress),
 		text("ingest_listen", "an address such as 127.0.0.1:8081", &c.IngestListen, isAddress),
 		text("ops_listen", "an address such as 127.0.0.1:8082", &c.OpsListen, isAddress),
+		list("trusted_proxies", "networks or addresses such as 127.0.0.0/8 10.1.2.3, or nothing", &c.TrustedProxies, func(s string) bool {
+			_, err := proxies.Parse(s)
+			return err == nil
+		}),
 		address("base_url", "an address such as https://crashes.example.com, without a path", &c.BaseURL, false),
 		number("ingest_max_bytes", "a number of bytes above 0", &c.IngestMaxBytes, 1, 1<<30),
 		number("ingest_rate_per_system", "a number of reports per minute, or 0 for no limit", &c.IngestRatePerSystem, 0, 1e9),
@@ -68,6 +74,13 @@ func text(name, wants string, into *string, possible func(string) bool) key {
 			return true
 		},
 		show: func() string { return *into }}
+}
+
+// list is a text of words, which the file may also give as an array of texts.
+func list(name, wants string, into *string, possible func(string) bool) key {
+	k := text(name, wants, into, possible)
+	k.array = true
+	return k
 }
 
 // links are templates of addresses; they are read again where they are used.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,6 +122,13 @@ base_url = "crashes.example.com"
 			`MISHAP_TRACKER_OAUTH_SECRET_FILE: /nowhere/secret cannot be read: no such file or directory`,
 			`MISHAP_ALLOW_BUG_FILING: expected true or false, got "yes"`,
 		}},
+		{"proxies", "trusted_proxies = \"localhost\"\n", []string{"MISHAP_TRUSTED_PROXIES=10.0.0.0/33"}, []string{
+			`F:1: trusted_proxies: expected networks or addresses such as 127.0.0.0/8 10.1.2.3, or nothing, got "localhost"`,
+			`MISHAP_TRUSTED_PROXIES: expected networks or addresses such as 127.0.0.0/8 10.1.2.3, or nothing, got "10.0.0.0/33"`,
+		}},
+		{"proxies in an array", "trusted_proxies = [\"10.0.0.0/8\", 7]\n", nil, []string{
+			`F:1: trusted_proxies: expected networks or addresses such as 127.0.0.0/8 10.1.2.3, or nothing, got an array`,
+		}},
 		{"not text", "listen = \"\xff\"\n", nil, []string{`F: expected UTF-8 text, got other bytes`}},
 	}
 	for _, tt := range tests {
@@ -198,6 +206,28 @@ func TestConfigValues(t *testing.T) {
 	}
 	if !c.fromEnvironment("tracker_oauth_token") || c.fromEnvironment("listen") {
 		t.Error("fromEnvironment: got the wrong origin")
+	}
+}
+
+func TestTrustedProxies(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		doc  string
+		env  []string
+		want string
+	}{
+		{"", nil, "[127.0.0.0/8 ::1/128]"},
+		{"trusted_proxies = \"10.1.2.3, 192.0.2.0/24\"", nil, "[10.1.2.3/32 192.0.2.0/24]"},
+		{"trusted_proxies = [\"10.1.2.3\", \"192.0.2.0/24\"]", nil, "[10.1.2.3/32 192.0.2.0/24]"},
+		{"trusted_proxies = []", nil, "[]"},
+		{"trusted_proxies = \"10.1.2.3\"", []string{"MISHAP_TRUSTED_PROXIES="}, "[]"},
+	} {
+		c, err := loadConfig(configFile(t, tt.doc), true, tt.env)
+		if err != nil {
+			t.Errorf("%q, %q: %v", tt.doc, tt.env, err)
+		} else if got := fmt.Sprint(c.trustedProxies()); got != tt.want {
+			t.Errorf("%q, %q: got %s, want %s", tt.doc, tt.env, got, tt.want)
+		}
 	}
 }
 

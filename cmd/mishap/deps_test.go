@@ -44,15 +44,16 @@ var rules = map[string]rule{
 	},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views":        {ours: "crash crash/board crash/dpkg crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
-	"handlers/api": {ours: "crash/* db"},
+	"views":            {ours: "crash crash/board crash/dpkg crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
+	"handlers/api":     {ours: "crash/* db"},
+	"handlers/proxies": {others: "github.com/go-chi/chi/v5"},
 	"handlers": {
-		ours: "crash/* db tracker views assets handlers/api",
+		ours: "crash/* db tracker views assets handlers/api handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"handlers/ingest": {
-		ours:   "crash/* db",
+		ours:   "crash/* db handlers/proxies",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap": {
@@ -66,7 +67,7 @@ var rules = map[string]rule{
 	"crash/crashtest":      {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
 	"db/dbtest":            {ours: "crash db db/embedded migrations", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
 	"tracker/trackertest":  {ours: "crash"},
-	"handlers/handlertest": {ours: "crash/* db/* handlers tracker/*", others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},
+	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies tracker/*", others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},
 	"handlers/browsertest": {others: "github.com/chromedp/chromedp"},
 	"views/gallery":        {ours: "crash crash/query views assets", others: "github.com/a-h/templ"},
 	"cmd/devtool": {

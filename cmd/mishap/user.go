@@ -25,8 +25,8 @@ connects the bug tracker and sees /admin.`,
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
-	user.AddCommand(p.userAddCommand(), p.userListCommand(), p.userDisableCommand(), p.userPasswordCommand(),
-		p.userTrackerNameCommand())
+	user.AddCommand(p.userAddCommand(), p.userListCommand(), p.userDisableCommand(), p.userEnableCommand(),
+		p.userRemoveCommand(), p.userRoleCommand(), p.userPasswordCommand(), p.userTrackerNameCommand())
 	return user
 }
 
@@ -54,11 +54,20 @@ is the first line of the standard input.`,
 				return err
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
-				u, err := db.NewAccounts(store).Add(ctx, "", args[0], wanted, password)
+				accounts := db.NewAccounts(store)
+				removed, err := accounts.Removed(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				u, err := accounts.Add(ctx, "", args[0], wanted, password)
 				if err != nil {
 					return err
 				}
 				_, err = fmt.Fprintf(p.out, "%s can sign in now, with role %s.\n", u.Name, u.Role)
+				if err == nil && !removed.IsZero() {
+					_, err = fmt.Fprintf(p.out, "An account of this name was removed at %s (UTC). What it did passes for what %s did.\n",
+						removed.UTC().Format(time.DateTime), u.Name)
+				}
 				return err
 			})
 		},
@@ -103,32 +112,13 @@ func (p *program) printUsers(users []crash.User) error {
 	return w.Flush()
 }
 
-func (p *program) userDisableCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "disable NAME",
-		Short:   "Disables an account",
-		Long:    "Disables an account: the person can no longer sign in, and is signed out everywhere at once.",
-		Example: "  mishap user disable ada",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
-				if err := db.NewAccounts(store).Disable(ctx, "", args[0]); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintf(p.out, "%s can no longer sign in.\n", args[0])
-				return err
-			})
-		},
-	}
-}
-
 func (p *program) userPasswordCommand() *cobra.Command {
 	var fromStdin bool
 	cmd := &cobra.Command{
 		Use:   "password NAME",
 		Short: "Sets a new password",
-		Long: `Sets a new password for an account. It is asked for twice, without being shown; with
---password-stdin it is the first line of the standard input.`,
+		Long: `Sets a new password for an account and signs the person out everywhere. It is asked for twice,
+without being shown; with --password-stdin it is the first line of the standard input.`,
 		Example: "  mishap user password ada",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -137,10 +127,15 @@ func (p *program) userPasswordCommand() *cobra.Command {
 				return err
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
-				if err := db.NewAccounts(store).SetPassword(ctx, "", args[0], password); err != nil {
+				accounts := db.NewAccounts(store)
+				u, err := accounts.ByName(ctx, args[0])
+				if err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(p.out, "The password of %s is changed.\n", args[0])
+				if err := accounts.SetPassword(ctx, "", u.Name, password); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(p.out, "The password of %s is changed.%s\n", u.Name, ifDisabled(u))
 				return err
 			})
 		},

@@ -21,6 +21,7 @@ import (
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/handlers"
+	"mishap/handlers/proxies"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -104,13 +105,18 @@ func New(t testing.TB, o Options) *Site {
 	creds := tracker.NewCredentials(tc, o.Store)
 	client := tracker.NewClient(tc, creds)
 	site.Filer = tracker.NewFiler(tc, o.Store, client)
+	trusted, err := proxies.Parse(proxies.Loopback)
+	if err != nil {
+		t.Fatalf("trusted proxies: %v", err)
+	}
 	h, err := handlers.New(handlers.Deps{
 		Store: o.Store, Accounts: site.Accounts, Filer: site.Filer, Tracker: client, Credentials: creds,
 		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
 		Config: handlers.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime, TrackerName: "the practice tracker",
 			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, CoresDir: o.CoresDir, APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
-			ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
+			TrustedProxies: trusted,
+			ConfigFile:     "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
 		},
 	})
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 
 	"mishap/crash"
 	"mishap/crash/intake"
+	"mishap/handlers/proxies"
 )
 
 // Store is what the listener asks of the database itself; reports reach it through the intake.
@@ -43,6 +43,7 @@ type Deps struct {
 	MaxCoreBytes   int64                 // largest core, as sent; 0: 16 times MaxBytes
 	RatePerSystem  int                   // requests per minute of one machine; 0: any number
 	RatePerAddress int                   // the same of one network address
+	TrustedProxies proxies.Networks      // those that tell the client's address; none: nobody is believed
 	Log            *slog.Logger          // nil: none
 	Now            func() time.Time      // nil: time.Now
 	Registerer     prometheus.Registerer // nil: no metrics are shown
@@ -89,8 +90,7 @@ func New(d Deps) (http.Handler, error) {
 	if h.metrics, err = newMetrics(d.Registerer, d.Store.Collectors()); err != nil {
 		return nil, fmt.Errorf("register metrics of ingest: %w", err)
 	}
-	// Where the peer is a proxy on this machine, the address is the one that it names.
-	return middleware.ClientIPFromXFF("127.0.0.0/8", "::1/128")(h), nil
+	return d.TrustedProxies.Middleware(h), nil
 }
 
 // NewServer makes a server for the handler whose time-outs suit it. It sets none for reading a whole request: the

@@ -1,14 +1,13 @@
 package ingest
 
 import (
-	"net"
 	"net/http"
 	"time"
 
-	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-chi/httprate"
 
 	"mishap/crash"
+	"mishap/handlers/proxies"
 )
 
 // limit bounds requests per minute by some key; nil bounds nothing.
@@ -36,23 +35,11 @@ var (
 // admit looks at the rates before anything of the body is read. Machines without a name are not told apart, so they are
 // only limited by address.
 func (h *handler) admit(w http.ResponseWriter, r *http.Request, to path) error {
-	if h.byAddress.exceeded(w, r, httprate.CanonicalizeIP(address(r))) {
+	if h.byAddress.exceeded(w, r, proxies.Key(proxies.Client(r))) {
 		return errAddressRate
 	}
 	if to.system != "" && h.bySystem.exceeded(w, r, string(crash.NewSystemID(to.system))) {
 		return errSystemRate
 	}
 	return nil
-}
-
-// address is the client's network address: as a proxy on this machine gives it, else that of the peer.
-func address(r *http.Request) string {
-	if ip := middleware.GetClientIP(r.Context()); ip != "" {
-		return ip
-	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

@@ -17,6 +17,7 @@ import (
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/handlers/ingest"
+	"mishap/handlers/proxies"
 )
 
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -42,9 +43,13 @@ func start(t *testing.T, change func(*ingest.Deps)) *house {
 func (h *house) serve(t *testing.T, change func(*ingest.Deps)) {
 	t.Helper()
 	now := func() time.Time { return today }
+	trusted, err := proxies.Parse(proxies.Loopback)
+	if err != nil {
+		t.Fatal(err)
+	}
 	d := ingest.Deps{
 		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, h.store), Store: h.store, DataDir: h.data,
-		MaxBytes: 1 << 20, Log: dbtest.Log(t), Now: now, Registerer: h.metrics,
+		MaxBytes: 1 << 20, TrustedProxies: trusted, Log: dbtest.Log(t), Now: now, Registerer: h.metrics,
 	}
 	if change != nil {
 		change(&d)

@@ -6,83 +6,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
-
-// api answers below a version's root. Credentials are judged before the address is even looked up.
-func (s *Server) api(c *call) response {
-	token, refusal := s.authenticate(c)
-	if refusal != nil {
-		return api(*refusal)
-	}
-	if c.r.Method != http.MethodGet && c.r.Method != http.MethodPost {
-		return api(text(405, "").with("Allow", "GET, POST"))
-	}
-	return api(s.route(c, token))
-}
-
-// api adds the headers that all answers of the API have.
-func api(r response) response {
-	return r.with("Vary", "Accept").with("X-Lazr-Notifications", "[]").
-		with("X-Powered-By", "Zope (www.zope.org), Python (www.python.org)")
-}
-
-func (s *Server) route(c *call, token *accessToken) response {
-	op, write := c.param("ws.op"), c.r.Method == http.MethodPost
-	if c.op == OpArchive && !write {
-		return s.archive(c, op)
-	}
-	switch p := c.parts; {
-	case len(p) == 1 && p[0] == "" || len(p) == 0:
-		return object(map[string]any{
-			"resource_type_link": c.root() + "/#service-root", "me_link": c.root() + "/people/+me",
-			"bugs_collection_link": c.root() + "/bugs", "people_collection_link": c.root() + "/people",
-		})
-	case len(p) == 1 && p[0] == "bugs" && write:
-		return operation(op, "createBug", func() response { return s.createBug(c, token) })
-	case len(p) == 1 && p[0] == "bugs":
-		return s.searchOr(c, token, nil)
-	case len(p) == 2 && p[0] == "bugs":
-		bug := s.visible(p[1], token)
-		switch {
-		case bug == nil:
-			return notFound(p[1])
-		case write && op == "newMessage":
-			return s.newMessage(c, bug, token)
-		case write:
-			return operation(op, "subscribe", func() response { return s.subscribe(c, bug, token) })
-		}
-		return object(s.bugJSON(c, bug))
-	case len(p) == 3 && p[0] == "bugs" && !write && (p[2] == "bug_tasks" || p[2] == "messages"):
-		bug := s.visible(p[1], token)
-		switch {
-		case bug == nil:
-			return notFound(p[1])
-		case p[2] == "bug_tasks":
-			return s.list(c, s.tasks(c, bug))
-		}
-		return s.list(c, s.messages(c, bug))
-	case slices.Equal(p, []string{"people", "+me"}) && !write:
-		if token == nil {
-			return text(401, "You need to be logged in to view this URL.")
-		}
-		return text(303, "").with("Location", c.root()+"/~"+token.Person)
-	case len(p) == 1 && strings.HasPrefix(p[0], "~") && !write:
-		return s.person(c, p[0][1:])
-	case len(p) >= 4 && p[len(p)-2] == "+bug" && !write && s.exists(p[:len(p)-2]):
-		if bug := s.visible(p[len(p)-1], token); bug != nil {
-			return object(s.taskJSON(c, bug))
-		}
-		return notFound(p[len(p)-1])
-	case s.exists(p) && !write:
-		return s.searchOr(c, token, p)
-	}
-	return notFound(c.parts[len(c.parts)-1])
-}
 
 // operation runs a named operation when it is the one that was asked for.
 func operation(op, name string, run func() response) response {
@@ -116,10 +44,25 @@ func object(v map[string]any) response {
 	return r
 }
 
+// etag has two halves: of the attributes that only the tracker changes, and of those that clients can change.
 func etag(v map[string]any) string {
-	b, _ := json.Marshal(v) // only tells one content from another
-	sum := sha1.Sum(b)      //nolint:gosec // as the real one does
-	return `"` + hex.EncodeToString(sum[:]) + "-" + hex.EncodeToString(sum[:]) + `"`
+	halves := [2]map[string]any{{}, {}}
+	for name, value := range v {
+		half := 0
+		if slices.Contains(writableBug, name) || slices.Contains(writableTask, name) {
+			half = 1
+		}
+		if name != "http_etag" {
+			halves[half][name] = value
+		}
+	}
+	var sums [2]string
+	for i, half := range halves {
+		b, _ := json.Marshal(half) // only tells one content from another
+		sum := sha1.Sum(b)         //nolint:gosec // as the real one does
+		sums[i] = hex.EncodeToString(sum[:])
+	}
+	return `"` + sums[0] + "-" + sums[1] + `"`
 }
 
 // visible finds a bug that the token's person may see; a hidden one is as if it were not there.
@@ -227,17 +170,21 @@ func (s *Server) subscribe(c *call, bug *Bug, token *accessToken) response {
 		bug.Subscribers = append(bug.Subscribers, person)
 		s.save()
 	}
-	return object(map[string]any{
-		"self_link":          fmt.Sprintf("%s/bugs/%d/+subscription/%s", c.root(), bug.Number, person),
-		"resource_type_link": c.root() + "/#bug_subscription", "bug_link": fmt.Sprintf("%s/bugs/%d", c.root(), bug.Number),
-		"date_created": isoTime(s.now()), "person_link": c.root() + "/~" + person,
-		"subscribed_by_link": c.root() + "/~" + token.Person, "bug_notification_level": "Discussion",
-	})
+	return object(s.subscriptionJSON(c, bug, person, token.Person))
 }
 
-func (s *Server) person(c *call, name string) response {
-	return object(map[string]any{
+func (s *Server) subscriptionJSON(c *call, bug *Bug, person, by string) map[string]any {
+	return map[string]any{
+		"self_link":          fmt.Sprintf("%s/bugs/%d/+subscription/%s", c.root(), bug.Number, person),
+		"resource_type_link": c.root() + "/#bug_subscription", "bug_link": fmt.Sprintf("%s/bugs/%d", c.root(), bug.Number),
+		"date_created": isoTime(bug.Created), "person_link": c.root() + "/~" + person,
+		"subscribed_by_link": c.root() + "/~" + by, "bug_notification_level": "Discussion",
+	}
+}
+
+func personJSON(c *call, name string) map[string]any {
+	return map[string]any{
 		"self_link": c.root() + "/~" + name, "web_link": c.origin + "/~" + name, "resource_type_link": c.root() + "/#person",
 		"name": name, "display_name": name, "is_team": false, "is_valid": true,
-	})
+	}
 }

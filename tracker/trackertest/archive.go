@@ -41,30 +41,38 @@ func (s *Server) archive(c *call, op string) response {
 		}
 		var list []any
 		for _, pkg := range a.Subscriptions[person] {
-			list = append(list, map[string]any{
-				"self_link": c.root() + "/" + s.opts.Distribution + "/+source/" + escapePath(pkg), "name": pkg,
-				"resource_type_link": c.root() + "/#distribution_source_package",
-			})
+			list = append(list, s.thingJSON(c, []string{s.opts.Distribution, "+source", pkg}))
 		}
-		return s.list(c, list)
+		return s.list(c, "distribution_source_package", list)
 	case !slices.Equal(p, []string{s.opts.Distribution, "+archive", "primary"}):
 		return notFound(p[len(p)-1])
 	case op == "getPublishedSources":
-		return s.list(c, s.sources(c, name("source_name"), name("version")))
+		return s.list(c, "source_package_publishing_history", s.sources(c, name("source_name"), name("version")))
 	case op == "getPublishedBinaries":
 		var list []any
 		if a != nil {
 			for _, pub := range a.Binaries[name("binary_name")] {
 				list = append(list, map[string]any{
-					"self_link": c.root() + "/" + s.opts.Distribution + "/+archive/primary/+binarypub/1", "status": "Published",
+					"resource_type_link": c.root() + "/#binary_package_publishing_history",
+					"self_link":          c.root() + "/" + s.opts.Distribution + "/+archive/primary/+binarypub/1", "status": "Published",
 					"binary_package_name": name("binary_name"), "binary_package_version": pub.Version, "pocket": pub.Pocket,
 					"source_package_name": pub.Source, "distro_arch_series_link": c.root() + "/" + s.opts.Distribution + "/" + pub.Series + "/" + pub.Architecture,
 				})
 			}
 		}
-		return s.list(c, list)
+		return s.list(c, "binary_package_publishing_history", list)
 	}
 	return notFound(c.parts[0])
+}
+
+// archiveJSON is the main archive itself.
+func (s *Server) archiveJSON(c *call) map[string]any {
+	path := "/" + s.opts.Distribution + "/+archive/primary"
+	return map[string]any{
+		"self_link": c.root() + path, "web_link": c.origin + path, "resource_type_link": c.root() + "/#archive",
+		"name": "primary", "displayname": "Primary Archive for " + displayName(s.opts.Distribution),
+		"distribution_link": c.root() + "/" + s.opts.Distribution,
+	}
 }
 
 // bare is an answer that is a list of texts and no collection.
@@ -91,7 +99,8 @@ func (s *Server) sources(c *call, name, version string) []any {
 	for _, pub := range published {
 		if version == "" || pub.Version == version {
 			list = append(list, map[string]any{
-				"self_link": c.root() + "/" + s.opts.Distribution + "/+archive/primary/+sourcepub/1", "source_package_name": name,
+				"resource_type_link": c.root() + "/#source_package_publishing_history",
+				"self_link":          c.root() + "/" + s.opts.Distribution + "/+archive/primary/+sourcepub/1", "source_package_name": name,
 				"source_package_version": pub.Version, "pocket": pub.Pocket, "distro_series_link": c.root() + "/" + s.opts.Distribution + "/" + pub.Series,
 			})
 		}

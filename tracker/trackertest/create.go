@@ -51,9 +51,7 @@ func (s *Server) createBug(c *call, token *accessToken) response {
 	add("information_type", message)
 	private, security := flag(c.form, "private", add), flag(c.form, "security_related", add)
 	if bug.InformationType == "" {
-		bug.InformationType = map[[2]bool]string{
-			{true, true}: "Private Security", {false, true}: "Public Security", {true, false}: "Private", {false, false}: "Public",
-		}[[2]bool{private, security}]
+		bug.InformationType = informationTypeOf(private, security)
 	}
 	target, message := s.target(c, c.form)
 	add("target", message)
@@ -123,6 +121,13 @@ func informationType(form url.Values) (value, wrong string) {
 		return "", fmt.Sprintf("Invalid value %q. Acceptable values are: %s", value, strings.Join(informationTypes, ", "))
 	}
 	return value, ""
+}
+
+// informationTypeOf is what the two old flags mean.
+func informationTypeOf(private, security bool) string {
+	return map[[2]bool]string{
+		{true, true}: "Private Security", {false, true}: "Public Security", {true, false}: "Private", {false, false}: "Public",
+	}[[2]bool{private, security}]
 }
 
 func flag(form url.Values, name string, add func(name, message string)) bool {

@@ -82,9 +82,9 @@ func when(t time.Time) any {
 // tasks are all of a bug's: that of its target, then those of the series.
 func (s *Server) tasks(c *call, b *Bug) []any {
 	out := []any{s.taskJSON(c, b)}
-	for _, t := range b.Series {
+	for i, t := range b.Series {
 		entry := s.taskJSON(c, b)
-		path := "/" + b.Distribution + "/" + t.Series + strings.TrimPrefix(b.targetPath(), "/"+b.Distribution)
+		path := b.taskPath(i)
 		name := fmt.Sprintf("%s (%s %s)", b.Package, displayName(b.Distribution), displayName(t.Series))
 		for key, value := range map[string]any{
 			"self_link": fmt.Sprintf("%s%s/+bug/%d", c.root(), path, b.Number), "target_link": c.root() + path,
@@ -101,12 +101,20 @@ func (s *Server) tasks(c *call, b *Bug) []any {
 	return out
 }
 
+// taskPath is the path of what a task is for: of the bug's target, or of that in one series.
+func (b *Bug) taskPath(series int) string {
+	if series < 0 {
+		return b.targetPath()
+	}
+	return "/" + b.Distribution + "/" + b.Series[series].Series + strings.TrimPrefix(b.targetPath(), "/"+b.Distribution)
+}
+
 func (s *Server) messages(c *call, b *Bug) []any {
 	var out []any
 	for i, m := range append([]Message{{Owner: b.Reporter, Content: b.Description, Created: b.Created}}, b.Messages...) {
-		self := fmt.Sprintf("%s%s/+bug/%d/comments/%d", c.root(), b.targetPath(), b.Number, i)
+		path := fmt.Sprintf("%s/+bug/%d/comments/%d", b.targetPath(), b.Number, i)
 		out = append(out, map[string]any{
-			"self_link": self, "resource_type_link": c.root() + "/#message", "owner_link": c.root() + "/~" + m.Owner,
+			"self_link": c.root() + path, "web_link": c.origin + path, "resource_type_link": c.root() + "/#message", "owner_link": c.root() + "/~" + m.Owner,
 			"subject": "Re: " + b.Title, "content": m.Content, "date_created": isoTime(m.Created), "parent_link": nil,
 		})
 	}
@@ -128,13 +136,13 @@ func (s *Server) newMessage(c *call, b *Bug, token *accessToken) response {
 	return text(201, "").with("Location", fmt.Sprintf("%s%s/+bug/%d/comments/%d", c.root(), b.targetPath(), b.Number, len(b.Messages)))
 }
 
-// list answers a collection that belongs to a bug, page by page.
-func (s *Server) list(c *call, all []any) response {
+// list answers a collection of entries of one type, page by page.
+func (s *Server) list(c *call, kind string, all []any) response {
 	size, start, wrong := s.pageSize(c)
 	if wrong != nil {
 		return *wrong
 	}
-	return s.collection(c, all, start, size)
+	return s.collection(c, kind, all, start, size)
 }
 
 // edit does what a person chose on the page of a bug.

@@ -30,6 +30,9 @@ var levels = []level{
 	{"WRITE_PRIVATE", "Change Anything"},
 }
 
+// desktop is granted to all programs of a machine at once; applications of their own cannot ask for it.
+var desktop = level{"DESKTOP_INTEGRATION", "Until I Disable It"}
+
 // guessed is a text answer of the token endpoints, which leave the media type to be guessed.
 func guessed(status int, body string) response {
 	r := text(status, body).with("Vary", "Cookie, Authorization")
@@ -157,6 +160,12 @@ func (s *Server) authorizeToken(c *call) response {
 		return htmlPage(200, authorizeTemplate, page)
 	}
 	page.Consumer, page.Levels = t.Consumer, offered(params["allow_permission"])
+	if strings.HasPrefix(t.Consumer, "System-wide: ") {
+		if params.Get("oauth_callback") != "" || !slices.Contains(params["allow_permission"], desktop.Value) {
+			return text(403, "Desktop integrations may only ask for DESKTOP_INTEGRATION, and have no callback.")
+		}
+		page.Levels = []level{desktop, levels[0]}
+	}
 	if c.r.Method == http.MethodPost {
 		for _, l := range page.Levels {
 			if c.form.Has("field.actions." + l.Value) {

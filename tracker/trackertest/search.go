@@ -42,17 +42,22 @@ func (s *Server) searchOr(c *call, token *accessToken, target []string) response
 	return s.thing(c, target)
 }
 
-func (s *Server) thing(c *call, target []string) response {
-	path := "/" + target[0]
-	kind, name := "distribution", target[0]
+func (s *Server) thing(c *call, target []string) response { return object(s.thingJSON(c, target)) }
+
+func (s *Server) thingJSON(c *call, target []string) map[string]any {
+	path, distribution := "/"+target[0], displayName(target[0])
+	entry := map[string]any{"name": target[0], "display_name": distribution, "title": distribution}
+	kind := "distribution"
 	if len(target) == 3 {
 		path += "/+source/" + escapePath(target[2])
-		kind, name = "distribution_source_package", target[2]
+		kind = "distribution_source_package"
+		entry["name"], entry["display_name"] = target[2], target[2]+" in "+distribution
+		entry["title"], entry["distribution_link"] = target[2]+" package in "+distribution, c.root()+"/"+target[0]
+	} else {
+		entry["main_archive_link"] = c.root() + path + "/+archive/primary"
 	}
-	return object(map[string]any{
-		"self_link": c.root() + path, "web_link": c.origin + path, "resource_type_link": c.root() + "/#" + kind,
-		"name": name, "display_name": displayName(name),
-	})
+	entry["self_link"], entry["web_link"], entry["resource_type_link"] = c.root()+path, c.origin+path, c.root()+"/#"+kind
+	return entry
 }
 
 // query is a search, read.
@@ -194,14 +199,11 @@ func (s *Server) search(c *call, token *accessToken, target []string) response {
 		}
 		return n
 	})
-	if c.query.Get("ws.show") == "total_size" {
-		return text(200, strconv.Itoa(len(found))).with("Content-Type", "application/json")
-	}
 	entries := make([]any, len(found))
 	for i, b := range found {
 		entries[i] = s.taskJSON(c, b)
 	}
-	return s.collection(c, entries, start, size)
+	return s.collection(c, "bug_task", entries, start, size)
 }
 
 // pageSize reads which page of a collection is wanted.
@@ -220,8 +222,12 @@ func (s *Server) pageSize(c *call) (size, start int, refusal *response) {
 	return size, max(start, 0), nil
 }
 
-// collection is one page of some entries.
-func (s *Server) collection(c *call, found []any, start, size int) response {
+// collection is one page of entries of one type, or how many there are. What an operation finds is not counted in version
+// devel unless it fits on one page: a link leads to the number instead.
+func (s *Server) collection(c *call, kind string, found []any, start, size int) response {
+	if c.query.Get("ws.show") == "total_size" {
+		return text(200, strconv.Itoa(len(found))).with("Content-Type", "application/json")
+	}
 	end := min(start+size, len(found))
 	entries := []any{}
 	for _, v := range found[min(start, end):end] {
@@ -231,8 +237,12 @@ func (s *Server) collection(c *call, found []any, start, size int) response {
 		entries = append(entries, v)
 	}
 	page := map[string]any{"start": start, "entries": entries}
+	named := c.query.Has("ws.op")
+	if !named {
+		page["resource_type_link"] = c.root() + "/#" + kind + "-page-resource"
+	}
 	fits := start == 0 && end == len(found)
-	if fits || c.version != "devel" {
+	if fits || !named || c.version != "devel" {
 		page["total_size"] = len(found)
 	} else {
 		page["total_size_link"] = c.address(url.Values{"ws.show": {"total_size"}})

@@ -111,7 +111,11 @@ func (s *Server) Add(b Bug) int64 {
 	if b.Created.IsZero() {
 		b.Created = s.now()
 	}
+	closed := b.Closed
 	b.settle(Bug{}, b.Created)
+	if !closed.IsZero() && !b.Closed.IsZero() {
+		b.Closed, b.Updated = closed, closed
+	}
 	s.state.Bugs = append(s.state.Bugs, &b)
 	s.save()
 	return b.Number

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+func (p *program) userDisableCommand() *cobra.Command {
+	return p.userChange(&cobra.Command{
+		Use:   "disable NAME",
+		Short: "Disables an account",
+		Long: `Disables an account: the person can no longer sign in, is signed out everywhere at once, and their API
+tokens stop working.`,
+		Example: "  mishap user disable ada",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, accounts *db.Accounts, u crash.User, _ []string) (string, error) {
+		return u.Name + " can no longer sign in.", accounts.Disable(ctx, "", u.Name)
+	})
+}
+
+func (p *program) userEnableCommand() *cobra.Command {
+	return p.userChange(&cobra.Command{
+		Use:   "enable NAME",
+		Short: "Enables an account that was disabled",
+		Long: `Enables an account that was disabled: the person can sign in again with the password and role from
+before, and their API tokens work again.`,
+		Example: "  mishap user enable ada",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, accounts *db.Accounts, u crash.User, _ []string) (string, error) {
+		return fmt.Sprintf("%s can sign in again, with role %s.", u.Name, u.Role), accounts.Enable(ctx, "", u.Name)
+	})
+}
+
+func (p *program) userRoleCommand() *cobra.Command {
+	return p.userChange(&cobra.Command{
+		Use:     "role NAME viewer|triager|admin",
+		Short:   "Changes what a person may do",
+		Long:    `Changes the role of an account. It counts from the next click on, also for the person's API tokens.`,
+		Example: "  mishap user role ada triager",
+		Args:    cobra.ExactArgs(2),
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := crash.ParseRole(args[1]); err != nil {
+				return &usageError{err, cmd.CommandPath()}
+			}
+			return nil
+		},
+	}, func(ctx context.Context, accounts *db.Accounts, u crash.User, args []string) (string, error) {
+		role := crash.Role(args[1])
+		return fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, role, u.Role) + ifDisabled(u), accounts.SetRole(ctx, "", u.Name, role)
+	})
+}
+
+func (p *program) userRemoveCommand() *cobra.Command {
+	return p.userChange(&cobra.Command{
+		Use:   "remove NAME",
+		Short: "Removes an account",
+		Long: `Removes an account with its sessions, its API tokens, and the list of what the person follows. What the
+person did stays, under this name: bugs created, problems merged, notes, the ledger of filings.
+
+An account that is added later with the same name passes for the same person. To keep the name from being
+used again, disable the account instead.`,
+		Example: "  mishap user remove ada",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, accounts *db.Accounts, u crash.User, _ []string) (string, error) {
+		return fmt.Sprintf("The account of %s is removed. What %s did stays, under this name.", u.Name, u.Name), accounts.Remove(ctx, "", u.Name)
+	})
+}
+
+// userChange completes a command that changes one account. change returns what it says afterwards. When nobody with role
+// admin can sign in any more, the command warns about it.
+func (p *program) userChange(cmd *cobra.Command,
+	change func(context.Context, *db.Accounts, crash.User, []string) (said string, err error),
+) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+			accounts := db.NewAccounts(store)
+			u, err := accounts.ByName(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			said, err := change(ctx, accounts, u, args)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintln(p.out, said); err != nil {
+				return err
+			}
+			return p.warnWithoutAdmin(ctx, accounts)
+		})
+	}
+	return cmd
+}
+
+func (p *program) warnWithoutAdmin(ctx context.Context, accounts *db.Accounts) error {
+	users, err := accounts.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if u.Role == crash.RoleAdmin && !u.Disabled {
+			return nil
+		}
+	}
+	_, err = fmt.Fprintln(p.err, "mishap: warning: nobody with role admin can sign in now. "+
+		`"mishap user add NAME --role admin" or "mishap user role NAME admin" makes somebody one.`)
+	return err
+}
+
+// ifDisabled tells that an account is disabled, which other answers would otherwise hide.
+func ifDisabled(u crash.User) string {
+	if !u.Disabled {
+		return ""
+	}
+	return fmt.Sprintf(" The account is disabled: %s cannot sign in before \"mishap user enable %s\".", u.Name, u.Name)
+}

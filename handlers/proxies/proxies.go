@@ -1,0 +1,94 @@
+// Package proxies finds out which client sent a request, when reverse proxies may stand in between. What a proxy says
+// about the client is believed only when the proxy stands on a trusted network: everybody else can send the same headers.
+package proxies
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/go-chi/chi/v5/middleware"
+)
+
+// Networks are those on which trusted proxies stand. None: no proxy is trusted, and the client is whoever connects.
+type Networks []netip.Prefix
+
+// Loopback trusts proxies on this machine.
+const Loopback = "127.0.0.0/8 ::1/128"
+
+// Parse reads networks and single addresses that are separated by blanks or commas: "127.0.0.0/8, ::1, 10.1.2.3".
+func Parse(text string) (Networks, error) {
+	var networks Networks
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+		network, err := netip.ParsePrefix(word)
+		if address, wrong := netip.ParseAddr(word); wrong == nil && address.Zone() == "" {
+			network, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%q is neither a network nor an address", word)
+		case network.Addr().Is4In6():
+			return nil, fmt.Errorf("%q is an IPv4 network in IPv6 clothes: write it as IPv4", word)
+		case network.Bits() == 0:
+			return nil, fmt.Errorf("%q is the whole internet: every client could claim to be another", word)
+		}
+		networks = append(networks, network.Masked())
+	}
+	return networks, nil
+}
+
+// Middleware finds the address of the client, for Client.
+func (n Networks) Middleware(next http.Handler) http.Handler {
+	if len(n) == 0 {
+		return middleware.ClientIPFromRemoteAddr(next)
+	}
+	texts := make([]string, len(n))
+	for i, network := range n {
+		texts[i] = network.String()
+	}
+	return middleware.ClientIPFromXFF(texts...)(next)
+}
+
+// Client returns the address of the client: as trusted proxies give it, else that of the peer. It is invalid when neither
+// can be read. The request must have passed the middleware.
+func Client(r *http.Request) netip.Addr {
+	if ip := middleware.GetClientIPAddr(r.Context()); ip.IsValid() {
+		return ip.Unmap().WithZone("")
+	}
+	return peer(r)
+}
+
+func peer(r *http.Request) netip.Addr {
+	address, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return address.Addr().Unmap().WithZone("")
+}
+
+// Secure reports whether the client speaks https: to this server, or to a trusted proxy that says so.
+func (n Networks) Secure(r *http.Request) bool {
+	if r.TLS != nil {
+		return true
+	}
+	address := peer(r)
+	for _, network := range n {
+		if network.Contains(address) {
+			return strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+		}
+	}
+	return false
+}
+
+// Key names the client for limits: its address, or of IPv6 the network (/64), since a client can choose the other half.
+// It is empty when the address is not known.
+func Key(address netip.Addr) string {
+	if !address.Is6() {
+		if !address.IsValid() {
+			return ""
+		}
+		return address.String()
+	}
+	return netip.PrefixFrom(address, 64).Masked().String()
+}
