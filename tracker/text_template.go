@@ -75,12 +75,12 @@ func (w writer) values(title string) map[string]string {
 		"frames":    w.stack(), "traceback": w.traceback(), "kernel_message": w.oops(),
 		"assertion": w.line(w.report.Fields["AssertionMessage"], 1000), "error_message": w.line(w.report.Fields["ErrorMessage"], 1000),
 		"report_version": versionIn(w.report.Version, w.report.Release),
-		"program":        clean(w.redact.path(w.bucket.Executable), 200),
+		"program":        clean(w.redact.Path(w.bucket.Executable), 200),
 		"package":        clean(w.bucket.Package, 100), "source_package": clean(w.bucket.SourcePackage, 100),
 		"first_version": versionIn(w.bucket.FirstVersion, w.bucket.FirstVersionRel),
 		"last_version":  versionIn(w.bucket.LastVersion, w.bucket.LastVerRel),
 		"architecture":  clean(w.report.Architecture, 20), "architectures": w.seenOn(), "problem_type": clean(w.bucket.ProblemType, 50),
-		"signature": clean(w.redact.signature(w.bucket.Signature), 300),
+		"signature": clean(w.redact.Signature(w.bucket.Signature), 300),
 	}
 	if full != title {
 		values["whole_title"] = cut(full, 2000)
