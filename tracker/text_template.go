@@ -58,7 +58,7 @@ func TemplateNames() []TemplateName {
 		{"architecture", "of the report that the trace is from"}, {"architectures", "all on which it was seen, with numbers of reports"},
 		{"problem_type", "Crash, KernelOops, Package, …"}, {"signature", "what the reports have in common"},
 		{"versions_table", "versions × releases as an aligned table"},
-		{"trace", "assertion, traceback, stack, kernel's or package manager's message, whatever there is, with headings"},
+		{"trace", "assertion, traceback, stack, and the text by which reports are grouped (panic, kernel's message, log of a package), with headings"},
 		{"reproduce", "how to make it happen again, when a report says so"},
 		{"report_version", "version and release of the report that the trace is from"},
 		{"frames", "the top of the stack"}, {"traceback", "the Python traceback"}, {"assertion", "the assertion that failed"},

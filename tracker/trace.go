@@ -18,8 +18,8 @@ const (
 	maxOopsLines   = 40
 )
 
-// trace is what tells a developer where the fault is: the top of the stack or the traceback, with a line above that says
-// which report it is from. Values of arguments and variables are left out.
+// trace is what tells a developer where the fault is: the top of the stack, the traceback or the text that the grouping rule
+// read, with a line above that says which report it is from. Values of arguments and variables of stacks are left out.
 func (w writer) trace() string {
 	f := w.report.Fields
 	var parts []string
@@ -35,11 +35,14 @@ func (w writer) trace() string {
 	if len(parts) == 0 || f["Traceback"] == "" {
 		add("Top of the stack", w.stack())
 	}
-	add("Kernel's message", w.oops())
-	if message := w.line(f["ErrorMessage"], 1000); message != "" {
+	read := w.passages(len(stackFrames(f)) > 0 || w.traceback() != "")
+	if len(read) == 0 {
+		add("Kernel's message", w.oops())
+	}
+	if message := w.line(f["ErrorMessage"], 1000); message != "" && (w.oneLineError() || len(read) == 0) {
 		parts = append(parts, "Error: "+message+"\n")
 	}
-	return strings.Join(parts, "\n")
+	return strings.Join(append(parts, read...), "\n")
 }
 
 // from says which report a trace is from.
@@ -53,7 +56,7 @@ func (w writer) from() string {
 func (w writer) line(s string, limit int) string { return clean(w.redact.Text(s), limit) }
 
 func (w writer) stack() string {
-	frames := crash.Frames(w.report.Fields)
+	frames := stackFrames(w.report.Fields)
 	more := max(0, len(frames)-maxStackFrames)
 	var b strings.Builder
 	for _, f := range frames[:len(frames)-more] {
@@ -73,6 +76,19 @@ func (w writer) stack() string {
 		b.WriteString("\nThe functions have no names yet: the reports could not be symbolised.\n")
 	}
 	return b.String()
+}
+
+// stackFrames returns the frames of the crash; of a hang that has none, those of the first thread, by which it is grouped.
+func stackFrames(f crash.Fields) []crash.Frame {
+	if frames := crash.Frames(f); len(frames) > 0 {
+		return frames
+	}
+	for _, t := range crash.Threads(f) {
+		if t.Number == 1 {
+			return t.Frames
+		}
+	}
+	return nil
 }
 
 func (w writer) place(f crash.Frame) string {

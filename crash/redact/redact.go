@@ -47,7 +47,7 @@ func New(f crash.Fields) Redactor {
 	for _, m := range environmentName.FindAllStringSubmatch(f["ProcEnviron"], -1) {
 		add(m[1])
 	}
-	for _, field := range []string{"ProcEnviron", "ProcCwd", "ProcCmdline", "ExecutablePath", "Traceback", "JournalErrors"} {
+	for _, field := range []string{"ProcEnviron", "ProcCwd", "ProcCmdline", "ExecutablePath", "Traceback", "JournalErrors", "StdErr", "ErrorMessage", "DpkgTerminalLog"} {
 		for _, m := range homeOwner.FindAllStringSubmatch(f[field], -1) {
 			add(m[1])
 		}
