@@ -50,6 +50,17 @@ func (p Passage) Excerpt(text string, limit int) Excerpt {
 	return gather(all, chooseLines(all, limit))
 }
 
+// UsedLines returns the lines of text that the rule used.
+func (p Passage) UsedLines(text string) []string {
+	used := []string{}
+	for _, line := range p.Excerpt(text, len(p.Used)) {
+		if line.Used {
+			used = append(used, line.Text)
+		}
+	}
+	return used
+}
+
 // chooseLines says which lines to show: the used ones, and the widest context around them that fits.
 func chooseLines(all []ExcerptLine, limit int) []bool {
 	chosen := make([]bool, len(all))

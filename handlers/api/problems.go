@@ -79,6 +79,34 @@ type bucketObject struct {
 	Stack    *string  `json:"stacktrace"`
 	Threads  *string  `json:"thread_stacktrace"`
 	Trace    *string  `json:"traceback" doc:"Python's traceback; with one there are no stack traces."`
+
+	Evidence []passage `json:"evidence" doc:"Not of the old service: the text that the grouping rule read in that report, a panic, a kernel's message or a log, say."`
+}
+
+// passage is the part of a field that a grouping rule read.
+type passage struct {
+	Field string   `json:"field" doc:"Name of the field."`
+	Text  string   `json:"text" doc:"The lines used and those around them; a line of dots stands for what is left out."`
+	Used  []string `json:"used" doc:"The lines that the rule used."`
+}
+
+// passageLines is how many lines of a field are in an answer.
+const passageLines = 120
+
+// passagesOf returns what the grouping rule read of a report.
+func passagesOf(f crash.Fields) []passage {
+	var all []passage
+	for _, p := range crash.Explain(f).Passages {
+		var text strings.Builder
+		for _, line := range p.Excerpt(f[p.Field], passageLines) {
+			if line.Skipped > 0 {
+				line.Text = "…"
+			}
+			text.WriteString(line.Text + "\n")
+		}
+		all = append(all, passage{Field: p.Field, Text: text.String(), Used: p.UsedLines(f[p.Field])})
+	}
+	return all
 }
 
 const unknownPackage = "unknown package"
@@ -130,6 +158,7 @@ func (a *API) addTraces(ctx context.Context, id crash.BucketID, out *bucketObjec
 	if out.Trace = field("Traceback"); out.Trace == nil {
 		out.Stack, out.Threads = field("Stacktrace"), field("ThreadStacktrace")
 	}
+	out.Evidence = passagesOf(report.Fields)
 	return nil
 }
 
