@@ -12,6 +12,15 @@ type Passage struct {
 	Used  []int // offset in bytes of each line used, or of a byte within it; ascending, without repetitions
 }
 
+// IsStack reports whether the field is one that holds a stack or a traceback, which is shown as such.
+func (p Passage) IsStack() bool {
+	switch p.Field {
+	case "Stacktrace", "StacktraceTop", "StacktraceAddressSignature", "Traceback", "ThreadStacktrace":
+		return true
+	}
+	return false
+}
+
 // Excerpt is a part of a text: the lines around those that a rule used.
 type Excerpt []ExcerptLine
 

@@ -56,6 +56,9 @@ func TestPassages(t *testing.T) {
 			if raw := reader.Get("/oops/" + id.String() + ".json").Want(http.StatusOK).Body; !strings.Contains(raw, `"evidence"`) || !strings.Contains(raw, `"`+tt.field+`"`) {
 				t.Errorf("JSON of the report: got no evidence in %.300s", raw)
 			}
+			if name == "hang" {
+				return // its field is one of those that the answer has
+			}
 			address := "/api/1.0/bucket/" + report.Bucket.String() + "/"
 			if raw := reader.Get(address).Want(http.StatusOK).Body; !strings.Contains(raw, `"field": "`+tt.field+`"`) && !strings.Contains(raw, `"field":"`+tt.field+`"`) {
 				t.Errorf("JSON of the problem: got no evidence in %.600s", raw)

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/redact"
 	"mishap/db"
 	"mishap/handlers/api"
 	"mishap/tracker"
@@ -86,6 +87,7 @@ type Server struct {
 	packers  sync.Pool // of *gzip.Writer, to pack kept pages
 	handler  http.Handler
 
+	redacted  redact.Cache
 	revisions revisions
 	keptPages keptPages
 

@@ -30,6 +30,7 @@ func (u *Updater) Leaf(l Leaf) {
 	l.Signature = cut(l.Signature)
 	u.b.once(&l)
 	l.fold()
+	l.hide()
 	known := u.b.leaves[l.ID]
 	before := &Leaf{}
 	if known == nil {
@@ -201,6 +202,7 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 			}
 		}
 		sum.fold()
+		sum.hide()
 	}
 	if old != nil {
 		p.State, p.Bug, p.place = old.State, old.Bug, old.place

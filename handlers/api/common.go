@@ -47,13 +47,13 @@ type commonProblem struct {
 	Count        int64  `json:"count" doc:"Reports in the chosen days."`
 	FirstSeen    string `json:"first_seen" doc:"Lowest package version; empty when not known."`
 	FirstRelease string `json:"first_seen_release"`
-	Function     string `json:"function" doc:"The signature."`
+	Function     string `json:"function" doc:"The signature; redacted for callers who may not read reports."`
 	LastSeen     string `json:"last_seen" doc:"Highest package version."`
 	LastRelease  string `json:"last_seen_release"`
 	Package      string `json:"package" doc:"Binary package."`
 	Rank         int    `json:"rank" doc:"1 for the first of the list."`
 	Report       string `json:"report" doc:"Number of its bug; empty: none."`
-	Link         string `json:"web_link" doc:"The page of the problem."`
+	Link         string `json:"web_link" doc:"The page of the problem. It ends in the sha1 of the signature, which finds the problem also where the signature is redacted."`
 }
 
 func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
@@ -89,7 +89,7 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	}
 	var match func(*board.Problem) bool
 	if q, ok := in.values["q"].(search.Query); ok {
-		filter, match = q.Narrow(filter), q.Match
+		filter, match = searched(in, q, filter)
 	}
 	rows, _ := b.All(filter, match)
 	if until.Before(since) {
@@ -103,12 +103,13 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	}
 	objects := make([]any, len(rows))
 	for i, r := range rows {
+		r := seenRow(in, r)
 		row := commonProblem{
 			Count: r.Count, FirstSeen: r.FirstVersion, FirstRelease: string(r.FirstRelease), Function: r.Signature,
 			LastSeen: r.LastVersion, LastRelease: string(r.LastRelease), Package: r.Package, Rank: i + 1, Link: a.problemLink(r.ID),
 		}
 		if signature := whole[r.ID]; signature != "" {
-			row.Function = signature
+			row.Function = a.seenSignature(in, signature)
 		}
 		if r.Bug != 0 {
 			row.Report = strconv.FormatInt(r.Bug, 10)
@@ -161,6 +162,7 @@ func (a *API) longAgo(ctx context.Context, in input, since, until time.Time, pac
 	}
 	objects := make([]any, len(problems))
 	for i, p := range problems {
+		p.Bucket = a.seenBy(in, p.Bucket)
 		row := commonProblem{
 			Count: p.Count, FirstSeen: p.FirstVersion, FirstRelease: string(p.FirstRelease), Function: p.Signature,
 			LastSeen: p.LastVersion, LastRelease: string(p.LastRelease), Package: p.Package, Rank: i + 1, Link: a.problemLink(p.ID),

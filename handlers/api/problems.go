@@ -73,14 +73,14 @@ type metadata struct {
 }
 
 type bucketObject struct {
-	ID       string   `json:"bucket_id" doc:"The signature."`
+	ID       string   `json:"bucket_id" doc:"The signature; redacted for callers who may not read reports."`
 	Metadata metadata `json:"metadata"`
 	Source   string   `json:"source_package" doc:"Source package; the words unknown package when there is none."`
 	Stack    *string  `json:"stacktrace"`
 	Threads  *string  `json:"thread_stacktrace"`
 	Trace    *string  `json:"traceback" doc:"Python's traceback; with one there are no stack traces."`
 
-	Evidence []passage `json:"evidence" doc:"Not of the old service: the text that the grouping rule read in that report, a panic, a kernel's message or a log, say."`
+	Evidence []passage `json:"evidence,omitempty" doc:"Not of the old service: the text that the grouping rule read in that report, when that is no stack and no traceback: a panic, a kernel's message or a log, say."`
 }
 
 // passage is the part of a field that a grouping rule read.
@@ -97,6 +97,9 @@ const passageLines = 120
 func passagesOf(f crash.Fields) []passage {
 	var all []passage
 	for _, p := range crash.Explain(f).Passages {
+		if p.IsStack() {
+			continue // the other fields have it
+		}
 		var text strings.Builder
 		for _, line := range p.Excerpt(f[p.Field], passageLines) {
 			if line.Skipped > 0 {
@@ -120,6 +123,7 @@ func (a *API) bucket(ctx context.Context, in input, key string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	b = a.seenBy(in, b)
 	out := bucketObject{ID: b.Signature, Source: b.SourcePackage, Metadata: metadata{
 		FirstSeen: b.FirstVersion, LastSeen: b.LastVersion, FirstSeenRelease: string(b.FirstRelease),
 		LastSeenRelease: string(b.LastRelease), Source: b.Package,
@@ -191,7 +195,7 @@ func (a *API) instances(ctx context.Context, in input) ([]any, error) {
 	objects := make([]any, len(rows))
 	for i, r := range rows {
 		objects[i] = instanceRow{
-			Architecture: r.Architecture, Incident: r.ID.String(), Version: r.Version, Release: string(r.Release),
+			Architecture: seenLabel(in, r.Architecture), Incident: r.ID.String(), Version: seenLabel(in, r.Version), Release: string(seenLabel(in, r.Release)),
 			Timestamp: timestamp(r.ID.Received()),
 		}
 	}
