@@ -19,7 +19,7 @@ type Stack struct {
 	Threads    []crash.Thread
 	Tracebacks []crash.Traceback
 	Passages   []Passage // what the grouping rule read
-	Text       string // as the report has it, to copy
+	Text       string    // as the report has it, to copy
 }
 
 // NewStack picks the evidence out of a report.
