@@ -29,6 +29,7 @@ func crashSignature(f Fields, to *recorder) (string, Rule) {
 			return "", RuleAssertion
 		}
 		to.read("AssertionMessage")
+		to.markAll("AssertionMessage", message)
 		to.change(message, maskAddresses(message))
 		return maskAddresses(path + ":" + message), RuleAssertion
 	}
@@ -46,8 +47,10 @@ func crashSignature(f Fields, to *recorder) (string, Rule) {
 	}
 	if failure := f["Failure"]; kind == "KernelOops" && (strings.Contains(failure, "suspend") || strings.Contains(failure, "resume")) {
 		to.read("Failure")
+		to.markAll("Failure", failure)
 		for _, field := range []string{"MachineType", "dmi.bios.version"} {
 			if f[field] != "" {
+				to.markAll(field, f[field])
 				failure += ":" + f[field]
 			}
 		}
@@ -67,9 +70,10 @@ func kernelCrashSignature(stack string, to *recorder) string {
 	to.read("Stacktrace")
 	var b strings.Builder
 	b.WriteString("kernel")
-	for line := range lines(stack) {
+	for at, line := range linesAt(stack, 0) {
 		if m := kernelFrame.FindStringSubmatch(line); m != nil {
 			to.use(line, m[1])
+			to.mark("Stacktrace", at)
 			b.WriteString(":" + m[1])
 		}
 	}
@@ -107,7 +111,7 @@ func stacktraceSignature(start, top string, f Fields, to *recorder) string {
 	var b strings.Builder
 	b.WriteString(start)
 	n := 0
-	for line := range lines(top) {
+	for at, line := range linesAt(top, 0) {
 		name := run(line, func(r rune) bool { return r == ':' || r == '~' || isWord(r) })
 		if name == "" {
 			if strings.TrimRightFunc(line, isSpace) != signalHandler {
@@ -116,6 +120,7 @@ func stacktraceSignature(start, top string, f Fields, to *recorder) string {
 			name = signalHandler
 		}
 		to.use(line, name)
+		to.mark("StacktraceTop", at)
 		b.WriteString(":" + name)
 		n++
 	}
@@ -132,9 +137,9 @@ func tracebackSignature(f Fields, path, traceback string, to *recorder) string {
 	to.read("Traceback")
 	var frames strings.Builder
 	var last string
-	n := 0
-	for line := range lines(traceback) {
-		last = line
+	n, lastAt := 0, 0
+	for at, line := range linesAt(traceback, 0) {
+		last, lastAt = line, at
 		n++
 		if frame, ok := parseTracebackLine(line); ok {
 			name := frame.function
@@ -142,9 +147,11 @@ func tracebackSignature(f Fields, path, traceback string, to *recorder) string {
 				name = frame.file + "@" + frame.line
 			}
 			to.use(line, name)
+			to.mark("Traceback", at)
 			frames.WriteString(":" + name)
 		}
 	}
+	to.mark("Traceback", lastAt)
 	switch n {
 	case 0, 2:
 		return ""
@@ -167,13 +174,16 @@ func oopsSignature(oops string, to *recorder) string {
 	to.read("OopsText")
 	var parts []string
 	inTrace := false
+	at, next := 0, 0
 	for line := range strings.SplitSeq(oops, "\n") {
+		at, next = next, next+len(line)+len("\n")
 		if problem, ok := strings.CutPrefix(line, "BUG: unable to handle "); ok {
 			switch i := strings.LastIndex(problem, " at "); {
 			case i == 0:
 				return "" // apport stumbles here
 			case i > 0:
 				to.change(line, problem[:i])
+				to.mark("OopsText", at)
 				parts = append(parts, problem[:i])
 			}
 		}
@@ -192,6 +202,7 @@ func oopsSignature(oops string, to *recorder) string {
 				continue
 			}
 			to.use(line, name)
+			to.mark("OopsText", at)
 			parts = append(parts, name)
 		default:
 			inTrace = strings.HasPrefix(line, "Call Trace:")

@@ -7,6 +7,11 @@ type Explanation struct {
 	Field       string // the field that decided; empty: several, or none
 	Frames      []FrameUse
 	Changes     []Change
+
+	// Passages are the fields that the rule ReadBy read. ReadBy is Rule, except for a report that brings its own signature: then
+	// it is the rule that would group the report without it.
+	Passages []Passage
+	ReadBy   Rule
 }
 
 // FrameUse is one frame, or line, that the rule looked at. The texts come from the report and may be private.
@@ -33,7 +38,12 @@ func Explain(f Fields) Explanation {
 	var to recorder
 	e := Explanation{Grouping: group(f, &to)}
 	e.Description = e.Rule.Description()
-	e.Field, e.Frames, e.Changes = to.field, to.frames, to.changes
+	e.Field, e.Frames, e.Changes, e.Passages, e.ReadBy = to.field, to.frames, to.changes, to.passages, e.Rule
+	if e.Rule == RuleDuplicateSignature {
+		var other recorder
+		e.ReadBy = group(withoutOwnSignature(f), &other).Rule
+		e.Passages = other.passages
+	}
 	return e
 }
 

@@ -20,8 +20,9 @@ func compilerSignature(f Fields, to *recorder) string {
 			continue
 		}
 		to.read(field)
+		to.mark(field, at)
 		message, rest, _ := strings.Cut(text[at+len(internalError):], "\n")
-		names := compilerFrames(rest, to)
+		names := compilerFrames(rest, field, offsetIn(text, rest), to)
 		said := compilerMessage(message)
 		if len(names) == 0 && !strings.Contains(said, " in ") && !strings.HasPrefix(said, "in ") && !strings.HasPrefix(said, "verify_") {
 			return ""
@@ -50,10 +51,10 @@ func withoutLine(s string) string {
 
 // compilerFrames reads lines "// 0x55d0a1b2c3 gimplify_expr(tree_node**, gimple**)", each with the file below. Functions of
 // the C library that end or begin a program are none.
-func compilerFrames(text string, to *recorder) []string {
+func compilerFrames(text, field string, base int, to *recorder) []string {
 	var names []string
 	n := 0
-	for line := range lines(text) {
+	for at, line := range linesAt(text, base) {
 		line = strings.TrimSpace(strings.TrimLeft(line, "/"))
 		if n++; n > 300 || strings.HasPrefix(line, "Please submit") || strings.HasPrefix(line, "Please include") {
 			break
@@ -80,6 +81,7 @@ func compilerFrames(text string, to *recorder) []string {
 			continue
 		}
 		to.use(function, name)
+		to.mark(field, at)
 		names = append(names, name)
 	}
 	return names

@@ -1,6 +1,9 @@
 package crash
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // goPanicSignature is the rule for programs in Go that panicked: Go's runtime writes the stacks of the goroutines and
 // ends, with or without a signal, and a debugger that looks at the process afterwards sees the runtime only.
@@ -17,21 +20,24 @@ func goPanicSignature(f Fields, to *recorder) string {
 	}
 	text = f[field] // what is wrong stands before the goroutines
 	kind := ""
-	var frames []string
+	var frames []goCall
 	inGoroutine := false
-	for line := range lines(tailOf(text)) {
+	tail := tailOf(text)
+	for at, line := range linesAt(tail, offsetIn(text, tail)) {
 		switch {
 		case !inGoroutine && isGoroutine(line):
 			inGoroutine = true
 		case !inGoroutine:
 			if kind == "" {
-				kind = goProblem(line)
+				if kind = goProblem(line); kind != "" {
+					to.mark(field, at)
+				}
 			}
 		case line == "" || isGoroutine(line):
 			inGoroutine = len(frames) == 0 // an empty one
 		case line[0] != '\t' && line[0] != ' ' && !strings.HasPrefix(line, "created by "):
 			if len(frames) < mostGoFrames {
-				frames = append(frames, line)
+				frames = append(frames, goCall{line, at})
 			}
 		}
 		if !inGoroutine && len(frames) > 0 {
@@ -43,16 +49,46 @@ func goPanicSignature(f Fields, to *recorder) string {
 	}
 	to.read(field)
 	noted := to.count()
-	names := goFrames(frames, to)
+	var circle []string
 	if kind == "fatal error: stack overflow" {
-		if circle := recurring(goNames(frames)); len(circle) > 0 {
-			names = to.recursion(noted, circle)
-		}
+		circle = recurring(goNames(frames))
+	}
+	names := goFrames(frames, fieldUnless(circle, field), to)
+	if len(circle) > 0 {
+		names = to.recursion(noted, circle)
+		markCircle(frames, circle, field, to)
 	}
 	if len(names) == 0 {
 		return ""
 	}
 	return join(append([]string{program, kind}, names...)...)
+}
+
+// goCall is a line of a goroutine's stack that names a function.
+type goCall struct {
+	text string
+	at   int // offset in the field
+}
+
+// fieldUnless returns the field in which lines are marked one by one: none when the functions of a recursion are marked instead.
+func fieldUnless(circle []string, field string) string {
+	if len(circle) > 0 {
+		return ""
+	}
+	return field
+}
+
+// markCircle marks the first call of each function that recurs.
+func markCircle(frames []goCall, circle []string, field string, to *recorder) {
+	for _, name := range circle {
+		i := slices.IndexFunc(frames, func(c goCall) bool {
+			function, ok := goFunction(c.text)
+			return ok && function == name
+		})
+		if i >= 0 {
+			to.mark(field, frames[i].at)
+		}
+	}
 }
 
 const mostGoFrames = 200 // Go prints a hundred
@@ -87,16 +123,16 @@ func goProblem(line string) string {
 }
 
 // goFrames are the functions that say where the panic was.
-func goFrames(frames []string, to *recorder) []string {
+func goFrames(frames []goCall, field string, to *recorder) []string {
 	last := -1 // the last call by which the program panicked
 	for i, frame := range frames {
-		if strings.HasPrefix(frame, "panic(") || strings.HasPrefix(frame, "runtime.sigpanic") {
+		if strings.HasPrefix(frame.text, "panic(") || strings.HasPrefix(frame.text, "runtime.sigpanic") {
 			last = i
 		}
 	}
 	var names []string
 	for i, frame := range frames {
-		name, ok := goFunction(frame)
+		name, ok := goFunction(frame.text)
 		why := ""
 		switch {
 		case !ok:
@@ -109,19 +145,20 @@ func goFrames(frames []string, to *recorder) []string {
 			why = "enough frames"
 		}
 		if why != "" {
-			to.skip(frame, why)
+			to.skip(frame.text, why)
 			continue
 		}
-		to.use(frame, name)
+		to.use(frame.text, name)
+		to.mark(field, frame.at)
 		names = append(names, name)
 	}
 	return names
 }
 
-func goNames(frames []string) []string {
+func goNames(frames []goCall) []string {
 	var names []string
 	for _, frame := range frames {
-		if name, ok := goFunction(frame); ok && !isGoRuntime(name) {
+		if name, ok := goFunction(frame.text); ok && !isGoRuntime(name) {
 			names = append(names, name)
 		}
 	}

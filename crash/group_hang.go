@@ -29,6 +29,7 @@ func hangSignature(f Fields, to *recorder) string {
 			continue
 		}
 		to.use(frame.text(), name)
+		markThreadFrame(f["ThreadStacktrace"], frame.Number, to)
 		names = append(names, name)
 		if !isCommon(name) {
 			telling++
@@ -38,6 +39,27 @@ func hangSignature(f Fields, to *recorder) string {
 		return ""
 	}
 	return join(append([]string{program, "hang"}, names...)...)
+}
+
+// markThreadFrame marks the frame with a number of thread 1.
+func markThreadFrame(text string, number int, to *recorder) {
+	if to == nil {
+		return
+	}
+	first := false
+	for at, line := range linesAt(text, 0) {
+		if thread, ok := parseThread(line); ok {
+			if first {
+				return
+			}
+			first = thread.Number == 1
+			continue
+		}
+		if n, _, ok := cutNumber(line); ok && first && n == number {
+			to.mark("ThreadStacktrace", at)
+			return
+		}
+	}
 }
 
 // firstThread is thread 1, with which a program begins.

@@ -1,6 +1,9 @@
 package crash
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // javaSignature is the rule for Java programs that died of an exception: apport keeps their trace as StackTrace, with a
 // capital T, which none of its rules reads.
@@ -19,11 +22,15 @@ func javaSignature(f Fields, to *recorder) string {
 	parts, found := []string{program}, 0
 	for i, e := range parseJava(text) {
 		noted := to.count()
-		names := e.functions(to)
+		var circle []string
 		if e.class == "java.lang.StackOverflowError" {
-			if circle := recurring(e.all()); len(circle) > 0 {
-				names = to.recursion(noted, circle)
-			}
+			circle = recurring(e.all())
+		}
+		to.mark("StackTrace", e.at)
+		names := e.functions(fieldUnless(circle, "StackTrace"), to)
+		if len(circle) > 0 {
+			names = to.recursion(noted, circle)
+			e.markCircle(circle, to)
 		}
 		class := e.class
 		if i > 0 {
@@ -42,9 +49,16 @@ func javaSignature(f Fields, to *recorder) string {
 	return join(parts...)
 }
 
+// javaFrame is a line "at …" of a trace.
+type javaFrame struct {
+	text string
+	at   int // offset in the field
+}
+
 type javaException struct {
 	class, message string
-	frames         []string // as written, without "at "
+	at             int         // offset of its line
+	frames         []javaFrame // as written, without "at "
 }
 
 // Limits of what is read of a trace.
@@ -58,7 +72,7 @@ const (
 func parseJava(text string) []javaException {
 	var chain []javaException
 	suppressed := false
-	for line := range lines(text) {
+	for at, line := range linesAt(text, 0) {
 		trimmed := strings.TrimSpace(line)
 		indented := line != "" && (line[0] == ' ' || line[0] == '\t')
 		frame, isFrame := strings.CutPrefix(trimmed, "at ")
@@ -71,15 +85,15 @@ func parseJava(text string) []javaException {
 			if len(chain) == mostCauses {
 				return chain
 			}
-			chain = append(chain, newJavaException(cause))
+			chain = append(chain, newJavaException(cause, at))
 		case suppressed:
 			suppressed = indented
 		case isFrame:
 			if n := len(chain); n > 0 && len(chain[n-1].frames) < mostJavaFrames {
-				chain[n-1].frames = append(chain[n-1].frames, frame)
+				chain[n-1].frames = append(chain[n-1].frames, javaFrame{frame, at})
 			}
 		case len(chain) == 0 && trimmed != "":
-			if e := newJavaException(trimmed); e.class != "" {
+			if e := newJavaException(trimmed, at); e.class != "" {
 				chain = append(chain, e)
 			}
 		}
@@ -88,7 +102,7 @@ func parseJava(text string) []javaException {
 }
 
 // newJavaException reads `Exception in thread "main" reef.Gone: message`. The class is empty when there is none.
-func newJavaException(text string) javaException {
+func newJavaException(text string, at int) javaException {
 	if rest, ok := strings.CutPrefix(text, `Exception in thread "`); ok {
 		_, rest, _ = strings.Cut(rest, `"`)
 		text = strings.TrimSpace(rest)
@@ -98,34 +112,48 @@ func newJavaException(text string) javaException {
 	if class == "" || run(class, isJavaName) != class || !strings.Contains(class, ".") && !strings.HasSuffix(class, "Exception") && !strings.HasSuffix(class, "Error") {
 		return javaException{}
 	}
-	return javaException{class: javaClass(class), message: strings.TrimSpace(message)}
+	return javaException{class: javaClass(class), message: strings.TrimSpace(message), at: at}
 }
 
 func isJavaName(r rune) bool { return isWord(r) || r == '.' || r == '$' || r == '/' }
 
 // functions are the names that stand for an exception of a chain.
-func (e javaException) functions(to *recorder) []string {
+func (e javaException) functions(field string, to *recorder) []string {
 	var names []string
 	for _, frame := range e.frames {
-		name, why := javaFunction(frame)
+		name, why := javaFunction(frame.text)
 		if why == "" && len(names) == causeFrames {
 			why = "enough frames"
 		}
 		if why != "" {
-			to.skip(frame, why)
+			to.skip(frame.text, why)
 			continue
 		}
-		to.use(frame, name)
+		to.use(frame.text, name)
+		to.mark(field, frame.at)
 		names = append(names, name)
 	}
 	return names
+}
+
+// markCircle marks the first frame of each method that recurs.
+func (e javaException) markCircle(circle []string, to *recorder) {
+	for _, name := range circle {
+		i := slices.IndexFunc(e.frames, func(f javaFrame) bool {
+			function, why := javaFunction(f.text)
+			return why == "" && function == name
+		})
+		if i >= 0 {
+			to.mark("StackTrace", e.frames[i].at)
+		}
+	}
 }
 
 // all are the names of all frames.
 func (e javaException) all() []string {
 	var names []string
 	for _, frame := range e.frames {
-		if name, why := javaFunction(frame); why == "" {
+		if name, why := javaFunction(frame.text); why == "" {
 			names = append(names, name)
 		}
 	}

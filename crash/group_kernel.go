@@ -18,11 +18,15 @@ func kernelSignature(f Fields, to *recorder) string {
 		return ""
 	}
 	to.read(field)
-	var o oopsReader
+	o := oopsReader{field: field, detailAt: -1}
+	if field != "OopsText" { // the end of a log
+		o.at = offsetIn(f[field], text)
+	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if o.line(withoutStamp(line)); o.done {
 			break
 		}
+		o.at += len(line) + len("\n")
 	}
 	return o.signature(to)
 }
@@ -46,6 +50,12 @@ func kernelText(f Fields) (field, text string) {
 // oopsReader reads the lines of one problem; the first in the text is the one that counts, what follows is its
 // consequence.
 type oopsReader struct {
+	field     string
+	at        int // offset of the line being read
+	problemAt int // offsets of the lines with the problem, its detail and its place
+	detailAt  int
+	placedAt  int
+
 	problem string // "NULL pointer dereference"
 	detail  string // of a warning or panic: the sentence before it, or the file it is in
 	place   string // where it happened, "brig_tx_done [brigwifi]"
@@ -63,6 +73,7 @@ type oopsReader struct {
 // kernelCall is a line of a call trace.
 type kernelCall struct {
 	text, name string
+	at         int // offset of the line
 	marker     string
 	unreliable bool
 }
@@ -110,7 +121,7 @@ func (o *oopsReader) frame(text string) bool {
 	if !ok {
 		return isRegisterLine(text)
 	}
-	call.marker = o.marker
+	call.marker, call.at = o.marker, o.at
 	if len(o.frames) < mostKernelLines {
 		o.frames = append(o.frames, call)
 	}
@@ -218,7 +229,7 @@ func (o *oopsReader) takePlace(text string) bool {
 			name = "0x0" // a call of a function that is none
 		}
 		if name != "" {
-			o.place, o.placed = name, text
+			o.place, o.placed, o.placedAt = name, text, o.at
 		}
 		return name != ""
 	}
@@ -263,7 +274,14 @@ func (o *oopsReader) signature(to *recorder) string {
 	if o.problem == "Rust panic" {
 		o.place = "" // always the function that ends a panic
 	}
+	if o.problem != "" {
+		to.mark(o.field, o.problemAt)
+	}
+	if o.detail != "" {
+		to.mark(o.field, o.detailAt)
+	}
 	if o.place != "" {
+		to.mark(o.field, o.placedAt)
 		parts = append(parts, o.place)
 		named++
 		to.use(o.placed, o.place)
@@ -295,6 +313,7 @@ func (o *oopsReader) signature(to *recorder) string {
 			continue
 		}
 		to.use(call.text, call.name)
+		to.mark(o.field, call.at)
 		parts = append(parts, call.name)
 		named++
 	}

@@ -43,6 +43,7 @@ const sleepingFunction = "sleeping function called from invalid context"
 // not syncing: Fatal exception") does not replace it.
 func (o *oopsReader) takeProblem(text string) {
 	if o.problem == "" && o.detail == "" && (strings.HasPrefix(text, "refcount_t: ") || strings.HasPrefix(text, "list_add ") || strings.HasPrefix(text, "list_del ")) {
+		o.detailAt = o.at
 		o.detail = kernelSentence(text) // of the warning or BUG that follows
 		return
 	}
@@ -70,7 +71,7 @@ func (o *oopsReader) takeProblem(text string) {
 		kind, where, _ := strings.Cut(strings.TrimPrefix(text, "BUG: "), " in ")
 		o.problem = kind
 		if name := placeName(where); name != "" {
-			o.place, o.placed = name, text
+			o.place, o.placed, o.placedAt = name, text, o.at
 		}
 	case strings.HasPrefix(text, "Kernel panic - not syncing: "):
 		o.problem, o.panics = "panic", true
@@ -85,7 +86,10 @@ func (o *oopsReader) takeProblem(text string) {
 // begun forgets a call trace that stood before the problem: it belongs to another one.
 func (o *oopsReader) begun() {
 	if o.problem != "" {
-		o.traces, o.frames = 0, nil
+		o.traces, o.frames, o.problemAt = 0, nil, o.at
+		if o.detailAt < 0 {
+			o.detailAt = o.at
+		}
 	}
 }
 
@@ -132,7 +136,7 @@ func (o *oopsReader) warning(text string) {
 		o.detail = kernelFile(file)
 	}
 	if name := placeName(where); name != "" {
-		o.place, o.placed = name, text
+		o.place, o.placed, o.placedAt = name, text, o.at
 	}
 }
 

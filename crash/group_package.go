@@ -15,7 +15,8 @@ func packageSignature(f Fields, to *recorder) string {
 	}
 	name := packageName(f)
 	message := lastLine(headOf(f["ErrorMessage"]))
-	log := readPackageLog(tailOf(f["DpkgTerminalLog"]), name)
+	tail := tailOf(f["DpkgTerminalLog"])
+	log := readPackageLog(tail, offsetIn(f["DpkgTerminalLog"], tail), name)
 	if message == "" {
 		message = log.message
 	}
@@ -28,11 +29,30 @@ func packageSignature(f Fields, to *recorder) string {
 		complaint = log.complaint
 	}
 	to.read("ErrorMessage")
+	markPackage(f, message, complaint, log, to)
+	return join("package", name, step, failure(message, to), normalise(complaint, to))
+}
+
+// markPackage marks what the rule took: the last line of the message, and in the log dpkg's error and the complaint.
+func markPackage(f Fields, message, complaint string, log packageLog, to *recorder) {
+	if head := headOf(f["ErrorMessage"]); message != "" && strings.Contains(head, message) {
+		to.mark("ErrorMessage", strings.LastIndex(head, message))
+	}
+	const field = "DpkgTerminalLog"
+	if f[field] != "" {
+		to.see(field)
+	}
+	if log.found {
+		to.mark(field, log.errorAt)
+		if log.message != "" {
+			to.mark(field, log.messageAt)
+		}
+	}
 	if complaint != "" {
-		to.read("DpkgTerminalLog")
+		to.read(field)
+		to.mark(field, log.complaintAt)
 		to.use(complaint, normalise(complaint, nil))
 	}
-	return join("package", name, step, failure(message, to), normalise(complaint, to))
 }
 
 // packageName is the name of the package; those of kernels hold a version.
@@ -124,14 +144,17 @@ type packageLog struct {
 	action    string // "configure"
 	message   string // dpkg's own
 	complaint string // of the script
+
+	found                           bool // dpkg's error
+	errorAt, messageAt, complaintAt int  // offsets of these lines
 }
 
 // readPackageLog looks for "dpkg: error processing package NAME (--configure):", the message below, and what the package's
 // scripts said between their start and that line. The last failure of the package counts.
-func readPackageLog(log, name string) packageLog {
+func readPackageLog(log string, base int, name string) packageLog {
 	var found, current packageLog
-	last, expect := "", false
-	for line := range lines(log) {
+	last, lastAt, expect := "", 0, false
+	for at, line := range linesAt(log, base) {
 		text := strings.TrimSpace(line)
 		if i := strings.LastIndexByte(text, '\r'); i >= 0 {
 			text = text[i+1:]
@@ -140,13 +163,13 @@ func readPackageLog(log, name string) packageLog {
 			continue
 		}
 		if expect {
-			found.message, expect = text, false
+			found.message, found.messageAt, expect = text, at, false
 			continue
 		}
 		if action, ok := dpkgError(text, name); ok {
-			found, expect = packageLog{action: action, complaint: current.complaint}, true
+			found, expect = packageLog{action: action, complaint: current.complaint, complaintAt: current.complaintAt, found: true, errorAt: at}, true
 			if found.complaint == "" {
-				found.complaint = last
+				found.complaint, found.complaintAt = last, lastAt
 			}
 			current, last = packageLog{}, ""
 			continue
@@ -155,9 +178,9 @@ func readPackageLog(log, name string) packageLog {
 		case startsStep(text):
 			current, last = packageLog{}, ""
 		case current.complaint == "" && complains(text):
-			current.complaint = text
+			current.complaint, current.complaintAt = text, at
 		default:
-			last = text
+			last, lastAt = text, at
 		}
 	}
 	return found

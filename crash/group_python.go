@@ -30,7 +30,9 @@ func pythonSignature(f Fields, to *recorder) string {
 		return ""
 	}
 	if strings.Contains(text, "Exception Group Traceback (most recent call last):") {
-		return join(append([]string{program}, groupNames(parts, to)...)...)
+		names, used := groupNames(parts, to)
+		markTraceback(text, parts[:min(len(parts), mostInGroup)], used, to)
+		return join(append([]string{program}, names...)...)
 	}
 	last := parts[len(parts)-1]
 	exception := last.Exception
@@ -38,9 +40,13 @@ func pythonSignature(f Fields, to *recorder) string {
 		exception += "(" + cutRunes(qualifier, maxName) + ")"
 	}
 	var names []string
+	var used []Frame
 	for _, t := range parts {
-		names = append(names, pythonFrames(t, mostPythonFrames-len(names), to)...)
+		n := mostPythonFrames - len(names)
+		names = append(names, pythonFrames(t, n, to)...)
+		used = append(used, t.Frames[:min(len(t.Frames), n)]...)
 	}
+	markTraceback(text, parts[len(parts)-1:], used, to)
 	if len(names) == 0 {
 		return join(program, exception, normalise(lastLine(last.Message), to))
 	}
@@ -53,9 +59,8 @@ const (
 	groupFrames      = 5  // of each
 )
 
-// groupNames are the exceptions of a group with their frames, the group itself first.
-func groupNames(parts []Traceback, to *recorder) []string {
-	var names []string
+// groupNames are the exceptions of a group with their frames, the group itself first; used are these frames.
+func groupNames(parts []Traceback, to *recorder) (names []string, used []Frame) {
 	for i, t := range parts {
 		if i == mostInGroup {
 			break
@@ -66,8 +71,35 @@ func groupNames(parts []Traceback, to *recorder) []string {
 			most = mostPythonFrames
 		}
 		names = append(names, pythonFrames(t, most, to)...)
+		used = append(used, t.Frames[:min(len(t.Frames), most)]...)
 	}
-	return names
+	return names, used
+}
+
+// markTraceback marks the lines of the frames that were used, and those that name the exceptions of parts.
+func markTraceback(text string, parts []Traceback, used []Frame, to *recorder) {
+	if to == nil {
+		return
+	}
+	for at, line := range linesAt(text, 0) {
+		line, _ = ungroup(line)
+		line = strings.TrimFunc(line, isSpace)
+		if frame, ok := parseSourceFrame(line); ok {
+			if len(used) > 0 && frame.File == used[0].File && frame.Line == used[0].Line && frame.Function == used[0].Function {
+				to.mark("Traceback", at)
+				used = used[1:]
+			}
+			continue
+		}
+		for i, t := range parts {
+			name := strings.TrimSuffix(t.Exception, "…")
+			if rest, ok := strings.CutPrefix(line, name); ok && (rest == "" || rest[0] == ':') {
+				to.mark("Traceback", at)
+				parts = parts[i+1:]
+				break
+			}
+		}
+	}
 }
 
 func pythonFrames(t Traceback, most int, to *recorder) []string {

@@ -25,12 +25,16 @@ func rustPanicSignature(f Fields, to *recorder) string {
 		return ""
 	}
 	_, said, _ := strings.Cut(first, " panicked at ")
-	file, message := rustPlace(said, rest)
+	file, message, messageAt := rustPlace(said, rest)
 	if file == "" {
 		return ""
 	}
 	to.read(field)
-	names := rustFrames(rest, to)
+	to.mark(field, offsetIn(f[field], text))
+	if messageAt >= 0 {
+		to.mark(field, offsetIn(f[field], rest)+messageAt)
+	}
+	names := rustFrames(rest, field, offsetIn(f[field], rest), to)
 	place := rustFile(file)
 	if len(names) == 0 && isRustCommon(message) {
 		place += "@" + rustLine(file)
@@ -38,25 +42,27 @@ func rustPanicSignature(f Fields, to *recorder) string {
 	return join(append([]string{program, "panic", to.change(said, place), to.change(message, rustMessage(message))}, names...)...)
 }
 
-// rustPlace takes file and message apart.
-func rustPlace(said, rest string) (file, message string) {
+// rustPlace takes file and message apart. moreAt is the offset in rest of a further line with one of them; -1: there is none.
+func rustPlace(said, rest string) (file, message string, moreAt int) {
 	said = strings.TrimRight(said, " \r")
 	if !strings.HasPrefix(said, "'") && strings.HasSuffix(said, ":") {
 		message, _, _ = strings.Cut(rest, "\n")
-		return strings.TrimSuffix(said, ":"), message
+		return strings.TrimSuffix(said, ":"), message, 0
 	}
 	if i := strings.LastIndex(said, "', "); i > 0 {
-		return said[i+len("', "):], strings.TrimPrefix(said[:i], "'")
+		return said[i+len("', "):], strings.TrimPrefix(said[:i], "'"), -1
 	}
 	if message, ok := strings.CutPrefix(said, "'"); ok { // a message of several lines: the place stands at the end of it
+		at := 0
 		for line := range strings.SplitSeq(headOf(rest), "\n") {
 			if i := strings.LastIndex(line, "', "); i >= 0 {
-				return strings.TrimSpace(line[i+len("', "):]), message
+				return strings.TrimSpace(line[i+len("', "):]), message, at
 			}
+			at += len(line) + len("\n")
 		}
-		return "", ""
+		return "", "", -1
 	}
-	return said, ""
+	return said, "", -1
 }
 
 // rustMessage is the message up to where data begins. Behind "assertion failed: " stands no data but the program's own text.
@@ -113,10 +119,10 @@ func rustFile(place string) string {
 }
 
 // rustFrames reads "   3: reef::load::h0123456789abcdef", "   3:     0x55f1 - reef::load", each with a line "at file" below.
-func rustFrames(text string, to *recorder) []string {
+func rustFrames(text, field string, base int, to *recorder) []string {
 	var names []string
 	inTrace := false
-	for line := range lines(headOf(text)) {
+	for at, line := range linesAt(headOf(text), base) {
 		trimmed := strings.TrimSpace(line)
 		if strings.HasPrefix(trimmed, "stack backtrace:") {
 			inTrace = true
@@ -153,6 +159,7 @@ func rustFrames(text string, to *recorder) []string {
 			continue
 		}
 		to.use(function, name)
+		to.mark(field, at)
 		names = append(names, name)
 	}
 	return names

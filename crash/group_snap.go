@@ -17,6 +17,7 @@ func snapSignature(f Fields, to *recorder) string {
 			return ""
 		}
 		to.read("ErrorMessage")
+		to.markAll("ErrorMessage", message)
 		return join(strings.ToLower(kind), cutRunes(name, maxName), withoutSnapRevision(normalise(message, to), name))
 	}
 	return ""
@@ -37,6 +38,7 @@ func recoverableSignature(f Fields, to *recorder) string {
 	for _, field := range [...]string{"ErrorMessage", "DialogBody", "Title"} {
 		if message := f[field]; strings.TrimSpace(message) != "" {
 			to.read(field)
+			to.markAll(field, message)
 			return join(program, "recoverable", normalise(message, to))
 		}
 	}

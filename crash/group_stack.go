@@ -20,7 +20,7 @@ func stackNamesSignature(f Fields, to *recorder) string {
 			return ""
 		}
 	}
-	names := nativeNames(frames, to)
+	names := nativeNames(frames, frameOffsets("StacktraceTop", f, top), to)
 	if len(names) < 2 {
 		return ""
 	}
@@ -40,7 +40,7 @@ func stackPartialSignature(f Fields, to *recorder) string {
 		return ""
 	}
 	to.read(field)
-	names := nativeNames(topFrames(top), to)
+	names := nativeNames(topFrames(top), frameOffsets(field, f, top), to)
 	named, telling := 0, 0
 	for _, name := range names {
 		if name == "??" || strings.HasPrefix(name, "[") {
@@ -66,7 +66,7 @@ func ending(f Fields) string {
 }
 
 // nativeNames are the names that stand for frames. Several frames of one library without names stand as one.
-func nativeNames(frames []Frame, to *recorder) []string {
+func nativeNames(frames []Frame, places frameMarks, to *recorder) []string {
 	rust := 0 // frames that are left when Rust's own are left out
 	for _, frame := range frames {
 		if name := cleanSymbol(frame.Function); name != "" && !isRustPanicking(name) {
@@ -74,7 +74,7 @@ func nativeNames(frames []Frame, to *recorder) []string {
 		}
 	}
 	var names []string
-	for _, frame := range frames {
+	for i, frame := range frames {
 		name := cleanSymbol(frame.Function)
 		why := ""
 		switch {
@@ -99,6 +99,7 @@ func nativeNames(frames []Frame, to *recorder) []string {
 			continue
 		}
 		to.use(frame.text(), name)
+		places.mark(i, to)
 		names = append(names, name)
 	}
 	return names

@@ -8,9 +8,10 @@ import (
 // recorder notes what a rule did with a report, for [Explain]. The nil recorder, with which [SignatureOf] works, notes
 // nothing; so both go the same way through the same rules.
 type recorder struct {
-	field   string
-	frames  []FrameUse
-	changes []Change
+	field    string
+	passages []Passage
+	frames   []FrameUse
+	changes  []Change
 }
 
 // So much of an explanation is kept.
@@ -30,6 +31,7 @@ func (to *recorder) reset() {
 func (to *recorder) read(field string) {
 	if to != nil {
 		to.field = field
+		to.see(field)
 	}
 }
 

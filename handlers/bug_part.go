@@ -81,5 +81,5 @@ func (s *Server) showBug(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.page(w, r, http.StatusOK, views.BugNow(s.bugPart(r, b)))
+	return s.page(w, r, http.StatusOK, views.BugNow(s.bugPart(r, s.seenBy(r, b))))
 }

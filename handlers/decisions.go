@@ -136,5 +136,8 @@ func (s *Server) cameFrom(r *http.Request, head crash.BucketID) (string, error) 
 	if errors.Is(err, crash.NotFound) || err == nil && (now != head || id == head) {
 		return "", nil // whatever it is, it is none of ours
 	}
+	if isPublic(r) {
+		signature = s.redacted.Signature(signature)
+	}
 	return signature, err
 }

@@ -28,14 +28,30 @@ type rawReport struct {
 	Problem    *string      `json:"problem"` // the address; null: in none, for the reason in unbucketed
 	Unbucketed string       `json:"unbucketed,omitempty"`
 	Rule       crash.Rule   `json:"rule"`
+	Evidence   []passage    `json:"evidence"` // what the grouping rule read
 	Fields     crash.Fields `json:"fields"`
+}
+
+// passage is a field that the grouping rule read, with the lines that it used.
+type passage struct {
+	Field string   `json:"field"`
+	Used  []string `json:"used"`
+}
+
+// evidenceOf returns what the grouping rule read of a report.
+func evidenceOf(f crash.Fields) []passage {
+	all := []passage{}
+	for _, p := range crash.Explain(f).Passages {
+		all = append(all, passage{Field: p.Field, Used: p.UsedLines(f[p.Field])})
+	}
+	return all
 }
 
 // sendReport sends a report as JSON.
 func (s *Server) sendReport(w http.ResponseWriter, report crash.StoredReport) error {
 	raw := rawReport{
 		ID: report.ID.String(), URL: s.base.String() + "/oops/" + report.ID.String(), Arrived: report.ID.Received(), Machine: string(report.System),
-		Unbucketed: report.Unbucketed, Rule: report.Rule, Fields: report.Fields,
+		Unbucketed: report.Unbucketed, Rule: report.Rule, Evidence: evidenceOf(report.Fields), Fields: report.Fields,
 	}
 	if !report.Occurred.IsZero() {
 		raw.Occurred = &report.Occurred

@@ -31,11 +31,13 @@ func (s *Server) exportBug(w http.ResponseWriter, r *http.Request, number int64,
 		path := "/bug/" + strconv.FormatInt(number, 10)
 		return table{title: "Problems of bug " + strconv.FormatInt(number, 10), path: path, columns: problemColumns, rows: func(yield func(row, error) bool) {
 			for _, bucket := range buckets {
+				bucket := s.seenBy(r, bucket)
 				p, ok := b.Problem(bucket.ID)
 				if !ok { // none of its reports counts
 					p = &board.Problem{Leaf: &board.Leaf{Facts: &board.Facts{}, ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title}}
 				}
-				if !yield(s.problemRow(board.Row{Problem: p, Facts: p.Facts, Count: p.Reports}, bucket.Signature, signedIn), nil) {
+				row := seenRow(r, board.Row{Problem: p, Facts: p.Facts, Count: p.Reports})
+				if !yield(s.problemRow(row, bucket.Signature, signedIn), nil) {
 					return
 				}
 			}
@@ -65,9 +67,10 @@ func (s *Server) exportVersions(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return table{}, err
 		}
-		title := "Versions of " + views.DocumentTitle(bucket, currentUser(r).Role.Allows(crash.RoleViewer))
+		title := "Versions of " + views.DocumentTitle(s.seenBy(r, bucket), !isPublic(r))
 		return table{title: title, path: bucket.ID.Path(), columns: versionColumns, rows: func(yield func(row, error) bool) {
 			for _, span := range spans {
+				span.Version, span.Release = seenLabel(r, span.Version), seenLabel(r, span.Release)
 				if !yield(s.versionRow(bucket, span), nil) {
 					return
 				}

@@ -78,7 +78,11 @@ func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format strin
 						return
 					}
 					for _, p := range some {
-						if !yield(s.problemRow(p, whole[p.ID], signedIn), nil) {
+						signature := whole[p.ID]
+						if !signedIn {
+							signature = s.redacted.Signature(signature)
+						}
+						if !yield(s.problemRow(seenRow(r, p), signature, signedIn), nil) {
 							return
 						}
 					}

@@ -50,13 +50,14 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 
 // problemList is the list of a choice, as far as a query (empty: all) wants it, from a place on.
 func (s *Server) problemList(r *http.Request, choice views.ListChoice, releases []crash.Release, q query.Query, place *board.Place) (views.ListPage, error) {
-	page := views.ListPage{Choice: choice, Releases: releases, Size: listSize, IngestURL: s.config.IngestURL}
+	page := views.ListPage{Choice: choice, Releases: seenLabels(r, releases), Size: listSize, IngestURL: s.config.IngestURL}
 	b, filter, notice, err := s.chosen(r.Context(), choice)
 	if err != nil {
 		return page, err
 	}
-	filter, page.Notice = q.Narrow(filter), notice
-	list := b.List(filter, matching(q), place, listSize)
+	page.Notice = notice
+	filter, match := searched(r, q, filter)
+	list := b.List(filter, match, place, listSize)
 	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
 	if !list.Past { // none of them is new: there was nothing before
 		for i := range list.Rows {
@@ -70,7 +71,7 @@ func (s *Server) problemList(r *http.Request, choice views.ListChoice, releases 
 		last := list.Rows[n-1]
 		page.Next = choice.NextURL(list.First+n-1, crash.Problem{Bucket: crash.Bucket{ID: last.ID}, Count: last.Count})
 	}
-	page.Types, page.Machines = b.Types(), b.Architectures()
+	page.Types, page.Machines = seenLabels(r, b.Types()), seenLabels(r, b.Architectures())
 	return page, nil
 }
 
@@ -150,6 +151,7 @@ func (s *Server) listRows(r *http.Request, b *board.Board, filter board.Filter, 
 			bugs = append(bugs, p.Bug)
 		}
 		row := from[p.ID]
+		p.Bucket = s.seenBy(r, p.Bucket)
 		list = append(list, views.ListRow{
 			Problem: p, First: row.First, Last: row.Last, Bug: s.bugPart(r, p.Bucket), Rank: row.Rank, Before: row.Before,
 			Spark: views.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),

@@ -3,9 +3,11 @@ package handlers
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/redact"
 	"mishap/db"
 	"mishap/views"
 )
@@ -36,6 +38,10 @@ func (s *Server) readRates(ctx context.Context, release crash.Release, pkg, vers
 	rates, err := s.store.Rates(ctx, db.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version})
 	if err != nil {
 		return views.RateChart{}, err
+	}
+	rates = slices.Clone(rates) // the store caches them
+	for i := range rates {      // what pages of all are made of
+		rates[i].Release = redact.Label(rates[i].Release)
 	}
 	return views.NewRateChart(rates, s.releases.ReleasedBetween(since, until), since, until), nil
 }

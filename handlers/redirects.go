@@ -33,6 +33,9 @@ func (s *Server) redirectBug(w http.ResponseWriter, r *http.Request) error {
 	if len(buckets) == 1 {
 		return redirect(w, r, buckets[0].ID.Path())
 	}
+	for i := range buckets {
+		buckets[i] = s.seenBy(r, buckets[i])
+	}
 	page := views.BugProblemsPage{Shell: s.shell(r, "Bug "+text), Number: number, Buckets: buckets}
 	page.Shell.Also = views.Alternates("Problems of bug "+text, "/bug/"+text, "")
 	return s.page(w, r, http.StatusOK, views.BugProblems(page))

@@ -151,8 +151,9 @@ func (s *Server) exportFound(w http.ResponseWriter, r *http.Request, format stri
 	if err != nil {
 		return err
 	}
+	filter, match := searched(r, q, filter)
 	return s.exportList(w, r, format, exportedList{
-		title: "Search: " + text, path: choice.URL(), filter: q.Narrow(filter), match: matching(q),
+		title: "Search: " + text, path: choice.URL(), filter: filter, match: match,
 	})
 }
 
@@ -167,7 +168,7 @@ func (s *Server) completeSearch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if of := r.URL.Query().Get("of"); of != "" {
-		names, err := namesFor(r.URL.Query(), of, b)
+		names, err := namesFor(r.URL.Query(), of, b.Names(isPublic(r)))
 		if err != nil {
 			return err
 		}
@@ -181,27 +182,28 @@ func (s *Server) completeSearch(w http.ResponseWriter, r *http.Request) error {
 	for i, release := range releases { // the newest first
 		names[len(names)-1-i] = string(release)
 	}
+	known := b.Names(isPublic(r))
 	return s.part(w, r, views.SearchOffers(query.Complete(text, query.Known{
-		Packages: b.PackagesThatBegin, Sources: b.SourcesThatBegin, Programs: b.ProgramsThatBegin, Frames: b.FunctionsThatBegin,
-		Releases: beginning(names), Versions: b.VersionsThatBegin,
-		Architectures: beginning(b.Architectures()), Types: beginning(b.Types()),
+		Packages: known.Packages, Sources: known.Sources, Programs: known.Programs, Frames: known.Functions,
+		Releases: beginning(seenLabels(r, names)), Versions: known.Versions,
+		Architectures: beginning(seenLabels(r, b.Architectures())), Types: beginning(seenLabels(r, b.Types())),
 	})))
 }
 
 // namesFor are names for a control of a list: what it is called, and so what was typed into it, is of.
-func namesFor(q url.Values, of string, b *board.Board) ([]string, error) {
+func namesFor(q url.Values, of string, known board.Names) ([]string, error) {
 	text, err := queryText(q, of)
 	if err != nil {
 		return nil, err
 	}
 	switch of {
 	case "package":
-		return b.PackagesThatBegin(text), nil
+		return known.Packages(text), nil
 	case "source":
-		return b.SourcesThatBegin(text), nil
+		return known.Sources(text), nil
 	case "version":
 		pkg, err := queryText(q, "package")
-		return b.VersionsThatBegin(text, pkg), err
+		return known.Versions(text, pkg), err
 	}
 	return nil, crash.Errorf(crash.Invalid, "bad_of", "Names are offered of package, source and version, not of %.40q.", of)
 }
@@ -225,12 +227,4 @@ func (s *Server) showKeys(w http.ResponseWriter, r *http.Request) error {
 		return s.page(w, r, http.StatusOK, views.KeysPart())
 	}
 	return s.page(w, r, http.StatusOK, views.Keys(s.shell(r, "Keys")))
-}
-
-// matching is what a board asks of each problem; nil when a query leaves nothing out.
-func matching(q query.Query) func(*board.Problem) bool {
-	if q.Empty() {
-		return nil
-	}
-	return q.Match
 }

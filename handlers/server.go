@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/redact"
 	"mishap/db"
 	"mishap/handlers/api"
 	"mishap/handlers/proxies"
@@ -88,6 +89,7 @@ type Server struct {
 	packers  sync.Pool // of *gzip.Writer, to pack kept pages
 	handler  http.Handler
 
+	redacted  redact.Cache
 	revisions revisions
 	keptPages keptPages
 

@@ -44,6 +44,9 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if isPublic(r) {
+		s.hidePackage(&page)
+	}
 	if page.Follow, err = s.followPart(r, crash.Follow{Kind: crash.FollowPackage, Name: name}); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/redact"
 	"mishap/views"
 )
 
@@ -82,8 +83,9 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 	if err != nil {
 		return nil, err
 	}
+	bucket := s.seenBy(r, facts.bucket)
 	page := &views.ProblemPage{
-		Bucket: facts.bucket, Why: s.whyBucket(facts.bucket), Bugs: s.bugsViewOf(r, facts.bucket, facts.bugs), Chart: facts.chart,
+		Bucket: bucket, Why: s.whyBucket(bucket), Bugs: s.bugsViewOf(r, bucket, facts.bugs), Chart: facts.chart,
 		Versions: facts.versions, Much: facts.much, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
 	}
 	page.Bugs.Fate = facts.fate
@@ -97,6 +99,9 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 			return nil, err
 		}
 		page.Much.First, page.Much.Last = page.First.At, page.Last.At
+	}
+	if isPublic(r) {
+		s.hideProblem(page)
 	}
 	page.Versions.Whole = r.URL.Query().Get("versions") == "all"
 	return page, nil
@@ -183,7 +188,7 @@ func (s *Server) problemDays(r *http.Request, id crash.BucketID, since, until ti
 		i := int(board.DayOf(day)) - int(board.DayOf(since))
 		for _, release := range releases {
 			if n := counts[release][i]; n > 0 {
-				days = append(days, crash.DayCount{Day: day, Release: release, Reports: n})
+				days = append(days, crash.DayCount{Day: day, Release: redact.Label(release), Reports: n})
 			}
 		}
 	}

@@ -63,6 +63,9 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if isPublic(r) {
+		s.hideRelease(&page)
+	}
 	page.Shell = s.shell(r, name)
 	page.Shell.Also = views.Alternates("Problems of "+name, views.ReleasePath(release), "")
 	return s.page(w, r, http.StatusOK, views.Release(page))

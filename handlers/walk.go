@@ -83,9 +83,10 @@ func (s *Server) readListVia(ctx context.Context, l *list, u *url.URL) (*list, e
 }
 
 // walked is what a list of problems is on the board.
-func (s *Server) walked(ctx context.Context, l *list) (*board.Board, board.Filter, error) {
-	b, filter, _, err := s.chosen(ctx, *l.choice)
-	return b, l.query.Narrow(filter), err
+func (s *Server) walked(r *http.Request, l *list) (*board.Board, board.Filter, func(*board.Problem) bool, error) {
+	b, filter, _, err := s.chosen(r.Context(), *l.choice)
+	filter, match := searched(r, l.query, filter)
+	return b, filter, match, err
 }
 
 // problemWay is the way from a problem to its neighbours in the list of problems by which the visitor came; nil: by none.
@@ -94,11 +95,11 @@ func (s *Server) problemWay(r *http.Request, id crash.BucketID) (*views.Way, err
 	if err != nil || l == nil || l.choice == nil {
 		return nil, err
 	}
-	b, filter, err := s.walked(r.Context(), l)
+	b, filter, match, err := s.walked(r, l)
 	if err != nil {
 		return nil, err
 	}
-	before, after, place, of := b.Around(filter, matching(l.query), id)
+	before, after, place, of := b.Around(filter, match, id)
 	way := &views.Way{Via: l.address, List: l.choice.Name(), Place: place, Of: of}
 	if before != nil {
 		way.Previous = views.WithVia(before.ID.Path(), l.address)
@@ -130,7 +131,7 @@ func (s *Server) reportWay(r *http.Request, report crash.StoredReport) (views.Wa
 		way.List = "reports of this machine"
 		newer, older, err = s.store.SystemNeighbours(ctx, *l.system, report.ID)
 	case l.choice != nil:
-		return s.searchWay(ctx, l, report)
+		return s.searchWay(r, l, report)
 	default:
 		way.Chosen = views.FilterWords(l.chosen)
 		newer, older, err = s.store.ReportNeighbours(ctx, *l.problem, l.chosen, report.ID)
@@ -152,9 +153,10 @@ const mostPassed = 5
 
 // searchWay goes through the reports that a list of problems counts: those of one problem after the other, each problem's from
 // the newest to the oldest.
-func (s *Server) searchWay(ctx context.Context, l *list, report crash.StoredReport) (views.Way, error) {
+func (s *Server) searchWay(r *http.Request, l *list, report crash.StoredReport) (views.Way, error) {
+	ctx := r.Context()
 	way := views.Way{Via: l.address, List: l.choice.Name()}
-	b, filter, err := s.walked(ctx, l)
+	b, filter, match, err := s.walked(r, l)
 	if err != nil || report.Bucket == nil {
 		return way, err
 	}
@@ -169,7 +171,7 @@ func (s *Server) searchWay(ctx context.Context, l *list, report crash.StoredRepo
 	if err != nil {
 		return way, err
 	}
-	before, after, place, of := b.Around(filter, matching(l.query), whole.ID)
+	before, after, place, of := b.Around(filter, match, whole.ID)
 	way.Place, way.Of = place, of
 	for n := 0; older.IsZero() && after != nil && n < mostPassed; n++ {
 		id := after.ID
@@ -177,7 +179,7 @@ func (s *Server) searchWay(ctx context.Context, l *list, report crash.StoredRepo
 		if older, _, err = s.store.EndReports(ctx, id, counted); err != nil {
 			return way, err
 		}
-		_, after, _, _ = b.Around(filter, matching(l.query), id)
+		_, after, _, _ = b.Around(filter, match, id)
 	}
 	for n := 0; newer.IsZero() && before != nil && n < mostPassed; n++ {
 		id := before.ID
@@ -185,7 +187,7 @@ func (s *Server) searchWay(ctx context.Context, l *list, report crash.StoredRepo
 		if _, newer, err = s.store.EndReports(ctx, id, counted); err != nil {
 			return way, err
 		}
-		before, _, _, _ = b.Around(filter, matching(l.query), id)
+		before, _, _, _ = b.Around(filter, match, id)
 	}
 	way.Previous, way.Next = viaReport(newer, l.address), viaReport(older, l.address)
 	return way, nil

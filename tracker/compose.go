@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
+	"mishap/crash/redact"
 )
 
 // Limits of the tracker, in characters.
@@ -59,7 +60,7 @@ func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 		return writer{}, err
 	}
 	return writer{
-		bucket: b, report: report, versions: versions, architectures: architectures, marker: f.Marker(b.ID), redact: newRedactor(report.Fields),
+		bucket: b, report: report, versions: versions, architectures: architectures, marker: f.Marker(b.ID), redact: redact.New(report.Fields),
 		template: cmp.Or(template.Body, DefaultTemplate),
 	}, nil
 }
@@ -89,7 +90,7 @@ func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
 
 // releaseTags are the codenames of the releases in which the problem was seen, oldest first. A release that is not known
 // gives its name, as far as the tracker takes it for a tag.
-func releaseTags(versions []crash.VersionCount, redact redactor) []string {
+func releaseTags(versions []crash.VersionCount, hide redact.Redactor) []string {
 	var releases []crash.Release
 	for _, v := range versions {
 		if !slices.Contains(releases, v.Release) {
@@ -100,7 +101,7 @@ func releaseTags(versions []crash.VersionCount, redact redactor) []string {
 	var tags []string
 	for _, r := range releases {
 		name := clean(string(r), 40)
-		if redact.text(name) != name {
+		if hide.Text(name) != name {
 			continue // a system that somebody has named after himself or his machine
 		}
 		tag := cmp.Or(r.Codename(), strings.ReplaceAll(strings.ToLower(name), " ", "-"))
@@ -118,22 +119,22 @@ type writer struct {
 	versions      []crash.VersionCount
 	architectures []crash.NameCount
 	marker        string
-	redact        redactor
+	redact        redact.Redactor
 	template      string
 }
 
 // title is one line, not cut yet.
 func (w writer) title() string {
-	title := clean(w.redact.text(w.bucket.Title), maxDescription)
+	title := clean(w.redact.Text(w.bucket.Title), maxDescription)
 	if title == "" {
-		title = "Problem in " + w.subject() + ": " + clean(w.redact.signature(w.bucket.Signature), 1000)
+		title = "Problem in " + w.subject() + ": " + clean(w.redact.Signature(w.bucket.Signature), 1000)
 	}
 	return title
 }
 
 // subject is what went wrong: the package, else the program.
 func (w writer) subject() string {
-	return cmp.Or(clean(w.bucket.SourcePackage, 100), clean(w.bucket.Package, 100), clean(w.redact.path(w.bucket.Executable), 200), "an unknown program")
+	return cmp.Or(clean(w.bucket.SourcePackage, 100), clean(w.bucket.Package, 100), clean(w.redact.Path(w.bucket.Executable), 200), "an unknown program")
 }
 
 // bug is the title and the description, within the tracker's limits.
@@ -188,7 +189,7 @@ func (w writer) facts() string {
 		highest = versionIn(b.LastVersion, b.LastVerRel)
 	}
 	rows := [][2]string{
-		{"Program", clean(w.redact.path(b.Executable), 200)},
+		{"Program", clean(w.redact.Path(b.Executable), 200)},
 		{"Package", clean(b.Package, 100)},
 		{"Source package", clean(b.SourcePackage, 100)},
 		{"First version seen", versionIn(b.FirstSeenVersion, b.FirstSeenRelease)},
@@ -196,7 +197,7 @@ func (w writer) facts() string {
 		{"Highest version", highest},
 		{"Architectures", w.seenOn()},
 		{"Kind of problem", clean(b.ProblemType, 50)},
-		{"Signature", clean(w.redact.signature(b.Signature), 300)},
+		{"Signature", clean(w.redact.Signature(b.Signature), 300)},
 	}
 	width := 0
 	for _, row := range rows {

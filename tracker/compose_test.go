@@ -71,14 +71,29 @@ func TestBugTexts(t *testing.T) {
 			}
 			return signature
 		},
-		"python":    func(h *house) string { return h.save("m", day(18), crashtest.Python()) },
-		"assertion": func(h *house) string { return h.save("m", day(18), crashtest.Assertion()) },
-		"package":   func(h *house) string { return h.save("m", day(18), crashtest.Package()) },
-		"kernel":    func(h *house) string { return h.save("m", day(18), crashtest.Oops()) },
-		"nameless":  func(h *house) string { return h.save("m", day(18), crashtest.Unsymbolised()) },
-		"markup":    func(h *house) string { return h.save("m", day(18), crashtest.Markup()) },
-		"unicode":   func(h *house) string { return h.save("m", day(18), crashtest.Unicode()) },
-		"long":      func(h *house) string { return h.save("m", day(18), crashtest.Long()) },
+		"go": func(h *house) string {
+			noise := strings.Repeat("2026/05/18 08:59:59 sounding\n", 300)
+			secret := "opening /home/wendeline/charts for wendeline@harbour.example\n" +
+				"-----BEGIN RSA PRIVATE KEY-----\nc2VjcmV0IGtleSBvZiB3ZW5kZWxpbmU=\n-----END RSA PRIVATE KEY-----\ntoken=hunter2 wendeline\n"
+			return h.save("m", day(18), crashtest.GoPanic(crashtest.Set("ProcEnviron", "USER=wendeline"),
+				crashtest.Set("StdErr", noise+secret+crashtest.GoPanic()["StdErr"]+strings.Repeat("\tmore\n", 100))))
+		},
+		"rust":         func(h *house) string { return h.save("m", day(18), crashtest.RustPanic()) },
+		"bare package": func(h *house) string { return h.save("m", day(18), crashtest.BarePackage()) },
+		"java":         func(h *house) string { return h.save("m", day(18), crashtest.Java()) },
+		"compiler":     func(h *house) string { return h.save("m", day(18), crashtest.CompilerError()) },
+		"modern oops":  func(h *house) string { return h.save("m", day(18), crashtest.ModernOops()) },
+		"snap":         func(h *house) string { return h.save("m", day(18), crashtest.Snap()) },
+		"hang":         func(h *house) string { return h.save("m", day(18), crashtest.ThreadHang()) },
+		"suspend":      func(h *house) string { return h.save("m", day(18), crashtest.Suspend()) },
+		"python":       func(h *house) string { return h.save("m", day(18), crashtest.Python()) },
+		"assertion":    func(h *house) string { return h.save("m", day(18), crashtest.Assertion()) },
+		"package":      func(h *house) string { return h.save("m", day(18), crashtest.Package()) },
+		"kernel":       func(h *house) string { return h.save("m", day(18), crashtest.Oops()) },
+		"nameless":     func(h *house) string { return h.save("m", day(18), crashtest.Unsymbolised()) },
+		"markup":       func(h *house) string { return h.save("m", day(18), crashtest.Markup()) },
+		"unicode":      func(h *house) string { return h.save("m", day(18), crashtest.Unicode()) },
+		"long":         func(h *house) string { return h.save("m", day(18), crashtest.Long()) },
 		"steps": func(h *house) string {
 			return h.save("m", day(18), crashtest.Native(crashtest.Set("ProcEnviron", "USER=wendeline\nHOME=/home/wendeline"),
 				crashtest.Set("StepsToReproduce", "1. Open /home/wendeline/letters/secret.odt\n\n2. Press Ctrl+S twice\x1b[31m as wendeline@harbour.example\n"+strings.Repeat("3. again\n", 60))))

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
+	"mishap/crash/redact"
 )
 
 // Proposal is the bug that would be filed for a bucket, for a person to go over.
@@ -19,7 +20,7 @@ type Proposal struct {
 	Kept   bool               // the text is what a person made of it before
 
 	title, text string // as they were written here, whatever a person made of them later
-	redact      redactor
+	redact      redact.Redactor
 }
 
 // Propose writes the bug for a bucket as one click would file it; or, when a person has gone over its text before and it

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/redact"
 )
 
 // maxFindings is how many private-looking pieces are pointed out.
@@ -25,7 +26,7 @@ func (p Proposal) Private(d crash.Draft) []string {
 			if ours[line] {
 				continue
 			}
-			for _, piece := range p.redact.private(line) {
+			for _, piece := range privatePieces(p.redact, line) {
 				if !slices.Contains(found, piece) && len(found) < maxFindings {
 					found = append(found, piece)
 				}
@@ -39,15 +40,15 @@ func (p Proposal) Private(d crash.Draft) []string {
 	return found
 }
 
-// private lists the pieces of one line that text would take out.
-func (r redactor) private(line string) []string {
-	redacted := r.text(line)
+// privatePieces returns the pieces of one line that r would take out.
+func privatePieces(r redact.Redactor, line string) []string {
+	redacted := r.Text(line)
 	if redacted == line {
 		return nil
 	}
 	var found []string
 	rest := line
-	pieces := strings.Split(redacted, hidden)
+	pieces := strings.Split(redacted, redact.Removed)
 	for i, kept := range pieces {
 		// A kept piece may itself hold shortened memory addresses, which are nobody's; the parts between them stand in the line.
 		at, end := find(rest, strings.Split(kept, "0x…"))

@@ -59,7 +59,7 @@ func TemplateNames() []TemplateName {
 		{"architecture", "of the report that the trace is from"}, {"architectures", "all on which it was seen, with numbers of reports"},
 		{"problem_type", "Crash, KernelOops, Package, …"}, {"signature", "what the reports have in common"},
 		{"versions_table", "versions × releases as an aligned table"},
-		{"trace", "assertion, traceback, stack, kernel's or package manager's message, whatever there is, with headings"},
+		{"trace", "assertion, traceback, stack, and the text by which reports are grouped (panic, kernel's message, log of a package), with headings"},
 		{"reproduce", "how to make it happen again, when a report says so"},
 		{"report_version", "version and release of the report that the trace is from"},
 		{"frames", "the top of the stack"}, {"traceback", "the Python traceback"}, {"assertion", "the assertion that failed"},
@@ -76,13 +76,13 @@ func (w writer) values(title string) map[string]string {
 		"frames":    w.stack(), "traceback": w.traceback(), "kernel_message": w.oops(),
 		"assertion": w.line(w.report.Fields["AssertionMessage"], 1000), "error_message": w.line(w.report.Fields["ErrorMessage"], 1000),
 		"report_version": versionIn(w.report.Version, w.report.Release),
-		"program":        clean(w.redact.path(w.bucket.Executable), 200),
+		"program":        clean(w.redact.Path(w.bucket.Executable), 200),
 		"package":        clean(w.bucket.Package, 100), "source_package": clean(w.bucket.SourcePackage, 100),
 		"first_version":   versionIn(w.bucket.FirstSeenVersion, w.bucket.FirstSeenRelease),
 		"last_version":    versionIn(w.bucket.LastSeenVersion, w.bucket.LastSeenRelease),
 		"highest_version": versionIn(w.bucket.LastVersion, w.bucket.LastVerRel),
 		"architecture":    clean(w.report.Architecture, 20), "architectures": w.seenOn(), "problem_type": clean(w.bucket.ProblemType, 50),
-		"signature": clean(w.redact.signature(w.bucket.Signature), 300),
+		"signature": clean(w.redact.Signature(w.bucket.Signature), 300),
 	}
 	if full != title {
 		values["whole_title"] = cut(full, 2000)

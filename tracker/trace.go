@@ -18,8 +18,8 @@ const (
 	maxOopsLines   = 40
 )
 
-// trace is what tells a developer where the fault is: the top of the stack or the traceback, with a line above that says
-// which report it is from. Values of arguments and variables are left out.
+// trace is what tells a developer where the fault is: the top of the stack, the traceback or the text that the grouping rule
+// read, with a line above that says which report it is from. Values of arguments and variables of stacks are left out.
 func (w writer) trace() string {
 	f := w.report.Fields
 	var parts []string
@@ -35,11 +35,14 @@ func (w writer) trace() string {
 	if len(parts) == 0 || f["Traceback"] == "" {
 		add("Top of the stack", w.stack())
 	}
-	add("Kernel's message", w.oops())
-	if message := w.line(f["ErrorMessage"], 1000); message != "" {
+	read := w.passages(len(stackFrames(f)) > 0 || w.traceback() != "")
+	if len(read) == 0 {
+		add("Kernel's message", w.oops())
+	}
+	if message := w.line(f["ErrorMessage"], 1000); message != "" && (w.oneLineError() || len(read) == 0) {
 		parts = append(parts, "Error: "+message+"\n")
 	}
-	return strings.Join(parts, "\n")
+	return strings.Join(append(parts, read...), "\n")
 }
 
 // from says which report a trace is from.
@@ -50,19 +53,19 @@ func (w writer) from() string {
 	return ", from one report"
 }
 
-func (w writer) line(s string, limit int) string { return clean(w.redact.text(s), limit) }
+func (w writer) line(s string, limit int) string { return clean(w.redact.Text(s), limit) }
 
 func (w writer) stack() string {
-	frames := crash.Frames(w.report.Fields)
+	frames := stackFrames(w.report.Fields)
 	more := max(0, len(frames)-maxStackFrames)
 	var b strings.Builder
 	for _, f := range frames[:len(frames)-more] {
-		fmt.Fprintf(&b, "%-4s%s", "#"+strconv.Itoa(f.Number), clean(w.redact.name(f.Function), maxLine))
+		fmt.Fprintf(&b, "%-4s%s", "#"+strconv.Itoa(f.Number), clean(w.redact.Name(f.Function), maxLine))
 		switch {
 		case f.File != "":
 			b.WriteString(" at " + w.place(f))
 		case f.Module != "":
-			b.WriteString(" from " + clean(w.redact.path(f.Module), maxLine))
+			b.WriteString(" from " + clean(w.redact.Path(f.Module), maxLine))
 		}
 		b.WriteString("\n")
 	}
@@ -75,8 +78,21 @@ func (w writer) stack() string {
 	return b.String()
 }
 
+// stackFrames returns the frames of the crash; of a hang that has none, those of the first thread, by which it is grouped.
+func stackFrames(f crash.Fields) []crash.Frame {
+	if frames := crash.Frames(f); len(frames) > 0 {
+		return frames
+	}
+	for _, t := range crash.Threads(f) {
+		if t.Number == 1 {
+			return t.Frames
+		}
+	}
+	return nil
+}
+
 func (w writer) place(f crash.Frame) string {
-	s := clean(w.redact.path(f.File), maxLine)
+	s := clean(w.redact.Path(f.File), maxLine)
 	if f.Line > 0 {
 		s += ":" + strconv.Itoa(f.Line)
 	}
@@ -99,17 +115,17 @@ func (w writer) traceback() string {
 				}
 				continue
 			}
-			b.WriteString(`  File "` + clean(w.redact.path(f.File), maxLine) + `", line ` + strconv.Itoa(f.Line))
+			b.WriteString(`  File "` + clean(w.redact.Path(f.File), maxLine) + `", line ` + strconv.Itoa(f.Line))
 			if f.Function != "" {
-				b.WriteString(", in " + clean(w.redact.name(f.Function), maxLine))
+				b.WriteString(", in " + clean(w.redact.Name(f.Function), maxLine))
 			}
 			b.WriteString("\n")
-			if code := clean(w.redact.code(f.Code), maxLine); code != "" {
+			if code := clean(w.redact.Code(f.Code), maxLine); code != "" {
 				b.WriteString("    " + code + "\n")
 			}
 		}
 		if part.Exception != "" {
-			exception := clean(w.redact.name(part.Exception), maxLine)
+			exception := clean(w.redact.Name(part.Exception), maxLine)
 			if message := w.line(part.Message, 1000); message != "" {
 				exception += ": " + message
 			}

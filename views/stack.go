@@ -18,14 +18,15 @@ type Stack struct {
 	Frames     []crash.Frame       // of the thread that crashed
 	Threads    []crash.Thread
 	Tracebacks []crash.Traceback
-	Text       string // as the report has it, to copy
+	Passages   []Passage // what the grouping rule read
+	Text       string    // as the report has it, to copy
 }
 
 // NewStack picks the evidence out of a report.
 func NewStack(report crash.StoredReport) *Stack {
 	f := report.Fields
 	s := &Stack{
-		Report: report.ID, Summary: report.Summary, Complete: report.Complete,
+		Report: report.ID, Summary: report.Summary, Complete: crash.HasEvidence(f, crash.SignatureOf(f)),
 		Tracebacks: crash.Tracebacks(f), Frames: crash.WithModules(crash.Frames(f), f["ProcMaps"]),
 	}
 	for _, thread := range crash.Threads(f) {
@@ -33,13 +34,34 @@ func NewStack(report crash.StoredReport) *Stack {
 			s.Threads = append(s.Threads, thread)
 		}
 	}
+	s.Passages = NewPassages(f)
+	s.Text = traceText(f, s.Passages)
+	return s
+}
+
+// traceText is what the report says, as text to copy: the fields that only a rule of ours reads, else the stack or traceback.
+func traceText(f crash.Fields, passages []Passage) string {
+	var texts []string
+	for _, p := range passages {
+		if !p.Stack {
+			texts = append(texts, f[p.Field])
+		}
+	}
 	for _, name := range []string{"Traceback", "Stacktrace", "StacktraceTop", "OopsText", "StackTrace"} {
-		if f[name] != "" {
-			s.Text = f[name]
+		if f[name] != "" && !slices.ContainsFunc(passages, func(p Passage) bool { return p.Field == name && !p.Stack }) {
+			texts = append(texts, f[name])
 			break
 		}
 	}
-	return s
+	return strings.Join(texts, "\n\n")
+}
+
+// heading is what the section is called.
+func (s *Stack) heading() string {
+	if s == nil || len(s.Frames)+len(s.Tracebacks) > 0 || len(s.Passages) == 0 {
+		return "Stack"
+	}
+	return "What went wrong"
 }
 
 // How much of the evidence stands on the page of a problem; the report has the rest.
@@ -133,11 +155,16 @@ func (s *Stack) nameless() (n int, modules string) {
 	return n, strings.Join(names, ", ")
 }
 
+// hasText reports whether the report says what happened in a text besides the stack: names that the stack lacks are not missed.
+func (s *Stack) hasText() bool {
+	return slices.ContainsFunc(s.Passages, func(p Passage) bool { return !p.Stack })
+}
+
 // missing says for what debug symbols are missing; empty: for nothing.
 func (s *Stack) missing() string {
 	n, modules := s.nameless()
 	switch {
-	case n == 0:
+	case n == 0 || s.hasText():
 		return ""
 	case modules == "":
 		return Counted(int64(n), "frame has", "frames have") + " no name: debug symbols are missing."
@@ -150,11 +177,13 @@ func (s *Stack) chosen() string {
 	n, _ := s.nameless()
 	switch {
 	case !s.Complete:
-		return "the newest: none of the last ones has a stack or a traceback"
-	case n > 0:
+		return "the newest: none of the last ones has a stack, a traceback or another text to read"
+	case n > 0 && !s.hasText():
 		return "the newest with a stack, of which not all is symbolised"
 	case len(s.Tracebacks) > 0:
 		return "the newest with a traceback"
+	case len(s.Frames) == 0:
+		return "the newest with such a text"
 	}
 	return "the newest that is complete and symbolised"
 }

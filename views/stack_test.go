@@ -48,9 +48,9 @@ func TestStackOfNothing(t *testing.T) {
 	t.Parallel()
 	signedIn := views.Shell{User: crash.User{ID: 1, Role: crash.RoleViewer}, Now: now}
 	for want, page := range map[string]views.ProblemPage{
-		"No report of this problem is stored any more.":               {Shell: signedIn},
-		"The reports of this problem bring no stack and no traceback": {Shell: signedIn, Stack: views.NewStack(crash.StoredReport{})},
-		"Sign in to see the stack and the traceback.":                 {Shell: views.Shell{Path: "/problem/x"}},
+		"No report of this problem is stored any more.":                              {Shell: signedIn},
+		"The reports of this problem bring no stack, no traceback and no other text": {Shell: signedIn, Stack: views.NewStack(crash.StoredReport{})},
+		"Sign in to see the stack and the traceback.":                                {Shell: views.Shell{Path: "/problem/x"}},
 	} {
 		doc := parse(t, render(t, views.Problem(page)))
 		if got := strings.Join(strings.Fields(doc.Find(".stack").Text()), " "); !strings.Contains(got, want) {

@@ -49,7 +49,7 @@ func FilterWords(f crash.ReportFilter) string {
 		}
 	}
 	if f.Complete {
-		words = append(words, "with a stack or traceback")
+		words = append(words, "with a stack, traceback or other text")
 	}
 	return strings.Join(words, ", ")
 }

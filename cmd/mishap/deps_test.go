@@ -31,10 +31,11 @@ var rules = map[string]rule{
 	"crash/apport":   {ours: "crash crash/packed", never: "net/http database"},
 	"crash/whoopsie": {ours: "crash crash/packed", never: "net/http database"},
 	"crash/intake":   {ours: "crash", never: "net/http database"},
-	"crash/board":    {ours: "crash crash/dpkg", never: "=net net/http os/exec database"},
+	"crash/board":    {ours: "crash crash/dpkg crash/redact", never: "=net net/http os/exec database"},
+	"crash/redact":   {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/query":    {ours: "crash crash/board crash/dpkg", never: "=net net/http os/exec database"},
 
-	"tracker": {ours: "crash", others: "github.com/prometheus/client_golang"},
+	"tracker": {ours: "crash crash/redact", others: "github.com/prometheus/client_golang"},
 
 	"db": {
 		ours: "crash crash/board crash/dpkg migrations",

@@ -55,6 +55,7 @@ type Leaf struct {
 
 	folded    string // see [Problem.Folded]
 	signature int    // how much of it is the signature
+	public    *Leaf  // as visitors see it; nil: as it is
 }
 
 // Problem is a bucket with all that was merged into it. The texts are those of its head; Reports and Systems are sums, the

@@ -189,6 +189,11 @@ func matchIn(release crash.Release, match func(*Problem) bool) func(*Problem) bo
 	return func(p *Problem) bool {
 		view, leaf = *p, *p.Leaf
 		view.Leaf, leaf.Facts = &leaf, p.In(release)
+		if leaf.public != nil {
+			public := *leaf.public
+			public.Facts = public.In(release)
+			leaf.public = &public
+		}
 		return match(&view)
 	}
 }

@@ -11,29 +11,29 @@ import (
 // maxNames is how many names are offered for a beginning.
 const maxNames = 20
 
-// PackagesThatBegin returns names of binary and source packages that begin with a text, whatever the case of letters, those
+// Packages returns names of binary and source packages that begin with a text, whatever the case of letters, those
 // with the most reports first.
-func (b *Board) PackagesThatBegin(text string) []string {
-	return b.thatBegin(text, func(p *Problem) []string { return []string{p.Package, p.Source} })
+func (n Names) Packages(text string) []string {
+	return n.begin(text, func(p *Problem) []string { return []string{p.Package, p.Source} })
 }
 
-// SourcesThatBegin is PackagesThatBegin for source packages.
-func (b *Board) SourcesThatBegin(text string) []string {
-	return b.thatBegin(text, func(p *Problem) []string { return []string{p.Source} })
+// Sources is [Names.Packages] for source packages.
+func (n Names) Sources(text string) []string {
+	return n.begin(text, func(p *Problem) []string { return []string{p.Source} })
 }
 
-// ProgramsThatBegin is PackagesThatBegin for the names of programs, without their folders.
-func (b *Board) ProgramsThatBegin(text string) []string {
-	return b.thatBegin(text, func(p *Problem) []string { return []string{p.Executable[strings.LastIndexByte(p.Executable, '/')+1:]} })
+// Programs is [Names.Packages] for the names of programs, without their folders.
+func (n Names) Programs(text string) []string {
+	return n.begin(text, func(p *Problem) []string { return []string{p.Executable[strings.LastIndexByte(p.Executable, '/')+1:]} })
 }
 
-// FunctionsThatBegin is PackagesThatBegin for the functions of signatures.
-func (b *Board) FunctionsThatBegin(text string) []string {
+// Functions is [Names.Packages] for the functions of signatures.
+func (n Names) Functions(text string) []string {
 	if text == "" {
 		return nil
 	}
 	lower := ":" + strings.ToLower(text)
-	return b.thatBegin(text, func(p *Problem) []string {
+	return n.begin(text, func(p *Problem) []string {
 		if !strings.Contains(p.FoldedSignature(), lower) {
 			return nil
 		}
@@ -41,15 +41,16 @@ func (b *Board) FunctionsThatBegin(text string) []string {
 	})
 }
 
-// VersionsThatBegin returns versions that begin with a text, the highest in dpkg's order first: those that problems of a
+// Versions returns versions that begin with a text, the highest in dpkg's order first: those that problems of a
 // binary or source package were seen in, or, without a package, all that there are.
-func (b *Board) VersionsThatBegin(text, pkg string) []string {
+func (n Names) Versions(text, pkg string) []string {
+	b := n.board
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	var found []string
 	if pkg == "" {
 		for _, version := range b.versions.values {
-			if version != "" && strings.HasPrefix(version, text) {
+			if version != "" && strings.HasPrefix(version, text) && n.visible(version) {
 				found = append(found, version)
 			}
 		}
@@ -57,7 +58,7 @@ func (b *Board) VersionsThatBegin(text, pkg string) []string {
 		seen := map[uint32]bool{}
 		for _, l := range b.byPackage[pkg] {
 			for _, c := range l.cells {
-				if version := b.versions.values[c.version]; !seen[c.version] && version != "" && strings.HasPrefix(version, text) {
+				if version := b.versions.values[c.version]; !seen[c.version] && version != "" && strings.HasPrefix(version, text) && n.visible(version) {
 					found = append(found, version)
 				}
 				seen[c.version] = true
@@ -68,13 +69,15 @@ func (b *Board) VersionsThatBegin(text, pkg string) []string {
 	return found[:min(len(found), maxNames)]
 }
 
-func (b *Board) thatBegin(text string, of func(*Problem) []string) []string {
+func (n Names) begin(text string, of func(*Problem) []string) []string {
+	b := n.board
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	reports := map[string]int64{}
 	for _, p := range b.order {
+		p = n.seen(p)
 		for _, name := range of(p) {
-			if name != "" && len(name) >= len(text) && strings.EqualFold(name[:len(text)], text) {
+			if name != "" && n.visible(name) && len(name) >= len(text) && strings.EqualFold(name[:len(text)], text) {
 				reports[name] += p.Reports
 			}
 		}

@@ -31,6 +31,7 @@ func (u *Updater) Leaf(l Leaf) {
 	u.b.once(&l)
 	l.Facts = overall(l.Releases)
 	l.fold()
+	l.hide()
 	known := u.b.leaves[l.ID]
 	before := &Leaf{}
 	if known == nil {
@@ -207,6 +208,7 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 		sum.Releases = byRelease(facts)
 		sum.Facts = overall(sum.Releases)
 		sum.fold()
+		sum.hide()
 	}
 	if old != nil {
 		p.State, p.Bug, p.place = old.State, old.Bug, old.place

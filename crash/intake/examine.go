@@ -2,7 +2,6 @@ package intake
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"mishap/crash"
@@ -19,7 +18,6 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 		Summary: crash.SummaryOf(report.Fields),
 		Counted: !report.System.IsTest(),
 	}
-	rec.Complete = complete(report.Fields)
 	if occurred, ok := crash.OccurredAt(report.Fields["Date"]); ok {
 		rec.Occurred = occurred
 	}
@@ -28,16 +26,10 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 		return crash.Record{}, err
 	}
 	rec.Grouping = crash.SignatureOf(report.Fields)
+	rec.Complete = crash.HasEvidence(report.Fields, rec.Grouping)
 	rec.DuplicateKey = crash.DuplicateKey(report.System, report.Fields)
 	rec.Fields = trim(report.Fields)
 	return rec, nil
-}
-
-// evidence are the fields from which a person can tell what happened.
-var evidence = [...]string{"Stacktrace", "Traceback", "StackTrace", "OopsText", "ErrorMessage", "DpkgTerminalLog"}
-
-func complete(f crash.Fields) bool {
-	return slices.ContainsFunc(evidence[:], func(name string) bool { return f[name] != "" })
 }
 
 // journalLines is how many lines of the journal are kept, as at errors.ubuntu.com: senders put no bound to it, and what

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/redact"
 	"mishap/db"
 )
 
@@ -35,6 +36,7 @@ type API struct {
 	now       func() time.Time
 	resources []resource
 	byName    map[string]*resource
+	redacted  redact.Cache
 }
 
 // New builds the API.

@@ -11,6 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/redact"
 	"mishap/db"
 )
 
@@ -81,7 +82,7 @@ func (a *API) averageInstances(ctx context.Context, in input) ([]any, error) {
 	}
 	var objects []any
 	for _, release := range a.chartReleases(seen) {
-		line := series{Color: colour(release), Key: string(release), Values: []point{}}
+		line := series{Color: colour(release), Key: string(redact.Label(release)), Values: []point{}}
 		for i, n := range slices.Backward(counts[release]) {
 			if machines := active[release][i]; n > 0 && machines > 0 {
 				line.Values = append(line.Values, newPoint(since.AddDate(0, 0, i), float64(n)/float64(machines)))
@@ -136,8 +137,8 @@ func (a *API) averageCrashes(ctx context.Context, in input) ([]any, error) {
 	}
 	var objects []any
 	for _, release := range releases {
-		strict := series{Color: colour(release), Key: string(release) + " (by 12.04 standards)", Values: []point{}}
-		whole := series{Color: colour(release), Key: string(release), Values: []point{}}
+		strict := series{Color: colour(release), Key: string(redact.Label(release)) + " (by 12.04 standards)", Values: []point{}}
+		whole := series{Color: colour(release), Key: string(redact.Label(release)), Values: []point{}}
 		for _, r := range rates {
 			if r.Release == release {
 				strict.Values = append(strict.Values, newPoint(r.Day, float64(r.Reports-r.Apart)/float64(r.Machines)))

@@ -41,7 +41,7 @@ func (a *API) bugResources() []resource {
 }
 
 type bugSignatures struct {
-	Signatures []string `json:"signatures"`
+	Signatures []string `json:"signatures" doc:"Redacted for callers who may not read reports; their ids are in /bug/<number>.json."`
 }
 
 func (a *API) bugSignatures(ctx context.Context, in input) ([]any, error) {
@@ -49,10 +49,11 @@ func (a *API) bugSignatures(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if signatures == nil {
-		signatures = []string{}
+	out := bugSignatures{Signatures: make([]string, len(signatures))}
+	for i, signature := range signatures {
+		out.Signatures[i] = a.seenSignature(in, signature)
 	}
-	return []any{bugSignatures{Signatures: signatures}}, nil
+	return []any{out}, nil
 }
 
 // bugNumber is the number of a bug, as a number or a text.

@@ -47,13 +47,13 @@ type commonProblem struct {
 	Count        int64  `json:"count" doc:"Reports in the chosen days."`
 	FirstSeen    string `json:"first_seen" doc:"Lowest package version, within the release when one is asked for; empty when not known."`
 	FirstRelease string `json:"first_seen_release" doc:"Lowest release; the release that is asked for when there is one."`
-	Function     string `json:"function" doc:"The signature."`
+	Function     string `json:"function" doc:"The signature; redacted for callers who may not read reports."`
 	LastSeen     string `json:"last_seen" doc:"Highest package version, within the release when one is asked for."`
 	LastRelease  string `json:"last_seen_release" doc:"Highest release; the release that is asked for when there is one."`
 	Package      string `json:"package" doc:"Binary package."`
 	Rank         int    `json:"rank" doc:"1 for the first of the list."`
 	Report       string `json:"report" doc:"Number of its bug; empty: none."`
-	Link         string `json:"web_link" doc:"The page of the problem."`
+	Link         string `json:"web_link" doc:"The page of the problem. It ends in the sha1 of the signature, which finds the problem also where the signature is redacted."`
 }
 
 func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
@@ -89,7 +89,7 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	}
 	var match func(*board.Problem) bool
 	if q, ok := in.values["q"].(search.Query); ok {
-		filter, match = q.Narrow(filter), q.Match
+		filter, match = searched(in, q, filter)
 	}
 	rows, _ := b.All(filter, match)
 	if until.Before(since) {
@@ -103,12 +103,13 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	}
 	objects := make([]any, len(rows))
 	for i, r := range rows {
+		r := seenRow(in, r)
 		row := commonProblem{
 			Count: r.Count, FirstSeen: r.LowestVersion, FirstRelease: string(r.LowestRelease), Function: r.Signature,
 			LastSeen: r.HighestVersion, LastRelease: string(r.HighestRelease), Package: r.Package, Rank: i + 1, Link: a.problemLink(r.ID),
 		}
 		if signature := whole[r.ID]; signature != "" {
-			row.Function = signature
+			row.Function = a.seenSignature(in, signature)
 		}
 		if r.Bug != 0 {
 			row.Report = strconv.FormatInt(r.Bug, 10)
@@ -169,6 +170,7 @@ func (a *API) longAgo(ctx context.Context, in input, since, until time.Time, pac
 		if known, ok := b.Problem(p.ID); ok {
 			facts = known.In(f.Release)
 		}
+		p.Bucket = a.seenBy(in, p.Bucket)
 		row := commonProblem{
 			Count: p.Count, FirstSeen: facts.LowestVersion, FirstRelease: string(facts.LowestRelease), Function: p.Signature,
 			LastSeen: facts.HighestVersion, LastRelease: string(facts.HighestRelease), Package: p.Package, Rank: i + 1, Link: a.problemLink(p.ID),

@@ -90,7 +90,7 @@ func (a *API) instancesCount(ctx context.Context, in input) ([]any, error) {
 	slices.SortFunc(releases, crash.Release.Compare)
 	var objects []any
 	for _, release := range releases {
-		objects = append(objects, releaseDays{Color: colour(release), Release: string(release), Value: byRelease[release]})
+		objects = append(objects, releaseDays{Color: colour(release), Release: string(seenLabel(in, release)), Value: byRelease[release]})
 	}
 	return objects, nil
 }

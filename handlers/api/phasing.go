@@ -94,7 +94,7 @@ func whole(x *float64) *int64 {
 type newBucket struct {
 	Archive  string   `json:"archive" doc:"published: the archive has both versions; unknown: it has not been asked yet."`
 	Evidence evidence `json:"evidence" doc:"Reports of this problem per active machine of the releases where the new version was seen."`
-	Function string   `json:"function" doc:"Signature of the problem."`
+	Function string   `json:"function" doc:"Signature of the problem; redacted for callers who may not read reports."`
 	Reports  int64    `json:"reports" doc:"With the new version."`
 	Systems  int64    `json:"systems" doc:"Distinct machines with the new version."`
 	Link     string   `json:"web_link" doc:"The page of the problem."`
@@ -130,7 +130,7 @@ func (a *API) newBuckets(ctx context.Context, in input) ([]any, error) {
 	}
 	objects := make([]any, len(buckets))
 	for i, b := range buckets {
-		objects[i] = newBucket{Archive: archive, Evidence: machines.evidence(b.Reports), Function: b.Signature, Reports: b.Reports, Systems: b.Systems, Link: a.problemLink(b.ID)}
+		objects[i] = newBucket{Archive: archive, Evidence: machines.evidence(b.Reports), Function: a.seenSignature(in, b.Signature), Reports: b.Reports, Systems: b.Systems, Link: a.problemLink(b.ID)}
 	}
 	return objects, nil
 }

@@ -73,12 +73,43 @@ type metadata struct {
 }
 
 type bucketObject struct {
-	ID       string   `json:"bucket_id" doc:"The signature."`
+	ID       string   `json:"bucket_id" doc:"The signature; redacted for callers who may not read reports."`
 	Metadata metadata `json:"metadata"`
 	Source   string   `json:"source_package" doc:"Source package; the words unknown package when there is none."`
 	Stack    *string  `json:"stacktrace"`
 	Threads  *string  `json:"thread_stacktrace"`
 	Trace    *string  `json:"traceback" doc:"Python's traceback; with one there are no stack traces."`
+
+	Evidence []passage `json:"evidence,omitempty" doc:"Not of the old service: the text that the grouping rule read in that report, when that is no stack and no traceback: a panic, a kernel's message or a log, say."`
+}
+
+// passage is the part of a field that a grouping rule read.
+type passage struct {
+	Field string   `json:"field" doc:"Name of the field."`
+	Text  string   `json:"text" doc:"The lines used and those around them; a line of dots stands for what is left out."`
+	Used  []string `json:"used" doc:"The lines that the rule used."`
+}
+
+// passageLines is how many lines of a field are in an answer.
+const passageLines = 120
+
+// passagesOf returns what the grouping rule read of a report.
+func passagesOf(f crash.Fields) []passage {
+	var all []passage
+	for _, p := range crash.Explain(f).Passages {
+		if p.IsStack() {
+			continue // the other fields have it
+		}
+		var text strings.Builder
+		for _, line := range p.Excerpt(f[p.Field], passageLines) {
+			if line.Skipped > 0 {
+				line.Text = "…"
+			}
+			text.WriteString(line.Text + "\n")
+		}
+		all = append(all, passage{Field: p.Field, Text: text.String(), Used: p.UsedLines(f[p.Field])})
+	}
+	return all
 }
 
 const unknownPackage = "unknown package"
@@ -92,6 +123,7 @@ func (a *API) bucket(ctx context.Context, in input, key string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	b = a.seenBy(in, b)
 	out := bucketObject{ID: b.Signature, Source: b.SourcePackage, Metadata: metadata{
 		FirstSeen: b.FirstVersion, LastSeen: b.LastVersion, FirstSeenRelease: string(b.FirstRelease),
 		LastSeenRelease: string(b.LastRelease), Source: b.Package,
@@ -130,6 +162,7 @@ func (a *API) addTraces(ctx context.Context, id crash.BucketID, out *bucketObjec
 	if out.Trace = field("Traceback"); out.Trace == nil {
 		out.Stack, out.Threads = field("Stacktrace"), field("ThreadStacktrace")
 	}
+	out.Evidence = passagesOf(report.Fields)
 	return nil
 }
 
@@ -162,7 +195,7 @@ func (a *API) instances(ctx context.Context, in input) ([]any, error) {
 	objects := make([]any, len(rows))
 	for i, r := range rows {
 		objects[i] = instanceRow{
-			Architecture: r.Architecture, Incident: r.ID.String(), Version: r.Version, Release: string(r.Release),
+			Architecture: seenLabel(in, r.Architecture), Incident: r.ID.String(), Version: seenLabel(in, r.Version), Release: string(seenLabel(in, r.Release)),
 			Timestamp: timestamp(r.ID.Received()),
 		}
 	}

@@ -122,7 +122,7 @@ func (a *API) dayOops(ctx context.Context, in input, key string) (any, error) {
 			continue
 		}
 		d := oopsDetails{ID: r.ID.String()}
-		d.Details.Type = r.ProblemType
+		d.Details.Type = seenLabel(in, r.ProblemType)
 		out.Value.Oopses = append(out.Value.Oopses, d)
 	}
 	return out, nil

@@ -6,6 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/redact"
 )
 
 // tracedDay is how many crashes could be named on a day, by release and by release, colon, architecture.
@@ -45,7 +46,8 @@ func (a *API) tracedDays(ctx context.Context, in input) ([]any, error) {
 func newTracedDay(day time.Time, counts []board.Traced) tracedDay {
 	out := tracedDay{Date: day.Format(dateFormat), Value: map[string]traced{}}
 	for _, c := range counts {
-		for _, key := range []string{string(c.Release), string(c.Release) + ":" + c.Architecture} {
+		release := string(redact.Label(c.Release))
+		for _, key := range []string{release, release + ":" + redact.Label(c.Architecture)} {
 			sum := out.Value[key]
 			out.Value[key] = traced{Failed: sum.Failed + c.Failed, Success: sum.Success + c.Named}
 		}

@@ -54,8 +54,8 @@ func (a *API) versions(ctx context.Context, in input) ([]any, error) {
 	var rows []versionRow
 	for i := len(counts) - 1; i >= 0; i-- { // the store lists the newest first
 		c := counts[i]
-		if len(rows) == 0 || rows[len(rows)-1].Version != c.Version {
-			rows = append(rows, newVersionRow(c.Version, none))
+		if len(rows) == 0 || rows[len(rows)-1].Version != seenLabel(in, c.Version) {
+			rows = append(rows, newVersionRow(seenLabel(in, c.Version), none))
 		}
 		row := &rows[len(rows)-1]
 		series := a.series(c.Release)

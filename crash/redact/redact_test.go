@@ -1,4 +1,4 @@
-package tracker
+package redact
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ var ines = crash.Fields{
 
 func TestRedact(t *testing.T) {
 	t.Parallel()
-	r := newRedactor(ines)
+	r := New(ines)
 	tests := []struct{ name, in, want string }{
 		{"nothing private", `invalid literal for int() with base 10: 'host-77'`, `invalid literal for int() with base 10: 'host-77'`},
 		{"home path", "cannot open /home/bob/Documents/letter to Ann.odt", "cannot open [removed] to Ann.odt"},
@@ -93,7 +93,7 @@ func TestRedact(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := r.text(tt.in); got != tt.want {
+			if got := r.Text(tt.in); got != tt.want {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
@@ -102,7 +102,7 @@ func TestRedact(t *testing.T) {
 
 func TestRedactSignature(t *testing.T) {
 	t.Parallel()
-	r := newRedactor(ines)
+	r := New(ines)
 	for in, want := range map[string]string{
 		"/usr/bin/gnome-session-binary:5:g_log:main":     "/usr/bin/gnome-session-binary:5:g_log:main",
 		"/usr/bin/gnome-keyring:11:token_init:main":      "/usr/bin/gnome-keyring:11:token_init:main",
@@ -110,7 +110,7 @@ func TestRedactSignature(t *testing.T) {
 		"/usr/bin/x:password=hunter2:y":                  "/usr/bin/x:password=[removed]",
 		"/usr/bin/x:KeyError:/home/bob/y.py@20:main:run": "/usr/bin/x:KeyError:[removed]:main:run",
 	} {
-		if got := r.signature(in); got != want {
+		if got := r.Signature(in); got != want {
 			t.Errorf("%s: got %q, want %q", in, got, want)
 		}
 	}
@@ -121,8 +121,8 @@ func FuzzRedact(f *testing.F) {
 	f.Add("ines.almeida at /home/ines.almeida/x, fe80::1 10.1.2.3 token=abc")
 	f.Add("::::1:2%%ines.almeida,password:ines.almeida")
 	f.Fuzz(func(t *testing.T, s string) {
-		r := newRedactor(ines)
-		got := r.text(s)
+		r := New(ines)
+		got := r.Text(s)
 		for _, word := range strings.FieldsFunc(got, func(c rune) bool { return c == ' ' || c == ',' || c == ';' }) {
 			if word == "ines.almeida" {
 				t.Errorf("%q: the name is still in %q", s, got)

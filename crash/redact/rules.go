@@ -1,4 +1,4 @@
-package tracker
+package redact
 
 import "regexp"
 
@@ -35,7 +35,7 @@ var (
 	longHex     = regexp.MustCompile(`\b[0-9a-fA-F]{32,}\b`)
 	longBase64  = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}`)
 	uuid        = regexp.MustCompile(`\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b`)
-	email       = regexp.MustCompile(`[\w.+%-]+@[\w-]+(?:\.[\w-]+)+`)
+	email       = regexp.MustCompile(`(?:\[removed\]|[\w.+%-]+)@[\w-]+(?:\.[\w-]+)+`)
 	hardware    = regexp.MustCompile(`\b(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b|\b[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\b|(?:_[0-9A-F]{2}){6}\b`)
 	ipv4        = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b`)
 	ipv6        = regexp.MustCompile(`(?:[0-9a-fA-F]*:){2,}(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]*)(?:%\w+)?`)

@@ -1,4 +1,6 @@
-package tracker
+// Package redact removes private data from texts that become public: bugs in the tracker, and pages, feeds and API answers for
+// visitors. It goes by how private things look, and removes too much rather than too little.
+package redact
 
 import (
 	"net/netip"
@@ -10,14 +12,14 @@ import (
 	"mishap/crash"
 )
 
-// redactor takes out of a text what could tell who somebody is or let somebody in. What leaves for the tracker is public
-// for ever, so it rather takes too much than too little.
-type redactor struct {
+// Redactor removes from texts whatever could identify a person or give access to something. The zero value knows no names
+// and goes by how texts look. It is safe for concurrent use.
+type Redactor struct {
 	names []string // of the person and the machine, longest first
 }
 
-// hidden is what stands in place of something private.
-const hidden = "[removed]"
+// Removed stands in place of something private.
+const Removed = "[removed]"
 
 // harmless are names of accounts and machines that say nothing about anybody.
 var harmless = map[string]bool{
@@ -30,8 +32,8 @@ var (
 	homeOwner       = regexp.MustCompile(`/home/([^/\s:'"]+)`)
 )
 
-// newRedactor learns from a report which names to take out.
-func newRedactor(f crash.Fields) redactor {
+// New returns a redactor that also removes the names of the person and the machine, as far as the report f gives them away.
+func New(f crash.Fields) Redactor {
 	found := map[string]bool{}
 	add := func(name string) {
 		name = strings.Trim(strings.TrimSpace(name), `"'`)
@@ -45,7 +47,7 @@ func newRedactor(f crash.Fields) redactor {
 	for _, m := range environmentName.FindAllStringSubmatch(f["ProcEnviron"], -1) {
 		add(m[1])
 	}
-	for _, field := range []string{"ProcEnviron", "ProcCwd", "ProcCmdline", "ExecutablePath", "Traceback", "JournalErrors"} {
+	for _, field := range []string{"ProcEnviron", "ProcCwd", "ProcCmdline", "ExecutablePath", "Traceback", "JournalErrors", "StdErr", "ErrorMessage", "DpkgTerminalLog"} {
 		for _, m := range homeOwner.FindAllStringSubmatch(f[field], -1) {
 			add(m[1])
 		}
@@ -54,7 +56,7 @@ func newRedactor(f crash.Fields) redactor {
 	if words := strings.Fields(f["Uname"]); len(words) > 2 && words[0] == "Linux" && (words[1][0] < '0' || words[1][0] > '9') {
 		add(words[1])
 	}
-	var r redactor
+	var r Redactor
 	for name := range found {
 		r.names = append(r.names, name)
 	}
@@ -62,41 +64,41 @@ func newRedactor(f crash.Fields) redactor {
 	return r
 }
 
-// text redacts running text: an error message, a line of a traceback.
-func (r redactor) text(s string) string {
-	return r.people(r.rest(keyedSecret.ReplaceAllString(r.given(r.first(s)), "${1}"+hidden)))
+// Text redacts running text: an error message, a line of a traceback.
+func (r Redactor) Text(s string) string {
+	return r.people(r.rest(keyedSecret.ReplaceAllString(r.given(r.first(s)), "${1}"+Removed)))
 }
 
-// code redacts a line of source code, in which users and hosts are names of variables.
-func (r redactor) code(s string) string {
-	return r.rest(keyedSecret.ReplaceAllString(r.given(r.first(s)), "${1}"+hidden))
+// Code redacts a line of source code, in which users and hosts are names of variables.
+func (r Redactor) Code(s string) string {
+	return r.rest(keyedSecret.ReplaceAllString(r.given(r.first(s)), "${1}"+Removed))
 }
 
-// name redacts what ought to be the name of a function or of an exception, and may be anything.
-func (r redactor) name(s string) string { return r.rest(r.first(s)) }
+// Name redacts what ought to be the name of a function or of an exception, and may be anything.
+func (r Redactor) Name(s string) string { return r.rest(r.first(s)) }
 
 // given takes out secrets by how they are given: in quotes, as an option, in a header of HTTP, after a word.
-func (r redactor) given(s string) string {
-	s = called.ReplaceAllString(s, "Command '${1} "+hidden+"' ${2}")
-	s = header.ReplaceAllString(s, "${1}"+hidden)
-	s = single.ReplaceAllString(s, "${1}"+hidden+"'")
-	s = double.ReplaceAllString(s, "${1}"+hidden+`"`)
-	s = optSecret.ReplaceAllString(s, "${1}"+hidden)
-	return saidSecret.ReplaceAllString(s, "${1}"+hidden)
+func (r Redactor) given(s string) string {
+	s = called.ReplaceAllString(s, "Command '${1} "+Removed+"' ${2}")
+	s = header.ReplaceAllString(s, "${1}"+Removed)
+	s = single.ReplaceAllString(s, "${1}"+Removed+"'")
+	s = double.ReplaceAllString(s, "${1}"+Removed+`"`)
+	s = optSecret.ReplaceAllString(s, "${1}"+Removed)
+	return saidSecret.ReplaceAllString(s, "${1}"+Removed)
 }
 
 // people takes out names of people and machines by what stands before them.
-func (r redactor) people(s string) string {
-	s = userNamed.ReplaceAllString(s, "${1}"+hidden)
-	s = userQuoted.ReplaceAllString(s, "${1}"+hidden)
-	s = idNamed.ReplaceAllString(s, "${1}("+hidden+")")
-	s = sudo.ReplaceAllString(s, "${1}"+hidden)
+func (r Redactor) people(s string) string {
+	s = userNamed.ReplaceAllString(s, "${1}"+Removed)
+	s = userQuoted.ReplaceAllString(s, "${1}"+Removed)
+	s = idNamed.ReplaceAllString(s, "${1}("+Removed+")")
+	s = sudo.ReplaceAllString(s, "${1}"+Removed)
 	return hostNamed.ReplaceAllStringFunc(s, func(m string) string {
 		g := hostNamed.FindStringSubmatch(m)
 		if sourceFile.MatchString(g[2]) || public(g[2]) {
 			return m
 		}
-		return g[1] + hidden
+		return g[1] + Removed
 	})
 }
 
@@ -118,11 +120,11 @@ func hosts(s string) string {
 		case g[1] == "file://" || public(g[3]):
 			return m
 		case g[5] == "" || g[5] == "/":
-			return g[1] + hidden + g[4] + g[5]
+			return g[1] + Removed + g[4] + g[5]
 		}
-		return g[1] + hidden
+		return g[1] + Removed
 	})
-	return localHost.ReplaceAllString(s, "${1}"+hidden)
+	return localHost.ReplaceAllString(s, "${1}"+Removed)
 }
 
 // mail hides an address of electronic mail; versions of symbols look like some.
@@ -130,7 +132,7 @@ func mail(s string) string {
 	if symbolsOf.MatchString(s) {
 		return s
 	}
-	return hidden
+	return Removed
 }
 
 // logins takes out somebody@machine.
@@ -141,42 +143,42 @@ func logins(s string) string {
 		if symbolsOf.MatchString(s[m[2]:m[3]]) {
 			continue
 		}
-		b.WriteString(s[last:m[2]] + hidden)
+		b.WriteString(s[last:m[2]] + Removed)
 		last = m[3]
 	}
 	return b.String() + s[last:]
 }
 
-// signature redacts a signature, in which colons stand between names: "/usr/bin/gnome-session:11:main" has no secret.
-func (r redactor) signature(s string) string {
-	return r.rest(givenSecret.ReplaceAllString(r.first(s), "${1}"+hidden))
+// Signature redacts a signature, in which colons stand between names: "/usr/bin/gnome-session:11:main" has no secret.
+func (r Redactor) Signature(s string) string {
+	return r.rest(givenSecret.ReplaceAllString(r.first(s), "${1}"+Removed))
 }
 
-func (r redactor) first(s string) string {
-	s = privateKey.ReplaceAllString(s, hidden)
-	s = urlLogin.ReplaceAllString(s, "${1}"+hidden+"@")
+func (r Redactor) first(s string) string {
+	s = privateKey.ReplaceAllString(s, Removed)
+	s = urlLogin.ReplaceAllString(s, "${1}"+Removed+"@")
 	s = hosts(s)
-	s = escapedMail.ReplaceAllString(escapedHome.ReplaceAllString(s, hidden), hidden)
-	return urlQuery.ReplaceAllString(s, "${1}?"+hidden)
+	s = escapedMail.ReplaceAllString(escapedHome.ReplaceAllString(s, Removed), Removed)
+	return urlQuery.ReplaceAllString(s, "${1}?"+Removed)
 }
 
-func (r redactor) rest(s string) string {
-	s = bearer.ReplaceAllString(s, hidden)
-	s = knownToken.ReplaceAllString(s, hidden)
-	s = tildeName.ReplaceAllString(r.path(s), "${1}"+hidden+"${2}")
+func (r Redactor) rest(s string) string {
+	s = bearer.ReplaceAllString(s, Removed)
+	s = knownToken.ReplaceAllString(s, Removed)
+	s = tildeName.ReplaceAllString(r.Path(s), "${1}"+Removed+"${2}")
 	s = logins(email.ReplaceAllStringFunc(s, mail))
-	s = uuid.ReplaceAllString(s, hidden)
-	s = hardware.ReplaceAllString(s, hidden)
-	s = longHex.ReplaceAllString(s, hidden)
+	s = uuid.ReplaceAllString(s, Removed)
+	s = hardware.ReplaceAllString(s, Removed)
+	s = longHex.ReplaceAllString(s, Removed)
 	s = longBase64.ReplaceAllStringFunc(s, tokenLike)
 	s = replaceAddresses(s)
 	s = memory.ReplaceAllString(s, "0x…")
 	return r.withoutNames(s)
 }
 
-// path redacts what is a path or holds some. Of a source file below somebody's home the last part of the name stays, since
+// Path redacts what is a path or holds some. Of a source file below somebody's home the last part of the name stays, since
 // it tells a developer something and nobody else anything.
-func (r redactor) path(s string) string {
+func (r Redactor) Path(s string) string {
 	s = quotedPath.ReplaceAllStringFunc(s, func(m string) string { return m[:1] + shortPath(m[1:len(m)-1]) + m[len(m)-1:] })
 	var b strings.Builder
 	last := 0
@@ -190,12 +192,12 @@ func (r redactor) path(s string) string {
 func shortPath(p string) string {
 	name := p[strings.LastIndexAny(p, `/\`)+1:]
 	if !sourceFile.MatchString(name) {
-		return hidden
+		return Removed
 	}
-	return hidden + "/" + name
+	return Removed + "/" + name
 }
 
-func (r redactor) withoutNames(s string) string {
+func (r Redactor) withoutNames(s string) string {
 	for _, name := range r.names {
 		s = replaceWord(s, name)
 	}
@@ -218,7 +220,7 @@ func replaceWord(s, name string) string {
 		if i > 0 && wordly(before) || end < len(s) && wordly(after) {
 			b.WriteString(s[i:end])
 		} else {
-			b.WriteString(hidden)
+			b.WriteString(Removed)
 		}
 		s = s[end:]
 	}
@@ -254,14 +256,14 @@ func tokenLike(s string) string {
 		}
 	}
 	if digits >= 4 && strings.ToLower(s) != s && strings.ToUpper(s) != s {
-		return hidden
+		return Removed
 	}
 	return s
 }
 
 // replaceAddresses hides addresses of the internet, and leaves alone versions, times and names with "::".
 func replaceAddresses(s string) string {
-	s = nameOfIPv4.ReplaceAllString(s, hidden)
+	s = nameOfIPv4.ReplaceAllString(s, Removed)
 	s = replaceLone(s, ipv6, func(m, _, _ string) bool {
 		address, _, _ := strings.Cut(m, "%")
 		a, err := netip.ParseAddr(address)
@@ -295,7 +297,7 @@ func replaceLone(s string, re *regexp.Regexp, hide func(m, before, after string)
 			continue
 		}
 		b.WriteString(s[last:m[0]])
-		b.WriteString(hidden)
+		b.WriteString(Removed)
 		last = m[1]
 	}
 	b.WriteString(s[last:])

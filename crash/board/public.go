@@ -1,0 +1,96 @@
+package board
+
+import (
+	"slices"
+	"strings"
+
+	"mishap/crash"
+	"mishap/crash/redact"
+)
+
+// Public returns the problem as visitors see it, redacted as bugs are. Nearly always that is p itself.
+func (p *Problem) Public() *Problem {
+	if p.public == nil {
+		return p
+	}
+	other := *p
+	other.Leaf = p.public
+	return &other
+}
+
+// hide prepares the leaf as visitors see it, after fold. Most leaves need no other one, which is cheap to find out.
+func (l *Leaf) hide() {
+	l.public = nil
+	texts := redact.Texts{Title: l.Title, Signature: l.Signature, Executable: l.Executable, Name: l.Name}
+	public := texts
+	versions := len(l.LowestVersion) + len(l.HighestVersion) + len("\x00\x00")
+	if !redact.Quiet(l.folded[:max(0, len(l.folded)-versions)]) {
+		public = texts.Public()
+	}
+	other := *l
+	other.Title, other.Signature, other.Executable, other.Name = public.Title, public.Signature, public.Executable, public.Name
+	other.Type, other.Package, other.Source = redact.Label(l.Type), redact.Label(l.Package), redact.Label(l.Source)
+	other.Facts, other.Releases = l.Facts.public(), publicReleases(l.Releases)
+	if public == texts && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source && other.Facts == l.Facts &&
+		slices.Equal(other.Releases, l.Releases) {
+		return
+	}
+	other.Signature = cut(other.Signature)
+	other.fold()
+	l.public = &other
+}
+
+// public returns the facts as visitors see them: f itself unless a version or release holds something private.
+func (f *Facts) public() *Facts {
+	other := *f
+	for _, label := range []*string{&other.First.Version, &other.Last.Version, &other.LowestVersion, &other.HighestVersion} {
+		*label = redact.Label(*label)
+	}
+	for _, label := range []*crash.Release{&other.First.Release, &other.Last.Release, &other.LowestRelease, &other.HighestRelease} {
+		*label = redact.Label(*label)
+	}
+	if other == *f {
+		return f
+	}
+	return &other
+}
+
+// publicReleases returns the facts of each release as visitors see them.
+func publicReleases(releases []*Facts) []*Facts {
+	if !slices.ContainsFunc(releases, func(f *Facts) bool { return f.public() != f }) {
+		return releases
+	}
+	public := make([]*Facts, len(releases))
+	for i, f := range releases {
+		public[i] = f.public()
+	}
+	return public
+}
+
+// ForVisitors returns the row as visitors see it.
+func (r Row) ForVisitors() Row {
+	r.Problem, r.Facts = r.Problem.Public(), r.Facts.public()
+	return r
+}
+
+// Names finds names that begin with a text. Those for visitors are taken from what visitors see.
+type Names struct {
+	board  *Board
+	public bool
+}
+
+// Names returns the names of the board, for visitors or for people who may read reports.
+func (b *Board) Names(public bool) Names { return Names{b, public} }
+
+// seen is the problem as whoever asks sees it.
+func (n Names) seen(p *Problem) *Problem {
+	if n.public {
+		return p.Public()
+	}
+	return p
+}
+
+// visible reports whether whoever asks sees a version or another label.
+func (n Names) visible(label string) bool {
+	return !n.public || redact.Label(label) == label && !strings.Contains(label, redact.Removed)
+}

@@ -1,0 +1,71 @@
+package redact
+
+import (
+	"sync"
+
+	"mishap/crash"
+)
+
+// Cache remembers the public form of texts that lists show again and again. It holds at most two generations of
+// generationBytes each. It is safe for concurrent use.
+type Cache struct {
+	mu       sync.Mutex
+	current  map[Texts]Texts
+	previous map[Texts]Texts
+	bytes    int // of the current generation
+}
+
+const generationBytes = 4 << 20
+
+// Public is [Texts.Public], cached.
+func (c *Cache) Public(t Texts) Texts {
+	if public, ok := c.find(t); ok {
+		return public
+	}
+	public := t.Public()
+	c.add(t, public)
+	return public
+}
+
+// Bucket returns b as visitors see it.
+func (c *Cache) Bucket(b crash.Bucket) crash.Bucket {
+	t := c.Public(Texts{Title: b.Title, Signature: b.Signature, Executable: b.Executable, Name: b.Name})
+	b.Title, b.Signature, b.Executable, b.Name = t.Title, t.Signature, t.Executable, t.Name
+	for _, label := range []*string{&b.ProblemType, &b.Package, &b.SourcePackage, &b.FirstVersion, &b.LastVersion} {
+		*label = Label(*label)
+	}
+	for _, release := range []*crash.Release{&b.FirstRelease, &b.LastRelease, &b.FirstVersionRel, &b.LastVerRel} {
+		*release = Label(*release)
+	}
+	return b
+}
+
+// Signature returns a signature as visitors see it.
+func (c *Cache) Signature(s string) string { return c.Public(Texts{Signature: s}).Signature }
+
+func (c *Cache) find(t Texts) (Texts, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	public, ok := c.current[t]
+	if !ok {
+		if public, ok = c.previous[t]; ok {
+			c.put(t, public)
+		}
+	}
+	return public, ok
+}
+
+func (c *Cache) add(t, public Texts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.put(t, public)
+}
+
+// put adds to the current generation, with mu held. A full one becomes the previous one.
+func (c *Cache) put(t, public Texts) {
+	size := 2 * (len(t.Title) + len(t.Signature) + len(t.Executable) + len(t.Name) + 64)
+	if c.bytes += size; c.current == nil || c.bytes > generationBytes {
+		c.previous, c.current, c.bytes = c.current, map[Texts]Texts{}, size
+	}
+	c.current[t] = public
+}

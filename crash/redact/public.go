@@ -1,0 +1,54 @@
+package redact
+
+import (
+	"strings"
+
+	"mishap/crash"
+)
+
+// Texts are the free texts of a problem that pages, feeds and the API show.
+type Texts struct {
+	Title, Signature, Executable, Name string
+}
+
+// Public returns the texts as visitors see them, redacted as bugs are. It is cheap for texts in which nothing looks private:
+// see [Suspicious].
+func (t Texts) Public() Texts {
+	var r Redactor
+	if all := t.Executable + "\n" + t.Signature + "\n" + t.Title + "\n" + t.Name; strings.Contains(all, "/home/") {
+		r = New(crash.Fields{"Traceback": all})
+	}
+	out := t
+	for _, text := range []*string{&out.Title, &out.Name} {
+		if len(r.names) > 0 || Suspicious(*text) {
+			*text = r.Text(*text)
+		}
+	}
+	if len(r.names) > 0 || suspiciousSignature(out.Signature) {
+		out.Signature = r.Signature(out.Signature)
+	}
+	if len(r.names) > 0 || suspiciousSignature(out.Executable) {
+		out.Executable = r.Path(out.Executable)
+	}
+	return out
+}
+
+// Label returns the name of a package, version, release, architecture or kind of problem as visitors see it. Names made of
+// the usual characters stay: they are no addresses and no paths.
+func Label[T ~string](s T) T {
+	if strings.ContainsAny(string(s), `/\@%$=`) {
+		return T(Redactor{}.Text(string(s)))
+	}
+	return s
+}
+
+// Labels returns those of the names that visitors see as they are.
+func Labels[T ~string](names []T) []T {
+	var kept []T
+	for _, name := range names {
+		if Label(name) == name {
+			kept = append(kept, name)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,93 @@
+package tracker
+
+import (
+	"strings"
+
+	"mishap/crash"
+)
+
+const (
+	maxPassageLines = 60
+	keyBegins       = "-----BEGIN " // of a private key, with keyWords on the same line
+	keyWords        = "PRIVATE KEY-----"
+	keyEnds         = "-----END "
+)
+
+// passages writes the texts that the grouping rule read, each with the lines that it used marked. Stacks and tracebacks, which
+// are written as such, and one-line messages are left out.
+func (w writer) passages(hasStack bool) []string {
+	e := crash.Explain(w.report.Fields)
+	marks := "; the problem is grouped by the lines marked with *"
+	if e.Rule != e.ReadBy { // the report brings its own signature
+		marks = "; the lines marked with * say what went wrong"
+	}
+	var parts []string
+	for _, p := range e.Passages {
+		switch p.Field {
+		case "StacktraceTop", "ThreadStacktrace":
+			continue // they hold values of arguments
+		case "Stacktrace", "Traceback":
+			if hasStack {
+				continue
+			}
+		case "AssertionMessage", "StacktraceAddressSignature", "DuplicateSignature":
+			continue
+		case "ErrorMessage":
+			if w.oneLineError() {
+				continue
+			}
+		}
+		switch body := w.passage(p); {
+		case body == "":
+		case strings.Count(body, "\n") == 1:
+			parts = append(parts, p.Field+": "+strings.TrimLeft(body, "* "))
+		default:
+			parts = append(parts, p.Field+w.from()+marks+":\n\n"+body)
+		}
+	}
+	return parts
+}
+
+// oneLineError reports whether the message of the report is one line, which is written without a heading.
+func (w writer) oneLineError() bool {
+	return !strings.Contains(strings.TrimSpace(w.report.Fields["ErrorMessage"]), "\n")
+}
+
+// passage is the excerpt of one field: two columns for the mark, then the redacted line. What is left out is stated.
+func (w writer) passage(p crash.Passage) string {
+	var b strings.Builder
+	inKey := false
+	for _, line := range p.Excerpt(w.report.Fields[p.Field], maxPassageLines) {
+		if line.Skipped > 0 {
+			b.WriteString("  (" + plural(int64(line.Skipped), "line", "lines") + " left out)\n")
+			continue
+		}
+		text := line.Text
+		begins := strings.Contains(text, keyBegins) && strings.Contains(text, keyWords)
+		if inKey && !begins {
+			inKey = !strings.Contains(text, keyEnds)
+			continue
+		}
+		inKey = begins
+		if !line.Used && oopsNoise.MatchString(text) && isKernelText(p.Field) {
+			continue
+		}
+		mark := "  "
+		if line.Used {
+			mark = "* "
+		}
+		b.WriteString(strings.TrimRight(mark+indentation(text)+w.line(text, maxLine), " ") + "\n")
+	}
+	return strings.TrimLeft(b.String(), "\n")
+}
+
+// isKernelText reports whether a field holds what the kernel printed.
+func isKernelText(field string) bool {
+	return field == "OopsText" || field == "VmCoreDmesg" || field == "VmCoreLog"
+}
+
+// indentation returns the blanks before a line, at most four; a tab counts as four.
+func indentation(line string) string {
+	blanks := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	return strings.Repeat(" ", min(4, len(strings.ReplaceAll(blanks, "\t", "    "))))
+}
