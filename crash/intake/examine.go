@@ -28,7 +28,7 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 		return crash.Record{}, err
 	}
 	rec.Grouping = crash.SignatureOf(report.Fields)
-	rec.DuplicateKey = crash.DuplicateKey(report.System, report.Fields)
+	rec.DuplicateKey, rec.FormerKey = crash.DuplicateKey(report.System, report.Fields)
 	rec.Fields = trim(report.Fields)
 	return rec, nil
 }

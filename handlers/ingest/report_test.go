@@ -72,6 +72,32 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestRepeatedReports sends reports of every kind again, and finds them counted once for each machine.
+func TestRepeatedReports(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	for name, build := range map[string]func(...crashtest.Option) crashtest.Report{
+		"crash": crashtest.Native, "package": crashtest.Package, "oops": crashtest.Oops, "snap": crashtest.Snap,
+		"recoverable": crashtest.BareRecoverable, "suspend": crashtest.Suspend, "no trace": crashtest.Ungroupable,
+	} {
+		for _, without := range []string{"nothing", "Date", "ProcStatus"} {
+			report := build(crashtest.Without(without))
+			machine := "/" + strings.ReplaceAll(name+without, " ", "-")
+			first := h.post(t, machine, body(report)).stored(t)
+			later := crashtest.Report(report.Fields())
+			later["UpgradeStatus"], later["JournalErrors"] = "Upgraded to noble on 2026-04-29 (200 days ago)", "x"
+			for _, again := range []crashtest.Report{report, later} {
+				if id := h.post(t, machine, body(again)).stored(t); id != first {
+					t.Errorf("%s without %s, again: got id %v, want the first one, %v", name, without, id, first)
+				}
+			}
+			if id := h.post(t, machine+"-2", body(report)).stored(t); id == first {
+				t.Errorf("%s without %s: got one id for two machines", name, without)
+			}
+		}
+	}
+}
+
 // TestEndOfLifeOnTheDayOfTheCrash takes what a machine reports late, and does not believe a clock that stands years back.
 func TestEndOfLifeOnTheDayOfTheCrash(t *testing.T) {
 	t.Parallel()
