@@ -43,7 +43,8 @@ and the exit status is 1. A report that was imported before is recognised and co
 					"or another word of at most %d bytes without blanks and slashes), got %q", crash.MaxSystemID, system), cmd.CommandPath()}
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c Config, store *db.Store) error {
-				return p.importFiles(ctx, intake.New(c.intake(), store), crash.NewSystemID(system), args)
+				im := importer{intake: intake.New(c.intake(), store), system: crash.NewSystemID(system), maxText: int64(c.IngestMaxBytes)}
+				return p.importFiles(ctx, im, args)
 			})
 		},
 	}
@@ -58,13 +59,20 @@ func isSystemName(s string) bool {
 	})
 }
 
+// importer imports files as reports of one machine.
+type importer struct {
+	intake  *intake.Intake
+	system  crash.SystemID
+	maxText int64 // bytes of all texts of one report: as much as a machine may send
+}
+
 // tally counts what became of the files.
 type tally struct {
 	mu                    sync.Mutex
 	stored, known, failed int
 }
 
-func (p *program) importFiles(ctx context.Context, in *intake.Intake, system crash.SystemID, files []string) error {
+func (p *program) importFiles(ctx context.Context, im importer, files []string) error {
 	bar := p.progressBar(len(files), "importing")
 	var t tally
 	var group errgroup.Group
@@ -74,7 +82,7 @@ func (p *program) importFiles(ctx context.Context, in *intake.Intake, system cra
 			break
 		}
 		group.Go(func() error {
-			receipt, err := importFile(ctx, in, system, file)
+			receipt, err := im.importFile(ctx, file)
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			switch {
@@ -104,12 +112,12 @@ func (p *program) importFiles(ctx context.Context, in *intake.Intake, system cra
 	return nil
 }
 
-func importFile(ctx context.Context, in *intake.Intake, system crash.SystemID, file string) (intake.Receipt, error) {
-	fields, err := readCrashFile(file)
+func (im importer) importFile(ctx context.Context, file string) (intake.Receipt, error) {
+	fields, err := readCrashFile(file, im.maxText)
 	if err != nil {
 		return intake.Receipt{}, err
 	}
-	return in.Accept(ctx, crash.Report{System: system, Fields: fields})
+	return im.intake.Accept(ctx, crash.Report{System: im.system, Fields: fields})
 }
 
 // progressBar shows how far a long work is, to a person at a terminal only.

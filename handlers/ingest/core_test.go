@@ -32,7 +32,7 @@ func TestCoreAnswers(t *testing.T) {
 		{"an unknown architecture", "/" + known + "/submit-core/pdp11/machine", "core", 400, "Unsupported architecture"},
 		{"architecture all", "/" + known + "/submit-core/all/machine", "core", 400, "Unsupported architecture"},
 		{"empty", "/" + known + "/submit-core/amd64/machine", "", 400, "Empty core dump."},
-		{"too large", "/" + known + "/submit-core/amd64/machine", strings.Repeat("x", 101), 413, "The body is larger than the 100 bytes that are taken here."},
+		{"too large", "/" + known + "/submit-core/amd64/machine", strings.Repeat("x", 101), 400, "The body is larger than the limit of 100 bytes."},
 		{"as large as may be", "/" + known + "/submit-core/amd64/machine", strings.Repeat("x", 100), 200, known},
 		{"again", "/" + known + "/submit-core/amd64/machine", "something else", 200, known},
 		{"with a prefix and doubled slash", "//crashdb/" + known + "/submit-core/riscv64/machine", "core", 200, known},

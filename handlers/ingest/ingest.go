@@ -20,7 +20,6 @@ import (
 
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 
 	"mishap/crash"
 	"mishap/crash/intake"
@@ -43,6 +42,7 @@ type Deps struct {
 	MaxCoreBytes   int64                 // largest core, as sent; 0: 16 times MaxBytes
 	RatePerSystem  int                   // requests per minute of one machine; 0: any number
 	RatePerAddress int                   // the same of one network address
+	AnswerWithin   time.Duration         // longest time from the end of a body to its answer; 0: 8 s
 	Log            *slog.Logger          // nil: none
 	Now            func() time.Time      // nil: time.Now
 	Registerer     prometheus.Registerer // nil: no metrics are shown
@@ -55,7 +55,7 @@ const coreFactor = 16
 type handler struct {
 	Deps
 	cores     string // folder
-	memory    *semaphore.Weighted
+	memory    *memory
 	buffers   sync.Pool // of *[]byte, usualBytes large
 	metrics   *metrics
 	bySystem  *limit
@@ -68,6 +68,9 @@ func New(d Deps) (http.Handler, error) {
 	if d.MaxCoreBytes == 0 {
 		d.MaxCoreBytes = coreFactor * d.MaxBytes
 	}
+	if d.AnswerWithin == 0 {
+		d.AnswerWithin = answerWithin
+	}
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
@@ -77,7 +80,7 @@ func New(d Deps) (http.Handler, error) {
 	h := &handler{
 		Deps:      d,
 		cores:     filepath.Join(d.DataDir, "cores"),
-		memory:    semaphore.NewWeighted(max(largeBodies, 2*d.MaxBytes)),
+		memory:    newMemory(d.MaxBytes),
 		bySystem:  newLimit(d.RatePerSystem),
 		byAddress: newLimit(d.RatePerAddress),
 	}

@@ -48,7 +48,7 @@ func TestAnswers(t *testing.T) {
 		{"armel", "POST", "/machine", crashtest.Python(crashtest.Set("Architecture", "armel")).BSON(), 400, "armel architecture is obsoleted."},
 		{"end of life", "POST", "/machine", crashtest.Python(crashtest.On("Ubuntu 12.04")).BSON(), 400, "Ubuntu 12.04 is End of Life"},
 		{"end of life before armel", "POST", "/machine", crashtest.Python(crashtest.On("Ubuntu 12.04"), crashtest.Set("Architecture", "armel")).BSON(), 400, "Ubuntu 12.04 is End of Life"},
-		{"too large", "POST", "/machine", make([]byte, 1<<20+1), 413, "The body is larger than the 1048576 bytes that are taken here."},
+		{"too large", "POST", "/machine", make([]byte, 1<<20+1), 400, "The body is larger than the limit of 1048576 bytes."},
 
 		{"reading", "GET", "/machine", nil, 404, "Not found."},
 		{"reading the root", "GET", "/", nil, 404, "Not found."},
