@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
@@ -14,6 +15,8 @@ import (
 
 var (
 	errUnavailable = crash.Errorf(crash.Unavailable, "database_away", "The database cannot be reached at the moment; please try again shortly.")
+	errNoSpace     = &crash.Error{Kind: crash.Unavailable, Code: "no_space", RetryAfter: 10 * time.Minute,
+		Message: "There is no space left on the disk of the database; please try again later."}
 	// The parser's own words may hold the password, so they are not kept.
 	errBadURL = crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read; it should look like postgres://user:password@host:5432/mishap.")
 )
@@ -24,10 +27,19 @@ func known(err error) error {
 	if err == nil || crash.KindOf(err) != 0 {
 		return err
 	}
+	if noSpace(err) {
+		return errNoSpace.Because(err)
+	}
 	if away(err) {
 		return errUnavailable.Because(err)
 	}
 	return err
+}
+
+// noSpace reports whether err says that the database's disk is full.
+func noSpace(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "53100"
 }
 
 func away(err error) bool {

@@ -125,7 +125,9 @@ func TestBombsNeedLittleMemory(t *testing.T) {
 	var over atomic.Bool
 	var hostile, answers statuses
 	for i := range 300 {
-		attack.Go(func() { hostile.add(postBody(t, addresses["ingest_listen"], fmt.Sprint("bomb", i), bodies[i%len(bodies)])) })
+		attack.Go(func() {
+			hostile.add(postBody(t, addresses["ingest_listen"], fmt.Sprint("bomb", i), bodies[i%len(bodies)]))
+		})
 	}
 	for machine := range 3 {
 		honest.Go(func() {

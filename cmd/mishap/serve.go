@@ -77,7 +77,7 @@ func (p *program) serve(ctx context.Context, c Config, k kinds) (err error) {
 	}
 	defer store.Close()
 
-	u := &unit{config: c, doors: doors, store: store, log: log, metrics: newMetrics(), now: time.Now}
+	u := &unit{config: c, doors: doors, store: store, log: log, metrics: newMetrics(), disk: database.watch(c.DataDir), now: time.Now}
 	if err := u.build(); err != nil {
 		return err
 	}

@@ -23,12 +23,15 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/intake"
+	"mishap/disk"
 )
 
 // Store is what the listener asks of the database itself; reports reach it through the intake.
 type Store interface {
-	// ReportSystem is the machine that sent a report, NotFound without such a report.
-	ReportSystem(ctx context.Context, id crash.OopsID) (crash.SystemID, error)
+	// CoreRequested tells whether the core that a machine was asked for has been received; NotFound if it was not asked.
+	CoreRequested(ctx context.Context, report crash.OopsID, system crash.SystemID) (received bool, err error)
+	// CoreReceived notes that the core of a report is on disk.
+	CoreReceived(ctx context.Context, report crash.OopsID) error
 	// Collectors are the metrics of the database.
 	Collectors() []prometheus.Collector
 }
@@ -39,7 +42,9 @@ type Deps struct {
 	Store          Store
 	DataDir        string                // cores go to its folder "cores"
 	MaxBytes       int64                 // largest report
-	MaxCoreBytes   int64                 // largest core, as sent; 0: 16 times MaxBytes
+	MaxCoreBytes   int64                 // largest core, as sent; 0: 256 MiB
+	MaxCoresBytes  int64                 // size of all cores together; 0: 20 GiB
+	Disk           *disk.Watch           // the disks that reports go to; nil: not watched
 	RatePerSystem  int                   // requests per minute of one machine; 0: any number
 	RatePerAddress int                   // the same of one network address
 	AnswerWithin   time.Duration         // longest time from the end of a body to its answer; 0: 8 s
@@ -48,13 +53,15 @@ type Deps struct {
 	Registerer     prometheus.Registerer // nil: no metrics are shown
 }
 
-// coreFactor is how much larger than a report a core may be when nothing else is said: reports are some 20 kB, cores of
-// desktop programs some 10 MB.
-const coreFactor = 16
+const (
+	defaultMaxCore  = 256 << 20
+	defaultMaxCores = 20 << 30
+)
 
 type handler struct {
 	Deps
 	cores     string // folder
+	coreSpace *coreSpace
 	memory    *memory
 	buffers   sync.Pool // of *[]byte, usualBytes large
 	metrics   *metrics
@@ -66,7 +73,10 @@ type handler struct {
 // the metrics cannot be registered.
 func New(d Deps) (http.Handler, error) {
 	if d.MaxCoreBytes == 0 {
-		d.MaxCoreBytes = coreFactor * d.MaxBytes
+		d.MaxCoreBytes = defaultMaxCore
+	}
+	if d.MaxCoresBytes == 0 {
+		d.MaxCoresBytes = defaultMaxCores
 	}
 	if d.AnswerWithin == 0 {
 		d.AnswerWithin = answerWithin
@@ -87,6 +97,7 @@ func New(d Deps) (http.Handler, error) {
 	if err := os.MkdirAll(h.cores, 0o700); err != nil {
 		return nil, fmt.Errorf("make folder for cores: %w", err)
 	}
+	h.coreSpace = &coreSpace{folder: h.cores, most: d.MaxCoresBytes, space: disk.Of}
 	h.removeRests()
 	var err error
 	if h.metrics, err = newMetrics(d.Registerer, d.Store.Collectors()); err != nil {

@@ -39,7 +39,7 @@ var errMemory = &crash.Error{Kind: crash.Unavailable, Code: "large_bodies", Retr
 type memory struct {
 	bodies   *semaphore.Weighted
 	unpacked *semaphore.Weighted
-	most     int64                // of unpacked
+	most     int64         // of unpacked
 	wait     time.Duration // how long one request waits for memory, at most
 }
 

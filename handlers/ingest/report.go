@@ -16,6 +16,9 @@ const answerWithin = 8 * time.Second
 
 // submitReport takes one BSON document. Which reports are refused, and why, stands in package intake.
 func (h *handler) submitReport(w http.ResponseWriter, r *http.Request, to path) (result, error) {
+	if err := h.Disk.Room(); err != nil {
+		return result{}, err
+	}
 	body, err := newPacedBody(w, r, h.MaxBytes)
 	if err != nil {
 		return result{}, err

@@ -100,10 +100,12 @@ func TestWireExpectTooLarge(t *testing.T) {
 	}
 }
 
-// coreOf posts a report and returns the address for its core.
+// coreOf posts a report, asks for its core, and returns the address for it.
 func (h *house) coreOf(t *testing.T) string {
 	t.Helper()
-	return "/" + h.post(t, "/machine", body(crashtest.Native())).stored(t).String() + "/submit-core/amd64/machine"
+	id := h.post(t, "/machine", body(crashtest.Native())).stored(t).String()
+	h.ask(t, id, "machine")
+	return "/" + id + "/submit-core/amd64/machine"
 }
 
 // TestWireTooLarge sends everything before it looks for an answer, as many clients do, with and without a length.
