@@ -1,9 +1,6 @@
 package crash
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"math"
 	"strings"
 	"time"
 )
@@ -37,25 +34,4 @@ func CountingDay(occurred, arrived time.Time, maxAgeDays int) time.Time {
 func midnight(t time.Time) time.Time {
 	y, m, d := t.UTC().Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
-}
-
-// DuplicateKey is the same for two sendings of one crash by one machine: the Date as seconds since 1970 (four bytes, big
-// end first; 0 when it cannot be read), so that the keys of one time stand together in an index, and twelve bytes of a
-// sha256 over the system, Date, ExecutablePath and ProcStatus, each after its length. It is zero, which means that nothing
-// can be said, when one of the three fields is missing or empty.
-func DuplicateKey(system SystemID, f Fields) [16]byte {
-	var key [16]byte
-	if f["Date"] == "" || f["ExecutablePath"] == "" || f["ProcStatus"] == "" {
-		return key
-	}
-	hash := sha256.New()
-	for _, part := range []string{string(system), f["Date"], f["ExecutablePath"], f["ProcStatus"]} {
-		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
-		hash.Write([]byte(part))
-	}
-	if at, ok := OccurredAt(f["Date"]); ok {
-		binary.BigEndian.PutUint32(key[:4], uint32(min(max(at.Unix(), 0), math.MaxUint32)))
-	}
-	copy(key[4:], hash.Sum(nil))
-	return key
 }

@@ -26,6 +26,15 @@ func NewOopsID(now time.Time) OopsID {
 	return id
 }
 
+// FirstOopsID is the lowest id of a report that arrives at the given time.
+func FirstOopsID(at time.Time) OopsID {
+	var id OopsID
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli()))
+	copy(id[:6], ms[2:])
+	return id
+}
+
 // ParseOopsID reads the usual text form, 8-4-4-4-12 hex digits; anything else is NotFound, since no report has such an id.
 func ParseOopsID(s string) (OopsID, error) {
 	var id OopsID

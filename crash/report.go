@@ -33,9 +33,12 @@ type Record struct {
 	// Counted is false for test machines: stored, never counted.
 	Counted bool
 
-	// DuplicateKey is the same for two sendings of one crash by one machine (system, Date, ExecutablePath and
-	// ProcStatus); zero when one of these is missing, and then nothing is taken for a repetition.
-	DuplicateKey [16]byte
+	// DuplicateKey is the same for every submission of one report by one machine, see [DuplicateKey]. Zero means that
+	// the report is never taken for a repetition.
+	DuplicateKey ReportKey
+
+	// FormerKey is the key that earlier versions of mishap gave the report, where it differs; else zero.
+	FormerKey ReportKey
 }
 
 // Summary is what lists show of a report. Empty: not known.

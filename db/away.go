@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
@@ -15,6 +16,8 @@ import (
 var (
 	errUnavailable      = crash.Errorf(crash.Unavailable, "database_away", "The database cannot be reached at the moment; please try again shortly.")
 	errStatementTimeout = crash.Errorf(crash.Unavailable, "too_slow", "The database took too long to answer. Please try again shortly.")
+	errNoSpace          = &crash.Error{Kind: crash.Unavailable, Code: "no_space", RetryAfter: 10 * time.Minute,
+		Message: "There is no space left on the disk of the database; please try again later."}
 	// The parser's own words may hold the password, so they are not kept.
 	errBadURL = crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read; it should look like postgres://user:password@host:5432/mishap.")
 )
@@ -24,6 +27,9 @@ var (
 func known(err error) error {
 	if err == nil || crash.KindOf(err) != 0 {
 		return err
+	}
+	if noSpace(err) {
+		return errNoSpace.Because(err)
 	}
 	if away(err) {
 		return errUnavailable.Because(err)
@@ -37,6 +43,12 @@ func known(err error) error {
 // queryCanceled is PostgreSQL's code for a statement that took longer than statement_timeout, or that an administrator
 // cancelled.
 const queryCanceled = "57014"
+
+// noSpace reports whether err says that the database's disk is full.
+func noSpace(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "53100"
+}
 
 func away(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {

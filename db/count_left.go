@@ -14,6 +14,7 @@ func (c *counter) sweep(ctx context.Context, waiting time.Duration) {
 	for !c.stopping() {
 		began := time.Now()
 		n, err := c.sweepOnce(ctx, waiting)
+		c.sweepFailing.result(err)
 		if err != nil && !away(err) {
 			c.store.log.ErrorContext(ctx, "reports of another unit not counted yet", "error", err)
 		}
@@ -26,7 +27,7 @@ func (c *counter) sweep(ctx context.Context, waiting time.Duration) {
 }
 
 func (c *counter) sweepOnce(ctx context.Context, waiting time.Duration) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.roundTimeout())
 	defer cancel()
 	return c.store.countLeftOver(ctx, waiting)
 }

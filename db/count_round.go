@@ -17,12 +17,16 @@ const (
 	sqlSetRound = `
 		select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
 			set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
-	sqlTakeWork = `delete from uncounted where id = any(@ids::uuid[]) returning id`
-	// Whoever waits for the lock sees, once it has it, what was committed meanwhile: a row of work is taken by one round only.
-	sqlTakeLeftOver = `
-		delete from uncounted where id in (
-			select id from uncounted where stored <= clock_timestamp() - @waiting::interval order by stored limit @limit
-		) returning reports`
+	// Some of the reports of a transaction may have been counted before, by another instance or by a round whose outcome was
+	// lost: then the row has fewer than are expected, and says which.
+	sqlTakeWork = `
+		delete from uncounted as u using unnest(@ids::uuid[], @expected::integer[]) as t (id, expected) where u.id = t.id
+		returning u.id, case when cardinality(u.reports) <> t.expected then u.reports end`
+	sqlTakePart = `
+		update uncounted set reports = @rest where id = @id and cardinality(reports) = @expected returning id`
+	// The lock on counting is held: nobody else takes work meanwhile.
+	sqlFindLeftOver = `
+		select id, reports from uncounted where stored <= clock_timestamp() - @waiting::interval order by stored limit @limit`
 	sqlLeftOver = `
 		select r.id, r.counted, r.day, r.received, r.occurred, r.system_key, r.bucket_id, r.rule,
 			r.problem_type, r.title, r.executable, r.package, r.version, r.source_package, r.release, r.architecture, r.proposed, r.address_signature
@@ -33,34 +37,17 @@ const (
 // maxLeftOver is how many transactions' reports are read back and counted by one round.
 const maxLeftOver = 64
 
-// countWork counts what this process has stored, in one transaction, and returns how many reports these were. Work that is
-// no longer there was counted before: by another unit that took it for left over, or by an attempt whose outcome was lost.
-func (s *Store) countWork(ctx context.Context, taken []*work) (reports int, err error) {
+// countWork counts so many reports that this process has stored, in one transaction. It returns how many it counted, and in
+// part, how many of the one transaction taken if these were not all of it; else part is 0. Work that is no longer there was
+// counted before: by another instance that took it for left over, or by an attempt whose outcome was lost.
+func (s *Store) countWork(ctx context.Context, taken []*work, reports int) (counted, part int, err error) {
 	var learnt roundLearnt
 	err = s.inCountingRound(ctx, func(tx pgx.Tx, at stamp) error {
-		ids := make([][16]byte, len(taken))
-		for i, w := range taken {
-			ids[i] = w.id
-		}
-		rows, err := tx.Query(ctx, sqlTakeWork, pgx.NamedArgs{"ids": ids})
-		if err != nil {
+		var sightings []sighting
+		if sightings, part, err = takeWork(ctx, tx, taken, reports); err != nil {
 			return fmt.Errorf("take work: %w", err)
 		}
-		there, err := collectIDs(rows)
-		if err != nil {
-			return fmt.Errorf("take work: %w", err)
-		}
-		all := 0
-		for _, w := range taken {
-			all += len(w.sightings)
-		}
-		sightings := make([]sighting, 0, all)
-		for _, w := range taken {
-			if there[w.id] {
-				sightings = append(sightings, w.sightings...)
-			}
-		}
-		reports = len(sightings)
+		counted = len(sightings)
 		learnt, err = s.count(ctx, tx, at, sightings)
 		return err
 	})
@@ -68,51 +55,141 @@ func (s *Store) countWork(ctx context.Context, taken []*work) (reports int, err 
 		s.names.add(learnt.server, learnt.names)
 		s.spans.add(learnt.server, learnt.spans.last())
 	}
-	return reports, err
+	return counted, part, err
+}
+
+// takeWork deletes what a round counts from the uncounted reports, and returns it.
+func takeWork(ctx context.Context, tx pgx.Tx, taken []*work, reports int) (sightings []sighting, part int, err error) {
+	if len(taken) == 1 && reports < len(taken[0].sightings) {
+		return takePart(ctx, tx, taken[0], reports)
+	}
+	rows, err := tx.Query(ctx, sqlTakeWork, pgx.NamedArgs{
+		"ids":      column(taken, func(w *work) [16]byte { return w.id }),
+		"expected": column(taken, func(w *work) int { return len(w.sightings) }),
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	there := map[[16]byte][][16]byte{} // nil: all of it
+	var id [16]byte
+	var left [][16]byte
+	if _, err := pgx.ForEachRow(rows, []any{&id, &left}, func() error {
+		there[id] = left
+		left = nil
+		return nil
+	}); err != nil {
+		return nil, 0, err
+	}
+	sightings = make([]sighting, 0, reports)
+	for _, w := range taken {
+		switch left, ok := there[w.id]; {
+		case !ok:
+		case left == nil:
+			sightings = append(sightings, w.sightings...)
+		default:
+			for _, s := range w.sightings {
+				if slices.Contains(left, [16]byte(s.id)) {
+					sightings = append(sightings, s)
+				}
+			}
+		}
+	}
+	return sightings, 0, nil
+}
+
+// takePart is takeWork for so many reports of one transaction. If some of them were counted before, it takes none: the
+// others are found as left over.
+func takePart(ctx context.Context, tx pgx.Tx, w *work, reports int) (sightings []sighting, part int, err error) {
+	rest := column(w.sightings[reports:], func(s sighting) [16]byte { return s.id })
+	tag, err := tx.Exec(ctx, sqlTakePart, pgx.NamedArgs{"id": w.id, "rest": rest, "expected": len(w.sightings)})
+	if err != nil || tag.RowsAffected() == 0 {
+		return nil, 0, err
+	}
+	return w.sightings[:reports], reports, nil
 }
 
 // countLeftOver counts some of what has been waiting for so long, by reading it back, and returns how many reports these
 // were; 0: nothing was left.
 func (s *Store) countLeftOver(ctx context.Context, waiting time.Duration) (reports int, err error) {
 	err = s.inCountingRound(ctx, func(tx pgx.Tx, at stamp) error {
-		reports, err = s.takeLeftOver(ctx, tx, at, waiting)
+		reports, err = s.countLeftOverIn(ctx, tx, at, waiting)
 		return err
 	})
-	return reports, err
+	if reports > 0 {
+		s.counter.leftSize.result(reports, err)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return reports, nil
 }
 
-// takeLeftOver is countLeftOver within a transaction that holds the lock on counting.
-func (s *Store) takeLeftOver(ctx context.Context, tx pgx.Tx, at stamp, waiting time.Duration) (int, error) {
-	rows, err := tx.Query(ctx, sqlTakeLeftOver, pgx.NamedArgs{"waiting": waiting, "limit": maxLeftOver})
+// countLeftOverIn is countLeftOver within a transaction that holds the lock on counting. It returns errNothing when nothing
+// was left, and the number of reports also with another error.
+func (s *Store) countLeftOverIn(ctx context.Context, tx pgx.Tx, at stamp, waiting time.Duration) (reports int, err error) {
+	ids, err := takeLeftOver(ctx, tx, waiting, s.counter.leftSize.get())
 	if err != nil {
-		return 0, fmt.Errorf("take what is left: %w", err)
-	}
-	var ids [][16]byte
-	var of [][16]byte
-	if _, err := pgx.ForEachRow(rows, []any{&of}, func() error {
-		ids = append(ids, of...)
-		return nil
-	}); err != nil {
 		return 0, fmt.Errorf("take what is left: %w", err)
 	}
 	if len(ids) == 0 {
 		return 0, errNothing
 	}
-	received := make([]time.Time, len(ids))
-	for i, id := range ids {
-		received[i] = crash.OopsID(id).Received()
+	return len(ids), s.countStored(ctx, tx, at, ids)
+}
+
+// takeLeftOver deletes up to limit of the oldest uncounted reports and returns their ids.
+func takeLeftOver(ctx context.Context, tx pgx.Tx, waiting time.Duration, limit int) (ids [][16]byte, err error) {
+	rows, err := tx.Query(ctx, sqlFindLeftOver, pgx.NamedArgs{"waiting": waiting, "limit": min(maxLeftOver, limit)})
+	if err != nil {
+		return nil, err
 	}
-	if rows, err = tx.Query(ctx, sqlLeftOver, pgx.NamedArgs{"ids": ids, "received": received}); err != nil {
-		return 0, fmt.Errorf("read what is left: %w", err)
+	var whole [][16]byte
+	var sizes []int
+	var part, id [16]byte
+	var expected int
+	var of, rest [][16]byte
+	if _, err := pgx.ForEachRow(rows, []any{&id, &of}, func() error {
+		n := min(len(of), limit-len(ids))
+		ids = append(ids, of[:n]...)
+		switch {
+		case n == len(of):
+			whole, sizes = append(whole, id), append(sizes, n)
+		case n > 0:
+			part, rest, expected = id, of[n:], len(of)
+		}
+		of = nil
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	if len(rest) > 0 {
+		if _, err := tx.Exec(ctx, sqlTakePart, pgx.NamedArgs{"id": part, "rest": rest, "expected": expected}); err != nil {
+			return nil, err
+		}
+	}
+	if len(whole) > 0 {
+		if _, err := tx.Exec(ctx, sqlTakeWork, pgx.NamedArgs{"ids": whole, "expected": sizes}); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// countStored counts stored reports within a transaction that holds the lock on counting.
+func (s *Store) countStored(ctx context.Context, tx pgx.Tx, at stamp, ids [][16]byte) error {
+	received := column(ids, func(id [16]byte) time.Time { return crash.OopsID(id).Received() })
+	rows, err := tx.Query(ctx, sqlLeftOver, pgx.NamedArgs{"ids": ids, "received": received})
+	if err != nil {
+		return fmt.Errorf("read what is left: %w", err)
 	}
 	sightings, err := pgx.CollectRows(rows, scanSighting)
 	if err != nil {
-		return 0, fmt.Errorf("read what is left: %w", err)
+		return fmt.Errorf("read what is left: %w", err)
 	}
 	if _, err := s.count(ctx, tx, at, sightings); err != nil && !errors.Is(err, errNothing) { // their partition was dropped
-		return 0, err
+		return err
 	}
-	return len(ids), nil
+	return nil
 }
 
 func scanSighting(row pgx.CollectableRow) (s sighting, err error) {

@@ -12,6 +12,7 @@ type counterStats struct {
 	seconds prometheus.Histogram // per round
 	failed  prometheus.Counter
 	waiting prometheus.GaugeFunc
+	failing prometheus.GaugeFunc
 }
 
 func newCounterStats(c *counter) counterStats {
@@ -30,6 +31,14 @@ func newCounterStats(c *counter) counterStats {
 		waiting: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "mishap_uncounted_reports", Help: "Reports that this process has stored and that are not counted yet.",
 		}, func() float64 { return float64(c.waiting()) }),
+		failing: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "mishap_count_failing", Help: "1 while stored reports cannot be counted: the last round failed; else 0.",
+		}, func() float64 {
+			if c.health().Problem != "" {
+				return 1
+			}
+			return 0
+		}),
 	}
 }
 
@@ -39,5 +48,5 @@ func (s *counterStats) round(reports int, took time.Duration) {
 }
 
 func (s *counterStats) collectors() []prometheus.Collector {
-	return []prometheus.Collector{s.reports, s.seconds, s.failed, s.waiting}
+	return []prometheus.Collector{s.reports, s.seconds, s.failed, s.waiting, s.failing}
 }

@@ -50,27 +50,31 @@ func (w *work) release() {
 
 // counter counts what this process stores, in rounds, and what dead units left.
 type counter struct {
-	store    *Store
-	stats    counterStats
-	wake     chan struct{} // holds one
-	hurry    chan struct{} // holds one: somebody began to wait for what is uncounted, so that rests end
-	hurried  atomic.Int32  // how many wait for that, so that none begin
-	stop     chan struct{}
-	stopOnce sync.Once
-	done     sync.WaitGroup
+	store                 *Store
+	stats                 counterStats
+	size                  *roundSize // of rounds of what this process stores
+	leftSize              *roundSize // of rounds of what others left
+	failing, sweepFailing failure
+	wake                  chan struct{} // holds one
+	hurry                 chan struct{} // holds one: somebody began to wait for what is uncounted, so that rests end
+	hurried               atomic.Int32  // how many wait for that, so that none begin
+	stop                  chan struct{}
+	stopOnce              sync.Once
+	done                  sync.WaitGroup
 
 	mu      sync.Mutex
 	pending []*work
-	reports int  // in pending, with those of the round that is under way
-	most    int  // reports above which nothing more is stored
-	resting bool // rounds are spaced at the moment
-	crowded bool // the round under way, or the last one, is of many reports
+	reports int           // in pending, with those of the round that is under way
+	most    int           // reports above which nothing more is stored
+	timeout time.Duration // of one round
+	resting bool          // rounds are spaced at the moment
+	crowded bool          // the round under way, or the last one, is of many reports
 	closing bool
 	room    sync.Cond // signalled when reports falls
 }
 
 func newCounter(s *Store) *counter {
-	c := &counter{store: s, most: maxUncounted, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
+	c := &counter{store: s, timeout: saveTimeout, size: newRoundSize(maxRound), leftSize: newRoundSize(maxRound), most: maxUncounted, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
 	c.room.L = &c.mu
 	c.stats = newCounterStats(c)
 	return c
@@ -131,23 +135,33 @@ func (c *counter) waiting() int {
 	return c.reports
 }
 
-// take returns what the next round counts. No answer waits for a round of many reports.
-func (c *counter) take() []*work {
+// take returns what the next round counts: some work, of which it counts so many reports. That is all of it, unless the
+// first transaction alone stored more than a round may count now. No answer waits for a round of many reports.
+func (c *counter) take() (taken []*work, reports int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n, reports := 0, 0
-	for n < len(c.pending) && (n == 0 || reports+len(c.pending[n].sightings) <= maxRound) {
+	n, limit := 0, c.size.get()
+	for n < len(c.pending) && (n == 0 || reports+len(c.pending[n].sightings) <= limit) {
 		reports += len(c.pending[n].sightings)
 		n++
 	}
+	if n == 1 {
+		reports = min(reports, limit)
+	}
 	c.crowded = reports > busyRound
-	taken := c.pending[:n:n]
+	taken = c.pending[:n:n]
 	if c.crowded {
 		for _, w := range taken {
 			w.release()
 		}
 	}
-	return taken
+	return taken, reports
+}
+
+func (c *counter) roundTimeout() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.timeout
 }
 
 // isCrowded reports whether so much arrives that reports had better wait a little for each other.
@@ -157,10 +171,16 @@ func (c *counter) isCrowded() bool {
 	return c.crowded
 }
 
-// finish forgets what take returned.
-func (c *counter) finish(taken []*work) {
+// finish forgets what take returned. With part, only so many reports of the one transaction that was taken were counted.
+func (c *counter) finish(taken []*work, part int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.room.Broadcast()
+	if part > 0 {
+		taken[0].sightings = taken[0].sightings[part:]
+		c.reports -= part
+		return
+	}
 	c.pending = c.pending[len(taken):]
 	for _, w := range taken {
 		c.reports -= len(w.sightings)
@@ -170,7 +190,6 @@ func (c *counter) finish(taken []*work) {
 	if len(c.pending) == 0 {
 		c.pending = nil
 	}
-	c.room.Broadcast()
 }
 
 // run is the owner of all rounds of this process.
@@ -196,9 +215,13 @@ func (c *counter) run(ctx context.Context) {
 // countPending counts until nothing waits, or the store closes.
 func (c *counter) countPending(ctx context.Context, space *spacing) {
 	pause := roundPause
-	for taken := c.take(); len(taken) > 0; taken = c.take() {
+	for {
+		taken, reports := c.take()
+		if len(taken) == 0 {
+			return
+		}
 		began := time.Now()
-		n, err := c.round(ctx, taken)
+		n, err := c.round(ctx, taken, reports)
 		rest := space.after(n, began, time.Now())
 		if err != nil {
 			rest = pause
@@ -271,11 +294,11 @@ func (c *counter) setResting(resting bool) {
 func (c *counter) drain(ctx context.Context) {
 	pause := roundPause
 	for failed := 0; failed < closeRounds; {
-		taken := c.take()
+		taken, reports := c.take()
 		if len(taken) == 0 {
 			return
 		}
-		if _, err := c.round(ctx, taken); err != nil {
+		if _, err := c.round(ctx, taken, reports); err != nil {
 			failed++
 			wait(ctx, pause)
 			pause *= 2
@@ -283,17 +306,20 @@ func (c *counter) drain(ctx context.Context) {
 	}
 }
 
-// round counts taken, logs and measures.
-func (c *counter) round(ctx context.Context, taken []*work) (reports int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
+// round counts so many reports of taken, logs and measures.
+func (c *counter) round(ctx context.Context, taken []*work, reports int) (counted int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.roundTimeout())
 	defer cancel()
 	began := time.Now()
-	if reports, err = c.store.countWork(ctx, taken); err != nil {
+	counted, part, err := c.store.countWork(ctx, taken, reports)
+	c.failing.result(err)
+	c.size.result(reports, err)
+	if err != nil {
 		c.stats.failed.Inc()
-		c.store.log.ErrorContext(ctx, "reports not counted yet", "transactions", len(taken), "error", err)
+		c.store.log.ErrorContext(ctx, "reports not counted yet", "transactions", len(taken), "reports", reports, "next", c.size.get(), "error", err)
 		return 0, err
 	}
-	c.finish(taken)
-	c.stats.round(reports, time.Since(began))
-	return reports, nil
+	c.finish(taken, part)
+	c.stats.round(counted, time.Since(began))
+	return counted, nil
 }

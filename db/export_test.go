@@ -1,6 +1,9 @@
 package db
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // LetUncounted changes how many reports may be stored and not counted before nothing more is stored.
 func (s *Store) LetUncounted(most int) {
@@ -12,4 +15,11 @@ func (s *Store) LetUncounted(most int) {
 // CountAttempt counts an attempt to sign in by a browser that is not known, and looks at no password.
 func CountAttempt(ctx context.Context, a *Accounts, in SignIn) error {
 	return a.countAttempt(ctx, attempts(in, ""))
+}
+
+// LetRoundsTake changes how long one round of counting may take.
+func (s *Store) LetRoundsTake(d time.Duration) {
+	s.counter.mu.Lock()
+	defer s.counter.mu.Unlock()
+	s.counter.timeout = d
 }

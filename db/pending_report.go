@@ -19,6 +19,7 @@ type pendingReport struct {
 	occurred     *time.Time // when the report says it
 	systemKey    *int64     // stands for the machine
 	duplicateKey []byte
+	formerKey    []byte // another one, under which earlier versions may have stored the report
 }
 
 // saved is what became of a report.
@@ -36,8 +37,11 @@ func newPendingReport(rec crash.Record, body []byte) *pendingReport {
 	if !rec.Occurred.IsZero() {
 		p.occurred = &rec.Occurred
 	}
-	if rec.DuplicateKey != [16]byte{} {
+	if rec.DuplicateKey != (crash.ReportKey{}) {
 		p.duplicateKey = rec.DuplicateKey[:]
+	}
+	if rec.FormerKey != (crash.ReportKey{}) {
+		p.formerKey = rec.FormerKey[:]
 	}
 	if rec.Grouping.Signature != "" {
 		id := crash.BucketIDOf(rec.Grouping.Signature)

@@ -34,7 +34,11 @@ func newBodyCodec() *bodyCodec {
 
 // pack returns a body in a buffer, which is to be given to drop when it is not used any more.
 func (c *bodyCodec) pack(f crash.Fields) []byte {
-	plain, packed := c.scratch.take(), c.scratch.take()
+	size := 0
+	for name, value := range f {
+		size += len(name) + len(value) + 2*binary.MaxVarintLen32
+	}
+	plain, packed := slices.Grow(c.scratch.take(), size), c.scratch.take()
 	for name, value := range f {
 		plain = appendText(appendText(plain, name), value)
 	}

@@ -87,6 +87,9 @@ func (s *Store) oneReport(ctx context.Context, sql string, args pgx.NamedArgs) (
 	if err != nil {
 		return crash.StoredReport{}, err
 	}
+	if err := s.reading.reserve(ctx, body); err != nil {
+		return crash.StoredReport{}, err
+	}
 	r.Fields, err = s.bodies.unpack(body)
 	return r, err
 }

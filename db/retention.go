@@ -7,10 +7,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
 )
 
 // Reports are dropped by whole months of arrival, and the keys by which crashes are recognised by whole years, as tables: no
-// row is deleted, nobody waits, and the room is free at once. What was counted of them stays.
+// row is deleted, nobody waits, and the room is free at once. What was counted of them stays. Only a year of keys that also
+// holds some of reports that arrived recently, because a report has an old date or none, is cleared row by row.
 
 const (
 	// Partitions, attached (with whether a detaching was cut off halfway) or detached already and not yet dropped.
@@ -97,11 +100,39 @@ func (d *dropping) drop(ctx context.Context, before time.Time, keys bool) error 
 		if err != nil || f.attached && !f.pending && p.until().After(before) {
 			continue
 		}
+		if keys && f.attached && !f.pending {
+			if recent, err := d.clearKeys(ctx, p, before); err != nil {
+				return fmt.Errorf("%s: %w", f.name, err)
+			} else if recent {
+				continue
+			}
+		}
 		if err := d.dropOne(ctx, p, f); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
 	}
 	return nil
+}
+
+// clearedAtOnce is how many keys one statement deletes.
+const clearedAtOnce = 50_000
+
+// clearKeys reports whether a partition holds keys of reports that arrived at or after the given time. If so, it deletes
+// the others.
+func (d *dropping) clearKeys(ctx context.Context, p partition, before time.Time) (recent bool, err error) {
+	oldest := crash.FirstOopsID(before)
+	has := "select exists (select from " + p.table() + " where report_id >= @oldest)"
+	if err := d.conn.QueryRow(ctx, has, pgx.NamedArgs{"oldest": [16]byte(oldest)}).Scan(&recent); err != nil || !recent {
+		return false, err
+	}
+	clearing := "delete from " + p.table() + " where ctid = any(array(select ctid from " + p.table() +
+		" where report_id < @oldest limit @most))"
+	for {
+		tag, err := d.conn.Exec(ctx, clearing, pgx.NamedArgs{"oldest": [16]byte(oldest), "most": clearedAtOnce})
+		if err != nil || tag.RowsAffected() < clearedAtOnce {
+			return true, err
+		}
+	}
 }
 
 func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) error {

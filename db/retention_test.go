@@ -59,6 +59,41 @@ func TestDropReports(t *testing.T) {
 	}
 }
 
+// TestDropKeys keeps the keys of reports that arrived recently, whatever their dates, and drops the others.
+func TestDropKeys(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	arrivals := map[string]time.Time{"new": time.Now(), "old": time.Now().AddDate(-3, 0, 0)}
+	dates := map[string]string{"none": "", "years ago": "Fri Mar  1 12:00:00 2019", "another year": "Sun Mar  1 12:00:00 2015"}
+	made := func(arrival, date string) crash.Record {
+		return record(t, arrivals[arrival], "machine", crash.Fields{"ProcStatus": "", "Date": dates[date], "Package": "x " + arrival})
+	}
+	for arrival := range arrivals {
+		for date := range dates {
+			if date != "another year" || arrival == "old" {
+				save(t, s, made(arrival, date))
+			}
+		}
+	}
+	if _, err := s.DropReports(t.Context(), time.Now().AddDate(-2, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for arrival := range arrivals {
+		for date := range dates {
+			again := made(arrival, date)
+			again.ID = crash.NewOopsID(time.Now())
+			if _, known, err := s.SaveReport(t.Context(), again); err != nil || known != (arrival == "new" && date != "another year") {
+				t.Errorf("arrived %s, date %s: got known %v, %v", arrival, date, known, err)
+			}
+		}
+	}
+	left := lines(t, url, "select relname, '' from pg_class where relname like 'report_keys_%' and relkind = 'r'")
+	if _, there := left["report_keys_2019"]; !there {
+		t.Errorf("got partitions %v, want that of 2019 still there", left)
+	}
+}
+
 // checkAfterDrop looks that what remains is in order, that a count that is too low is seen, and on a day that must be exact
 // also one that is too high.
 func checkAfterDrop(t *testing.T, s *db.Store, url string) {

@@ -31,9 +31,12 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 		return
 	}
 	v.stats.batch(len(batch), time.Since(began))
+	v.noSpace.Store(noSpace(err))
 	if err != nil {
 		err = fmt.Errorf("save %d reports: %w", len(batch), err)
-		if !faulty(err) { // whatever it is, it is not the report's fault, which may be sent again
+		if noSpace(err) {
+			err = errNoSpace.Because(err)
+		} else if !faulty(err) { // whatever it is, it is not the report's fault, which may be sent again
 			err = errUnavailable.Because(err)
 		}
 		v.store.log.ErrorContext(ctx, "reports not stored", "reports", len(batch), "first", batch[0].ID.String(), "error", err)

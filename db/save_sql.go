@@ -15,6 +15,14 @@ const (
 		select distinct on (key) key, id from unnest(@keys::bytea[], @ids::uuid[]) as t (key, id) order by key, id
 		on conflict do nothing
 		returning report_id`
+	// sqlSaveNewKeys is sqlSaveKeys without the reports that are stored under their former keys, where they have one.
+	sqlSaveNewKeys = `
+		insert into report_keys (key, report_id)
+		select distinct on (key) key, id from unnest(@keys::bytea[], @ids::uuid[], @former::bytea[]) as t (key, id, former)
+		where not exists (select from report_keys as k where k.key = t.former)
+		order by key, id
+		on conflict do nothing
+		returning report_id`
 	// sqlStoredReports finds those of a batch that an earlier attempt, or somebody else, has stored.
 	sqlStoredReports = `
 		select r.id from unnest(@received::timestamptz[], @ids::uuid[]) as t (received, id)

@@ -11,6 +11,7 @@ type saverStats struct {
 	reports prometheus.Histogram // per transaction
 	seconds prometheus.Histogram // per transaction, with repeated attempts
 	waiting prometheus.GaugeFunc
+	noSpace prometheus.GaugeFunc
 }
 
 func newSaverStats(v *saver) saverStats {
@@ -26,6 +27,14 @@ func newSaverStats(v *saver) saverStats {
 		waiting: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "mishap_save_queue_reports", Help: "Reports that wait to be stored.",
 		}, func() float64 { return float64(v.waiting()) }),
+		noSpace: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "mishap_database_no_space", Help: "1 while the database says that its disk is full; else 0.",
+		}, func() float64 {
+			if v.noSpace.Load() {
+				return 1
+			}
+			return 0
+		}),
 	}
 }
 
@@ -37,5 +46,5 @@ func (s *saverStats) batch(reports int, took time.Duration) {
 // Collectors are the store's metrics, for the program to register.
 func (s *Store) Collectors() []prometheus.Collector {
 	st := s.saver.stats
-	return append(s.counter.stats.collectors(), st.reports, st.seconds, st.waiting)
+	return append(s.counter.stats.collectors(), st.reports, st.seconds, st.waiting, st.noSpace)
 }

@@ -73,11 +73,15 @@ func reportID(p *pendingReport) [16]byte { return p.ID }
 func freshReports(
 	ctx context.Context, c *pgx.Conn, batch []*pendingReport, again bool,
 ) (fresh []*pendingReport, server serverID, err error) {
-	var keys [][]byte
+	var keys, former [][]byte
 	var keyed [][16]byte
+	save := sqlSaveKeys
 	for _, p := range batch {
 		if p.duplicateKey != nil {
-			keys, keyed = append(keys, p.duplicateKey), append(keyed, p.ID)
+			keys, keyed, former = append(keys, p.duplicateKey), append(keyed, p.ID), append(former, p.formerKey)
+		}
+		if p.formerKey != nil {
+			save = sqlSaveNewKeys
 		}
 	}
 	first, there := map[crash.OopsID]bool{}, map[crash.OopsID]bool{}
@@ -85,7 +89,7 @@ func freshReports(
 	b.Queue(sqlBegin)
 	b.Queue(sqlServerID).QueryRow(func(row pgx.Row) error { return row.Scan(&server.started, &server.database) })
 	if len(keys) > 0 {
-		b.Queue(sqlSaveKeys, pgx.NamedArgs{"keys": keys, "ids": keyed}).Query(collectInto(&first))
+		b.Queue(save, pgx.NamedArgs{"keys": keys, "ids": keyed, "former": former}).Query(collectInto(&first))
 	}
 	if again {
 		b.Queue(sqlStoredReports, pgx.NamedArgs{
@@ -113,6 +117,9 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 		first[i] = p.ID
 		if !stored[p.ID] && p.duplicateKey != nil {
 			keys = append(keys, p.duplicateKey)
+			if p.formerKey != nil {
+				keys = append(keys, p.formerKey)
+			}
 		}
 	}
 	if len(keys) == 0 {
@@ -122,17 +129,22 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 	if err != nil {
 		return nil, err
 	}
-	byKey := map[[16]byte]crash.OopsID{}
+	byKey := map[crash.ReportKey]crash.OopsID{}
 	var key []byte
 	var id [16]byte
 	if _, err := pgx.ForEachRow(rows, []any{&key, &id}, func() error {
-		byKey[[16]byte(key)] = id
+		byKey[crash.ReportKey(key)] = id
 		return nil
 	}); err != nil {
 		return nil, err
 	}
 	for i, p := range batch {
-		if id, ok := byKey[p.DuplicateKey]; ok && !stored[p.ID] {
+		if stored[p.ID] {
+			continue
+		}
+		if id, ok := byKey[p.DuplicateKey]; ok {
+			first[i] = id
+		} else if id, ok := byKey[p.FormerKey]; ok {
 			first[i] = id
 		}
 	}

@@ -31,6 +31,7 @@ type saver struct {
 	heavy      *lane
 	bytes      atomic.Int64 // of the bodies that wait or are being written
 	underWay   atomic.Int64 // reports whose callers wait
+	noSpace    atomic.Bool  // the last transaction failed because the database's disk is full
 	partitions partitions
 	buckets    seenBuckets
 	stats      saverStats

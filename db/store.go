@@ -34,6 +34,7 @@ type Store struct {
 	log     *slog.Logger
 	now     func() time.Time
 	bodies  *bodyCodec
+	reading *readBudget
 	saver   *saver
 	counter *counter
 	keeper  *boardKeeper
@@ -89,7 +90,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.bodies = newBodyCodec()
+	s.bodies, s.reading = newBodyCodec(), newReadBudget()
 	s.unit, s.password = newUnit(ctx, pool.Config().ConnConfig), pc.ConnConfig.Password
 	if s.inserter, err = newInserter(pool); err != nil {
 		pool.Close()

@@ -57,6 +57,11 @@ func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][
 		if err := row.Scan(&body); err != nil {
 			return nil, err
 		}
+		done, err := s.reading.borrow(ctx, body)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
 		fields, err := s.bodies.unpack(body)
 		return crash.Traits(fields), err
 	})

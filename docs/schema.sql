@@ -227,6 +227,13 @@ ALTER TABLE changes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE core_requests (
+    report_id uuid NOT NULL,
+    system text NOT NULL,
+    requested timestamp with time zone DEFAULT now() NOT NULL,
+    received timestamp with time zone
+);
+
 CREATE TABLE counting (
     single boolean DEFAULT true NOT NULL,
     round bigint NOT NULL,
@@ -643,6 +650,9 @@ ALTER TABLE ONLY bugs
 
 ALTER TABLE ONLY changes
     ADD CONSTRAINT changes_pkey PRIMARY KEY (xact, at);
+
+ALTER TABLE ONLY core_requests
+    ADD CONSTRAINT core_requests_pkey PRIMARY KEY (report_id);
 
 ALTER TABLE ONLY counting
     ADD CONSTRAINT counting_pkey PRIMARY KEY (single);

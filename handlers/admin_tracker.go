@@ -25,11 +25,6 @@ const (
 // requestLife is how long the tracker takes a request token: two hours at Launchpad.
 const requestLife = 2 * time.Hour
 
-// showAdmin leads to the one page that there is for admins.
-func (s *Server) showAdmin(w http.ResponseWriter, r *http.Request) error {
-	return redirect(w, r, pathTracker)
-}
-
 // showTracker is the page on which an admin sees and makes the connection.
 func (s *Server) showTracker(w http.ResponseWriter, r *http.Request) error {
 	return s.trackerPage(w, r, nil)

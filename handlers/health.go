@@ -3,7 +3,11 @@ package handlers
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
+
+	"mishap/crash"
+	"mishap/views"
 )
 
 // showHealth says that the process answers, and nothing more.
@@ -11,14 +15,30 @@ func showHealth(w http.ResponseWriter, _ *http.Request) error {
 	return writeText(w, "ok\n")
 }
 
-// showReady says whether this unit can do its work, for load balancers: it can when the database answers soon.
+// showReady says whether this instance can do its job, for load balancers. Anyone may ask, so details are left out.
 func (s *Server) showReady(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(r.Context(), healthTime)
 	defer cancel()
-	if err := s.store.Ping(ctx); err != nil {
-		return err
+	var problems []string
+	for _, c := range s.health(ctx) {
+		if c.Problem != "" {
+			problems = append(problems, c.Problem)
+		}
+	}
+	if len(problems) > 0 {
+		return crash.Errorf(crash.Unavailable, "not_ready", "%s", strings.Join(problems, " "))
 	}
 	return writeText(w, "ready\n")
+}
+
+// healthTime is how long all checks may take together.
+const healthTime = 2 * time.Second
+
+// showAdmin is the page on which an admin sees whether all is well.
+func (s *Server) showAdmin(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), healthTime)
+	defer cancel()
+	return s.page(w, r, http.StatusOK, views.AdminHealthPage(views.HealthPage{Shell: s.shell(r, "Health"), Checks: s.health(ctx)}))
 }
 
 func writeText(w http.ResponseWriter, text string) error {

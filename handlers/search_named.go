@@ -56,7 +56,7 @@ func (s *Server) namedBy(r *http.Request, text string) (page string, missing vie
 		missing = views.MissingReport
 		id, parseErr := crash.ParseOopsID(strings.ToLower(text))
 		if err = parseErr; err == nil && signedIn {
-			_, err = s.store.Report(ctx, id)
+			_, err = s.store.ReportSystem(ctx, id)
 			page = "/oops/" + id.String()
 		}
 	case isSystem || systemForm.MatchString(text):

@@ -51,7 +51,7 @@ type Config struct {
 	TokensFromEnvironment bool   // the environment gives the access token and wins over the file
 }
 
-// Deps are the things that a Server works with. All but Releases are required.
+// Deps are the things that a Server works with. All but Releases and Health are required.
 type Deps struct {
 	Releases    *crash.ReleaseTable // nil: the one that is built in
 	Store       *db.Store
@@ -64,6 +64,8 @@ type Deps struct {
 	Now         func() time.Time
 	Registerer  prometheus.Registerer
 
+	// Health checks what must work for this instance; nil: only the database.
+	Health func(context.Context) []crash.HealthCheck
 	// WriteTokens writes a new access token into the configuration file. Its *crash.Error says why that did not work.
 	WriteTokens func(context.Context, crash.AccessToken) error
 }
@@ -76,6 +78,7 @@ type Server struct {
 	tracker  *tracker.Client
 	creds    *tracker.Credentials
 	write    func(context.Context, crash.AccessToken) error
+	health   func(context.Context) []crash.HealthCheck
 	config   Config
 	log      *slog.Logger
 	now      func() time.Time
@@ -114,6 +117,9 @@ func New(d Deps) (*Server, error) {
 	s := &Server{
 		store: d.Store, accounts: d.Accounts, filer: d.Filer, tracker: d.Tracker, creds: d.Credentials, write: d.WriteTokens,
 		config: d.Config, log: d.Log, now: d.Now, base: base,
+	}
+	if s.health = d.Health; s.health == nil {
+		s.health = d.Store.Health
 	}
 	if s.releases = d.Releases; s.releases == nil {
 		s.releases = crash.BuiltInReleases()

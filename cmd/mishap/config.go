@@ -29,6 +29,7 @@ type Config struct {
 	IngestRatePerAddress int // reports per minute; 0: off
 	IngestMaxAgeDays     int
 	ReportsKeepDays      int
+	CoresTotalMaxBytes   int
 	CoresKeepDays        int
 	APIRatePerAddress    int          // requests per minute; 0: off
 	APIRatePerToken      int          // requests per minute; 0: off
@@ -68,7 +69,8 @@ func defaultConfig() Config {
 		IngestMaxBytes:      16 << 20,
 		IngestRatePerSystem: 6000,
 		IngestMaxAgeDays:    366,
-		CoresKeepDays:       30,
+		CoresTotalMaxBytes:  20 << 30,
+		CoresKeepDays:       7,
 		APIRatePerAddress:   3000,
 		APIRatePerToken:     6000,
 		TrustedProxies:      proxies.Loopback,

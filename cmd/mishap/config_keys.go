@@ -42,6 +42,7 @@ func (c *Config) keys() []key {
 		number("ingest_rate_per_address", "a number of reports per minute, or 0 for no limit", &c.IngestRatePerAddress, 0, 1e9),
 		number("ingest_max_age_days", "a number of days above 0", &c.IngestMaxAgeDays, 1, 36500),
 		number("reports_keep_days", "a number of days, or 0 for ever", &c.ReportsKeepDays, 0, 36500),
+		number("cores_total_max_bytes", "a number of bytes above 0", &c.CoresTotalMaxBytes, 1, 1<<50),
 		number("cores_keep_days", "a number of days, or 0 for ever", &c.CoresKeepDays, 0, 36500),
 		number("api_rate_per_address", "a number of requests per minute, or 0 for no limit", &c.APIRatePerAddress, 0, 1e9),
 		number("api_rate_per_token", "a number of requests per minute, or 0 for no limit", &c.APIRatePerToken, 0, 1e9),

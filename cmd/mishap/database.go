@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mishap/db"
+	"mishap/db/disk"
 	"mishap/db/embedded"
 )
 
@@ -40,6 +41,17 @@ func (d *database) notice() string {
 		return ""
 	}
 	return d.server.Notice()
+}
+
+// watch watches the disks that this process writes to: that of data_dir, and that of the private PostgreSQL. A server of
+// somebody else says itself when its disk is full.
+func (d *database) watch(dataDir string) *disk.Watch {
+	w := disk.NewWatch()
+	w.Add("data_dir", dataDir, false)
+	if d.server != nil {
+		w.Add("database", d.server.Dir(), true)
+	}
+	return w
 }
 
 // close stops the private PostgreSQL if this process runs it. It also works when ctx has ended.

@@ -35,12 +35,14 @@ var rules = map[string]rule{
 	"crash/redact":   {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/query":    {ours: "crash crash/board crash/dpkg", never: "=net net/http os/exec database"},
 
+	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
+
 	"tracker": {ours: "crash crash/redact", others: "github.com/prometheus/client_golang"},
 
 	"db": {
 		ours: "crash crash/board crash/dpkg migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
-			"github.com/alexedwards/argon2id github.com/klauspost/compress github.com/prometheus/client_golang golang.org/x/sys/unix",
+			"github.com/alexedwards/argon2id github.com/klauspost/compress github.com/prometheus/client_golang golang.org/x/sync golang.org/x/sys/unix",
 		never: "net/http/httptest testing",
 	},
 	"db/embedded": {ours: "crash", never: "net/http"},
@@ -54,11 +56,11 @@ var rules = map[string]rule{
 			"github.com/klauspost/compress github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"handlers/ingest": {
-		ours:   "crash/* db handlers/proxies",
+		ours:   "crash/* db db/disk handlers/proxies",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap": {
-		ours: "crash/* db/* tracker views handlers/* assets migrations",
+		ours: "crash/* db/* disk tracker views handlers/* assets migrations",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2 github.com/prometheus/client_golang " +
 			"github.com/schollz/progressbar/v3 github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
@@ -66,6 +68,7 @@ var rules = map[string]rule{
 
 	// What serves tests, demonstrations and development.
 	"crash/crashtest":      {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
+	"db/disk/disktest":     {},
 	"db/dbtest":            {ours: "crash db db/embedded migrations", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
 	"tracker/trackertest":  {ours: "crash"},
 	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies tracker/*", others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},

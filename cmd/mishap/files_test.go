@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -174,19 +172,21 @@ func TestImportSamples(t *testing.T) {
 			t.Errorf("import: got %q, want %q in it", stderr, want)
 		}
 	}
-	// What can be recognised is counted once: every report with ExecutablePath, Date and ProcStatus.
-	recognised := 0
-	for _, s := range samples(t) {
-		doc, err := os.ReadFile("testdata/crashes/" + s.File)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(doc, []byte("\nExecutablePath:")) && bytes.Contains(doc, []byte("\nProcStatus:")) && s.LoadError == "" {
-			recognised++
+	if status, stdout, _ = runIn(t.Context(), nil, environ, args...); stdout != "0 stored, 13 known already, 2 not taken.\n" || status != exitFailed {
+		t.Errorf("import again: got status %d and %q, want all known already", status, stdout)
+	}
+	for _, c := range []struct{ system, want string }{
+		{"0a1b2c", "13 stored, 0 known already, 2 not taken.\n"}, // another machine
+		{"0a1b2c", "0 stored, 13 known already, 2 not taken.\n"},
+	} {
+		if _, stdout, _ = runIn(t.Context(), nil, environ, append(args, "--system", c.system)...); stdout != c.want {
+			t.Errorf("import as a machine: got %q, want %q", stdout, c.want)
 		}
 	}
-	_, stdout, _ = runIn(t.Context(), nil, environ, args...)
-	if want := " stored, " + strconv.Itoa(recognised) + " known already, 2 not taken.\n"; !strings.HasSuffix(stdout, want) {
-		t.Errorf("import again: got %q, want %q at its end", stdout, want)
+	for _, name := range []string{"", " ", "a b", "a/b", "\xff", "a\n", strings.Repeat("0", 257)} {
+		status, stdout, stderr := runIn(t.Context(), nil, environ, append(args, "--system", name)...)
+		if status != exitUsage || stdout != "" || !strings.Contains(stderr, "--system: expected the hash") {
+			t.Errorf("system %q: got status %d, %q and %q; want %d and what is expected", name, status, stdout, stderr, exitUsage)
+		}
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -20,20 +23,47 @@ import (
 const importers = 8
 
 func (p *program) importCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "import FILE.crash...",
+	var system string
+	cmd := &cobra.Command{
+		Use:   "import [--system HASH] FILE.crash...",
 		Short: "Reads crash report files into the store",
-		Long: `Reads apport report files into the store, as if a machine without a name had sent them. A file
-that cannot be read, or that is turned away, is named with the reason; the others go in, and the
-exit status is 1. A crash that was imported before is recognised and counts once.`,
-		Example: "  mishap import /var/crash/*.crash",
-		Args:    cobra.MinimumNArgs(1),
+		Long: `Reads apport report files into the store, as if the machine that --system names had sent them, or
+a machine without a name. Give the hash that whoopsie sends for the machine that the files come
+from (it is in /var/lib/whoopsie/whoopsie-id there): then a report is counted once, whether it is
+imported, sent by the machine, or both.
+
+A file that cannot be read, or that is refused, is named with the reason; the others are imported,
+and the exit status is 1. A report that was imported before is recognised and counts once.`,
+		Example: `  mishap import /var/crash/*.crash
+  mishap import --system "$(cat /var/lib/whoopsie/whoopsie-id)" /var/crash/*.crash`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("system") && !isSystemName(system) {
+				return &usageError{fmt.Errorf("--system: expected the hash that a machine sends as its name (128 hex digits, "+
+					"or another word of at most %d bytes without blanks and slashes), got %q", crash.MaxSystemID, system), cmd.CommandPath()}
+			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c Config, store *db.Store) error {
-				return p.importFiles(ctx, intake.New(c.intake(), store), args)
+				im := importer{intake: intake.New(c.intake(), store), system: crash.NewSystemID(system), maxText: int64(c.IngestMaxBytes)}
+				return p.importFiles(ctx, im, args)
 			})
 		},
 	}
+	cmd.Flags().StringVar(&system, "system", "", "the `hash` of the machine that the reports come from")
+	return cmd
+}
+
+// isSystemName reports whether a machine may have this name: whoopsie makes the name part of an address, as it stands.
+func isSystemName(s string) bool {
+	return s != "" && len(s) <= crash.MaxSystemID && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return r == '/' || !unicode.IsGraphic(r) || unicode.IsSpace(r)
+	})
+}
+
+// importer imports files as reports of one machine.
+type importer struct {
+	intake  *intake.Intake
+	system  crash.SystemID
+	maxText int64 // bytes of all texts of one report: as much as a machine may send
 }
 
 // tally counts what became of the files.
@@ -42,7 +72,7 @@ type tally struct {
 	stored, known, failed int
 }
 
-func (p *program) importFiles(ctx context.Context, in *intake.Intake, files []string) error {
+func (p *program) importFiles(ctx context.Context, im importer, files []string) error {
 	bar := p.progressBar(len(files), "importing")
 	var t tally
 	var group errgroup.Group
@@ -52,7 +82,7 @@ func (p *program) importFiles(ctx context.Context, in *intake.Intake, files []st
 			break
 		}
 		group.Go(func() error {
-			receipt, err := importFile(ctx, in, file)
+			receipt, err := im.importFile(ctx, file)
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			switch {
@@ -82,12 +112,12 @@ func (p *program) importFiles(ctx context.Context, in *intake.Intake, files []st
 	return nil
 }
 
-func importFile(ctx context.Context, in *intake.Intake, file string) (intake.Receipt, error) {
-	fields, err := readCrashFile(file)
+func (im importer) importFile(ctx context.Context, file string) (intake.Receipt, error) {
+	fields, err := readCrashFile(file, im.maxText)
 	if err != nil {
 		return intake.Receipt{}, err
 	}
-	return in.Accept(ctx, crash.Report{Fields: fields})
+	return im.intake.Accept(ctx, crash.Report{System: im.system, Fields: fields})
 }
 
 // progressBar shows how far a long work is, to a person at a terminal only.

@@ -81,7 +81,7 @@ func (p *program) inspect(c Config, files []string, as inspectOutput) error {
 	for i, file := range files {
 		var rec crash.Record
 		var why *reasons
-		fields, err := readCrashFile(file)
+		fields, err := readCrashFile(file, 0)
 		if err == nil {
 			rec, err = judge.Examine(crash.Report{Fields: fields})
 		}

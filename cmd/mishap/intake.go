@@ -38,13 +38,14 @@ func knownReleases(ubuntu, debian string) *crash.ReleaseTable {
 	return crash.Newest(read, crash.BuiltInReleases())
 }
 
-// readCrashFile reads the fields of an apport report file. Dumps of memory in it are passed over.
-func readCrashFile(file string) (crash.Fields, error) {
+// readCrashFile reads the fields of an apport report file, whose texts may have so many bytes together (0: as many as
+// package apport allows). Dumps of memory in it are passed over, and so are compressed texts beyond the limit.
+func readCrashFile(file string, maxText int64) (crash.Fields, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	fields, _, err := apport.Read(f, apport.Limits{})
+	fields, _, err := apport.Read(f, apport.Limits{Text: maxText})
 	return fields, err
 }

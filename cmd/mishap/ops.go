@@ -4,11 +4,14 @@ import (
 	"context"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"mishap/crash"
 )
 
 // newMetrics is the registry of this process.
@@ -18,13 +21,8 @@ func newMetrics() *prometheus.Registry {
 	return metrics
 }
 
-// pinger is something that can be asked for a sign of life.
-type pinger interface {
-	Ping(ctx context.Context) error
-}
-
 // opsHandler answers on ops_listen: metrics, profiles, and the two questions of load balancers.
-func opsHandler(metrics *prometheus.Registry, database pinger) http.Handler {
+func opsHandler(metrics *prometheus.Registry, health func(context.Context) []crash.HealthCheck) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -36,9 +34,15 @@ func opsHandler(metrics *prometheus.Registry, database pinger) http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 		defer cancel()
-		if err := database.Ping(ctx); err != nil {
+		var problems strings.Builder
+		for _, c := range health(ctx) {
+			if c.Problem != "" {
+				problems.WriteString(c.Problem + "\n")
+			}
+		}
+		if problems.Len() > 0 {
 			w.Header().Set("Retry-After", retryUnavailable)
-			say(w, http.StatusServiceUnavailable, "the database cannot be reached\n")
+			say(w, http.StatusServiceUnavailable, problems.String())
 			return
 		}
 		say(w, http.StatusOK, "ready\n")

@@ -50,7 +50,7 @@ func (m *machines) done(t *testing.T, machine int, report crashtest.Report) bool
 	case http.StatusOK:
 		m.acknowledged.Add(1)
 		return true
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge:
+	case http.StatusBadRequest, http.StatusNotFound:
 		m.refused.Add(1)
 	}
 	return false

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"mishap/crash/crashtest"
@@ -63,7 +64,7 @@ func TestHostileLoadNeedsLittleMemory(t *testing.T) {
 	sending.Wait()
 	for status := range answers {
 		switch status {
-		case http.StatusOK, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable:
+		case http.StatusOK, http.StatusBadRequest, http.StatusServiceUnavailable:
 		default:
 			t.Errorf("got status %d, want one that a machine understands", status)
 		}
@@ -92,15 +93,12 @@ func bsonOf(t *testing.T, size int, element func(i int) string) []byte {
 	return b.Bytes()
 }
 
-// bomb is a packed text as apport packs binary fields: base64 of gzip, of so many equal bytes.
+// bomb is a field as whoopsie sends one that apport has compressed, of so many equal bytes.
 func bomb(t *testing.T, size int64) string {
 	t.Helper()
 	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	zeros := make([]byte, 1<<20)
+	w := gzip.NewWriter(&packed)
+	zeros := bytes.Repeat([]byte("0"), 1<<20)
 	for at := int64(0); at < size; at += int64(len(zeros)) {
 		if _, err := w.Write(zeros); err != nil {
 			t.Fatal(err)
@@ -109,7 +107,66 @@ func bomb(t *testing.T, size int64) string {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return "base64\n" + base64.StdEncoding.EncodeToString(packed.Bytes())
+	return base64.StdEncoding.EncodeToString(packed.Bytes())
+}
+
+// TestBombsNeedLittleMemory posts 300 bodies at once whose fields unpack to very much, some to more and some to a little
+// less than is allowed, while honest machines send their reports.
+func TestBombsNeedLittleMemory(t *testing.T) {
+	t.Parallel()
+	p, addresses := serveProcess(t, []string{
+		"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir(), "MISHAP_INGEST_RATE_PER_SYSTEM=0",
+	}, "--only", "ingest")
+	var bodies [][]byte
+	for _, size := range []int64{200 << 20, 15 << 20} {
+		bodies = append(bodies, crashtest.Native(crashtest.Set("Stacktrace", bomb(t, size))).BSON())
+	}
+	var attack, honest sync.WaitGroup
+	var over atomic.Bool
+	var hostile, answers statuses
+	for i := range 300 {
+		attack.Go(func() {
+			hostile.add(postBody(t, addresses["ingest_listen"], fmt.Sprint("bomb", i), bodies[i%len(bodies)]))
+		})
+	}
+	for machine := range 3 {
+		honest.Go(func() {
+			for i := 0; i < 5 || !over.Load(); i++ {
+				answers.add(postTo(t, addresses["ingest_listen"], fmt.Sprint("honest", machine), crashtest.Native(crashtest.Process(1+i))))
+			}
+		})
+	}
+	attack.Wait()
+	over.Store(true)
+	honest.Wait()
+	for status := range hostile.counts {
+		if status != http.StatusOK && status != http.StatusServiceUnavailable {
+			t.Errorf("a bomb: got status %d, want one that a machine understands", status)
+		}
+	}
+	if len(answers.counts) != 1 || answers.counts[http.StatusOK] == 0 {
+		t.Errorf("honest machines: got answers %v, want every report taken", answers.counts)
+	}
+	need := mostMemory(t, p.cmd.Process.Pid)
+	t.Logf("the server needed %d MB at most; bombs by status: %v; honest reports: %v", need>>20, hostile.counts, answers.counts)
+	if need > memoryLimit {
+		t.Errorf("the server needed %d MB at most, want less than %d MB", need>>20, memoryLimit>>20)
+	}
+}
+
+// statuses counts answers by status.
+type statuses struct {
+	mu     sync.Mutex
+	counts map[int]int
+}
+
+func (s *statuses) add(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counts == nil {
+		s.counts = map[int]int{}
+	}
+	s.counts[status]++
 }
 
 func postBody(t *testing.T, address, system string, body []byte) int {

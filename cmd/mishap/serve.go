@@ -73,6 +73,7 @@ func (p *program) serve(ctx context.Context, c Config, k kinds) (err error) {
 		return err
 	}
 	defer u.store.Close()
+	u.disk = database.watch(c.DataDir)
 	if err := u.build(); err != nil {
 		return err
 	}

@@ -12,34 +12,34 @@ import (
 	"strings"
 	"testing"
 
+	"mishap/crash"
 	"mishap/crash/crashtest"
 )
-
-type pingFunc func() error
-
-func (p pingFunc) Ping(context.Context) error { return p() }
 
 func TestOpsHandler(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		path     string
-		database error
-		status   int
-		want     string
+		path    string
+		problem string
+		status  int
+		want    string
 	}{
-		{"/healthz", errors.New("away"), http.StatusOK, "ok\n"},
-		{"/readyz", nil, http.StatusOK, "ready\n"},
-		{"/readyz", errors.New("dial tcp 10.1.2.3: refused"), http.StatusServiceUnavailable, "the database cannot be reached\n"},
-		{"/metrics", nil, http.StatusOK, "go_goroutines "},
-		{"/debug/pprof/", nil, http.StatusOK, "goroutine"},
-		{"/debug/pprof/cmdline", nil, http.StatusOK, ""},
-		{"/", nil, http.StatusNotFound, ""},
+		{"/healthz", "The database cannot be reached.", http.StatusOK, "ok\n"},
+		{"/readyz", "", http.StatusOK, "ready\n"},
+		{"/readyz", "The database cannot be reached.", http.StatusServiceUnavailable, "The database cannot be reached.\n"},
+		{"/metrics", "", http.StatusOK, "go_goroutines "},
+		{"/debug/pprof/", "", http.StatusOK, "goroutine"},
+		{"/debug/pprof/cmdline", "", http.StatusOK, ""},
+		{"/", "", http.StatusNotFound, ""},
 	}
 	for _, tt := range tests {
 		w := httptest.NewRecorder()
-		opsHandler(newMetrics(), pingFunc(func() error { return tt.database })).ServeHTTP(w, httptest.NewRequest(http.MethodGet, tt.path, nil))
+		health := func(context.Context) []crash.HealthCheck {
+			return []crash.HealthCheck{{Name: "Database", Problem: tt.problem, Detail: "10.1.2.3"}, {Name: "Counting"}}
+		}
+		opsHandler(newMetrics(), health).ServeHTTP(w, httptest.NewRequest(http.MethodGet, tt.path, nil))
 		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) || strings.Contains(w.Body.String(), "10.1.2.3") {
-			t.Errorf("%s with database %v: got %d and %q, want %d and %q", tt.path, tt.database, w.Code, w.Body, tt.status, tt.want)
+			t.Errorf("%s with problem %q: got %d and %q, want %d and %q", tt.path, tt.problem, w.Code, w.Body, tt.status, tt.want)
 		}
 	}
 }

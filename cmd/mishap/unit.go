@@ -16,6 +16,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/intake"
 	"mishap/db"
+	"mishap/db/disk"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
 	"mishap/tracker"
@@ -36,6 +37,7 @@ type unit struct {
 	store   *db.Store
 	log     *slog.Logger
 	metrics *prometheus.Registry
+	disk    *disk.Watch
 	now     func() time.Time
 
 	web, ingest, ops       *http.Server // nil: not this kind of unit
@@ -60,7 +62,7 @@ func newUnit(c Config, d *doors, log *slog.Logger) *unit {
 		u.onIngest = newReplaceable(http.HandlerFunc(startingIngest))
 		u.ingest = ingest.NewServer(u.onIngest)
 	}
-	u.onOps = newReplaceable(opsHandler(u.metrics, starting{}))
+	u.onOps = newReplaceable(opsHandler(u.metrics, startingHealth))
 	u.ops = opsServer(u.onOps, log)
 	return u
 }
@@ -78,6 +80,8 @@ func (u *unit) build() error {
 			Store:          u.store,
 			DataDir:        u.config.DataDir,
 			MaxBytes:       int64(u.config.IngestMaxBytes),
+			MaxCoresBytes:  int64(u.config.CoresTotalMaxBytes),
+			Disk:           u.disk,
 			RatePerSystem:  u.config.IngestRatePerSystem,
 			RatePerAddress: u.config.IngestRatePerAddress,
 			TrustedProxies: u.config.trustedProxies(),
@@ -90,8 +94,16 @@ func (u *unit) build() error {
 		}
 		u.onIngest.replace(handler)
 	}
-	u.onOps.replace(opsHandler(u.metrics, u.store))
+	if err := u.metrics.Register(u.disk); err != nil {
+		return fmt.Errorf("register metrics of disks: %w", err)
+	}
+	u.onOps.replace(opsHandler(u.metrics, u.health))
 	return nil
+}
+
+// health checks what must work for this instance to do its job.
+func (u *unit) health(ctx context.Context) []crash.HealthCheck {
+	return append(u.store.Health(ctx), u.disk.Health()...)
 }
 
 func (u *unit) buildWeb() error {
@@ -133,6 +145,7 @@ func (u *unit) buildWeb() error {
 		Log:        u.log,
 		Now:        u.now,
 		Registerer: u.metrics,
+		Health:     u.health,
 		WriteTokens: func(_ context.Context, token crash.AccessToken) error {
 			return writeTokens(u.config.file, crash.Secret(token.Token), token.Secret)
 		},
@@ -176,7 +189,7 @@ func (u *unit) run(ctx context.Context) error {
 		work.Go(func() { u.tidy(background) })
 		work.Go(func() { u.warmUp(background) })
 	}
-	if u.ingest != nil && u.config.CoresKeepDays > 0 {
+	if u.ingest != nil {
 		work.Go(func() { u.tidyCores(background) })
 	}
 	u.listen()
@@ -265,17 +278,21 @@ func (u *unit) drain(ctx context.Context) {
 	}
 }
 
-// tidy removes what has expired from the database, now and then, until ctx ends.
+// tidyCores removes core dumps that are too old or too many, now and then, until ctx ends.
 func (u *unit) tidyCores(ctx context.Context) {
 	tick := time.NewTicker(tidyEvery)
 	defer tick.Stop()
 	for {
-		n, err := ingest.RemoveCores(u.config.DataDir, u.now().AddDate(0, 0, -u.config.CoresKeepDays))
+		var before time.Time
+		if u.config.CoresKeepDays > 0 {
+			before = u.now().AddDate(0, 0, -u.config.CoresKeepDays)
+		}
+		n, err := ingest.RemoveCores(u.config.DataDir, before, int64(u.config.CoresTotalMaxBytes))
 		if err != nil {
 			u.log.WarnContext(ctx, "cannot remove old core dumps", "error", err)
 		}
 		if n > 0 {
-			u.log.InfoContext(ctx, "removed old core dumps", "cores", n, "cores_keep_days", u.config.CoresKeepDays)
+			u.log.InfoContext(ctx, "removed old core dumps", "cores", n)
 		}
 		select {
 		case <-tick.C:
@@ -285,6 +302,7 @@ func (u *unit) tidyCores(ctx context.Context) {
 	}
 }
 
+// tidy removes what has expired from the database, now and then, until ctx ends.
 func (u *unit) tidy(ctx context.Context) {
 	tick := time.NewTicker(tidyEvery)
 	defer tick.Stop()

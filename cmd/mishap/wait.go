@@ -80,14 +80,10 @@ func (h *replaceable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const textStarting = "mishap is starting and waits for its database. Please try again shortly."
 
-// errStarting is why an instance that waits for its database is not ready.
-var errStarting = errors.New("the store is not open yet")
-
-// starting is the database of an instance that waits for it.
-type starting struct{}
-
-// Ping implements pinger.
-func (starting) Ping(context.Context) error { return errStarting }
+// startingHealth says why an instance that waits for its database is not ready.
+func startingHealth(context.Context) []crash.HealthCheck {
+	return []crash.HealthCheck{{Name: "Database", Problem: textStarting}}
+}
 
 // startingPages answers on the listener of pages and the API: the process lives and cannot do anything yet.
 func startingPages(w http.ResponseWriter, r *http.Request) {

@@ -27,7 +27,7 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	}
 	rec.Grouping = crash.SignatureOf(report.Fields)
 	rec.Complete = crash.HasEvidence(report.Fields, rec.Grouping)
-	rec.DuplicateKey = crash.DuplicateKey(report.System, report.Fields)
+	rec.DuplicateKey, rec.FormerKey = crash.DuplicateKey(report.System, report.Fields)
 	rec.Fields = trim(report.Fields)
 	return rec, nil
 }

@@ -102,21 +102,20 @@ func TestSamples(t *testing.T) {
 		pkg      string
 		day      time.Time
 		complete bool
-		keyed    bool
 	}{
-		"_usr_bin_tidewatch.1000":                   {crash.RuleStacktrace, "tidewatch 1.4.2-1ubuntu0.1", today, true, true}, // more than 366 days ago
-		"_usr_bin_tidewatch.1001":                   {crash.RuleStacktrace, "tidewatch 1.4.9-2", today, true, true},
-		"_usr_bin_quillpad.1000":                    {crash.RuleAssertion, "quillpad 0.9.1-1", day("2026-01-12"), true, true},
-		"_usr_bin_harbor-sync.0":                    {crash.RuleTraceback, "harbor-sync 2.1-1", day("2025-11-20"), true, true}, // 366 days ago
-		"_usr_bin_harbor-sync.1000":                 {crash.RuleTraceback, "harbor-sync 2.3-1ubuntu1", day("2026-05-15"), true, true},
-		"_usr_bin_żeglarz.1000":                     {crash.RuleTraceback, "zeglarz 3.0-1", day("2026-06-06"), true, true},
-		"_usr_bin_lumen-shell.1000":                 {crash.RuleAddress, "lumen-shell 7.1~ppa3", day("2025-12-31"), true, true},
-		"_usr_libexec_reefd.117":                    {crash.RuleDuplicateSignature, "reefd 5.5-1", day("2026-08-02"), true, true},
-		"brigwifi-dkms.0":                           {crash.RuleDuplicateSignature, "brigwifi-dkms 2.0-1ubuntu3", day("2026-06-30"), true, false},
-		"susres.2026-02-03_06:07:08.123456":         {crash.RuleDuplicateSignature, "linux-image-6.17.0-8-generic 6.17.0-8.8", day("2026-02-03"), false, true},
-		"linux-image-5.15.0-97-generic.77aa01":      {crash.RuleOops, "linux-image-5.15.0-97-generic 5.15.0-97.107", today, true, false},
-		"linux-image-6.8.0-41-generic.3f1b77aa":     {crash.RuleKernel, "linux-image-6.8.0-41-generic 6.8.0-41.41", today, true, false},
-		"linux-image-7.0.0-12-generic-202607010203": {crash.RuleNone, "linux-image-7.0.0-12-generic 7.0.0-12.12", day("2026-07-01"), false, false},
+		"_usr_bin_tidewatch.1000":                   {crash.RuleStacktrace, "tidewatch 1.4.2-1ubuntu0.1", today, true}, // more than 366 days ago
+		"_usr_bin_tidewatch.1001":                   {crash.RuleStacktrace, "tidewatch 1.4.9-2", today, true},
+		"_usr_bin_quillpad.1000":                    {crash.RuleAssertion, "quillpad 0.9.1-1", day("2026-01-12"), true},
+		"_usr_bin_harbor-sync.0":                    {crash.RuleTraceback, "harbor-sync 2.1-1", day("2025-11-20"), true}, // 366 days ago
+		"_usr_bin_harbor-sync.1000":                 {crash.RuleTraceback, "harbor-sync 2.3-1ubuntu1", day("2026-05-15"), true},
+		"_usr_bin_żeglarz.1000":                     {crash.RuleTraceback, "zeglarz 3.0-1", day("2026-06-06"), true},
+		"_usr_bin_lumen-shell.1000":                 {crash.RuleAddress, "lumen-shell 7.1~ppa3", day("2025-12-31"), true},
+		"_usr_libexec_reefd.117":                    {crash.RuleDuplicateSignature, "reefd 5.5-1", day("2026-08-02"), true},
+		"brigwifi-dkms.0":                           {crash.RuleDuplicateSignature, "brigwifi-dkms 2.0-1ubuntu3", day("2026-06-30"), true},
+		"susres.2026-02-03_06:07:08.123456":         {crash.RuleDuplicateSignature, "linux-image-6.17.0-8-generic 6.17.0-8.8", day("2026-02-03"), false},
+		"linux-image-5.15.0-97-generic.77aa01":      {crash.RuleOops, "linux-image-5.15.0-97-generic 5.15.0-97.107", today, true},
+		"linux-image-6.8.0-41-generic.3f1b77aa":     {crash.RuleKernel, "linux-image-6.8.0-41-generic 6.8.0-41.41", today, true},
+		"linux-image-7.0.0-12-generic-202607010203": {crash.RuleNone, "linux-image-7.0.0-12-generic 7.0.0-12.12", day("2026-07-01"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +141,7 @@ func TestSamples(t *testing.T) {
 			if !rec.Day.Equal(want.day.Truncate(24*time.Hour)) || rec.ID.Received() != today {
 				t.Errorf("got day %v, arrival %v; want %v, %v", rec.Day, rec.ID.Received(), want.day, today)
 			}
-			if rec.Complete != want.complete || (rec.DuplicateKey != [16]byte{}) != want.keyed || !rec.Counted {
+			if rec.Complete != want.complete || rec.DuplicateKey == (crash.ReportKey{}) || !rec.Counted {
 				t.Errorf("got complete %v, key %x, counted %v", rec.Complete, rec.DuplicateKey, rec.Counted)
 			}
 			if diff := cmp.Diff(fields, rec.Fields); diff != "" {

@@ -20,14 +20,13 @@ var ErrFormat = errors.New("neither gzip, zstd nor zlib")
 // ErrLimit says that the unpacked value is larger than the caller allows.
 var ErrLimit = errors.New("larger than allowed")
 
-// A zstd stream may refer back by as much as may be unpacked, within these bounds: it must be held in memory.
-const (
-	minWindow = 8 << 20
-	maxWindow = 128 << 20
-)
+// maxWindow bounds the window of a zstd stream, which the decoder holds in memory: it may be as large as the limit for
+// what is unpacked, and no larger than this.
+const maxWindow = 32 << 20
 
 // Copy unpacks text and writes at most limit bytes to w. It returns how many it wrote. A value that goes on beyond the
-// limit gives ErrLimit; anything else is an error of the form: ErrFormat, broken base64, a broken or truncated stream.
+// limit, or needs a window of that size to be unpacked, gives ErrLimit; anything else is an error of the form: ErrFormat,
+// broken base64, a broken or truncated stream.
 func Copy(w io.Writer, text io.Reader, limit int64) (int64, error) {
 	unpacked, err := newReader(text, limit)
 	if err != nil {
@@ -35,6 +34,9 @@ func Copy(w io.Writer, text io.Reader, limit int64) (int64, error) {
 	}
 	defer func() { _ = unpacked.Close() }() // only read from
 	n, err := io.Copy(w, io.LimitReader(unpacked, limit))
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		return n, ErrLimit
+	}
 	if err != nil || n < limit {
 		return n, err
 	}
@@ -68,7 +70,7 @@ func newReader(text io.Reader, limit int64) (io.ReadCloser, error) {
 		r.Multistream(false)
 		return r, nil
 	case formZstd:
-		window := uint64(max(minWindow, min(limit, maxWindow)))
+		window := uint64(max(zstd.MinWindowSize, min(limit, maxWindow)))
 		r, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
 		if err != nil {
 			return nil, fmt.Errorf("zstd: %w", err)

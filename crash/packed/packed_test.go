@@ -99,8 +99,12 @@ func TestCopyStopsBombs(t *testing.T) {
 	bomb := strings.Repeat("\x00", 8<<20)
 	for form, data := range map[string][]byte{"gzip": gzipped(bomb), "zlib": zlibbed(bomb), "zstd": zstded(bomb)} {
 		n, err := packed.Copy(io.Discard, strings.NewReader(chunked(data, 1<<20)), 1<<20)
-		if !errors.Is(err, packed.ErrLimit) || n != 1<<20 {
-			t.Errorf("%s: got %d bytes and %v, want 1 MiB and %v", form, n, err, packed.ErrLimit)
+		want := int64(1 << 20)
+		if form == "zstd" {
+			want = 0 // its window is larger than the limit
+		}
+		if !errors.Is(err, packed.ErrLimit) || n != want {
+			t.Errorf("%s: got %d bytes and %v, want %d and %v", form, n, err, want, packed.ErrLimit)
 		}
 		if n, err := packed.Copy(io.Discard, strings.NewReader(chunked(data, 1<<20)), 8<<20); err != nil || n != 8<<20 {
 			t.Errorf("%s with a limit that is just enough: got %d bytes and %v", form, n, err)

@@ -37,8 +37,9 @@ type Options struct {
 	SearchTime                         time.Duration        // how long a review waits for the tracker; 0: 4 s
 	Settle                             time.Duration        // how long after an unknown outcome the tracker is searched; 0: 1 ms
 	SourceLinks, VersionLinks          crash.LinkTemplates
-	CoresDir                           string // where core dumps lie; empty: nowhere
-	APIRatePerAddress, APIRatePerToken int    // requests a minute; 0: no limit
+	Health                             func(context.Context) []crash.HealthCheck // nil: of the database
+	CoresDir                           string                                    // where core dumps lie; empty: nowhere
+	APIRatePerAddress, APIRatePerToken int                                       // requests a minute; 0: no limit
 
 	Environment bool // the access token is said to come from the environment
 	WriteTokens func(context.Context, crash.AccessToken) error
@@ -111,7 +112,7 @@ func New(t testing.TB, o Options) *Site {
 	}
 	h, err := handlers.New(handlers.Deps{
 		Store: o.Store, Accounts: site.Accounts, Filer: site.Filer, Tracker: client, Credentials: creds,
-		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
+		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens, Health: o.Health,
 		Config: handlers.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime, TrackerName: "the practice tracker",
 			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, CoresDir: o.CoresDir, APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,

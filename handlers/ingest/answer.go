@@ -25,10 +25,8 @@ func answer(w http.ResponseWriter, status int, text string) {
 // come up; like anything internal they are 500.
 func statusOf(kind crash.Kind) int {
 	switch kind { //nolint:exhaustive // see above
-	case crash.Invalid, crash.NotFound:
+	case crash.Invalid, crash.NotFound, crash.TooLarge:
 		return http.StatusBadRequest
-	case crash.TooLarge:
-		return http.StatusRequestEntityTooLarge
 	case crash.Unavailable, crash.TooMany:
 		return http.StatusServiceUnavailable
 	}

@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"mishap/crash"
 )
@@ -58,10 +58,13 @@ func TestBodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err  error
+		kind crash.Kind
 		code string
 	}{
-		{os.ErrDeadlineExceeded, "slow"},
-		{io.ErrUnexpectedEOF, "interrupted"},
+		{os.ErrDeadlineExceeded, crash.Unavailable, "slow"},
+		{io.ErrUnexpectedEOF, crash.Unavailable, "interrupted"},
+		{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, crash.Unavailable, "interrupted"},
+		{errors.New("invalid byte in chunk length"), crash.Invalid, "malformed_body"},
 	} {
 		in := io.MultiReader(bytes.NewReader([]byte("beginning")), iotest.ErrReader(c.err))
 		body, err := newPacedBody(httptest.NewRecorder(), request(t, in, 100), 100)
@@ -69,41 +72,8 @@ func TestBodyThatBreaksOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = io.ReadAll(body)
-		if e, ok := errors.AsType[*crash.Error](err); !ok || e.Kind != crash.Unavailable || e.Code != c.code {
-			t.Errorf("%v: got %v, want %s, which may be sent again", c.err, err, c.code)
+		if e, ok := errors.AsType[*crash.Error](err); !ok || e.Kind != c.kind || e.Code != c.code {
+			t.Errorf("%v: got %v, want %v %s", c.err, err, c.kind, c.code)
 		}
-	}
-}
-
-// TestMemoryForBodies takes small reports however little is left, and large ones only while there is room.
-func TestMemoryForBodies(t *testing.T) {
-	t.Parallel()
-	h := &handler{memory: semaphore.NewWeighted(1 << 20)}
-	read := func(size int64) (release func(), err error) {
-		body, err := newPacedBody(httptest.NewRecorder(), request(t, bytes.NewReader(make([]byte, size)), -1), 1<<30)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, in, err := h.whole(body)
-		if err == nil && int64(len(data)) != size {
-			t.Errorf("got %d bytes, want %d", len(data), size)
-		}
-		return in.release, err
-	}
-	releaseLarge, err := read(900_000)
-	if err != nil {
-		t.Fatalf("large body: %v", err)
-	}
-	if release, err := read(900_000); !errors.Is(err, errMemory) {
-		t.Errorf("another large body: got %v, want %v", err, errMemory)
-	} else {
-		release()
-	}
-	if _, err := read(50_000); err != nil {
-		t.Errorf("small body: %v", err)
-	}
-	releaseLarge()
-	if _, err := read(900_000); err != nil {
-		t.Errorf("large body after the first was done: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -14,25 +15,59 @@ import (
 	"mishap/handlers/ingest"
 )
 
+const notAskedFor = "This core dump was not asked for."
+
+// ask notes that a machine was asked for the core of its report.
+func (h *house) ask(t *testing.T, id, system string) {
+	t.Helper()
+	report, err := crash.ParseOopsID(id)
+	if err == nil {
+		err = h.store.RequestCore(t.Context(), report, crash.SystemID(system))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCoreNotAskedFor refuses, in words that end the matter, what nobody asked for.
+func TestCoreNotAskedFor(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	known := h.post(t, "/machine", body(crashtest.Native())).stored(t).String()
+	nameless := h.post(t, "/", body(crashtest.Native())).stored(t).String()
+	for _, path := range []string{
+		"/" + known + "/submit-core/amd64/machine", "/" + known + "/submit-core/amd64/", "/" + nameless + "/submit-core/amd64/",
+		"/" + crash.NewOopsID(today).String() + "/submit-core/amd64/machine",
+	} {
+		h.post(t, path, strings.NewReader(strings.Repeat("x", 1000))).want(t, http.StatusBadRequest, notAskedFor)
+	}
+	conn, in := h.dial(t) // as libcurl sends a large one: it hears the answer before it sends anything
+	write(t, conn, []byte(head("/"+known+"/submit-core/amd64/machine", 200<<20, "Expect: 100-continue")))
+	readReply(t, in).want(t, http.StatusBadRequest, notAskedFor)
+	h.wantFiles(t)
+}
+
 func TestCoreAnswers(t *testing.T) {
 	t.Parallel()
 	h := start(t, func(d *ingest.Deps) { d.MaxCoreBytes = 100 })
 	known := h.post(t, "/machine", body(crashtest.Native())).stored(t).String()
 	nameless := h.post(t, "/", body(crashtest.Native())).stored(t).String()
+	h.ask(t, known, "machine")
+	h.ask(t, nameless, "")
 	for _, c := range []struct {
 		name, path, body string
 		status           int
 		text             string
 	}{
 		{"no id", "/what/submit-core/amd64/machine", "core", 400, "No OOPS found for this core dump."},
-		{"an id that nobody has", "/" + crash.NewOopsID(today).String() + "/submit-core/amd64/machine", "core", 400, "No OOPS found for this core dump."},
-		{"another machine", "/" + known + "/submit-core/amd64/other", "core", 400, "No OOPS found for this core dump."},
-		{"no machine", "/" + known + "/submit-core/amd64/", "core", 400, "No OOPS found for this core dump."},
-		{"the path of another id", "/../" + known + "/submit-core/amd64/other", "core", 400, "No OOPS found for this core dump."},
+		{"an id that nobody has", "/" + crash.NewOopsID(today).String() + "/submit-core/amd64/machine", "core", 400, notAskedFor},
+		{"another machine", "/" + known + "/submit-core/amd64/other", "core", 400, notAskedFor},
+		{"no machine", "/" + known + "/submit-core/amd64/", "core", 400, notAskedFor},
+		{"the path of another id", "/../" + known + "/submit-core/amd64/other", "core", 400, notAskedFor},
 		{"an unknown architecture", "/" + known + "/submit-core/pdp11/machine", "core", 400, "Unsupported architecture"},
 		{"architecture all", "/" + known + "/submit-core/all/machine", "core", 400, "Unsupported architecture"},
 		{"empty", "/" + known + "/submit-core/amd64/machine", "", 400, "Empty core dump."},
-		{"too large", "/" + known + "/submit-core/amd64/machine", strings.Repeat("x", 101), 413, "The body is larger than the 100 bytes that are taken here."},
+		{"too large", "/" + known + "/submit-core/amd64/machine", strings.Repeat("x", 101), 400, "The body is larger than the limit of 100 bytes."},
 		{"as large as may be", "/" + known + "/submit-core/amd64/machine", strings.Repeat("x", 100), 200, known},
 		{"again", "/" + known + "/submit-core/amd64/machine", "something else", 200, known},
 		{"with a prefix and doubled slash", "//crashdb/" + known + "/submit-core/riscv64/machine", "core", 200, known},
@@ -73,6 +108,38 @@ func (h *house) wantFiles(t *testing.T, names ...string) {
 	}
 	if len(found) != len(names) {
 		t.Errorf("got files %v, want %v", found, names)
+	}
+}
+
+// TestCoreSpace refuses cores that exceed the limit for all of them, counting those that are being received.
+func TestCoreSpace(t *testing.T) {
+	t.Parallel()
+	h := start(t, func(d *ingest.Deps) { d.MaxCoresBytes = 1000 })
+	path := func(n int) string {
+		id := h.post(t, "/machine", body(crashtest.Native(crashtest.Process(n)))).stored(t).String()
+		h.ask(t, id, "machine")
+		return "/" + id + "/submit-core/amd64/machine"
+	}
+	noRoom := func(got reply) {
+		t.Helper()
+		got.want(t, http.StatusServiceUnavailable, "There is no room for core dumps at the moment.")
+	}
+	if got := h.post(t, path(1), strings.NewReader(strings.Repeat("x", 600))); got.status != http.StatusOK {
+		t.Fatalf("got %d %q, want it stored", got.status, got.text)
+	}
+	conn, in := h.dial(t) // says how large it is, and sends part of it
+	second := path(2)
+	write(t, conn, []byte(head(second, 300)+"a beginning"))
+	third := path(3)
+	noRoom(h.post(t, third, strings.NewReader(strings.Repeat("x", 401)))) // whatever becomes of the second
+	noRoom(h.post(t, third, io.MultiReader(strings.NewReader("of unknown size"))))
+	write(t, conn, []byte(strings.Repeat("x", 300-len("a beginning"))))
+	if got := readReply(t, in); got.status != http.StatusOK {
+		t.Errorf("the second one: got %d %q, want it stored", got.status, got.text)
+	}
+	noRoom(h.post(t, third, strings.NewReader(strings.Repeat("x", 101))))
+	if got := h.post(t, third, strings.NewReader(strings.Repeat("x", 100))); got.status != http.StatusOK {
+		t.Errorf("what just fits: got %d %q, want it stored", got.status, got.text)
 	}
 }
 

@@ -26,9 +26,11 @@ var accepted = regexp.MustCompile(`^[0-9a-f-]{36} (OOPSID|CORE)$`)
 // noReports is a database without any report: each worker of the fuzzer would have to start a real one.
 type noReports struct{}
 
-func (noReports) ReportSystem(context.Context, crash.OopsID) (crash.SystemID, error) {
-	return "", crash.Errorf(crash.NotFound, "no_report", "There is no such report.")
+func (noReports) CoreRequested(context.Context, crash.OopsID, crash.SystemID) (bool, error) {
+	return false, crash.Errorf(crash.NotFound, "core_not_requested", "Not asked for.")
 }
+
+func (noReports) CoreReceived(context.Context, crash.OopsID) error { return nil }
 
 func (noReports) Collectors() []prometheus.Collector { return nil }
 
@@ -79,7 +81,7 @@ func FuzzPost(f *testing.F) {
 			if text != "" && !accepted.MatchString(text) {
 				t.Errorf("got 200 %q", text)
 			}
-		case http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge:
+		case http.StatusBadRequest, http.StatusNotFound:
 			if text == "" || len(text) > 500 || strings.ContainsRune(text, 0) {
 				t.Errorf("got %d with %.600q, want a sentence", res.Code, text)
 			}

@@ -19,17 +19,19 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 
 	"mishap/crash"
 	"mishap/crash/intake"
+	"mishap/db/disk"
 	"mishap/handlers/proxies"
 )
 
 // Store is what the listener asks of the database itself; reports reach it through the intake.
 type Store interface {
-	// ReportSystem is the machine that sent a report, NotFound without such a report.
-	ReportSystem(ctx context.Context, id crash.OopsID) (crash.SystemID, error)
+	// CoreRequested tells whether the core that a machine was asked for has been received; NotFound if it was not asked.
+	CoreRequested(ctx context.Context, report crash.OopsID, system crash.SystemID) (received bool, err error)
+	// CoreReceived notes that the core of a report is on disk.
+	CoreReceived(ctx context.Context, report crash.OopsID) error
 	// Collectors are the metrics of the database.
 	Collectors() []prometheus.Collector
 }
@@ -40,23 +42,28 @@ type Deps struct {
 	Store          Store
 	DataDir        string                // cores go to its folder "cores"
 	MaxBytes       int64                 // largest report
-	MaxCoreBytes   int64                 // largest core, as sent; 0: 16 times MaxBytes
+	MaxCoreBytes   int64                 // largest core, as sent; 0: 256 MiB
+	MaxCoresBytes  int64                 // size of all cores together; 0: 20 GiB
+	Disk           *disk.Watch           // the disks that reports go to; nil: not watched
 	RatePerSystem  int                   // requests per minute of one machine; 0: any number
 	RatePerAddress int                   // the same of one network address
 	TrustedProxies proxies.Networks      // those that tell the client's address; none: nobody is believed
+	AnswerWithin   time.Duration         // longest time from the end of a body to its answer; 0: 8 s
 	Log            *slog.Logger          // nil: none
 	Now            func() time.Time      // nil: time.Now
 	Registerer     prometheus.Registerer // nil: no metrics are shown
 }
 
-// coreFactor is how much larger than a report a core may be when nothing else is said: reports are some 20 kB, cores of
-// desktop programs some 10 MB.
-const coreFactor = 16
+const (
+	defaultMaxCore  = 256 << 20
+	defaultMaxCores = 20 << 30
+)
 
 type handler struct {
 	Deps
 	cores     string // folder
-	memory    *semaphore.Weighted
+	coreSpace *coreSpace
+	memory    *memory
 	buffers   sync.Pool // of *[]byte, usualBytes large
 	metrics   *metrics
 	bySystem  *limit
@@ -67,7 +74,13 @@ type handler struct {
 // the metrics cannot be registered.
 func New(d Deps) (http.Handler, error) {
 	if d.MaxCoreBytes == 0 {
-		d.MaxCoreBytes = coreFactor * d.MaxBytes
+		d.MaxCoreBytes = defaultMaxCore
+	}
+	if d.MaxCoresBytes == 0 {
+		d.MaxCoresBytes = defaultMaxCores
+	}
+	if d.AnswerWithin == 0 {
+		d.AnswerWithin = answerWithin
 	}
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
@@ -78,13 +91,14 @@ func New(d Deps) (http.Handler, error) {
 	h := &handler{
 		Deps:      d,
 		cores:     filepath.Join(d.DataDir, "cores"),
-		memory:    semaphore.NewWeighted(max(largeBodies, 2*d.MaxBytes)),
+		memory:    newMemory(d.MaxBytes),
 		bySystem:  newLimit(d.RatePerSystem),
 		byAddress: newLimit(d.RatePerAddress),
 	}
 	if err := os.MkdirAll(h.cores, 0o700); err != nil {
 		return nil, fmt.Errorf("make folder for cores: %w", err)
 	}
+	h.coreSpace = &coreSpace{folder: h.cores, most: d.MaxCoresBytes, space: disk.Of}
 	h.removeRests()
 	var err error
 	if h.metrics, err = newMetrics(d.Registerer, d.Store.Collectors()); err != nil {

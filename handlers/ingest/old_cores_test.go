@@ -12,7 +12,7 @@ import (
 func TestRemoveCores(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if n, err := ingest.RemoveCores(dir, time.Now()); n != 0 || err != nil {
+	if n, err := ingest.RemoveCores(dir, time.Now(), 0); n != 0 || err != nil {
 		t.Errorf("no folder: got %d, %v; want nothing to do", n, err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "cores"), 0o700); err != nil {
@@ -30,12 +30,39 @@ func TestRemoveCores(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, err := ingest.RemoveCores(dir, limit); n != 1 || err != nil {
+	if n, err := ingest.RemoveCores(dir, limit, 1<<20); n != 1 || err != nil {
 		t.Errorf("got %d, %v; want one removed", n, err)
 	}
 	for name, there := range map[string]bool{"old.core": false, "young.core": true, "old.other": true} {
 		if _, err := os.Stat(filepath.Join(dir, "cores", name)); (err == nil) != there {
 			t.Errorf("%s: got %v, want there: %v", name, err, there)
 		}
+	}
+}
+
+// TestRemoveCoresOverLimit removes the oldest until the others are within the limit.
+func TestRemoveCoresOverLimit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cores := filepath.Join(dir, "cores")
+	if err := os.Mkdir(cores, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for i, name := range []string{"c.core", "a.core", "b.core"} { // each older than the one before
+		path := filepath.Join(cores, name)
+		if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := now.Add(-time.Duration(i) * time.Hour)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := ingest.RemoveCores(dir, now.AddDate(0, 0, -7), 250); n != 1 || err != nil {
+		t.Errorf("got %d, %v; want one removed", n, err)
+	}
+	if _, err := os.Stat(filepath.Join(cores, "b.core")); !os.IsNotExist(err) {
+		t.Errorf("the oldest: got %v, want it removed", err)
 	}
 }

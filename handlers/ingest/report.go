@@ -9,27 +9,36 @@ import (
 	"mishap/crash/whoopsie"
 )
 
-// longestWait is how long a machine is kept waiting for the disk. The report may still be stored after that; when it
-// is sent again, it is recognised.
-const longestWait = 30 * time.Second
+// answerWithin is how long a machine waits at most for its answer, once its report has arrived. whoopsie waits for ever,
+// and sends no other report meanwhile, so the bound is here: eight seconds, which it is known to endure. The report may
+// still be stored after that; when it is sent again, it is recognised.
+const answerWithin = 8 * time.Second
 
 // submitReport takes one BSON document. Which reports are refused, and why, stands in package intake.
 func (h *handler) submitReport(w http.ResponseWriter, r *http.Request, to path) (result, error) {
+	if err := h.Disk.Room(); err != nil {
+		return result{}, err
+	}
 	body, err := newPacedBody(w, r, h.MaxBytes)
 	if err != nil {
 		return result{}, err
 	}
-	data, room, err := h.whole(body)
+	room := h.newRoom()
 	defer room.release()
+	data, err := room.read(r.Context(), body)
 	if err != nil {
 		return result{}, err
 	}
-	fields, err := whoopsie.Decode(data)
-	if err != nil {
-		return result{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), longestWait)
+	ctx, cancel := context.WithTimeout(r.Context(), h.AnswerWithin)
 	defer cancel()
+	document, err := whoopsie.Open(data)
+	if err != nil {
+		return result{}, err
+	}
+	fields, err := room.fields(ctx, document)
+	if err != nil {
+		return result{}, err
+	}
 	receipt, err := h.Intake.Accept(ctx, crash.Report{
 		ID: crash.NewOopsID(h.Now()), System: crash.NewSystemID(to.system), Fields: fields, Done: room.leave,
 	})

@@ -48,7 +48,7 @@ func TestAnswers(t *testing.T) {
 		{"armel", "POST", "/machine", crashtest.Python(crashtest.Set("Architecture", "armel")).BSON(), 400, "armel architecture is obsoleted."},
 		{"end of life", "POST", "/machine", crashtest.Python(crashtest.On("Ubuntu 12.04")).BSON(), 400, "Ubuntu 12.04 is End of Life"},
 		{"end of life before armel", "POST", "/machine", crashtest.Python(crashtest.On("Ubuntu 12.04"), crashtest.Set("Architecture", "armel")).BSON(), 400, "Ubuntu 12.04 is End of Life"},
-		{"too large", "POST", "/machine", make([]byte, 1<<20+1), 413, "The body is larger than the 1048576 bytes that are taken here."},
+		{"too large", "POST", "/machine", make([]byte, 1<<20+1), 400, "The body is larger than the limit of 1048576 bytes."},
 
 		{"reading", "GET", "/machine", nil, 404, "Not found."},
 		{"reading the root", "GET", "/", nil, 404, "Not found."},
@@ -69,6 +69,32 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("got Content-Type %q, cookies %q; want plain text and none", kind, got.header["Set-Cookie"])
 			}
 		})
+	}
+}
+
+// TestRepeatedReports sends reports of every kind again, and finds them counted once for each machine.
+func TestRepeatedReports(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	for name, build := range map[string]func(...crashtest.Option) crashtest.Report{
+		"crash": crashtest.Native, "package": crashtest.Package, "oops": crashtest.Oops, "snap": crashtest.Snap,
+		"recoverable": crashtest.BareRecoverable, "suspend": crashtest.Suspend, "no trace": crashtest.Ungroupable,
+	} {
+		for _, without := range []string{"nothing", "Date", "ProcStatus"} {
+			report := build(crashtest.Without(without))
+			machine := "/" + strings.ReplaceAll(name+without, " ", "-")
+			first := h.post(t, machine, body(report)).stored(t)
+			later := crashtest.Report(report.Fields())
+			later["UpgradeStatus"], later["JournalErrors"] = "Upgraded to noble on 2026-04-29 (200 days ago)", "x"
+			for _, again := range []crashtest.Report{report, later} {
+				if id := h.post(t, machine, body(again)).stored(t); id != first {
+					t.Errorf("%s without %s, again: got id %v, want the first one, %v", name, without, id, first)
+				}
+			}
+			if id := h.post(t, machine+"-2", body(report)).stored(t); id == first {
+				t.Errorf("%s without %s: got one id for two machines", name, without)
+			}
+		}
 	}
 }
 

@@ -126,6 +126,7 @@ func TestSampleCores(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := h.post(t, "/machine", bytes.NewReader(report)).stored(t)
+		h.ask(t, id.String(), "machine")
 		h.post(t, "/"+id.String()+"/submit-core/amd64/machine", bytes.NewReader(coreText)).want(t, http.StatusOK, id.String())
 		kept, err := os.ReadFile(h.coreFile(id))
 		if err != nil || !bytes.Equal(kept, coreText) {

@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,9 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
+	"mishap/db/dbtest"
+	"mishap/db/disk"
+	"mishap/db/disk/disktest"
 	"mishap/handlers/ingest"
 )
 
@@ -152,6 +156,54 @@ func TestDatabaseGoneAndBack(t *testing.T) {
 		h.post(t, "/machine", body(crashtest.Native(crashtest.Process(i)))).stored(t)
 	}
 	h.wantCounts(t, crashtest.Native(), 4, 1)
+}
+
+// TestDatabaseHangs answers machines although the database does not: reports and cores alike.
+func TestDatabaseHangs(t *testing.T) {
+	t.Parallel()
+	h := start(t, func(d *ingest.Deps) { d.AnswerWithin = 50 * time.Millisecond })
+	var core string
+	for core == "" { // on a slow machine it may take more than one attempt
+		if got := h.post(t, "/machine", body(crashtest.Native())); got.status == http.StatusOK {
+			core = "/" + strings.Fields(got.text)[0] + "/submit-core/amd64/machine"
+		}
+	}
+	h.ask(t, strings.Split(core, "/")[1], "machine")
+	conn, err := pgx.Connect(t.Context(), h.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // the test is over
+	if _, err := conn.Exec(t.Context(), "begin; lock table report_keys, core_requests in access exclusive mode"); err != nil {
+		t.Fatal(err)
+	}
+	for path, document := range map[string][]byte{"/machine": crashtest.Native(crashtest.Process(2)).BSON(), core: []byte("core")} {
+		got := h.post(t, path, bytes.NewReader(document))
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+			t.Errorf("%s: got %d %q, want 503 and Retry-After", path, got.status, got.text)
+		}
+	}
+}
+
+// TestDiskFull refuses reports before PostgreSQL has no space left, with a sentence of its own.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	folder, full, ok := disktest.Small(t, 256<<20, "TEST_DATABASE_URL="+url)
+	if !ok {
+		return
+	}
+	watch := disk.NewWatch()
+	watch.Add("database", folder, true)
+	h := start(t, func(d *ingest.Deps) { d.Disk = watch })
+	h.post(t, "/machine", body(crashtest.Native())).stored(t)
+	full(t, true)
+	got := h.post(t, "/machine", body(crashtest.Native(crashtest.Process(2))))
+	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.text, "no space") || got.header.Get("Retry-After") != "600" {
+		t.Errorf("got %d %q, want 503 that says there is no space", got.status, got.text)
+	}
+	full(t, false)
+	h.post(t, "/machine", body(crashtest.Native(crashtest.Process(2)))).stored(t)
 }
 
 // admin connects to the server of the house's database, but to another database.

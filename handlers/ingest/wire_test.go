@@ -94,16 +94,18 @@ func TestWireExpectTooLarge(t *testing.T) {
 	for _, path := range []string{"/machine", h.coreOf(t)} {
 		conn, in := h.dial(t)
 		write(t, conn, []byte(head(path, 1<<30, "Expect: 100-continue")))
-		if got := readReply(t, in); got.status != http.StatusRequestEntityTooLarge {
-			t.Errorf("%s: got %d %q, want 413", path, got.status, got.text)
+		if got := readReply(t, in); got.status != http.StatusBadRequest {
+			t.Errorf("%s: got %d %q, want 400", path, got.status, got.text)
 		}
 	}
 }
 
-// coreOf posts a report and returns the address for its core.
+// coreOf posts a report, asks for its core, and returns the address for it.
 func (h *house) coreOf(t *testing.T) string {
 	t.Helper()
-	return "/" + h.post(t, "/machine", body(crashtest.Native())).stored(t).String() + "/submit-core/amd64/machine"
+	id := h.post(t, "/machine", body(crashtest.Native())).stored(t).String()
+	h.ask(t, id, "machine")
+	return "/" + id + "/submit-core/amd64/machine"
 }
 
 // TestWireTooLarge sends everything before it looks for an answer, as many clients do, with and without a length.
@@ -114,8 +116,8 @@ func TestWireTooLarge(t *testing.T) {
 	conn, in := h.dial(t)
 	write(t, conn, []byte(head("/machine", size)))
 	write(t, conn, make([]byte, size))
-	if got := readReply(t, in); got.status != http.StatusRequestEntityTooLarge {
-		t.Errorf("got %d %q, want 413", got.status, got.text)
+	if got := readReply(t, in); got.status != http.StatusBadRequest {
+		t.Errorf("got %d %q, want 400", got.status, got.text)
 	}
 
 	conn, in = h.dial(t)
@@ -124,8 +126,33 @@ func TestWireTooLarge(t *testing.T) {
 		write(t, conn, append([]byte("10000\r\n"), append(make([]byte, 1<<16), "\r\n"...)...))
 	}
 	write(t, conn, []byte("0\r\n\r\n"))
-	if got := readReply(t, in); got.status != http.StatusRequestEntityTooLarge {
-		t.Errorf("chunked: got %d %q, want 413", got.status, got.text)
+	if got := readReply(t, in); got.status != http.StatusBadRequest {
+		t.Errorf("chunked: got %d %q, want 400", got.status, got.text)
+	}
+}
+
+// TestWireMalformedChunks refuses for good what would be malformed the next time, too, but not what breaks off.
+func TestWireMalformedChunks(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	for name, c := range map[string]struct {
+		body   string
+		status int
+	}{
+		"no hex digit":               {"zz\r\nabc\r\n0\r\n\r\n", http.StatusBadRequest},
+		"a chunk that is too long":   {"3\r\nabcdef\r\n0\r\n\r\n", http.StatusBadRequest},
+		"a length beyond all bounds": {"fffffffffffffffff\r\nabc", http.StatusBadRequest},
+		"an endless length":          {strings.Repeat("0", 5000) + "\r\n", http.StatusBadRequest},
+		"broken off":                 {"10000\r\nabc", http.StatusServiceUnavailable},
+	} {
+		conn, in := h.dial(t)
+		write(t, conn, []byte("POST /machine HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+c.body))
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if got := readReply(t, in); got.status != c.status || got.text == "" {
+			t.Errorf("%s: got %d %q, want %d and a sentence", name, got.status, got.text, c.status)
+		}
 	}
 }
 
@@ -148,8 +175,8 @@ func TestWireLimit(t *testing.T) {
 	h.post(t, "/a", bytes.NewReader(most)).stored(t)
 	h.post(t, "/b", io.MultiReader(bytes.NewReader(most))).stored(t)
 	over := append(most, 0)
-	if got := h.post(t, "/c", io.MultiReader(bytes.NewReader(over))); got.status != http.StatusRequestEntityTooLarge {
-		t.Errorf("got %d %q, want 413", got.status, got.text)
+	if got := h.post(t, "/c", io.MultiReader(bytes.NewReader(over))); got.status != http.StatusBadRequest {
+		t.Errorf("got %d %q, want 400", got.status, got.text)
 	}
 }
 

@@ -1,0 +1,123 @@
+// Package disk watches the free space of the file systems that mishap writes to. It deletes nothing.
+package disk
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash"
+)
+
+// Space is the space of a file system, in bytes; Free is what processes without special rights may still use.
+type Space struct{ Free, Total uint64 }
+
+// Of returns the space of the file system that holds a folder.
+func Of(folder string) (Space, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(folder, &st); err != nil {
+		return Space{}, fmt.Errorf("free space of %s: %w", folder, err)
+	}
+	size := uint64(st.Bsize) //nolint:gosec // positive
+	return Space{Free: st.Bavail * size, Total: st.Blocks * size}, nil
+}
+
+// Bounds of the free space below which a file system counts as low, and as full. PostgreSQL stops when it cannot add a
+// segment of 16 MiB to its log, so reports are refused before that.
+const (
+	mib       = 1 << 20
+	lowLeast  = 128 * mib
+	lowMost   = 1024 * mib
+	fullLeast = 64 * mib
+	fullMost  = 256 * mib
+)
+
+// Low reports whether less than a twentieth is free, at least 128 MiB and at most 1 GiB: somebody should make room.
+func (s Space) Low() bool { return s.Free < min(max(s.Total/20, lowLeast), lowMost) }
+
+// Full reports whether less than a hundredth is free, at least 64 MiB and at most 256 MiB: nothing more is stored.
+func (s Space) Full() bool { return s.Free < min(max(s.Total/100, fullLeast), fullMost) }
+
+// Watch watches folders by their labels ("data_dir").
+type Watch struct {
+	folders []folder
+	space   func(path string) (Space, error)
+	free    *prometheus.Desc
+	total   *prometheus.Desc
+}
+
+type folder struct {
+	label, path string
+	reports     bool // reports are stored there
+}
+
+// NewWatch returns a Watch of no folder.
+func NewWatch() *Watch {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, []string{"folder"}, nil)
+	}
+	return &Watch{
+		space: Of,
+		free:  desc("mishap_disk_free_bytes", "Free space of the file system that holds a folder."),
+		total: desc("mishap_disk_total_bytes", "Size of the file system that holds a folder."),
+	}
+}
+
+// Add adds a folder, and says whether reports are stored in it. It must be called before anything else is.
+func (w *Watch) Add(label, path string, reports bool) {
+	w.folders = append(w.folders, folder{label, path, reports})
+}
+
+// each calls do for every folder whose space can be read. The others cannot be judged: writing to them will tell.
+func (w *Watch) each(do func(folder, Space)) {
+	for _, f := range w.folders {
+		if s, err := w.space(f.path); err == nil {
+			do(f, s)
+		}
+	}
+}
+
+// ErrNoSpace is the answer to a report when there is no room for it.
+var ErrNoSpace = &crash.Error{Kind: crash.Unavailable, Code: "no_space", RetryAfter: 10 * time.Minute,
+	Message: "There is no space left on the disk here; please send this report again later."}
+
+// Room returns ErrNoSpace when a file system that reports are stored on is full, else nil. A nil Watch has room.
+func (w *Watch) Room() (err error) {
+	if w == nil {
+		return nil
+	}
+	w.each(func(f folder, s Space) {
+		if f.reports && s.Full() {
+			err = ErrNoSpace.Because(fmt.Errorf("%s: %d of %d MiB are free", f.label, s.Free/mib, s.Total/mib))
+		}
+	})
+	return err
+}
+
+// Health says of each file system whether it is low or full.
+func (w *Watch) Health() (checks []crash.HealthCheck) {
+	w.each(func(f folder, s Space) {
+		c := crash.HealthCheck{Name: "Disk of " + f.label, Detail: fmt.Sprintf("%s: %d of %d MiB are free.", f.path, s.Free/mib, s.Total/mib)}
+		switch {
+		case s.Full() && f.reports:
+			c.Problem = "The disk of " + f.label + " is full: no reports are taken."
+		case s.Low():
+			c.Problem = "The disk of " + f.label + " is nearly full."
+		}
+		checks = append(checks, c)
+	})
+	return checks
+}
+
+// Describe implements prometheus.Collector.
+func (w *Watch) Describe(to chan<- *prometheus.Desc) { to <- w.free; to <- w.total }
+
+// Collect implements prometheus.Collector.
+func (w *Watch) Collect(to chan<- prometheus.Metric) {
+	w.each(func(f folder, s Space) {
+		to <- prometheus.MustNewConstMetric(w.free, prometheus.GaugeValue, float64(s.Free), f.label)
+		to <- prometheus.MustNewConstMetric(w.total, prometheus.GaugeValue, float64(s.Total), f.label)
+	})
+}

@@ -1,0 +1,71 @@
+// Package disktest makes small disks for tests, which can be filled.
+package disktest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// unshared marks the environment of a test that runs in a name space of its own.
+const unshared = "MISHAP_TEST_UNSHARED"
+
+// Small mounts a file system of so many bytes in memory, for the test, and returns its folder. full fills it or makes room
+// again. Where mounting is not allowed, it runs the test in a user name space of its own instead, with environ added to
+// the environment, and returns false: the test is then done.
+func Small(t *testing.T, size int64, environ ...string) (folder string, full func(testing.TB, bool), ok bool) {
+	t.Helper()
+	folder = t.TempDir()
+	err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "mode=1777,size="+strconv.FormatInt(size, 10))
+	if err != nil && os.Getenv(unshared) == "" {
+		inNameSpace(t, environ)
+		return "", nil, false
+	}
+	if err != nil {
+		t.Fatalf("mount a small disk: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(folder, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount the small disk: %v", err)
+		}
+	})
+	filler := filepath.Join(folder, "filler")
+	return folder, func(t testing.TB, fill bool) {
+		t.Helper()
+		if !fill {
+			if err := os.Remove(filler); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		f, err := os.Create(filler)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close() //nolint:errcheck // a full disk is what is wanted
+		for zeros := make([]byte, 1<<20); err == nil; {
+			_, err = f.Write(zeros)
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("fill the small disk: %v", err)
+		}
+	}, true
+}
+
+// inNameSpace runs the test once more, where it may mount.
+func inNameSpace(t *testing.T, environ []string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "unshare", "--user", "--map-root-user", "--mount", self, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(append(os.Environ(), unshared+"=1"), environ...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the test needs a small disk and may not mount one; in a name space of its own: %v\n%s\nRun it as root, or allow user name spaces.", err, out)
+	}
+}

@@ -1,0 +1,28 @@
+package handlers_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/handlers/handlertest"
+)
+
+// TestHealth shows a problem to load balancers and admins, and its details to admins only.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	problem := crash.HealthCheck{Name: "Counting"}
+	site := handlertest.New(t, handlertest.Options{Health: func(context.Context) []crash.HealthCheck {
+		return []crash.HealthCheck{{Name: "Database"}, problem}
+	}})
+	visitor, admin := site.Visitor(t), site.As(t, crash.RoleAdmin)
+	visitor.Get("/readyz").Want(http.StatusOK)
+	admin.Get("/admin").Want(http.StatusOK).WantText("main", "All is well").WantNone(".state-error")
+	problem.Problem, problem.Detail = "Reports cannot be counted.", "relation secret does not exist"
+	if a := visitor.Get("/readyz").Want(http.StatusServiceUnavailable); !strings.Contains(a.Body, problem.Problem) || strings.Contains(a.Body, "secret") {
+		t.Errorf("got %q, want the problem without its details", a.Body)
+	}
+	admin.Get("/admin").Want(http.StatusOK).WantText("main", problem.Problem).WantText("main", problem.Detail).WantText(".state-error", "Problem")
+}

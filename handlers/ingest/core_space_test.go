@@ -1,0 +1,40 @@
+package ingest
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"mishap/db/disk"
+)
+
+// TestCoreSpaceKeepsDiskFree reserves only what leaves the disk above its low mark, and stops when others fill it.
+func TestCoreSpaceKeepsDiskFree(t *testing.T) {
+	t.Parallel()
+	const gib = 1 << 30
+	free := disk.Space{Free: 3 * gib, Total: 100 * gib}
+	s := &coreSpace{folder: t.TempDir(), most: 100 * gib, space: func(string) (disk.Space, error) { return free, nil }}
+	if s.reserve(gib) != nil {
+		t.Error("1 GiB of 3: got no room")
+	}
+	if !errors.Is(s.reserve(gib+1), errNoRoomForCore) {
+		t.Error("more than 1 GiB beyond that: got room, want 1 GiB to stay free")
+	}
+	if s.reserve(gib) != nil {
+		t.Error("another 1 GiB: got no room")
+	}
+	s.release(gib)
+	s.release(gib)
+	if !errors.Is(s.reserve(4*gib), errNoRoomForCore) {
+		t.Error("more than there is: got room")
+	}
+	body := s.whileRoom(strings.NewReader(strings.Repeat("x", 3*lookEvery)))
+	if _, err := io.CopyN(io.Discard, body, lookEvery); err != nil {
+		t.Error(err)
+	}
+	free.Free = gib / 2
+	if _, err := io.Copy(io.Discard, body); !errors.Is(err, errNoRoomForCore) {
+		t.Errorf("the disk fills up meanwhile: got %v, want %v", err, errNoRoomForCore)
+	}
+}

@@ -1,0 +1,9 @@
+package views
+
+import "mishap/crash"
+
+// HealthPage tells an admin whether all is well.
+type HealthPage struct {
+	Shell  Shell
+	Checks []crash.HealthCheck
+}
