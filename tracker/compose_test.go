@@ -25,6 +25,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // bugOf files the bug of a problem and returns it as the tracker has it.
 func (h *house) bugOf(signature string) trackertest.Bug {
 	h.t.Helper()
+	if err := h.db.WaitCounted(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
 	r, err := h.unit().filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines", Wait: patience, Distribution: true})
 	if err != nil {
 		h.t.Fatalf("create: %v", err)
