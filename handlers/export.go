@@ -43,17 +43,24 @@ type row struct {
 	last    time.Time // when something happened to it last
 }
 
-// acceptedExport is the format that Accept asks for in place of a page; empty: the page.
+// The media types of pages.
+const (
+	mediaHTML  = "text/html"
+	mediaXHTML = "application/xhtml+xml"
+)
+
+// acceptedExport returns the format that Accept wants more than a page; empty: the page.
 func acceptedExport(r *http.Request) string {
-	accept := r.Header.Get("Accept")
-	if wantsPart(r) || strings.Contains(accept, "text/html") {
+	if wantsPart(r) {
 		return ""
 	}
-	for _, format := range []string{"csv", "json", "atom"} {
-		media, _, _ := strings.Cut(exportTypes[format], ";")
-		if strings.Contains(accept, media) {
-			return format
-		}
+	switch api.Preferred(r.Header.Values("Accept"), mediaHTML, mediaXHTML, "text/csv", "application/json", "application/atom+xml") {
+	case "text/csv":
+		return "csv"
+	case "application/json":
+		return "json"
+	case "application/atom+xml":
+		return "atom"
 	}
 	return ""
 }

@@ -19,11 +19,7 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 		return s.exportProblems(w, r, format)
 	}
 	ctx := r.Context()
-	releases, err := s.store.Releases(ctx)
-	if err != nil {
-		return err
-	}
-	choice, err := readChoice(r.URL.Query(), releases)
+	choice, err := s.readChoice(ctx, r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -31,7 +27,7 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.problemList(r, choice, releases, query.Query{}, place)
+	page, err := s.problemList(r, choice, query.Query{}, place)
 	if err != nil {
 		return err
 	}
@@ -49,12 +45,17 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 }
 
 // problemList is the list of a choice, as far as a query (empty: all) wants it, from a place on.
-func (s *Server) problemList(r *http.Request, choice views.ListChoice, releases []crash.Release, q query.Query, place *board.Place) (views.ListPage, error) {
-	page := views.ListPage{Choice: choice, Releases: releases, Size: listSize, IngestURL: s.config.IngestURL}
+func (s *Server) problemList(r *http.Request, choice views.ListChoice, q query.Query, place *board.Place) (views.ListPage, error) {
+	page := views.ListPage{Choice: choice, Size: listSize, IngestURL: s.config.IngestURL}
 	b, filter, notice, err := s.chosen(r.Context(), choice)
 	if err != nil {
 		return page, err
 	}
+	releases, err := s.store.Releases(r.Context(), s.releases)
+	if err != nil {
+		return page, err
+	}
+	page.Releases = releases.Offered(choice.Release)
 	filter, page.Notice = q.Narrow(filter), notice
 	list := b.List(filter, matching(q), place, listSize)
 	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First

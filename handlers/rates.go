@@ -37,5 +37,5 @@ func (s *Server) readRates(ctx context.Context, release crash.Release, pkg, vers
 	if err != nil {
 		return views.RateChart{}, err
 	}
-	return views.NewRateChart(rates, s.releases.ReleasedBetween(since, until), since, until), nil
+	return views.NewRateChart(rates, s.releases.ReleasedBetween(since, until), s.releases, since, until), nil
 }

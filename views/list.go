@@ -16,7 +16,7 @@ import (
 type ListPage struct {
 	Shell     Shell
 	Choice    ListChoice
-	Releases  []crash.Release // to choose from, in release order
+	Releases  []crash.Release // to choose from
 	Types     []string        // problem types to choose from
 	Machines  []string        // architectures to choose from
 	Rates     RateChart

@@ -249,15 +249,26 @@ func (a *API) problemsCount(ctx context.Context, in input) ([]any, error) {
 	if days == 0 {
 		return nil, nil
 	}
-	since, until := a.span(days)
+	since, until := a.span(min(days, boardDays))
 	b, err := a.store.Board(ctx)
 	if err != nil {
 		return nil, err
 	}
 	counts := b.ProblemDays(board.DayOf(since), board.DayOf(until))
-	var objects []any
+	var before map[time.Time]int64
+	if days > boardDays {
+		before, err = a.store.ProblemDays(ctx, until.AddDate(0, 0, 1-days), since.AddDate(0, 0, -1))
+		if err != nil {
+			return nil, err
+		}
+	}
+	objects := make([]any, 0, days)
 	for day := range a.days(days) {
-		objects = append(objects, dayValue{Date: day.Format(dateFormat), Value: counts[len(counts)-1-len(objects)]})
+		value := before[day]
+		if at := len(counts) - 1 - len(objects); at >= 0 {
+			value = counts[at]
+		}
+		objects = append(objects, dayValue{Date: day.Format(dateFormat), Value: value})
 	}
 	return objects, nil
 }

@@ -53,10 +53,13 @@ var (
 	}
 )
 
+// maxDays bounds how many days a list of days has: ten years.
+const maxDays = 3660
+
 // daysParam is a limit that counts days.
 func daysParam() param {
 	return param{
-		name: "limit", kind: kindNumber, max: maxPage, most: maxPage, fallback: usualDays, example: "30",
-		doc: "How many days, today (UTC) first.",
+		name: "limit", kind: kindNumber, max: maxDays, most: maxDays, fallback: usualDays, example: "30",
+		doc: "How many days, today (UTC) first; at most 360 objects are in one answer.",
 	}
 }
