@@ -55,6 +55,11 @@ const (
 		select bucket_id, day, release, version, architecture, reports from bucket_days where bucket_id = any(@ids) and day >= @since`
 )
 
+// BoardSince is the first UTC day of which boards know every report for sure.
+func (s *Store) BoardSince() time.Time {
+	return s.now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-BoardDays)
+}
+
 // Board returns all problems, up to date: what was counted before the call is in it. The first call loads them, which takes
 // seconds when there are millions of days.
 func (s *Store) Board(ctx context.Context) (*board.Board, error) {

@@ -249,19 +249,19 @@ func (a *API) problemsCount(ctx context.Context, in input) ([]any, error) {
 	if days == 0 {
 		return nil, nil
 	}
-	since, until := a.span(min(days, boardDays))
+	since, until := a.span(days)
 	b, err := a.store.Board(ctx)
 	if err != nil {
 		return nil, err
 	}
-	counts := b.ProblemDays(board.DayOf(since), board.DayOf(until))
 	var before map[time.Time]int64
-	if days > boardDays {
-		before, err = a.store.ProblemDays(ctx, until.AddDate(0, 0, 1-days), since.AddDate(0, 0, -1))
-		if err != nil {
+	if known := a.store.BoardSince(); since.Before(known) {
+		if before, err = a.store.ProblemDays(ctx, since, known.AddDate(0, 0, -1)); err != nil {
 			return nil, err
 		}
+		since = known
 	}
+	counts := b.ProblemDays(board.DayOf(since), board.DayOf(until))
 	objects := make([]any, 0, days)
 	for day := range a.days(days) {
 		value := before[day]

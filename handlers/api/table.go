@@ -20,6 +20,7 @@ type resource struct {
 	body   any // what a question holds
 
 	list   listFunc
+	window windowFunc // in place of list
 	detail detailFunc
 	post   postFunc
 	apart  bool // served by package handlers; here it is only described
@@ -32,6 +33,9 @@ func (res *resource) allow() string {
 	}
 	return res.method
 }
+
+// listed reports whether the resource has a list.
+func (res *resource) listed() bool { return res.list != nil || res.window != nil }
 
 // ownLimit reports whether the resource reads limit itself, before its list is paged.
 func (res *resource) ownLimit() bool {

@@ -44,7 +44,7 @@ func (a *API) tracedDays(ctx context.Context, in input) ([]any, error) {
 
 // traced returns the counts of some days, the latest first: of a year from memory, of older days from the database.
 func (a *API) traced(ctx context.Context, since, until time.Time) ([]board.Traced, error) {
-	known := a.today().AddDate(0, 0, 1-boardDays)
+	known := a.store.BoardSince()
 	var counts []board.Traced
 	if !until.Before(known) {
 		b, err := a.store.Board(ctx)
