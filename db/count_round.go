@@ -25,7 +25,7 @@ const (
 		) returning reports`
 	sqlLeftOver = `
 		select r.id, r.counted, r.day, r.received, r.occurred, r.system_key, r.bucket_id, r.rule,
-			r.problem_type, r.title, r.executable, r.package, r.version, r.source_package, r.release, r.architecture, r.proposed, r.address_signature
+			r.problem_type, r.title, r.executable, r.package, r.version, r.source_package, r.release, r.architecture, r.package_architecture, r.proposed, r.address_signature
 		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
 			join reports as r on r.received = m.received and r.id = m.id`
 )
@@ -119,7 +119,7 @@ func scanSighting(row pgx.CollectableRow) (s sighting, err error) {
 	var bucket []byte
 	var occurred time.Time
 	err = row.Scan((*[16]byte)(&s.id), &s.counted, &s.day, &s.received, orZero(&occurred), &s.system, &bucket, &s.rule,
-		&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, &s.Release, &s.Architecture, &s.Proposed,
+		&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, &s.Release, &s.Architecture, &s.PackageArchitecture, &s.Proposed,
 		&s.AddressSignature)
 	s.names = nameOf(s.counted, s.rule, s.AddressSignature)
 	if bucket != nil && err == nil {

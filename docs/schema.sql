@@ -91,7 +91,8 @@ CREATE TABLE bucket_days (
     architecture text NOT NULL,
     reports bigint NOT NULL,
     proposed bigint NOT NULL,
-    changed bigint NOT NULL
+    changed bigint NOT NULL,
+    package_architecture text NOT NULL
 )
 WITH (fillfactor='80');
 
@@ -590,7 +591,7 @@ ALTER TABLE ONLY bucket_bugs
     ADD CONSTRAINT bucket_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
 
 ALTER TABLE ONLY bucket_days
-    ADD CONSTRAINT bucket_days_pkey PRIMARY KEY (bucket_id, day, release, version, architecture);
+    ADD CONSTRAINT bucket_days_pkey PRIMARY KEY (bucket_id, day, release, version, architecture, package_architecture);
 
 ALTER TABLE ONLY bucket_systems
     ADD CONSTRAINT bucket_systems_pkey PRIMARY KEY (bucket_id, system, release, version);

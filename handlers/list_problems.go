@@ -71,7 +71,7 @@ func (s *Server) problemList(r *http.Request, choice views.ListChoice, q query.Q
 		last := list.Rows[n-1]
 		page.Next = choice.NextURL(list.First+n-1, crash.Problem{Bucket: crash.Bucket{ID: last.ID}, Count: last.Count})
 	}
-	page.Types, page.Machines = b.Types(), b.Architectures()
+	page.Types, page.Machines = b.Types(), b.PackageArchitectures()
 	return page, nil
 }
 

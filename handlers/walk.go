@@ -159,6 +159,7 @@ func (s *Server) searchWay(ctx context.Context, l *list, report crash.StoredRepo
 	}
 	counted := crash.ReportFilter{
 		Version: filter.Version, Release: filter.Release, Architecture: filter.Architecture, Since: filter.Since.Time(), Until: filter.Until.Time(),
+		PackageArchitecture: filter.PackageArchitecture,
 	}
 	whole, err := s.store.Bucket(ctx, *report.Bucket) // what it was merged into is in the list
 	if err != nil {

@@ -143,7 +143,7 @@ func stillPage(ctx context.Context, databaseURL, base string) (page views.ListPa
 	filter := page.Choice.Filter(now)
 	list := all.List(filter, nil, nil, size)
 	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
-	page.Types, page.Machines = all.Types(), all.Architectures()
+	page.Types, page.Machines = all.Types(), all.PackageArchitectures()
 	releases, err := store.Releases(ctx, crash.BuiltInReleases())
 	page.Releases = releases.Offered("")
 	since := now.AddDate(0, 0, 1-chartDays)

@@ -23,10 +23,11 @@ func (b *Board) window(f Filter) window {
 			w.version = int64(n)
 		}
 	}
-	if f.Release != "" || f.Architecture != "" {
+	if f.Release != "" || f.Architecture != "" || f.PackageArchitecture != "" {
 		w.places = make([]bool, len(b.places.values))
 		for i, p := range b.places.values {
-			w.places[i] = (f.Release == "" || string(f.Release) == p.release) && (f.Architecture == "" || f.Architecture == p.machine)
+			w.places[i] = (f.Release == "" || string(f.Release) == p.release) && (f.Architecture == "" || f.Architecture == p.machine) &&
+				(f.PackageArchitecture == "" || f.PackageArchitecture == p.pkg)
 		}
 	}
 	return w
@@ -155,13 +156,22 @@ func (b *Board) Types() []string {
 	return bounded(b.types, knownTypes)
 }
 
-// Architectures are those of reports that are or were counted in problems: Debian's, and a few others at the end.
+// Architectures are those of machines whose reports are or were counted in problems: Debian's, and a few others at the end.
 func (b *Board) Architectures() []string {
+	return b.placeNames(func(p place) string { return p.machine })
+}
+
+// PackageArchitectures is Architectures for those of packages.
+func (b *Board) PackageArchitectures() []string {
+	return b.placeNames(func(p place) string { return p.pkg })
+}
+
+func (b *Board) placeNames(name func(place) string) []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	all := map[string]bool{}
 	for _, p := range b.places.values {
-		all[p.machine] = true
+		all[name(p)] = true
 	}
 	return bounded(all, knownArchitectures)
 }

@@ -84,7 +84,7 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	}
 	filter := board.Filter{
 		Since: board.DayOf(since), Until: board.DayOf(until), Release: crash.Release(in.text("release")), Version: in.text("version"),
-		Architecture: in.text("pkg_arch"), New: in.flag("first_appearance"),
+		PackageArchitecture: in.text("pkg_arch"), New: in.flag("first_appearance"),
 		Some: packages != nil, Packages: strings.Join(packages, " "),
 	}
 	var match func(*board.Problem) bool
