@@ -68,7 +68,8 @@ func acceptedExport(r *http.Request) string {
 // forFile reports whether a request is for a file or feed, by its address or by Accept.
 func forFile(r *http.Request) bool {
 	_, ending := cutFormat(r.URL.Path)
-	return safeMethods[r.Method] && (ending != "" || acceptedExport(r) != "")
+	report := strings.HasPrefix(r.URL.Path, "/oops/") && strings.HasSuffix(r.URL.Path, ".crash")
+	return safeMethods[r.Method] && (ending != "" || report || acceptedExport(r) != "")
 }
 
 // cutFormat takes the ending of an export off a name that may hold dots itself.

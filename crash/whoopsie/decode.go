@@ -20,6 +20,9 @@ import (
 // maxFields is how many fields a report may have. Real ones have up to some two hundred.
 const maxFields = 10_000
 
+// fieldRelease names a release. Only text counts: lists are made of these names, and no number is one.
+const fieldRelease = "DistroRelease"
+
 // usualFields is how many fields most reports have no more than.
 const usualFields = 48
 
@@ -27,7 +30,7 @@ const usualFields = 48
 const maxUnpacked = 16 << 20
 
 // Decode reads one BSON document: a flat one, in which whoopsie puts nothing but texts. What else others put there is
-// tolerated: numbers, truth values and times become texts; documents, arrays and binary values are skipped. Of a
+// tolerated: numbers, truth values and times become texts, except for the release; documents, arrays and binary values are skipped. Of a
 // field that occurs twice the last one counts; one without a name is left out, and so is an empty "separator", which is
 // a slip of apport's. Invalid UTF-8 and NUL become U+FFFD. A field that apport had compressed, and that whoopsie sends as
 // it stands, is unpacked. Dumps of memory are replaced by a note of their size.
@@ -49,6 +52,10 @@ func Decode(body []byte) (crash.Fields, error) {
 			return nil, invalid(err)
 		}
 		value, ok := e.text()
+		if e.name == fieldRelease && !e.isText() {
+			delete(fields, e.name)
+			continue
+		}
 		if name := clean(e.name); ok && name != "" {
 			fields[name] = value
 		}
