@@ -97,9 +97,11 @@ type ProblemTotals struct {
 type ReportFilter struct {
 	Version      string // of the package
 	Release      Release
-	Architecture string
+	Architecture string    // of the machine
 	Complete     bool      // only those with something to read in them
 	Since, Until time.Time // UTC days that reports count on, both included; zero: any
+
+	PackageArchitecture string
 }
 
 // VersionCount is one cell of the versions × releases table.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 // ReleaseTable knows the releases of Ubuntu and Debian: their names and when their life ends. It does not change.
 type ReleaseTable struct {
 	series map[Release]series
+	newest map[string]time.Time // by distribution: the day on which its newest series was created
 }
 
 type series struct {
@@ -44,18 +47,45 @@ var BuiltInReleases = sync.OnceValue(func() *ReleaseTable {
 // of an Ubuntu release ends with its column eol (a server edition's eol-server, where that is later): extended, paid
 // support does not count. That of a Debian release ends with eol-lts, which is free. An error is not one for visitors.
 func ReadReleases(ubuntu, debian io.Reader) (*ReleaseTable, error) {
-	t := &ReleaseTable{series: map[Release]series{"Ubuntu RTM 14.09": {end: time.Unix(0, 0)}}} // the phones; long past
-	err1 := t.read("Ubuntu", ubuntu, "eol", "eol-server")
-	err2 := t.read("Debian", debian, "eol", "eol-lts")
+	t := &ReleaseTable{
+		series: map[Release]series{"Ubuntu RTM 14.09": {end: time.Unix(0, 0)}}, // the phones; long past
+		newest: map[string]time.Time{},
+	}
+	err1 := t.read(distributionUbuntu, ubuntu)
+	err2 := t.read(distributionDebian, debian)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// read adds one distribution; its life ends with the latest of the columns named.
-func (t *ReleaseTable) read(distribution string, from io.Reader, ends ...string) error {
-	r := csv.NewReader(io.LimitReader(from, 1<<20))
+// The distributions that a table knows.
+const (
+	distributionUbuntu = "Ubuntu"
+	distributionDebian = "Debian"
+)
+
+// lifeEnds are the columns of which the latest is the end of a release's life.
+var lifeEnds = map[string][]string{
+	distributionUbuntu: {"eol", "eol-server"},
+	distributionDebian: {"eol", "eol-lts"},
+}
+
+// Bounds of release data. The real files have some fifty lines.
+const (
+	maxReleaseData = 1 << 20 // bytes
+	maxReleases    = 500     // of one distribution
+)
+
+// versionForm and seriesForm are what versions and codenames look like in release data.
+var (
+	versionForm = regexp.MustCompile(`^[0-9]{1,3}(\.[0-9]{1,2})?$`)
+	seriesForm  = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+)
+
+// read adds the releases of one distribution. An error leaves t half filled.
+func (t *ReleaseTable) read(distribution string, from io.Reader) error {
+	r := csv.NewReader(io.LimitReader(from, maxReleaseData))
 	r.FieldsPerRecord = -1
 	rows, err := r.ReadAll()
 	if err != nil {
@@ -64,33 +94,80 @@ func (t *ReleaseTable) read(distribution string, from io.Reader, ends ...string)
 	if len(rows) == 0 || !slices.Contains(rows[0], "version") || !slices.Contains(rows[0], "series") || !slices.Contains(rows[0], "eol") {
 		return fmt.Errorf("release data of %s: the first line does not name the columns version, series and eol", distribution)
 	}
+	if len(rows) > maxReleases {
+		return fmt.Errorf("release data of %s: more than %d lines", distribution, maxReleases)
+	}
 	for i, row := range rows[1:] {
-		column := func(name string) string {
-			if at := slices.Index(rows[0], name); at >= 0 && at < len(row) {
-				return row[at]
-			}
-			return ""
-		}
-		s := series{codename: column("series")}
-		if s.released, err = parseDay(column("release")); err != nil {
+		if err := t.readRow(distribution, rows[0], row); err != nil {
 			return fmt.Errorf("release data of %s, line %d: %w", distribution, i+2, err)
 		}
-		for _, name := range ends {
-			end, err := parseDay(column(name))
-			if err != nil {
-				return fmt.Errorf("release data of %s, line %d: %w", distribution, i+2, err)
-			}
-			if end.After(s.end) {
-				s.end = end
-			}
-		}
-		version := strings.TrimSuffix(column("version"), " LTS")
-		if version == "" {
-			version = s.codename // Debian's sid and experimental
-		}
-		t.series[Release(distribution+" "+version)] = s
 	}
 	return nil
+}
+
+// readRow adds one release.
+func (t *ReleaseTable) readRow(distribution string, header, row []string) error {
+	column := func(name string) string {
+		if at := slices.Index(header, name); at >= 0 && at < len(row) {
+			return row[at]
+		}
+		return ""
+	}
+	s := series{codename: column("series")}
+	version := strings.TrimSuffix(column("version"), " LTS")
+	if version != "" && !versionForm.MatchString(version) || !seriesForm.MatchString(s.codename) {
+		return fmt.Errorf("%.40q, %.40q are not a version and a codename", version, s.codename)
+	}
+	created, err := parseDay(column("created"))
+	if err != nil {
+		return err
+	}
+	if s.released, err = parseDay(column("release")); err != nil {
+		return err
+	}
+	for _, name := range lifeEnds[distribution] {
+		end, err := parseDay(column(name))
+		if err != nil {
+			return err
+		}
+		if end.After(s.end) {
+			s.end = end
+		}
+	}
+	if version == "" {
+		version = s.codename // Debian's sid and rc-buggy
+	}
+	t.series[Release(distribution+" "+version)] = s
+	if created.After(t.newest[distribution]) {
+		t.newest[distribution] = created
+	}
+	return nil
+}
+
+// WithUbuntu returns the table with the releases of another ubuntu.csv, if that is at least as new: it knows a series that
+// was created no earlier than the newest series here. Of releases that both know the file's dates count, and none is lost.
+// Otherwise, and with an error, it returns t.
+func (t *ReleaseTable) WithUbuntu(csv io.Reader) (*ReleaseTable, error) {
+	return t.with(distributionUbuntu, csv)
+}
+
+// WithDebian is WithUbuntu for debian.csv.
+func (t *ReleaseTable) WithDebian(csv io.Reader) (*ReleaseTable, error) {
+	return t.with(distributionDebian, csv)
+}
+
+func (t *ReleaseTable) with(distribution string, csv io.Reader) (*ReleaseTable, error) {
+	other := &ReleaseTable{series: map[Release]series{}, newest: map[string]time.Time{}}
+	if err := other.read(distribution, csv); err != nil {
+		return t, err
+	}
+	if len(other.series) == 0 || other.newest[distribution].Before(t.newest[distribution]) {
+		return t, nil
+	}
+	merged := &ReleaseTable{series: maps.Clone(t.series), newest: maps.Clone(t.newest)}
+	maps.Copy(merged.series, other.series)
+	maps.Copy(merged.newest, other.newest)
+	return merged, nil
 }
 
 func parseDay(s string) (time.Time, error) {
@@ -183,15 +260,4 @@ func (t *ReleaseTable) Latest(distribution string, day time.Time) Release {
 		}
 	}
 	return latest
-}
-
-// Knows returns how many releases the table holds: of two tables, the one that knows more is newer.
-func (t *ReleaseTable) Knows() int { return len(t.series) }
-
-// Newest picks the table that knows more releases, a when they know as many: put the machine's own data first.
-func Newest(a, b *ReleaseTable) *ReleaseTable {
-	if b.Knows() > a.Knows() {
-		return b
-	}
-	return a
 }

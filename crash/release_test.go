@@ -75,6 +75,7 @@ func TestCodename(t *testing.T) {
 	for release, want := range map[crash.Release]string{
 		"Ubuntu 24.04": "noble", "Ubuntu 24.04 LTS": "noble", "Ubuntu 26.04": "resolute", "Debian 13": "trixie",
 		"Debian GNU/Linux 13": "trixie", "Debian sid": "sid", "Ubuntu 98.04": "", "Ubuntu": "", "": "",
+		"Ubuntu 26.10": "stonking", "Ubuntu 27.04": "tenacious",
 	} {
 		if got := release.Codename(); got != want {
 			t.Errorf("Codename of %q: got %q, want %q", release, got, want)
@@ -85,34 +86,72 @@ func TestCodename(t *testing.T) {
 func TestSupportedReleases(t *testing.T) {
 	t.Parallel()
 	got := crash.BuiltInReleases().Supported(day("2026-11-21"))
-	want := []crash.Release{"Debian 12", "Debian 13", "Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
+	want := []crash.Release{"Debian 12", "Debian 13", "Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04", "Ubuntu 26.10"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
+const (
+	releaseHeader = "version,codename,series,created,release,eol,eol-server\n"
+	trixieLine    = "13,Trixie,trixie,2023-06-10,2025-08-09,2028-08-09\n"
+)
+
+// badReleaseData are files that are not release data, by what is wrong with them.
+var badReleaseData = map[string]string{
+	"empty": "", "no such columns": "a,b,c\n1,2,3\n", "bad day": releaseHeader + "30.04,Z,z,2029-10-01,2030-04-01,soon\n", "bad csv": releaseHeader + "\"",
+	"markup for a name":  releaseHeader + "30.04,Z,<b>,2029-10-01,2030-04-01,2031-01-01\n",
+	"text for a version": releaseHeader + "thirty,Z,z,2029-10-01,2030-04-01,2031-01-01\n",
+	"too many lines":     releaseHeader + strings.Repeat("30.04,Z,z,2029-10-01,2030-04-01,2031-01-01\n", 1000),
+	"binary":             "\x7fELF\x00\x01", "endless": strings.Repeat("x", 2<<20),
+}
+
 func TestReadReleases(t *testing.T) {
 	t.Parallel()
-	const header = "version,codename,series,created,release,eol,eol-server\n"
-	const debian = header + "13,Trixie,trixie,2023-06-10,2025-08-09,2028-08-09\n"
-	table, err := crash.ReadReleases(strings.NewReader(header+"30.04 LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"), strings.NewReader(debian))
+	table, err := crash.ReadReleases(strings.NewReader(releaseHeader+"30.04 LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"), strings.NewReader(releaseHeader+trixieLine))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := table.Codename("Ubuntu 30.04"); got != "zz" {
 		t.Errorf("got codename %q, want zz", got)
 	}
-	if got, want := crash.Newest(table, crash.BuiltInReleases()), crash.BuiltInReleases(); got != want {
-		t.Errorf("Newest took a table of %d releases over one of %d", got.Knows(), want.Knows())
-	}
-	if got := crash.Newest(table, table); got != table {
-		t.Error("Newest did not take the first of two alike")
-	}
-	for name, ubuntu := range map[string]string{
-		"empty": "", "no such columns": "a,b,c\n1,2,3\n", "bad day": header + "30.04,Z,z,2029-10-01,2030-04-01,soon\n", "bad csv": header + "\"",
-	} {
-		if _, err := crash.ReadReleases(strings.NewReader(ubuntu), strings.NewReader(debian)); err == nil {
+	for name, ubuntu := range badReleaseData {
+		if _, err := crash.ReadReleases(strings.NewReader(ubuntu), strings.NewReader(releaseHeader+trixieLine)); err == nil {
 			t.Errorf("%s: got no error", name)
+		}
+	}
+}
+
+// TestReleaseDataOfMachine checks that newer files count, older ones do not, and bad ones change nothing.
+func TestReleaseDataOfMachine(t *testing.T) {
+	t.Parallel()
+	built := crash.BuiltInReleases()
+	newer, err := built.WithUbuntu(strings.NewReader(releaseHeader +
+		"26.04 LTS,Resolute,resolute,2025-10-09,2026-04-23,2040-01-01\n30.04 LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for release, want := range map[crash.Release]string{"Ubuntu 30.04": "zz", "Ubuntu 24.04": "noble", "Debian 13": "trixie"} {
+		if got := newer.Codename(release); got != want {
+			t.Errorf("newer file: codename of %s: got %q, want %q", release, got, want)
+		}
+	}
+	if _, end := newer.Life("Ubuntu 26.04"); !end.Equal(day("2040-01-01")) {
+		t.Errorf("newer file: Ubuntu 26.04 ends on %s, want the day of the file", end)
+	}
+	if _, end := built.Life("Ubuntu 26.04"); !end.Equal(day("2031-05-29")) {
+		t.Errorf("the built-in table changed: Ubuntu 26.04 ends on %s", end)
+	}
+	older, err := built.WithUbuntu(strings.NewReader(releaseHeader + "24.04 LTS,Noble,noble,2023-10-12,2024-04-25,2025-01-01\n"))
+	if err != nil || older != built {
+		t.Errorf("older file: got another table (error %v), want that of this program", err)
+	}
+	if same, err := built.WithDebian(strings.NewReader(releaseHeader + trixieLine)); err != nil || same != built {
+		t.Errorf("Debian's older file: got another table (error %v)", err)
+	}
+	for name, data := range badReleaseData {
+		if got, err := built.WithUbuntu(strings.NewReader(data)); err == nil || got != built {
+			t.Errorf("%s: got error %v and another table: %v", name, err, got != built)
 		}
 	}
 }

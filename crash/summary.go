@@ -3,12 +3,14 @@ package crash
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Longest texts of a [Summary], in code points. They are indexed and shown in lists; what real machines send is far
 // shorter.
 const (
-	maxWord       = 64  // problem type, release, architectures
+	maxWord       = 64  // problem type, architectures, release (a longer one is none)
 	maxName       = 128 // packages and versions
 	maxTitle      = 1000
 	maxExecutable = 4096 // PATH_MAX
@@ -52,12 +54,24 @@ func SummaryOf(f Fields) Summary {
 		Package:             cutRunes(name, maxName),
 		Version:             cutRunes(version, maxName),
 		SourcePackage:       cutRunes(firstWord(f["SourcePackage"]), maxName),
-		Release:             Release(word(f["DistroRelease"])),
+		Release:             releaseIn(f["DistroRelease"]),
 		Architecture:        machine,
 		PackageArchitecture: of,
 		AddressSignature:    cutRunes(AddressSignature(f), MaxSignature),
 		Proposed:            slices.Contains(words(f["Tags"]), "package-from-proposed"),
 	}
+}
+
+// releaseIn returns the release that a field names. Text that is long or not printable names none.
+func releaseIn(text string) Release {
+	text = strings.TrimFunc(text, isSpace)
+	if len(text) > maxWord*utf8.UTFMax || utf8.RuneCountInString(text) > maxWord {
+		return ""
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
+		return ""
+	}
+	return Release(text)
 }
 
 func words(s string) []string { return strings.FieldsFunc(cutRunes(s, maxWords), isSpace) }

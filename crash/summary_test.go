@@ -83,3 +83,16 @@ func TestSummaryIsBounded(t *testing.T) {
 		t.Errorf("the longer texts take %d bytes together", n)
 	}
 }
+
+// TestSummaryRelease checks that only a short, printable text is a release.
+func TestSummaryRelease(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]crash.Release{
+		"Ubuntu 24.04": "Ubuntu 24.04", " Ubuntu 24.04\n": "Ubuntu 24.04", "": "", "  ": "", "Ubuntu\n24.04": "", "Ubuntu\x1b[31m": "", "Plum\uFFFD": "",
+		strings.Repeat("ż", 64): crash.Release(strings.Repeat("ż", 64)), strings.Repeat("ż", 65): "", strings.Repeat("x", 1<<20): "",
+	} {
+		if got := crash.SummaryOf(crash.Fields{"DistroRelease": text}).Release; got != want {
+			t.Errorf("%.40q: got %q, want %q", text, got, want)
+		}
+	}
+}

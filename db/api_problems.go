@@ -17,7 +17,7 @@ type CommonFilter struct {
 	Release        crash.Release
 	Packages       []string // binary or source packages; nil: all
 	Version        string
-	Architecture   string
+	Architecture   string // of the package
 	WithPackage    bool   // problems with a package
 	WithoutPackage bool   // problems without one
 	LowestVersion  string // only problems whose lowest version (within the release) it is; empty: all
@@ -28,7 +28,7 @@ type CommonFilter struct {
 const (
 	commonDays = `
 		d.day between @since and @until and (@release = '' or d.release = @release)
-			and (@version = '' or d.version = @version) and (@architecture = '' or d.architecture = @architecture)`
+			and (@version = '' or d.version = @version) and (@architecture = '' or d.package_architecture = @architecture)`
 	commonRows = `
 		), heads as (
 			select m.head, sum(counted.n)::bigint as n from counted join buckets as m on m.id = counted.bucket_id

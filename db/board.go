@@ -50,14 +50,19 @@ const (
 		from buckets as b join bucket_releases as r on r.bucket_id = b.id
 		where b.changed > @round`
 	sqlBoardShrunk = `select id from buckets where changed > @round and shrunk > @round`
-	sqlBoardCells  = `select bucket_id, day, release, version, architecture, reports from bucket_days where day >= @since`
+	sqlBoardCells  = `select bucket_id, day, release, version, architecture, package_architecture, reports from bucket_days where day >= @since`
 	sqlBoardNewer  = `
-		select d.bucket_id, d.day, d.release, d.version, d.architecture, d.reports
+		select d.bucket_id, d.day, d.release, d.version, d.architecture, d.package_architecture, d.reports
 		from buckets as b join bucket_days as d on d.bucket_id = b.id
 		where b.changed > @round and d.changed > @round and d.day >= @since`
 	sqlBoardCellsOf = `
-		select bucket_id, day, release, version, architecture, reports from bucket_days where bucket_id = any(@ids) and day >= @since`
+		select bucket_id, day, release, version, architecture, package_architecture, reports from bucket_days where bucket_id = any(@ids) and day >= @since`
 )
+
+// BoardSince is the first UTC day of which boards know every report for sure.
+func (s *Store) BoardSince() time.Time {
+	return s.now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-BoardDays)
+}
 
 // Board returns all problems, up to date: what was counted before the call is in it. The first call loads them, which takes
 // seconds when there are millions of days.
@@ -246,18 +251,20 @@ func (s *Store) boardShrunk(ctx context.Context, args pgx.NamedArgs) ([]crash.Bu
 
 // boardCell is a row of bucket_days. The texts belong to the connection until the next row is read.
 type boardCell struct {
-	id                             crash.BucketID
-	day                            board.Day
-	release, version, architecture []byte
-	reports                        int64
+	id                                crash.BucketID
+	day                               board.Day
+	release, version                  []byte
+	architecture, packageArchitecture []byte
+	reports                           int64
 }
 
 func (c boardCell) tell(u *board.Updater) {
-	u.Cell(c.id, c.day, c.release, c.version, c.architecture, c.reports)
+	u.Cell(c.id, c.day, c.release, c.version, c.architecture, c.packageArchitecture, c.reports)
 }
 
 func (c boardCell) copy() boardCell {
-	c.release, c.version, c.architecture = bytes.Clone(c.release), bytes.Clone(c.version), bytes.Clone(c.architecture)
+	c.release, c.version = bytes.Clone(c.release), bytes.Clone(c.version)
+	c.architecture, c.packageArchitecture = bytes.Clone(c.architecture), bytes.Clone(c.packageArchitecture)
 	return c
 }
 
@@ -271,13 +278,13 @@ func (s *Store) boardCells(ctx context.Context, sql string, args pgx.NamedArgs, 
 	defer rows.Close()
 	for rows.Next() {
 		v := rows.RawValues()
-		if len(v[0]) != len(crash.BucketID{}) || len(v[1]) != 4 || len(v[5]) != 8 || rows.FieldDescriptions()[1].Format != pgx.BinaryFormatCode {
+		if len(v[0]) != len(crash.BucketID{}) || len(v[1]) != 4 || len(v[6]) != 8 || rows.FieldDescriptions()[1].Format != pgx.BinaryFormatCode {
 			return errors.New("a row of bucket_days is not in binary form")
 		}
 		day := int32(binary.BigEndian.Uint32(v[1])) //nolint:gosec // PostgreSQL's days since 2000
 		each(boardCell{
 			id: crash.BucketID(v[0]), day: board.Day(min(max(day, 0), 1<<16-1)),
-			release: v[2], version: v[3], architecture: v[4], reports: int64(binary.BigEndian.Uint64(v[5])), //nolint:gosec // a bigint
+			release: v[2], version: v[3], architecture: v[4], packageArchitecture: v[5], reports: int64(binary.BigEndian.Uint64(v[6])), //nolint:gosec // a bigint
 		})
 	}
 	return rows.Err()

@@ -64,25 +64,47 @@ func (s *Store) BucketDays(ctx context.Context, id crash.BucketID, since, until 
 	return counts, nil
 }
 
-const sqlReleases = `select release from releases`
+const (
+	sqlReleases = `
+		select r.release, coalesce(d.reports, 0) from releases as r left join (
+			select release, sum(reports)::bigint as reports from release_days where day >= @since group by release
+		) as d on d.release = r.release`
+	sqlHasRelease = `select exists (select from releases where release = @release)`
+)
 
-// Releases returns every release that a counted report came from, in release order. What is returned is not to be changed.
-func (s *Store) Releases(ctx context.Context) ([]crash.Release, error) {
-	releases, err := s.releases.get(ctx, s, struct{}{}, func() ([]crash.Release, error) { return s.readReleases(ctx) })
-	return releases, known(err)
+// releaseDays is how many days back reports make a release one that lists name.
+const releaseDays = 91
+
+// Releases returns what lists name of the releases that counted reports came from, by their reports of the last weeks. The
+// table says which names are trusted; a store is asked with one table only.
+func (s *Store) Releases(ctx context.Context, table *crash.ReleaseTable) (crash.ReleaseList, error) {
+	list, err := s.releases.get(ctx, s, struct{}{}, func() (crash.ReleaseList, error) {
+		reports, err := s.readReleases(ctx)
+		return table.List(reports), err
+	})
+	return list, known(err)
 }
 
-func (s *Store) readReleases(ctx context.Context) ([]crash.Release, error) {
-	rows, err := s.pool.Query(ctx, sqlReleases)
+func (s *Store) readReleases(ctx context.Context) (map[crash.Release]int64, error) {
+	rows, err := s.pool.Query(ctx, sqlReleases, pgx.NamedArgs{"since": s.now().UTC().AddDate(0, 0, -releaseDays)})
 	if err != nil {
 		return nil, fmt.Errorf("releases: %w", known(err))
 	}
-	releases, err := pgx.CollectRows(rows, pgx.RowTo[crash.Release])
-	if err != nil {
+	all := map[crash.Release]int64{}
+	var release crash.Release
+	var reports int64
+	if _, err := pgx.ForEachRow(rows, []any{&release, &reports}, func() error { all[release] = reports; return nil }); err != nil {
 		return nil, fmt.Errorf("releases: %w", known(err))
 	}
-	slices.SortFunc(releases, compareReleases)
-	return releases, nil
+	return all, nil
+}
+
+// HasRelease reports whether a counted report came from the release.
+func (s *Store) HasRelease(ctx context.Context, r crash.Release) (has bool, err error) {
+	if err := s.pool.QueryRow(ctx, sqlHasRelease, pgx.NamedArgs{"release": r}).Scan(&has); err != nil {
+		return false, fmt.Errorf("release: %w", known(err))
+	}
+	return has, nil
 }
 
 const sqlBucketArchitectures = `

@@ -32,7 +32,7 @@ const (
 		create temporary table check_buckets (id bytea primary key) on commit drop;
 		create temporary table check_reports (
 			id uuid not null, day date not null, counted boolean not null, system_key bigint, bucket_id bytea, package text not null,
-			version text not null, release text not null, architecture text not null, problem_type text not null,
+			version text not null, release text not null, architecture text not null, package_architecture text not null, problem_type text not null,
 			proposed boolean not null, seen timestamptz not null
 		) on commit drop`
 	chooseBuckets = `
@@ -42,7 +42,7 @@ const (
 	// Reports of the chosen buckets, and all that count on the chosen days.
 	copyReports = `
 		insert into check_reports
-		select id, day, counted, system_key, bucket_id, package, version, release, architecture, problem_type, proposed,
+		select id, day, counted, system_key, bucket_id, package, version, release, architecture, package_architecture, problem_type, proposed,
 			case when (occurred at time zone 'UTC')::date = day then occurred else received end
 		from reports
 		where (@everything or bucket_id in (select id from check_buckets) or day = any(@days::date[]))

@@ -30,7 +30,7 @@ const (
 	bucketKey = `substr(encode(bucket_id, 'hex'), 1, 40)`
 	cellKey   = bucketKey + ` || ' ' || release || ' · ' || version`
 	travelKey = bucketKey + ` || ' ' || version || ' · ' || `
-	dayKey    = bucketKey + ` || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture`
+	dayKey    = bucketKey + ` || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture || ' · ' || package_architecture`
 	reportKey = `package || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture || ' · ' || problem_type || ' ' || proposed`
 	totalKey  = `day || ' ' || release || ' · ' || architecture || ' · ' || problem_type || ' ' || proposed`
 )
@@ -70,10 +70,10 @@ var comparisons = []comparison{
 			` and system_key is not null group by bucket_id, version, system_key having count(distinct release) > 1`),
 	compared("reports of a problem by day",
 		`select `+dayKey+` as key, reports as n, day from bucket_days`+ofBuckets,
-		`select `+dayKey+` as key, count(*) as n, day`+ofReports+` group by bucket_id, day, release, version, architecture`),
+		`select `+dayKey+` as key, count(*) as n, day`+ofReports+` group by bucket_id, day, release, version, architecture, package_architecture`),
 	compared("reports of a problem by day from the proposed pocket",
 		`select `+dayKey+` as key, proposed as n, day from bucket_days`+ofBuckets,
-		`select `+dayKey+` as key, count(*) filter (where proposed) as n, day`+ofReports+` group by bucket_id, day, release, version, architecture`),
+		`select `+dayKey+` as key, count(*) filter (where proposed) as n, day`+ofReports+` group by bucket_id, day, release, version, architecture, package_architecture`),
 	compared("reports of a package by day",
 		`select `+reportKey+` as key, reports as n, day from report_days`+ofDays,
 		`select `+reportKey+` as key, count(*) as n, day`+ofDay+` group by day, release, package, version, architecture, problem_type, proposed`),

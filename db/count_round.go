@@ -29,7 +29,7 @@ const (
 		select id, reports from uncounted where stored <= clock_timestamp() - @waiting::interval order by stored limit @limit`
 	sqlLeftOver = `
 		select r.id, r.counted, r.day, r.received, r.occurred, r.system_key, r.bucket_id, r.rule,
-			r.problem_type, r.title, r.executable, r.package, r.version, r.source_package, r.release, r.architecture, r.proposed, r.address_signature
+			r.problem_type, r.title, r.executable, r.package, r.version, r.source_package, r.release, r.architecture, r.package_architecture, r.proposed, r.address_signature
 		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
 			join reports as r on r.received = m.received and r.id = m.id`
 )
@@ -196,7 +196,7 @@ func scanSighting(row pgx.CollectableRow) (s sighting, err error) {
 	var bucket []byte
 	var occurred time.Time
 	err = row.Scan((*[16]byte)(&s.id), &s.counted, &s.day, &s.received, orZero(&occurred), &s.system, &bucket, &s.rule,
-		&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, &s.Release, &s.Architecture, &s.Proposed,
+		&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, &s.Release, &s.Architecture, &s.PackageArchitecture, &s.Proposed,
 		&s.AddressSignature)
 	s.names = nameOf(s.counted, s.rule, s.AddressSignature)
 	if bucket != nil && err == nil {

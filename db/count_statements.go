@@ -107,7 +107,7 @@ func (c *roundSum) countVersions(machines map[versionCell]int64) iter.Seq[statem
 
 func compareDayCells(a, b dayCellKey) int {
 	return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), a.day.Compare(b.day),
-		compareVersionCells(a.versionCell, b.versionCell), strings.Compare(a.architecture, b.architecture))
+		compareVersionCells(a.versionCell, b.versionCell), strings.Compare(a.architecture, b.architecture), strings.Compare(a.of, b.of))
 }
 
 func (c *roundSum) countDays(round int64) iter.Seq[statement] {
@@ -119,6 +119,7 @@ func (c *roundSum) countDays(round int64) iter.Seq[statement] {
 			"release":      column(keys, func(k dayCellKey) string { return k.release }),
 			"version":      column(keys, func(k dayCellKey) string { return k.version }),
 			"architecture": column(keys, func(k dayCellKey) string { return k.architecture }),
+			"of":           column(keys, func(k dayCellKey) string { return k.of }),
 			"n":            column(keys, func(k dayCellKey) int64 { return c.days[k].reports }),
 			"proposed":     column(keys, func(k dayCellKey) int64 { return c.days[k].proposed }),
 		}

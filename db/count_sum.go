@@ -25,6 +25,7 @@ type (
 		versionCell
 		day          time.Time
 		architecture string
+		of           string // the package's architecture
 	}
 	releaseDay struct {
 		day                                time.Time
@@ -172,7 +173,7 @@ func (c *roundSum) addToBucket(s *sighting) {
 	if s.system != nil {
 		c.machines[machineCell{cell, *s.system}]++
 	}
-	day := dayCellKey{cell, s.day, s.Architecture}
+	day := dayCellKey{cell, s.day, s.Architecture, s.PackageArchitecture}
 	n := c.days[day]
 	n.reports++
 	if s.Proposed {

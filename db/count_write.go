@@ -76,10 +76,10 @@ const (
 		on conflict (bucket_id, release, version)
 		do update set reports = v.reports + excluded.reports, systems = v.systems + excluded.systems`
 	sqlCountDays = `
-		insert into bucket_days as d (bucket_id, day, release, version, architecture, reports, proposed, changed)
+		insert into bucket_days as d (bucket_id, day, release, version, architecture, package_architecture, reports, proposed, changed)
 		select t.*, @round from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[],
-			@n::bigint[], @proposed::bigint[]) as t
-		on conflict (bucket_id, day, release, version, architecture)
+			@of::text[], @n::bigint[], @proposed::bigint[]) as t
+		on conflict (bucket_id, day, release, version, architecture, package_architecture)
 		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed, changed = excluded.changed`
 	sqlCountReports = `
 		insert into report_days as d (package, day, release, version, architecture, problem_type, proposed, reports)

@@ -52,6 +52,7 @@ func (f *fleet) record(t *testing.T) crash.Record {
 		"Package":                    []string{"tide", "tide-bin"}[f.r.IntN(2)] + " " + []string{"1.0-1", "1.0-2", "1:0.9", "odd_one"}[f.r.IntN(4)],
 		"DistroRelease":              []string{"Ubuntu 24.04", "Ubuntu 22.04", "Debian 13"}[f.r.IntN(3)],
 		"Architecture":               []string{"amd64", "arm64"}[f.r.IntN(2)],
+		"PackageArchitecture":        []string{"amd64", "all", "i386", "unknown"}[f.n%4], // not drawn: what else is drawn stays
 		"StacktraceAddressSignature": fmt.Sprintf("/usr/bin/tide:11:/usr/bin/tide+%d", fault),
 		"Stacktrace":                 fmt.Sprintf("#0  0x01 in frame_%d () from /lib/a.so\n#1  0x02 in main ()", f.r.IntN(3)),
 		"Tags":                       []string{"", "package-from-proposed"}[f.r.IntN(2)],

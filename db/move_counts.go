@@ -60,22 +60,22 @@ const (
 		on conflict (bucket_id, release, version) do update set reports = v.reports + excluded.reports, systems = v.systems + excluded.systems`
 
 	sqlDropDays = `
-		delete from bucket_days as d using unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @n::bigint[])
-			as c (bucket_id, day, release, version, architecture, n)
+		delete from bucket_days as d using unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @of::text[], @n::bigint[])
+			as c (bucket_id, day, release, version, architecture, package_architecture, n)
 		where d.bucket_id = c.bucket_id and d.day = c.day and d.release = c.release and d.version = c.version
-			and d.architecture = c.architecture and d.reports + c.n <= 0`
+			and d.architecture = c.architecture and d.package_architecture = c.package_architecture and d.reports + c.n <= 0`
 	sqlTakeDays = `
 		update bucket_days as d set reports = d.reports + c.n, proposed = d.proposed + c.proposed, changed = @round
-		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @n::bigint[], @proposed::bigint[])
-			as c (bucket_id, day, release, version, architecture, n, proposed)
+		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @of::text[], @n::bigint[], @proposed::bigint[])
+			as c (bucket_id, day, release, version, architecture, package_architecture, n, proposed)
 		where c.n <= 0 and d.bucket_id = c.bucket_id and d.day = c.day and d.release = c.release and d.version = c.version
-			and d.architecture = c.architecture`
+			and d.architecture = c.architecture and d.package_architecture = c.package_architecture`
 	sqlAddDays = `
-		insert into bucket_days as d (bucket_id, day, release, version, architecture, reports, proposed, changed)
-		select bucket_id, day, release, version, architecture, n, proposed, @round
-		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @n::bigint[], @proposed::bigint[])
-			as c (bucket_id, day, release, version, architecture, n, proposed) where n > 0
-		on conflict (bucket_id, day, release, version, architecture)
+		insert into bucket_days as d (bucket_id, day, release, version, architecture, package_architecture, reports, proposed, changed)
+		select bucket_id, day, release, version, architecture, package_architecture, n, proposed, @round
+		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @of::text[], @n::bigint[], @proposed::bigint[])
+			as c (bucket_id, day, release, version, architecture, package_architecture, n, proposed) where n > 0
+		on conflict (bucket_id, day, release, version, architecture, package_architecture)
 		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed, changed = excluded.changed`
 )
 
@@ -176,12 +176,13 @@ func (d *deciding) applyVersions(ctx context.Context, c *countChange, systems ma
 
 func (d *deciding) applyDays(ctx context.Context, c *countChange) error {
 	keys := slices.SortedFunc(maps.Keys(c.days), func(a, b dayCell) int {
-		return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), a.day.Compare(b.day), compareCells(a.cell, b.cell), cmp.Compare(a.architecture, b.architecture))
+		return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), a.day.Compare(b.day), compareCells(a.cell, b.cell), cmp.Compare(a.architecture, b.architecture), cmp.Compare(a.of, b.of))
 	})
 	args := pgx.NamedArgs{
 		"bucket": column(keys, func(k dayCell) []byte { return k.bucket[:] }), "day": column(keys, func(k dayCell) time.Time { return k.day }),
 		"release": column(keys, func(k dayCell) string { return k.release }), "version": column(keys, func(k dayCell) string { return k.version }),
 		"architecture": column(keys, func(k dayCell) string { return k.architecture }),
+		"of":           column(keys, func(k dayCell) string { return k.of }),
 		"n":            column(keys, func(k dayCell) int64 { return c.days[k].reports }),
 		"proposed":     column(keys, func(k dayCell) int64 { return c.days[k].proposed }),
 		"round":        d.round,

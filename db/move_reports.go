@@ -31,6 +31,7 @@ type movedReport struct {
 	release      string
 	version      string
 	architecture string
+	of           string // the package's architecture
 	proposed     bool
 	summary      crash.Summary
 }
@@ -45,7 +46,7 @@ func (r movedReport) seen() time.Time {
 
 const (
 	sqlReportsToMove = `
-		select r.id, r.bucket_id, r.counted, r.day, r.received, r.occurred, r.system_key, r.release, r.version, r.architecture, r.proposed,
+		select r.id, r.bucket_id, r.counted, r.day, r.received, r.occurred, r.system_key, r.release, r.version, r.architecture, r.package_architecture, r.proposed,
 			r.problem_type, r.title, r.executable, r.package, r.source_package
 		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
 			join reports as r on r.received = m.received and r.id = m.id
@@ -142,7 +143,7 @@ func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte, received [
 		var r movedReport
 		var from []byte
 		if err := rows.Scan(&id, &from, &r.counted, &r.day, &r.received, orZero(&r.occurred), &r.system, &r.release, &r.version,
-			&r.architecture, &r.proposed, &r.summary.ProblemType, &r.summary.Title, &r.summary.Executable, &r.summary.Package,
+			&r.architecture, &r.of, &r.proposed, &r.summary.ProblemType, &r.summary.Title, &r.summary.Executable, &r.summary.Package,
 			&r.summary.SourcePackage); err != nil {
 			return nil, err
 		}
@@ -182,6 +183,7 @@ type dayCell struct {
 	cell
 	day          time.Time
 	architecture string
+	of           string // the package's architecture
 }
 
 type dayCount struct{ reports, proposed int64 }
@@ -241,7 +243,7 @@ func (c *countChange) count(bucket crash.BucketID, r movedReport, n int64) {
 	if r.system != nil {
 		c.systems[systemCell{at, *r.system}] += n
 	}
-	day := dayCell{at, r.day, r.architecture}
+	day := dayCell{at, r.day, r.architecture, r.of}
 	count := c.days[day]
 	count.reports += n
 	if r.proposed {

@@ -221,9 +221,15 @@ func TestBucketVersionsAndDays(t *testing.T) {
 	if diff := cmp.Diff(wantDays, days); diff != "" {
 		t.Errorf("days (-want +got):\n%s", diff)
 	}
-	releases, err := s.Releases(t.Context())
-	if want := []crash.Release{"Ubuntu 9.10 derivative", "Ubuntu 24.04", "Ubuntu 26.04"}; err != nil || !slices.Equal(releases, want) {
-		t.Errorf("got releases %v, %v; want %v", releases, err, want)
+	list, err := s.Releases(t.Context(), crash.BuiltInReleases())
+	releases := list.Ascending()
+	if want := []crash.Release{"Ubuntu 24.04", "Ubuntu 26.04", "Ubuntu 9.10 derivative"}; err != nil || !slices.Equal(releases, want) {
+		t.Errorf("got releases %v, %v; want %v, known ones first", releases, err, want)
+	}
+	for release, want := range map[crash.Release]bool{"Ubuntu 24.04": true, "Ubuntu 9.10 derivative": true, "Ubuntu 9.10": false} {
+		if has, err := s.HasRelease(t.Context(), release); err != nil || has != want {
+			t.Errorf("has %s: got %v, %v; want %v", release, has, err, want)
+		}
 	}
 }
 
@@ -351,7 +357,8 @@ func TestReadsDatabaseAway(t *testing.T) {
 		"Report":               func() error { _, err := s.Report(ctx, id); return err },
 		"ReportSystem":         func() error { _, err := s.ReportSystem(ctx, id); return err },
 		"ReportNeighbours":     func() error { _, _, err := s.ReportNeighbours(ctx, bucket, crash.ReportFilter{}, id); return err },
-		"Releases":             func() error { _, err := s.Releases(ctx); return err },
+		"HasRelease":           func() error { _, err := s.HasRelease(ctx, "x"); return err },
+		"Releases":             func() error { _, err := s.Releases(ctx, crash.BuiltInReleases()); return err },
 	} {
 		if err := read(); !errors.Is(err, crash.Unavailable) {
 			t.Errorf("%s: got %v, want unavailable", name, err)

@@ -86,7 +86,7 @@ func storedCounts(t *testing.T, url string) counts {
 		Systems:    lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), system, release, version), reports::text from bucket_systems`),
 		Travellers: lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), version, system), extra::text from bucket_travellers`),
 		Versions:   lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release, version), reports || '|' || systems from bucket_versions`),
-		Days:       lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), day, release, version, architecture), reports || '|' || proposed from bucket_days`),
+		Days:       lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), day, release, version, architecture, package_architecture), reports || '|' || proposed from bucket_days`),
 		Reports: lines(t, url, `select concat_ws('|', day, release, package, version, architecture, problem_type, proposed::text),
 			reports::text from report_days`),
 		Releases: lines(t, url, `select concat_ws('|', day, release, architecture, problem_type, proposed::text), reports::text from release_days`),
@@ -143,10 +143,10 @@ type recounted struct {
 
 // storedReport is what counts have to know of a report.
 type storedReport struct {
-	counted, proposed                                                     bool
-	system, bucket, day, release, pkg, version, architecture, problemType string
-	received                                                              time.Time
-	occurred                                                              *time.Time
+	counted, proposed                                                         bool
+	system, bucket, day, release, pkg, version, architecture, problemType, of string
+	received                                                                  time.Time
+	occurred                                                                  *time.Time
 }
 
 func recount(t *testing.T, url string) counts {
@@ -158,13 +158,13 @@ func recount(t *testing.T, url string) counts {
 	conn := connect(t, url)
 	defer func() { _ = conn.Close(t.Context()) }()
 	rows, err := conn.Query(t.Context(), `select counted, system, coalesce(encode(bucket_id, 'hex'), ''),
-		day::text, received, occurred, release, package, version, architecture, problem_type, proposed from reports`)
+		day::text, received, occurred, release, package, version, architecture, problem_type, proposed, package_architecture from reports`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var r storedReport
 	if _, err := pgx.ForEachRow(rows, []any{&r.counted, &r.system, &r.bucket, &r.day, &r.received, &r.occurred, &r.release, &r.pkg, &r.version,
-		&r.architecture, &r.problemType, &r.proposed}, func() error {
+		&r.architecture, &r.problemType, &r.proposed, &r.of}, func() error {
 		c.add(r)
 		return nil
 	}); err != nil {
@@ -206,7 +206,7 @@ func (c *recounted) add(r storedReport) {
 	if r.system != "" {
 		c.machines[cell+"|"+r.system]++
 	}
-	key := r.bucket + "|" + r.day + "|" + r.release + "|" + r.version + "|" + r.architecture
+	key := r.bucket + "|" + r.day + "|" + r.release + "|" + r.version + "|" + r.architecture + "|" + r.of
 	n := c.days[key]
 	n[0]++
 	if r.proposed {

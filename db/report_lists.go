@@ -31,7 +31,8 @@ const (
 
 	// likeThat is what a crash.ReportFilter asks of a report.
 	likeThat = `(@version = '' or version = @version) and (@release = '' or release = @release)
-		and (@architecture = '' or architecture = @architecture) and (not @complete or complete) and day between @since and @until`
+		and (@architecture = '' or architecture = @architecture)
+		and (@of = '' or package_architecture = @of) and (not @complete or complete) and day between @since and @until`
 	sqlSystemList   = `select ` + reportColumns + ` from reports where system_key = @system_key and system = @system` + belowReport + ` limit @limit`
 	sqlNamelessList = `select ` + reportColumns + ` from reports where system_key is null` + belowReport + ` limit @limit`
 )
@@ -75,6 +76,7 @@ func (s *Store) BucketReportsLike(
 // likeArgs adds what likeThat reads.
 func likeArgs(args pgx.NamedArgs, id crash.BucketID, f crash.ReportFilter) pgx.NamedArgs {
 	args["bucket"], args["version"], args["release"], args["architecture"] = id[:], f.Version, string(f.Release), f.Architecture
+	args["of"] = f.PackageArchitecture
 	args["complete"], args["look"] = f.Complete, reportsLooked
 	args["since"], args["until"] = f.Since, f.Until
 	if f.Until.IsZero() {

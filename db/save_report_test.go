@@ -224,13 +224,14 @@ func cutConnections(t *testing.T, url string, confirmed <-chan struct{}) {
 func anyRecord(t *testing.T, r *rand.Rand, i int) crash.Record {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	changes := crash.Fields{
-		"Package":            "harbor " + pick("1.0-1", "1.00-1", "1.0~rc1-1", "2:0.9", "1.10", "not a version", ""),
-		"DistroRelease":      pick("Ubuntu 24.04", "Ubuntu 26.04", "Ubuntu 9.10 derivative", "Debian 13", ""),
-		"Architecture":       pick("amd64", "arm64"),
-		"Tags":               pick("", "noble package-from-proposed"),
-		"DuplicateSignature": pick("", "one", "two", "three", "four\nlines 'quoted' %41"),
-		"Date":               today.AddDate(0, 0, -r.IntN(400)).Add(time.Duration(r.IntN(3600)) * time.Second).Format(time.ANSIC),
-		"ProcStatus":         fmt.Sprintf("Name:\tharbor-sync\nPid:\t%d", i%40),
+		"Package":             "harbor " + pick("1.0-1", "1.00-1", "1.0~rc1-1", "2:0.9", "1.10", "not a version", ""),
+		"DistroRelease":       pick("Ubuntu 24.04", "Ubuntu 26.04", "Ubuntu 9.10 derivative", "Debian 13", ""),
+		"Architecture":        pick("amd64", "arm64"),
+		"PackageArchitecture": pick("amd64", "all", "i386", "unknown"),
+		"Tags":                pick("", "noble package-from-proposed"),
+		"DuplicateSignature":  pick("", "one", "two", "three", "four\nlines 'quoted' %41"),
+		"Date":                today.AddDate(0, 0, -r.IntN(400)).Add(time.Duration(r.IntN(3600)) * time.Second).Format(time.ANSIC),
+		"ProcStatus":          fmt.Sprintf("Name:\tharbor-sync\nPid:\t%d", i%40),
 	}
 	switch r.IntN(8) {
 	case 0: // cannot be bucketed

@@ -40,7 +40,7 @@ type Store struct {
 	keeper  *boardKeeper
 
 	rates         remembered[RateFilter, []crash.DayRate]
-	releases      remembered[struct{}, []crash.Release]
+	releases      remembered[struct{}, crash.ReleaseList]
 	architectures remembered[crash.BucketID, architectures]
 	active        remembered[struct{}, map[crash.Release][]activeChange]
 	inUse         remembered[string, []crash.VersionKnown] // by package

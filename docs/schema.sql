@@ -102,7 +102,8 @@ CREATE TABLE bucket_days (
     architecture text NOT NULL,
     reports bigint NOT NULL,
     proposed bigint NOT NULL,
-    changed bigint NOT NULL
+    changed bigint NOT NULL,
+    package_architecture text NOT NULL
 )
 WITH (fillfactor='80');
 
@@ -616,7 +617,7 @@ ALTER TABLE ONLY bucket_bugs
     ADD CONSTRAINT bucket_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
 
 ALTER TABLE ONLY bucket_days
-    ADD CONSTRAINT bucket_days_pkey PRIMARY KEY (bucket_id, day, release, version, architecture);
+    ADD CONSTRAINT bucket_days_pkey PRIMARY KEY (bucket_id, day, release, version, architecture, package_architecture);
 
 ALTER TABLE ONLY bucket_releases
     ADD CONSTRAINT bucket_releases_pkey PRIMARY KEY (bucket_id, release);

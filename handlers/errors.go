@@ -181,13 +181,16 @@ const (
 
 // shapeOf says in which form a request wants its answer.
 func shapeOf(r *http.Request) shape {
-	accept := r.Header.Get("Accept")
+	accept := r.Header.Values("Accept")
+	page := api.Preferred(accept, mediaHTML, mediaXHTML, "application/json") != "application/json"
+	if forFile(r) { // a client that accepts anything is a program
+		preferred := api.Preferred(accept, "application/json", mediaHTML, mediaXHTML)
+		page = preferred == mediaHTML || preferred == mediaXHTML
+	}
 	switch {
 	case wantsPart(r):
 		return shapePart
-	case strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html"):
-		return shapeJSON
-	case forFile(r) && !strings.Contains(accept, "text/html"):
+	case !page:
 		return shapeJSON
 	case strings.HasSuffix(r.URL.Path, ".json") && safeMethods[r.Method], strings.HasPrefix(r.URL.Path, "/api/") && (!isForm(r) || !strings.HasPrefix(r.URL.Path, pathCreateBug)):
 		return shapeJSON

@@ -43,17 +43,24 @@ type row struct {
 	last    time.Time // when something happened to it last
 }
 
-// acceptedExport is the format that Accept asks for in place of a page; empty: the page.
+// The media types of pages.
+const (
+	mediaHTML  = "text/html"
+	mediaXHTML = "application/xhtml+xml"
+)
+
+// acceptedExport returns the format that Accept wants more than a page; empty: the page.
 func acceptedExport(r *http.Request) string {
-	accept := r.Header.Get("Accept")
-	if wantsPart(r) || strings.Contains(accept, "text/html") {
+	if wantsPart(r) {
 		return ""
 	}
-	for _, format := range []string{"csv", "json", "atom"} {
-		media, _, _ := strings.Cut(exportTypes[format], ";")
-		if strings.Contains(accept, media) {
-			return format
-		}
+	switch api.Preferred(r.Header.Values("Accept"), mediaHTML, mediaXHTML, "text/csv", "application/json", "application/atom+xml") {
+	case "text/csv":
+		return "csv"
+	case "application/json":
+		return "json"
+	case "application/atom+xml":
+		return "atom"
 	}
 	return ""
 }
@@ -61,7 +68,8 @@ func acceptedExport(r *http.Request) string {
 // forFile reports whether a request is for a file or feed, by its address or by Accept.
 func forFile(r *http.Request) bool {
 	_, ending := cutFormat(r.URL.Path)
-	return safeMethods[r.Method] && (ending != "" || acceptedExport(r) != "")
+	report := strings.HasPrefix(r.URL.Path, "/oops/") && strings.HasSuffix(r.URL.Path, ".crash")
+	return safeMethods[r.Method] && (ending != "" || report || acceptedExport(r) != "")
 }
 
 // cutFormat takes the ending of an export off a name that may hold dots itself.

@@ -32,11 +32,7 @@ func (s *Server) exportFile(w http.ResponseWriter, r *http.Request) error {
 
 // exportProblems is the front list as a file or feed.
 func (s *Server) exportProblems(w http.ResponseWriter, r *http.Request, format string) error {
-	releases, err := s.store.Releases(r.Context())
-	if err != nil {
-		return err
-	}
-	choice, err := readChoice(r.URL.Query(), releases)
+	choice, err := s.readChoice(r.Context(), r.URL.Query())
 	if err != nil {
 		return err
 	}

@@ -19,11 +19,7 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 		return s.exportProblems(w, r, format)
 	}
 	ctx := r.Context()
-	releases, err := s.store.Releases(ctx)
-	if err != nil {
-		return err
-	}
-	choice, err := readChoice(r.URL.Query(), releases)
+	choice, err := s.readChoice(ctx, r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -31,7 +27,7 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.problemList(r, choice, releases, query.Query{}, place)
+	page, err := s.problemList(r, choice, query.Query{}, place)
 	if err != nil {
 		return err
 	}
@@ -49,12 +45,17 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 }
 
 // problemList is the list of a choice, as far as a query (empty: all) wants it, from a place on.
-func (s *Server) problemList(r *http.Request, choice views.ListChoice, releases []crash.Release, q query.Query, place *board.Place) (views.ListPage, error) {
-	page := views.ListPage{Choice: choice, Releases: seenLabels(r, releases), Size: listSize, IngestURL: s.config.IngestURL}
+func (s *Server) problemList(r *http.Request, choice views.ListChoice, q query.Query, place *board.Place) (views.ListPage, error) {
+	page := views.ListPage{Choice: choice, Size: listSize, IngestURL: s.config.IngestURL}
 	b, filter, notice, err := s.chosen(r.Context(), choice)
 	if err != nil {
 		return page, err
 	}
+	releases, err := s.store.Releases(r.Context(), s.releases)
+	if err != nil {
+		return page, err
+	}
+	page.Releases = seenLabels(r, releases.Offered(choice.Release))
 	page.Notice = notice
 	filter, match := searched(r, q, filter)
 	list := b.List(filter, match, place, listSize)
@@ -71,7 +72,7 @@ func (s *Server) problemList(r *http.Request, choice views.ListChoice, releases 
 		last := list.Rows[n-1]
 		page.Next = choice.NextURL(list.First+n-1, crash.Problem{Bucket: crash.Bucket{ID: last.ID}, Count: last.Count})
 	}
-	page.Types, page.Machines = seenLabels(r, b.Types()), seenLabels(r, b.Architectures())
+	page.Types, page.Machines = seenLabels(r, b.Types()), b.PackageArchitectures()
 	return page, nil
 }
 

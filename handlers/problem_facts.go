@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"net/http"
-	"slices"
 	"time"
 
 	"mishap/crash"
@@ -16,7 +15,11 @@ import (
 const rateDays = 28
 
 // much is how much a problem matters: how many it hits, and how often, beside the machines that could have it.
-func (s *Server) much(r *http.Request, b crash.Bucket, releases []crash.Release) (views.Much, error) {
+func (s *Server) much(r *http.Request, b crash.Bucket, counts []crash.VersionCount) (views.Much, error) {
+	releases := map[crash.Release]bool{}
+	for _, c := range counts {
+		releases[c.Release] = true
+	}
 	m := views.Much{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays}
 	today := s.now().UTC().Truncate(24 * time.Hour)
 	since := today.AddDate(0, 0, 1-rateDays)
@@ -30,7 +33,7 @@ func (s *Server) much(r *http.Request, b crash.Bucket, releases []crash.Release)
 	}
 	var reports int64
 	for release, days := range memory.ReleaseDays(b.ID, board.DayOf(since), board.DayOf(today)) {
-		if slices.Contains(releases, release) {
+		if releases[release] {
 			for _, n := range days {
 				reports += n
 			}
@@ -43,7 +46,7 @@ func (s *Server) much(r *http.Request, b crash.Bucket, releases []crash.Release)
 	var machineDays int64
 	active := map[crash.Release]int64{} // on the last day that is known
 	for _, rate := range rates {
-		if !slices.Contains(releases, rate.Release) {
+		if !releases[rate.Release] {
 			continue
 		}
 		active[rate.Release] = rate.Machines // the earliest day comes first
@@ -63,7 +66,7 @@ func (s *Server) much(r *http.Request, b crash.Bucket, releases []crash.Release)
 // versions puts the versions in which a problem was seen beside those that are in use, and says how it stands to them.
 func (s *Server) versions(r *http.Request, b crash.Bucket, bugs []crash.Bug) (views.VersionFacts, error) {
 	ctx := r.Context()
-	facts := views.VersionFacts{Now: s.now(), Last: map[string]time.Time{}}
+	facts := views.VersionFacts{Now: s.now(), Releases: s.releases, Last: map[string]time.Time{}}
 	counts, err := s.store.BucketVersions(ctx, b.ID)
 	if err != nil {
 		return facts, err

@@ -43,5 +43,5 @@ func (s *Server) readRates(ctx context.Context, release crash.Release, pkg, vers
 	for i := range rates {      // what pages of all are made of
 		rates[i].Release = redact.Label(rates[i].Release)
 	}
-	return views.NewRateChart(rates, s.releases.ReleasedBetween(since, until), since, until), nil
+	return views.NewRateChart(rates, s.releases.ReleasedBetween(since, until), s.releases, since, until), nil
 }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"encoding/hex"
 	"net/url"
 	"slices"
@@ -19,8 +20,21 @@ const defaultPeriod = crash.PeriodWeek
 // readChoice reads the filters of the front page, by the names that errors.ubuntu.com gave them: release, package, version,
 // pkg_arch, period, from, to, packageset, user; and source, type, state, new, sort, order. The period is "range" where days
 // stand in its place; shown is what the control said before it was changed. A word that is no choice is Invalid: it
-// is answered, not ignored.
-func readChoice(q url.Values, releases []crash.Release) (views.ListChoice, error) {
+// is answered, not ignored. A release that no counted report came from is Invalid, too.
+func (s *Server) readChoice(ctx context.Context, q url.Values) (views.ListChoice, error) {
+	choice, err := readFilters(q)
+	if err != nil || choice.Release == "" {
+		return choice, err
+	}
+	has, err := s.store.HasRelease(ctx, choice.Release)
+	if err == nil && !has {
+		err = crash.Errorf(crash.Invalid, "unknown_release", "No counted report came from the release %q.", choice.Release)
+	}
+	return choice, err
+}
+
+// readFilters is readChoice as far as no report needs to be looked for.
+func readFilters(q url.Values) (views.ListChoice, error) {
 	choice := views.ListChoice{Period: defaultPeriod}
 	var release, period, shown, from, to, sort string
 	for name, into := range map[string]*string{
@@ -47,9 +61,6 @@ func readChoice(q url.Values, releases []crash.Release) (views.ListChoice, error
 		return choice, crash.Errorf(crash.Invalid, "unknown_period", "%q is not a period; the periods are day, week, month and year.", period)
 	}
 	choice.Release = crash.Release(release)
-	if release != "" && !slices.Contains(releases, choice.Release) {
-		return choice, crash.Errorf(crash.Invalid, "unknown_release", "No counted report came from the release %q.", release)
-	}
 	if choice.State != "" && !slices.ContainsFunc(views.ProblemStates, func(s struct{ State, Words string }) bool { return s.State == choice.State }) {
 		return choice, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of problems.", choice.State)
 	}

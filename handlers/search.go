@@ -89,16 +89,12 @@ func searchText(r *http.Request) (string, error) {
 }
 
 // searchChoice is what a search counts besides what its query says. Without days of its own it looks at the past year.
-func (s *Server) searchChoice(r *http.Request, text string) (views.ListChoice, []crash.Release, error) {
+func (s *Server) searchChoice(r *http.Request, text string) (views.ListChoice, error) {
 	values := r.URL.Query()
 	searchPeriod(values)
-	releases, err := s.store.Releases(r.Context())
-	if err != nil {
-		return views.ListChoice{}, nil, err
-	}
-	choice, err := readChoice(values, releases)
+	choice, err := s.readChoice(r.Context(), values)
 	choice.Query = text
-	return choice, releases, err
+	return choice, err
 }
 
 // searchPeriod is the past year, where a search has no days of its own.
@@ -110,7 +106,7 @@ func searchPeriod(values url.Values) {
 
 // found lists the problems of a query.
 func (s *Server) found(r *http.Request, text string, q query.Query) (views.ListPage, error) {
-	choice, releases, err := s.searchChoice(r, text)
+	choice, err := s.searchChoice(r, text)
 	if err != nil {
 		return views.ListPage{}, err
 	}
@@ -118,7 +114,7 @@ func (s *Server) found(r *http.Request, text string, q query.Query) (views.ListP
 	if err != nil {
 		return views.ListPage{}, err
 	}
-	return s.problemList(r, choice, releases, q, place)
+	return s.problemList(r, choice, q, place)
 }
 
 // exportSearch is what a search finds as a file or feed, at an address of its own.
@@ -143,7 +139,7 @@ func (s *Server) exportFound(w http.ResponseWriter, r *http.Request, format stri
 	if err != nil {
 		return err
 	}
-	choice, _, err := s.searchChoice(r, text)
+	choice, err := s.searchChoice(r, text)
 	if err != nil {
 		return err
 	}
@@ -174,13 +170,13 @@ func (s *Server) completeSearch(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.part(w, r, views.NameOffers(names))
 	}
-	releases, err := s.store.Releases(r.Context())
+	releases, err := s.store.Releases(r.Context(), s.releases)
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(releases))
-	for i, release := range releases { // the newest first
-		names[len(names)-1-i] = string(release)
+	var names []string
+	for _, release := range releases.Offered("") {
+		names = append(names, string(release))
 	}
 	known := b.Names(isPublic(r))
 	return s.part(w, r, views.SearchOffers(query.Complete(text, query.Known{

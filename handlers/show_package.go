@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -80,7 +81,7 @@ func (s *Server) readPackage(r *http.Request, name string, filter board.Filter) 
 	if err != nil {
 		return page, err
 	}
-	page.Chart = views.NewChart(days, since, until)
+	page.Chart = views.NewChart(days, s.releases, since, until)
 	if page.Versions, err = s.packageVersions(r, name, rows); err != nil {
 		return page, err
 	}
@@ -116,13 +117,13 @@ func (s *Server) packageVersions(r *http.Request, name string, rows []board.Row)
 	if err != nil || len(spans) == 0 {
 		return nil, err
 	}
-	var releases []crash.Release
+	reports := map[crash.Release]int64{}
 	for _, span := range spans {
-		if !slices.Contains(releases, span.Release) {
-			releases = append(releases, span.Release)
-		}
+		reports[span.Release] += span.Reports
 	}
-	active, err := s.store.ActiveMachines(r.Context(), releases, since, until)
+	list := s.releases.List(reports)
+	spans = slices.DeleteFunc(spans, func(span crash.VersionSpan) bool { return !list.Names(span.Release) })
+	active, err := s.store.ActiveMachines(r.Context(), list.Ascending(), since, until)
 	if err != nil {
 		return nil, err
 	}
@@ -136,13 +137,16 @@ func (s *Server) packageVersions(r *http.Request, name string, rows []board.Row)
 		if row.Package != name {
 			continue
 		}
-		for _, release := range releases {
+		for _, release := range list.Ascending() {
 			facts := row.In(release)
 			first, last := versionIn{release, facts.LowestVersion}, versionIn{release, facts.HighestVersion}
 			lowest[first], highest[last] = append(lowest[first], namedProblem(row)), append(highest[last], namedProblem(row))
 		}
 	}
 	rates := crash.RateVersions(spans, active, since)
+	slices.SortStableFunc(rates, func(a, b crash.VersionRate) int { // known releases first
+		return cmp.Compare(s.releases.Kind(a.Release), s.releases.Kind(b.Release))
+	})
 	versions := make([]views.PackageVersion, min(len(rates), packageVersions))
 	for i := range versions {
 		versions[i] = views.PackageVersion{VersionRate: rates[i], New: lowest[versionIn{rates[i].Release, rates[i].Version}]}

@@ -147,7 +147,7 @@ func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemF
 	if err != nil {
 		return facts, err
 	}
-	if facts.chart, err = views.Draw(r.Context(), views.NewChart(days, since, until), s.now()); err != nil {
+	if facts.chart, err = views.Draw(r.Context(), views.NewChart(days, s.releases, since, until), s.now()); err != nil {
 		return facts, err
 	}
 	versions, err := s.versions(r, bucket, facts.bugs)
@@ -158,7 +158,7 @@ func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemF
 	if bucket.Bug.Number == 0 {
 		facts.fate = versions.Story.Fate(bucket, s.now())
 	}
-	if facts.much, err = s.much(r, bucket, facts.versions.Releases); err != nil {
+	if facts.much, err = s.much(r, bucket, versions.Story.Counts); err != nil {
 		return facts, err
 	}
 	architectures, proposed, err := s.store.BucketArchitectures(r.Context(), id)
@@ -214,7 +214,12 @@ func breakdowns(b crash.Bucket, architectures, types []crash.NameCount, proposed
 
 // filterForm offers what the reports of a problem can be chosen by.
 func filterForm(path string, table views.VersionTable, architectures []crash.NameCount) views.ReportFilterForm {
-	f := views.ReportFilterForm{Path: path, Releases: table.Releases}
+	f := views.ReportFilterForm{Path: path}
+	for _, r := range table.Releases {
+		if r != "" && r != crash.OtherReleases {
+			f.Releases = append(f.Releases, r)
+		}
+	}
 	for _, row := range table.Rows {
 		if row.Total > 0 && row.Version != "" {
 			f.Versions = append(f.Versions, row.Version)

@@ -31,11 +31,11 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 		return errNoPage
 	}
 	release := crash.Release(name)
-	seen, err := s.store.Releases(r.Context())
+	has, err := s.store.HasRelease(r.Context(), release)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(seen, release) {
+	if !has {
 		return crash.Errorf(crash.NotFound, "unknown_release", "No report of a release named %s was counted.", name)
 	}
 	since, until := s.lastDays(releaseDays)
@@ -51,13 +51,20 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page, err := s.shownReleases.get(r.Context(), state, name, func(ctx context.Context) (views.ReleasePage, error) {
-		page := views.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(seen)}
+		seen, err := s.store.Releases(ctx, s.releases)
+		if err != nil {
+			return views.ReleasePage{}, err
+		}
+		trusted := slices.DeleteFunc(seen.Ascending(), func(other crash.Release) bool {
+			return s.releases.Kind(other) > s.releases.Kind(release) // an invented name comes before no release
+		})
+		page := views.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
 		page.Released, page.End = s.releases.Life(release)
 		r := r.WithContext(ctx)
 		if err := s.releaseRates(r, &page); err != nil {
 			return page, err
 		}
-		err := s.releaseLists(r, &page, filter)
+		err = s.releaseLists(r, &page, filter)
 		return page, err
 	})
 	if err != nil {
@@ -133,7 +140,7 @@ func (s *Server) releaseRates(r *http.Request, page *views.ReleasePage) error {
 			both = append(both, rate)
 		}
 	}
-	page.Rates = views.NewRateChart(both, s.releases.ReleasedBetween(since, until), since, until)
+	page.Rates = views.NewRateChart(both, s.releases.ReleasedBetween(since, until), s.releases, since, until)
 	for _, t := range page.Rates.Trends {
 		switch t.Release {
 		case page.Release:

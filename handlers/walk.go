@@ -60,19 +60,18 @@ func (s *Server) readVia(r *http.Request) (*list, error) {
 
 // readListVia reads the choice of a list of problems.
 func (s *Server) readListVia(ctx context.Context, l *list, u *url.URL) (*list, error) {
-	releases, err := s.store.Releases(ctx)
-	if err != nil {
-		return nil, err
-	}
 	values := u.Query()
 	text := ""
 	if u.Path == views.PathSearch {
 		text = strings.TrimSpace(values.Get("q"))
 		searchPeriod(values)
 	}
-	choice, err := readChoice(values, releases)
-	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // not understood: no way
+	choice, err := s.readChoice(ctx, values)
+	switch {
+	case crash.KindOf(err) == crash.Invalid:
+		return nil, nil //nolint:nilnil // not understood: no way
+	case err != nil:
+		return nil, err
 	}
 	if l.query, err = query.Parse(text); err != nil {
 		return nil, nil //nolint:nilerr,nilnil // as above
@@ -162,6 +161,7 @@ func (s *Server) searchWay(r *http.Request, l *list, report crash.StoredReport) 
 	}
 	counted := crash.ReportFilter{
 		Version: filter.Version, Release: filter.Release, Architecture: filter.Architecture, Since: filter.Since.Time(), Until: filter.Until.Time(),
+		PackageArchitecture: filter.PackageArchitecture,
 	}
 	whole, err := s.store.Bucket(ctx, *report.Bucket) // what it was merged into is in the list
 	if err != nil {

@@ -91,15 +91,11 @@ func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
 // releaseTags are the codenames of the releases in which the problem was seen, oldest first. A release that is not known
 // gives its name, as far as the tracker takes it for a tag.
 func releaseTags(versions []crash.VersionCount, hide redact.Redactor) []string {
-	var releases []crash.Release
-	for _, v := range versions {
-		if !slices.Contains(releases, v.Release) {
-			releases = append(releases, v.Release)
-		}
-	}
-	slices.SortFunc(releases, func(a, b crash.Release) int { return strings.Compare(a.Key(), b.Key()) })
 	var tags []string
-	for _, r := range releases {
+	for _, r := range namedReleases(versions).Ascending() {
+		if r == crash.OtherReleases {
+			continue
+		}
 		name := clean(string(r), 40)
 		if hide.Text(name) != name {
 			continue // a system that somebody has named after himself or his machine

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mishap/crash"
@@ -96,12 +97,13 @@ func (w *Watcher) comment(ctx context.Context, b crash.Bucket) (string, error) {
 		return "", err
 	}
 	var reports int64
-	var releases []string
+	cells = slices.DeleteFunc(cells, func(c crash.VersionCount) bool { return c.Version != b.LastVersion })
 	for _, c := range cells {
-		if c.Version == b.LastVersion {
-			reports += c.Reports
-			releases = append(releases, clean(string(c.Release), 60))
-		}
+		reports += c.Reports
+	}
+	var releases []string
+	for _, r := range namedReleases(cells).Ascending() {
+		releases = append(releases, clean(string(r), 60))
 	}
 	where := ""
 	if len(releases) > 0 {

@@ -14,25 +14,40 @@ const (
 	maxTableColumns = 8
 )
 
+// namedReleases chooses which releases a text names, by the reports of each: see [crash.ReleaseList].
+func namedReleases(cells []crash.VersionCount) crash.ReleaseList {
+	reports := map[crash.Release]int64{}
+	for _, c := range cells {
+		reports[c.Release] += c.Reports
+	}
+	return crash.BuiltInReleases().List(reports)
+}
+
 // versionTable writes the versions × releases table as aligned text, newest version first, releases in their order. What
 // does not fit is counted below.
 func versionTable(cells []crash.VersionCount) string {
 	var versions []string
-	var releases []crash.Release
 	count := map[string]map[crash.Release]int64{}
 	for _, c := range cells {
 		if count[c.Version] == nil {
 			versions = append(versions, c.Version)
 			count[c.Version] = map[crash.Release]int64{}
 		}
-		if !slices.Contains(releases, c.Release) {
-			releases = append(releases, c.Release)
-		}
 		count[c.Version][c.Release] += c.Reports
 	}
-	slices.SortFunc(releases, func(a, b crash.Release) int { return strings.Compare(a.Key(), b.Key()) })
-	olderReleases := max(0, len(releases)-maxTableColumns)
-	releases = releases[olderReleases:]
+	list := namedReleases(cells)
+	others := map[crash.Release]bool{}
+	for _, c := range cells {
+		others[c.Release] = true
+	}
+	columns := list.Descending() // known and new ones first
+	columns = columns[:min(len(columns), maxTableColumns)]
+	releases := slices.DeleteFunc(list.Ascending(), func(r crash.Release) bool {
+		return r == crash.OtherReleases || !slices.Contains(columns, r)
+	})
+	for _, r := range releases {
+		delete(others, r)
+	}
 	olderVersions := max(0, len(versions)-maxTableRows)
 	versions = versions[:len(versions)-olderVersions]
 
@@ -55,8 +70,8 @@ func versionTable(cells []crash.VersionCount) string {
 	if olderVersions > 0 {
 		out += "and " + plural(int64(olderVersions), "older version", "older versions") + "\n"
 	}
-	if olderReleases > 0 {
-		out += "and " + plural(int64(olderReleases), "older release", "older releases") + "\n"
+	if len(others) > 0 {
+		out += "and " + plural(int64(len(others)), "other release", "other releases") + "\n"
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 // Chart is reports per day, stacked by release.
 type Chart struct {
 	Since, Until time.Time       // UTC days, both included
-	Releases     []crash.Release // newest first: the order of the palette, and of a stack from the ground up
+	Releases     []crash.Release // known ones first, then newest first: the order of the palette, and of a stack from the ground up
 	Days         []ChartDay      // one for each day of the span
 	Most         int64           // reports of the fullest day
 	Total        int64
@@ -30,16 +30,19 @@ type ChartDay struct {
 // maxSeries is how many releases have a colour of their own; older ones share the last.
 const maxSeries = 8
 
-// NewChart lays the counts out over the days of the span. Counts outside the span are left out.
-func NewChart(counts []crash.DayCount, since, until time.Time) Chart {
+// NewChart lays the counts out over the days of the span. Counts outside the span are left out; those of releases that the
+// table does not let lists name are added up as other releases.
+func NewChart(counts []crash.DayCount, table *crash.ReleaseTable, since, until time.Time) Chart {
 	since, until = midnight(since), midnight(until)
 	c := Chart{Since: since, Until: until}
+	reports := map[crash.Release]int64{}
 	for _, n := range counts {
-		if n.Reports > 0 && !slices.Contains(c.Releases, n.Release) {
-			c.Releases = append(c.Releases, n.Release)
+		if n.Reports > 0 {
+			reports[n.Release] += n.Reports
 		}
 	}
-	slices.SortFunc(c.Releases, func(a, b crash.Release) int { return strings.Compare(b.Key(), a.Key()) })
+	list := table.List(reports)
+	c.Releases = list.Descending()
 	for day := since; !day.After(until); day = day.AddDate(0, 0, 1) {
 		c.Days = append(c.Days, ChartDay{Day: day, Counts: make([]int64, len(c.Releases))})
 	}
@@ -49,7 +52,7 @@ func NewChart(counts []crash.DayCount, since, until time.Time) Chart {
 			continue
 		}
 		day := &c.Days[i]
-		day.Counts[slices.Index(c.Releases, n.Release)] += n.Reports
+		day.Counts[slices.Index(c.Releases, list.Of(n.Release))] += n.Reports
 		day.Total += n.Reports
 		c.Total += n.Reports
 		c.Most = max(c.Most, day.Total)

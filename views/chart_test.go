@@ -21,7 +21,7 @@ func TestNewChart(t *testing.T) {
 		{Day: day(11, 21), Release: "", Reports: 1},
 		{Day: day(11, 17), Release: "Ubuntu 24.04", Reports: 100}, // before
 		{Day: day(11, 22), Release: "Ubuntu 24.04", Reports: 100}, // after
-	}, day(11, 18), day(11, 21).Add(13*time.Hour))
+	}, crash.BuiltInReleases(), day(11, 18), day(11, 21).Add(13*time.Hour))
 	if diff := cmp.Diff([]crash.Release{"Ubuntu 24.04", "Ubuntu 9.10", ""}, c.Releases); diff != "" {
 		t.Errorf("releases, newest first (-want +got):\n%s", diff)
 	}
@@ -62,7 +62,7 @@ func TestChartPart(t *testing.T) {
 	text := render(t, views.ChartPart(views.NewChart([]crash.DayCount{
 		{Day: day(11, 19), Release: "Ubuntu 22.04", Reports: 25}, {Day: day(11, 19), Release: "Ubuntu 24.04", Reports: 75},
 		{Day: day(11, 21), Release: "Ubuntu 24.04", Reports: 1},
-	}, day(11, 18), day(11, 21)), now))
+	}, crash.BuiltInReleases(), day(11, 18), day(11, 21)), now))
 	doc := parse(t, text)
 	if got, want := doc.Find(".chart-plot").AttrOr("viewBox", ""), "0 0 40 100"; got != want {
 		t.Errorf("viewBox: got %q, want %q", got, want)

@@ -19,7 +19,7 @@ type ListChoice struct {
 	Package   string // binary or source package
 	Source    string // source package
 	Version   string
-	Machine   string // architecture
+	Machine   string // architecture of the package
 	Type      string // problem type
 	State     string // see [board.Filter]
 	Set       string // package set
@@ -108,7 +108,7 @@ func (c ListChoice) Days(now time.Time) (since, until time.Time) {
 func (c ListChoice) Filter(now time.Time) board.Filter {
 	since, until := c.Days(now)
 	return board.Filter{
-		Since: board.DayOf(since), Until: board.DayOf(until), Release: c.Release, Package: c.Package, Source: c.Source, Version: c.Version, Architecture: c.Machine,
+		Since: board.DayOf(since), Until: board.DayOf(until), Release: c.Release, Package: c.Package, Source: c.Source, Version: c.Version, PackageArchitecture: c.Machine,
 		Type: c.Type, State: c.State, New: c.New, Sort: c.Sort, Ascending: c.Ascending,
 	}
 }

@@ -16,9 +16,9 @@ import (
 type ListPage struct {
 	Shell     Shell
 	Choice    ListChoice
-	Releases  []crash.Release // to choose from, in release order
+	Releases  []crash.Release // to choose from
 	Types     []string        // problem types to choose from
-	Machines  []string        // architectures to choose from
+	Machines  []string        // architectures of packages to choose from
 	Rates     RateChart
 	Notice    string // what cannot be shown yet
 	Totals    crash.ProblemTotals

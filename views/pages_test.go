@@ -92,7 +92,7 @@ func components(text string, n int) map[string]templ.Component {
 	}
 	problem := views.ProblemPage{
 		Shell: shell, Bucket: bucket, First: bucket.First(), Last: bucket.Last(), Bugs: bugs, Why: why,
-		Chart: views.ChartPart(views.NewChart(days, since, until), shell.Now), Versions: views.NewVersionTable(versions), Stack: views.NewStack(report), Reports: &reports,
+		Chart: views.ChartPart(views.NewChart(days, crash.BuiltInReleases(), since, until), shell.Now), Versions: views.NewVersionTable(versions), Stack: views.NewStack(report), Reports: &reports,
 	}
 	forVisitors := problem
 	forVisitors.Shell, forVisitors.Stack, forVisitors.Reports = visitor, nil, nil

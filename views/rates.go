@@ -12,12 +12,12 @@ import (
 // RateChart is how reliable releases are: reports per active machine and day, a line for each release.
 type RateChart struct {
 	Since, Until time.Time          // UTC days, both included
-	Lines        []RateLine         // newest release first: the order of the palette
+	Lines        []RateLine         // known releases first, then the newest first: the order of the palette
 	Marks        []crash.ReleaseDay // releases that came out in the span
 	Most         float64            // the highest rate
 	Days         []time.Time        // with a rate, newest first, for the table twin
-	Trends       []crash.Trend      // of the last week, by release
-	All          crash.Trend        // of all of them together
+	Trends       []crash.Trend      // of the last week, by release that has a line
+	All          crash.Trend        // of all releases together
 	cells        [][]*float64       // by day and line; nil: no report
 }
 
@@ -39,23 +39,27 @@ const (
 const fewMachines = 0.25
 
 // NewRateChart lays rates out over the days of the span. Days on which a release had no report count as 0 between its first
-// and its last day with one.
-func NewRateChart(rates []crash.DayRate, marks []crash.ReleaseDay, since, until time.Time) RateChart {
+// and its last day with one. The table says which releases may have a line.
+func NewRateChart(rates []crash.DayRate, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, until time.Time) RateChart {
 	since, until = midnight(since), midnight(until)
 	n := int(until.Sub(since)/(24*time.Hour)) + 1
 	c := RateChart{Since: since, Until: until, Marks: marks}
 	c.Trends, c.All = crash.Trends(rates, until, trendDays)
 	values := map[crash.Release][]*float64{}
 	most := map[crash.Release]int64{}
+	reports := map[crash.Release]int64{}
 	for _, r := range rates {
 		most[r.Release] = max(most[r.Release], r.Machines)
+		reports[r.Release] += r.Reports
 	}
+	list := table.List(reports)
+	c.Trends = slices.DeleteFunc(c.Trends, func(t crash.Trend) bool { return !list.Names(t.Release) })
 	for _, r := range rates {
 		if float64(r.Machines) < fewMachines*float64(most[r.Release]) {
 			continue
 		}
 		i := int(midnight(r.Day).Sub(since) / (24 * time.Hour))
-		if i < 0 || i >= n || r.Machines <= 0 || r.Release == "" {
+		if i < 0 || i >= n || r.Machines <= 0 || r.Release == "" || !list.Names(r.Release) {
 			continue
 		}
 		if values[r.Release] == nil {
@@ -66,7 +70,8 @@ func NewRateChart(rates []crash.DayRate, marks []crash.ReleaseDay, since, until 
 		values[r.Release][i] = &rate
 		c.Most = max(c.Most, rate)
 	}
-	slices.SortFunc(c.Lines, func(a, b RateLine) int { return strings.Compare(b.Release.Key(), a.Release.Key()) })
+	order := list.Descending()
+	slices.SortFunc(c.Lines, func(a, b RateLine) int { return slices.Index(order, a.Release) - slices.Index(order, b.Release) })
 	for i := range c.Lines {
 		line := &c.Lines[i]
 		days := values[line.Release]

@@ -20,7 +20,7 @@ func TestRateChart(t *testing.T) {
 		rate("Ubuntu 22.04", 8, 40, 2), // too few of its machines
 		rate("Ubuntu 22.04", 12, 50, 100), rate("Ubuntu 22.04", 14, 100, 100), rate("Ubuntu 22.04", 20, 25, 100),
 		rate("Ubuntu 24.04", 20, 30, 100), rate("Ubuntu 24.04", 21, 30, 100), rate("", 20, 3, 1),
-	}, []crash.ReleaseDay{{Release: "Ubuntu 26.04", Day: until.AddDate(0, 0, -3)}}, since, until)
+	}, []crash.ReleaseDay{{Release: "Ubuntu 26.04", Day: until.AddDate(0, 0, -3)}}, crash.BuiltInReleases(), since, until)
 	if len(c.Lines) != 2 || c.Lines[0].Release != "Ubuntu 24.04" || c.Most != 1 {
 		t.Fatalf("got %+v", c)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"mishap/crash"
@@ -12,7 +11,7 @@ import (
 
 // VersionTable is the versions × releases table of a bucket.
 type VersionTable struct {
-	Releases []crash.Release // oldest first
+	Releases []crash.Release // known ones first, oldest first; at the end all that have no column of their own
 	Rows     []VersionRow    // newest version first
 	Totals   []int64         // by release
 	Total    int64
@@ -46,6 +45,8 @@ type VersionFacts struct {
 	Fixes []crash.BugFix                                     // versions that the tracker says have the fix
 	Link  func(version string, release crash.Release) string // page of a version in its archive; nil: there are none
 	Now   time.Time
+
+	Releases *crash.ReleaseTable // which releases may have a column; nil: as built in
 }
 
 // NewVersionTable arranges counts that come newest version first.
@@ -56,18 +57,21 @@ func NewVersionTable(counts []crash.VersionCount) VersionTable {
 // Table arranges the versions, newest first.
 func (f VersionFacts) Table() VersionTable {
 	t := VersionTable{now: f.Now}
+	reports := map[crash.Release]int64{}
 	for _, c := range f.Story.Counts {
-		if !slices.Contains(t.Releases, c.Release) {
-			t.Releases = append(t.Releases, c.Release)
-		}
+		reports[c.Release] += c.Reports
 	}
-	slices.SortFunc(t.Releases, func(a, b crash.Release) int { return strings.Compare(a.Key(), b.Key()) })
+	if f.Releases == nil {
+		f.Releases = crash.BuiltInReleases()
+	}
+	list := f.Releases.List(reports)
+	t.Releases = list.Ascending()
 	t.Totals = make([]int64, len(t.Releases))
 	for _, c := range f.Story.Counts {
 		if len(t.Rows) == 0 || t.Rows[len(t.Rows)-1].Version != c.Version {
 			t.Rows = append(t.Rows, VersionRow{Version: c.Version, Counts: make([]int64, len(t.Releases)), Last: f.Last[c.Version]})
 		}
-		row, i := &t.Rows[len(t.Rows)-1], slices.Index(t.Releases, c.Release)
+		row, i := &t.Rows[len(t.Rows)-1], slices.Index(t.Releases, list.Of(c.Release))
 		row.Counts[i] += c.Reports
 		row.Total += c.Reports
 		t.Totals[i] += c.Reports
@@ -156,7 +160,7 @@ func (t *VersionTable) link(f VersionFacts) {
 	for i := range t.Rows {
 		row := &t.Rows[i]
 		for j, release := range slices.Backward(t.Releases) {
-			if row.Counts[j] != 0 && row.Version != "" {
+			if row.Counts[j] != 0 && row.Version != "" && release != crash.OtherReleases {
 				row.Link = f.Link(row.Version, release)
 				break
 			}

@@ -143,15 +143,15 @@ func stillPage(ctx context.Context, databaseURL, base string) (page views.ListPa
 	filter := page.Choice.Filter(now)
 	list := all.List(filter, nil, nil, size)
 	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
-	page.Types, page.Machines = all.Types(), all.Architectures()
-	releases, err := store.Releases(ctx)
-	page.Releases = releases
+	page.Types, page.Machines = all.Types(), all.PackageArchitectures()
+	releases, err := store.Releases(ctx, crash.BuiltInReleases())
+	page.Releases = releases.Offered("")
 	since := now.AddDate(0, 0, 1-chartDays)
 	rates, rateErr := store.Rates(ctx, db.RateFilter{Since: since, Until: now})
 	if err := errors.Join(err, rateErr); err != nil {
 		return page, err
 	}
-	page.Rates = views.NewRateChart(rates, nil, since, now)
+	page.Rates = views.NewRateChart(rates, nil, crash.BuiltInReleases(), since, now)
 	var ids []crash.ProblemCursor
 	for _, row := range list.Rows {
 		ids = append(ids, crash.ProblemCursor{Count: row.Count, ID: row.ID})

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"os"
 
 	"mishap/crash"
@@ -16,26 +20,45 @@ const (
 
 // intake is the part of the configuration by which reports are judged.
 func (c *Config) intake() intake.Config {
-	return intake.Config{MaxAgeDays: c.IngestMaxAgeDays, Releases: knownReleases(ubuntuReleases, debianReleases)}
+	releases, _ := knownReleases(ubuntuReleases, debianReleases) // serve logs the error
+	return intake.Config{MaxAgeDays: c.IngestMaxAgeDays, Releases: releases}
 }
 
-// knownReleases is what this machine's files know of releases, when they know more than this program.
-func knownReleases(ubuntu, debian string) *crash.ReleaseTable {
-	u, err := os.Open(ubuntu)
-	if err != nil {
-		return crash.BuiltInReleases()
+// knownReleases returns what this program knows of releases, with what the machine's files know more recently. There is
+// always a table: a file that is missing or not newer changes nothing, and so does one that cannot be read, which the error
+// names.
+func knownReleases(ubuntu, debian string) (*crash.ReleaseTable, error) {
+	table := crash.BuiltInReleases()
+	err1 := readReleaseFile(ubuntu, func(r io.Reader) (err error) {
+		table, err = table.WithUbuntu(r)
+		return err
+	})
+	err2 := readReleaseFile(debian, func(r io.Reader) (err error) {
+		table, err = table.WithDebian(r)
+		return err
+	})
+	return table, errors.Join(err1, err2)
+}
+
+func readReleaseFile(file string, read func(io.Reader) error) error {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular(): // opening a pipe would wait for a writer
+		return fmt.Errorf("%s is not a regular file", file)
 	}
-	defer u.Close() //nolint:errcheck // only read
-	d, err := os.Open(debian)
+	f, err := os.Open(file)
 	if err != nil {
-		return crash.BuiltInReleases()
+		return err
 	}
-	defer d.Close() //nolint:errcheck // only read
-	read, err := crash.ReadReleases(u, d)
-	if err != nil {
-		return crash.BuiltInReleases()
+	defer f.Close() //nolint:errcheck // only read
+	if err := read(f); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
 	}
-	return crash.Newest(read, crash.BuiltInReleases())
+	return nil
 }
 
 // readCrashFile reads the fields of an apport report file, whose texts may have so many bytes together (0: as many as

@@ -120,8 +120,12 @@ func (u *unit) buildWeb() error {
 		return fmt.Errorf("job queue: %w", err)
 	}
 	u.jobs = jobs
+	releases, err := knownReleases(ubuntuReleases, debianReleases)
+	if err != nil {
+		u.log.Warn("release data of this machine ignored; that of this program is used", "error", err)
+	}
 	server, err := handlers.New(handlers.Deps{
-		Releases:    knownReleases(ubuntuReleases, debianReleases),
+		Releases:    releases,
 		Store:       u.store,
 		Accounts:    db.NewAccounts(u.store),
 		Filer:       u.filer,

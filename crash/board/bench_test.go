@@ -27,7 +27,7 @@ func large() (*board.Board, board.Day) {
 				}},
 			})
 			for range min(500_000/(i+10), 4000) + 1 + r.IntN(60) {
-				u.Cell(key, today-board.Day(r.IntN(400)), fmt.Appendf(nil, "Ubuntu %d.04", 20+2*r.IntN(4)), fmt.Appendf(nil, "1.%d", r.IntN(20)), []byte("amd64"), 2)
+				u.Cell(key, today-board.Day(r.IntN(400)), fmt.Appendf(nil, "Ubuntu %d.04", 20+2*r.IntN(4)), fmt.Appendf(nil, "1.%d", r.IntN(20)), []byte("amd64"), []byte("amd64"), 2)
 			}
 		}
 	})

@@ -1,5 +1,5 @@
 // Package board keeps all problems in memory, so that lists of them are made without asking the database: what lists and
-// searches say of a problem, and how often it was seen on each day, by release, version and architecture. It knows nothing
+// searches say of a problem, and how often it was seen on each day, by release, version and architectures. It knows nothing
 // of where that comes from: package db fills it and keeps it up to date.
 package board
 
@@ -96,7 +96,7 @@ type cell struct {
 }
 
 // place is where a report comes from. Places have numbers; see Board.places.
-type place struct{ release, machine string } // machine: architecture
+type place struct{ release, machine, pkg string } // machine, pkg: architectures of the machine and of the package
 
 func (a cell) compare(b cell) int {
 	switch {

@@ -104,7 +104,7 @@ func TestBoardIsTheModel(t *testing.T) {
 					}
 					n := int64(1 + r.IntN(5))
 					m.cells[k] = n
-					u.Cell(id(k.id), k.day, []byte(k.release), []byte(k.version), []byte(k.architecture), n)
+					u.Cell(id(k.id), k.day, []byte(k.release), []byte(k.version), []byte(k.architecture), []byte(k.architecture), n)
 				}
 				if r.IntN(8) == 0 {
 					n := byte(1 + r.IntN(12))
@@ -164,9 +164,9 @@ func sample() *board.Board {
 		} {
 			l.ID, l.Head = id(n), id(n)
 			u.Leaf(l)
-			u.Cell(id(n), board.DayOf(at(8)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), int64(10*n))
+			u.Cell(id(n), board.DayOf(at(8)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), int64(10*n))
 		}
-		u.Cell(id(1), board.DayOf(at(1)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), 100)
+		u.Cell(id(1), board.DayOf(at(1)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), 100)
 	})
 	b.SetStates(map[crash.BucketID]board.State{id(1): {Word: crash.StateFixed, Bug: 7}, id(2): {Word: crash.StateRegression, Bug: 8}})
 	return b
@@ -268,7 +268,7 @@ func TestListsAreRemembered(t *testing.T) {
 	if &one[0] != &two[0] {
 		t.Error("the list was made twice")
 	}
-	b.Update(func(u *board.Updater) { u.Cell(id(1), week.Until, nil, nil, nil, 500) })
+	b.Update(func(u *board.Updater) { u.Cell(id(1), week.Until, nil, nil, nil, nil, 500) })
 	if three, _ := b.All(week, nil); three[0].ID != id(1) || one[0].ID != id(3) {
 		t.Errorf("got %v, then %v", one[0].ID, three[0].ID)
 	}
@@ -323,7 +323,7 @@ func TestListsWhileChanging(t *testing.T) {
 	for i := range 200 {
 		b.Update(func(u *board.Updater) {
 			u.Leaf(board.Leaf{ID: id(1), Head: id(byte(1 + i%2)), Package: "c"})
-			u.Cell(id(1), week.Since, nil, nil, nil, int64(i))
+			u.Cell(id(1), week.Since, nil, nil, nil, nil, int64(i))
 		})
 	}
 	all.Wait()
@@ -345,7 +345,7 @@ func TestReleaseFacts(t *testing.T) {
 		u.Leaf(board.Leaf{ID: id(2), Head: id(1), Releases: []*board.Facts{in("Ubuntu 24.04", "3", 6, 6), in("Kubuntu 24.04", "1", 2, 12)}})
 		u.Leaf(board.Leaf{ID: id(3), Head: id(3), Releases: []*board.Facts{in("Ubuntu 24.04", "5", 7, 7)}})
 		for n, release := range map[byte]string{1: "Ubuntu 24.04", 2: "Ubuntu 24.04", 3: "Ubuntu 24.04"} {
-			u.Cell(id(n), board.DayOf(at(7)), []byte(release), []byte("4"), []byte("amd64"), 1)
+			u.Cell(id(n), board.DayOf(at(7)), []byte(release), []byte("4"), []byte("amd64"), []byte("amd64"), 1)
 		}
 	})
 	for _, c := range []struct {

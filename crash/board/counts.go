@@ -64,15 +64,25 @@ func (b *Board) TracedDays(since, until Day, rules []crash.Rule) []Traced {
 func (b *Board) tracedDays(since, until Day, rules []crash.Rule) []Traced {
 	type count struct{ named, failed int64 }
 	counts := make([][]count, len(b.places.values)) // by place and day
+	first := map[place]int{}                        // of places that differ in the package's architecture only
+	same := make([]int, len(b.places.values))
+	for i, p := range b.places.values {
+		p.pkg = ""
+		if _, ok := first[p]; !ok {
+			first[p] = i
+		}
+		same[i] = first[p]
+	}
 	for i, p := range b.order {
 		if p.Type != "Crash" || !slices.Contains(rules, p.Rule) {
 			continue
 		}
 		b.scan[i].each(since, until, func(c cell) {
-			days := counts[c.place]
+			at := same[c.place]
+			days := counts[at]
 			if days == nil {
 				days = make([]count, int(until-since)+1)
-				counts[c.place] = days
+				counts[at] = days
 			}
 			if p.Provisional {
 				days[c.day-since].failed += int64(c.n)

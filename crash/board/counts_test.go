@@ -27,7 +27,7 @@ func counted() *Board {
 			u.Leaf(l)
 		}
 		cell := func(bucket byte, day Day, release, arch string, n int64) {
-			u.Cell(crash.BucketID{bucket}, day, []byte(release), []byte("1"), []byte(arch), n)
+			u.Cell(crash.BucketID{bucket}, day, []byte(release), []byte("1"), []byte(arch), []byte(arch), n)
 		}
 		cell(1, day, "Ubuntu 24.04", "amd64", 3)
 		cell(1, day, "Ubuntu 24.04", "arm64", 1)
@@ -83,9 +83,9 @@ func TestSourceSpans(t *testing.T) {
 			u.Leaf(Leaf{ID: crash.BucketID{byte(n)}, Head: crash.BucketID{}, Source: source, Package: "reef"})
 		}
 		for n, day := range []Day{100, 105, 90} {
-			u.Cell(crash.BucketID{byte(n)}, day, []byte("Ubuntu 24.04"), []byte("2"), []byte("amd64"), 3)
-			u.Cell(crash.BucketID{byte(n)}, day+1, []byte("Ubuntu 24.04"), []byte("2"), []byte("arm64"), 1)
-			u.Cell(crash.BucketID{byte(n)}, day, []byte("Ubuntu 24.04"), []byte("3"), []byte("amd64"), 1)
+			u.Cell(crash.BucketID{byte(n)}, day, []byte("Ubuntu 24.04"), []byte("2"), []byte("amd64"), []byte("amd64"), 3)
+			u.Cell(crash.BucketID{byte(n)}, day+1, []byte("Ubuntu 24.04"), []byte("2"), []byte("arm64"), []byte("arm64"), 1)
+			u.Cell(crash.BucketID{byte(n)}, day, []byte("Ubuntu 24.04"), []byte("3"), []byte("amd64"), []byte("amd64"), 1)
 		}
 	})
 	got := b.SourceSpans("reef", "2", "1")

@@ -23,10 +23,11 @@ func (b *Board) window(f Filter) window {
 			w.version = int64(n)
 		}
 	}
-	if f.Release != "" || f.Architecture != "" {
+	if f.Release != "" || f.Architecture != "" || f.PackageArchitecture != "" {
 		w.places = make([]bool, len(b.places.values))
 		for i, p := range b.places.values {
-			w.places[i] = (f.Release == "" || string(f.Release) == p.release) && (f.Architecture == "" || f.Architecture == p.machine)
+			w.places[i] = (f.Release == "" || string(f.Release) == p.release) && (f.Architecture == "" || f.Architecture == p.machine) &&
+				(f.PackageArchitecture == "" || f.PackageArchitecture == p.pkg)
 		}
 	}
 	return w
@@ -118,21 +119,59 @@ func (b *Board) Days(p *Problem, f Filter, since, until Day) []int64 {
 	return days
 }
 
-// Types are the problem types there are or were, in order.
+// What lists offer besides the names that everybody knows: anybody can send other ones.
+const maxOtherNames = 5
+
+// knownTypes and knownArchitectures are the names that apport and its hooks send.
+var (
+	knownTypes = []string{
+		"Bug", "Crash", "Hang", "KernelCrash", "KernelOops", "Package", "RecoverableProblem", "Repair", "Snap",
+	}
+	knownArchitectures = []string{
+		"all", "amd64", "amd64v3", "arm64", "armel", "armhf", "i386", "ia64", "loong64", "mips", "mips64el", "mipsel", "powerpc", "ppc64",
+		"ppc64el", "riscv64", "s390x", "sparc", "sparc64",
+	}
+)
+
+// KnownArchitecture reports whether a name is that of a port of Debian or Ubuntu.
+func KnownArchitecture(name string) bool { return slices.Contains(knownArchitectures, name) }
+
+// bounded returns the known names that are among all, in order, and behind them the first few others.
+func bounded(all map[string]bool, known []string) []string {
+	var list, others []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if slices.Contains(known, name) {
+			list = append(list, name)
+		} else if name != "" && len(others) < maxOtherNames {
+			others = append(others, name)
+		}
+	}
+	return append(list, others...)
+}
+
+// Types are the problem types that there are or were: those of apport, and a few others at the end.
 func (b *Board) Types() []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return slices.Sorted(maps.Keys(b.types))
+	return bounded(b.types, knownTypes)
 }
 
-// Architectures are those of reports that are or were counted in problems, in order.
+// Architectures are those of machines whose reports are or were counted in problems: Debian's, and a few others at the end.
 func (b *Board) Architectures() []string {
+	return b.placeNames(func(p place) string { return p.machine })
+}
+
+// PackageArchitectures is Architectures for those of packages.
+func (b *Board) PackageArchitectures() []string {
+	return b.placeNames(func(p place) string { return p.pkg })
+}
+
+func (b *Board) placeNames(name func(place) string) []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	all := map[string]bool{}
 	for _, p := range b.places.values {
-		all[p.machine] = true
+		all[name(p)] = true
 	}
-	delete(all, "")
-	return slices.Sorted(maps.Keys(all))
+	return bounded(all, knownArchitectures)
 }

@@ -31,13 +31,15 @@ type Filter struct {
 	Packages     string // several, parted by blanks: the problem's binary or source package is one of them
 	Some         bool   // Packages counts, even when it names none
 	Version      string
-	Architecture string
+	Architecture string // of the machine
 	Type         string // problem type
 	State        string // a [crash.StateWord], "none" (no bug) or "bug" (any)
 	New          bool   // only problems whose oldest report is of these days; with a version, those whose lowest version it is
 	Query        string // what the match that goes with the filter means; lists with a match and without this are not remembered
 	Sort         Column // empty: ByCount
 	Ascending    bool   // the other way round than is natural for the column
+
+	PackageArchitecture string // of the package
 }
 
 // Row is one problem in a list.

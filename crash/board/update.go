@@ -69,14 +69,14 @@ func (u *Updater) Forget(id crash.BucketID) {
 }
 
 // Cell sets how often a bucket was seen on a day. Cells of buckets that are not known are passed over: they come again with
-// their bucket.
-func (u *Updater) Cell(id crash.BucketID, day Day, release, version, architecture []byte, reports int64) {
+// their bucket. machine and pkg are the architectures of the machine and of the package.
+func (u *Updater) Cell(id crash.BucketID, day Day, release, version, machine, pkg []byte, reports int64) {
 	l := u.b.leaves[id]
 	if l == nil {
 		return
 	}
 	c := cell{
-		day: day, place: u.place(release, architecture), version: u.version(version),
+		day: day, place: u.place(release, machine, pkg), version: u.version(version),
 		n: uint32(min(max(reports, 0), 1<<32-1)),
 	}
 	if len(l.cells) == 0 && !l.loose {
@@ -106,10 +106,10 @@ func (u *Updater) version(text []byte) uint32 {
 }
 
 // place is the number of a place. Those that are too many for 16 bits are taken for the last.
-func (u *Updater) place(release, architecture []byte) uint16 {
-	n, ok := u.b.places.of[place{string(release), string(architecture)}]
+func (u *Updater) place(release, machine, pkg []byte) uint16 {
+	n, ok := u.b.places.of[place{string(release), string(machine), string(pkg)}]
 	if !ok && len(u.b.places.values) < 1<<16 {
-		n = u.b.places.add(place{string(release), string(architecture)})
+		n = u.b.places.add(place{string(release), string(machine), string(pkg)})
 	} else if !ok {
 		n = 1<<16 - 1
 	}

@@ -132,6 +132,9 @@ func extent(kind byte, in string) (skip, size int, err error) {
 	}
 }
 
+// isText reports whether the element holds text.
+func (e element) isText() bool { return e.kind == kindText || e.kind == kindSymbol }
+
 // text is the value as a field has it; false: it has no form as text.
 func (e element) text() (string, bool) {
 	switch e.kind {

@@ -21,6 +21,9 @@ import (
 // maxFields is how many fields a report may have. Real ones have up to some two hundred.
 const maxFields = 10_000
 
+// fieldRelease names a release. Only text counts: lists are made of these names, and no number is one.
+const fieldRelease = "DistroRelease"
+
 // usualFields is how many fields most reports have no more than.
 const usualFields = 48
 
@@ -45,7 +48,7 @@ func Decode(body []byte) (crash.Fields, error) {
 }
 
 // Open reads one BSON document: a flat one, in which whoopsie puts nothing but texts. What else others put there is
-// tolerated: numbers, truth values and times become texts; documents, arrays and binary values are skipped. Of a
+// tolerated: numbers, truth values and times become texts, except for the release; documents, arrays and binary values are skipped. Of a
 // field that occurs twice the last one counts; one without a name is left out, and so is an empty "separator", which is
 // a slip of apport's. Dumps of memory are replaced by a note of their size.
 //
@@ -66,6 +69,10 @@ func Open(body []byte) (*Document, error) {
 			return nil, invalid(err)
 		}
 		value, ok := e.text()
+		if e.name == fieldRelease && !e.isText() {
+			delete(d.fields, e.name)
+			continue
+		}
 		if name := clean(e.name); ok && name != "" {
 			d.fields[name] = value
 		}

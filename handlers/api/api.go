@@ -119,7 +119,7 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 	switch {
 	case rest == "" && res.post != nil:
 		return a.serveQuestion(w, r, res, in)
-	case rest == "" && res.list != nil:
+	case rest == "" && (res.listed()):
 		return a.serveList(w, r, res, in, q)
 	case rest != "" && res.detail != nil:
 		return a.serveDetail(w, r, res, in, rest)
@@ -147,6 +147,13 @@ func (a *API) serveList(w http.ResponseWriter, r *http.Request, res *resource, i
 	p, err := res.paging(q)
 	if err != nil {
 		return err
+	}
+	if res.window != nil {
+		part, err := res.window(r.Context(), in)
+		if err != nil {
+			return err
+		}
+		return a.write(w, r, http.StatusOK, part.envelope(p, r.URL, q))
 	}
 	objects, err := res.list(r.Context(), in)
 	if err != nil {

@@ -48,17 +48,19 @@ func (a *API) span(days int) (since, until time.Time) {
 
 func (a *API) today() time.Time { return a.now().UTC().Truncate(24 * time.Hour) }
 
-// chartReleases are the releases that charts have a line for: those that are supported, and those with a value.
-func (a *API) chartReleases(seen []crash.Release) []crash.Release {
-	var list []crash.Release
+// chartReleases are the releases that charts have a line for: those that are supported, and those with reports that a list
+// names.
+func (a *API) chartReleases(reports map[crash.Release]int64) []crash.Release {
+	reports = maps.Clone(reports)
+	if reports == nil {
+		reports = map[crash.Release]int64{}
+	}
 	for _, r := range a.releases.Supported(a.today()) {
 		if a.series(r) != "" {
-			list = append(list, r)
+			reports[r] += 0
 		}
 	}
-	list = append(list, seen...)
-	slices.SortFunc(list, crash.Release.Compare)
-	return slices.Compact(list)
+	return slices.DeleteFunc(a.releases.List(reports).Ascending(), func(r crash.Release) bool { return r == crash.OtherReleases })
 }
 
 func (a *API) averageInstances(ctx context.Context, in input) ([]any, error) {
@@ -75,13 +77,19 @@ func (a *API) averageInstances(ctx context.Context, in input) ([]any, error) {
 		}
 		counts = b.ReleaseDays(id, board.DayOf(since), board.DayOf(until))
 	}
-	seen := slices.Collect(maps.Keys(counts))
-	active, err := a.store.ActiveMachines(ctx, seen, since, until)
+	reports := map[crash.Release]int64{}
+	for release, days := range counts {
+		for _, n := range days {
+			reports[release] += n
+		}
+	}
+	releases := a.chartReleases(reports)
+	active, err := a.store.ActiveMachines(ctx, releases, since, until)
 	if err != nil {
 		return nil, err
 	}
 	var objects []any
-	for _, release := range a.chartReleases(seen) {
+	for _, release := range releases {
 		line := series{Color: colour(release), Key: string(redact.Label(release)), Values: []point{}}
 		for i, n := range slices.Backward(counts[release]) {
 			if machines := active[release][i]; n > 0 && machines > 0 {
@@ -125,15 +133,13 @@ func (a *API) averageCrashes(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var seen []crash.Release
+	reports := map[crash.Release]int64{}
 	for _, r := range rates {
-		if !slices.Contains(seen, r.Release) {
-			seen = append(seen, r.Release)
-		}
+		reports[r.Release] += r.Reports
 	}
 	releases := []crash.Release{f.Release}
 	if f.Release == "" {
-		releases = slices.DeleteFunc(a.chartReleases(seen), func(r crash.Release) bool { return r == "" || a.releases.EndOfLife(r, a.today()) })
+		releases = slices.DeleteFunc(a.chartReleases(reports), func(r crash.Release) bool { return r == "" || a.releases.EndOfLife(r, a.today()) })
 	}
 	var objects []any
 	for _, release := range releases {

@@ -84,7 +84,7 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	}
 	filter := board.Filter{
 		Since: board.DayOf(since), Until: board.DayOf(until), Release: crash.Release(in.text("release")), Version: in.text("version"),
-		Architecture: in.text("pkg_arch"), New: in.flag("first_appearance"),
+		PackageArchitecture: in.text("pkg_arch"), New: in.flag("first_appearance"),
 		Some: packages != nil, Packages: strings.Join(packages, " "),
 	}
 	var match func(*board.Problem) bool
@@ -264,10 +264,21 @@ func (a *API) problemsCount(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	var before map[time.Time]int64
+	if known := a.store.BoardSince(); since.Before(known) {
+		if before, err = a.store.ProblemDays(ctx, since, known.AddDate(0, 0, -1)); err != nil {
+			return nil, err
+		}
+		since = known
+	}
 	counts := b.ProblemDays(board.DayOf(since), board.DayOf(until))
-	var objects []any
+	objects := make([]any, 0, days)
 	for day := range a.days(days) {
-		objects = append(objects, dayValue{Date: day.Format(dateFormat), Value: counts[len(counts)-1-len(objects)]})
+		value := before[day]
+		if at := len(counts) - 1 - len(objects); at >= 0 {
+			value = counts[at]
+		}
+		objects = append(objects, dayValue{Date: day.Format(dateFormat), Value: value})
 	}
 	return objects, nil
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"mishap/crash"
@@ -18,8 +17,10 @@ func (a *API) countResources() []resource {
 		{
 			name: "instances-count", method: http.MethodGet, access: public,
 			summary: "How many reports there were by day, for each release that has some.",
-			params:  []param{daysParam()},
-			object:  releaseDays{}, list: a.instancesCount,
+			doc: "The limit is how many days each release has, and also how many releases are in one answer, as it always was. Known releases " +
+				"come first, then a few derivatives and unknown ones, those with the most reports. Reports without a release are left out.",
+			params: []param{daysParam()},
+			object: releaseDays{}, list: a.instancesCount,
 		},
 		{
 			name: "problems-count", method: http.MethodGet, access: public,
@@ -79,17 +80,16 @@ func (a *API) instancesCount(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	byRelease := map[crash.Release][]dayValue{}
+	byRelease, reports := map[crash.Release][]dayValue{}, map[crash.Release]int64{}
 	for _, c := range counts {
 		byRelease[c.Release] = append(byRelease[c.Release], dayValue{Date: c.Day.Format(dateFormat), Value: c.Reports})
+		reports[c.Release] += c.Reports
 	}
-	var releases []crash.Release
-	for release := range byRelease {
-		releases = append(releases, release)
-	}
-	slices.SortFunc(releases, crash.Release.Compare)
 	var objects []any
-	for _, release := range releases {
+	for _, release := range a.releases.List(reports).Ascending() {
+		if release == "" || release == crash.OtherReleases {
+			continue // as at errors.ubuntu.com
+		}
 		objects = append(objects, releaseDays{Color: colour(release), Release: string(seenLabel(in, release)), Value: byRelease[release]})
 	}
 	return objects, nil

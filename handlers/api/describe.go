@@ -38,7 +38,7 @@ func (a *API) Describe() []Description {
 			Name: res.name, Method: res.method, Path: Prefix + res.name + "/", Access: string(res.access), Summary: res.summary, Doc: res.doc,
 			Fields: fieldsOf(reflect.TypeOf(res.object)),
 		}
-		if res.list == nil && res.detail != nil {
+		if !res.listed() && res.detail != nil {
 			d.Path += "{key}/"
 			d.Params = append(d.Params, Parameter{Name: "key", Kind: "part of the address", Doc: res.key, Example: unescaped(res.example), Required: true})
 		}
@@ -56,7 +56,7 @@ func (a *API) Describe() []Description {
 // tryAddress is an address with the parameters that have to be there.
 func (res *resource) tryAddress() string {
 	address := Prefix + res.name + "/"
-	if res.list == nil {
+	if !res.listed() {
 		return address + res.example + "/"
 	}
 	var q query

@@ -35,7 +35,7 @@ type envelope struct {
 // paging is which part of a list is wanted.
 type paging struct {
 	limit, offset int
-	given         string // the limit as it was sent, for a resource that reads it itself; empty: the page's own
+	given         string // the limit by which a resource makes its list; empty: it only pages by limit
 }
 
 // limitParam and offsetParam are what every list takes.
@@ -50,6 +50,11 @@ var (
 // paging reads limit and offset as the old service did. What is no number, or below 0, is Invalid.
 func (res *resource) paging(q query) (paging, error) {
 	var p paging
+	for _, own := range res.params {
+		if own.name == limitParam.name && own.fallback > 0 {
+			p.given = strconv.Itoa(own.fallback)
+		}
+	}
 	for _, x := range []struct {
 		name string
 		to   *int
@@ -94,20 +99,25 @@ func (p paging) envelope(u *url.URL, q query, objects []any) envelope {
 	from := min(p.offset, len(objects))
 	e.Objects = append(e.Objects, objects[from:min(from+p.limit, len(objects))]...)
 	if p.offset+p.limit < len(objects) {
-		e.Meta.Next = p.link(u, q, p.offset+p.limit)
+		e.Meta.Next = p.link(u, q, p.limit, p.offset+p.limit)
 	}
-	if p.offset-p.limit >= 0 {
-		e.Meta.Previous = p.link(u, q, p.offset-p.limit)
+	switch {
+	case p.offset >= p.limit:
+		e.Meta.Previous = p.link(u, q, p.limit, p.offset-p.limit)
+	case p.offset > 0 && p.given == "": // what is left of the list before this part; another limit would make another list
+		e.Meta.Previous = p.link(u, q, p.offset, 0)
 	}
 	return e
 }
 
-func (p paging) link(u *url.URL, q query, offset int) *string {
-	limit := strconv.Itoa(p.limit)
+// link is the address of another part of a list, with changed in place of parameters that the request has.
+func (p paging) link(u *url.URL, q query, limit, offset int, changed ...pair) *string {
+	text := strconv.Itoa(limit)
 	if p.given != "" {
-		limit = p.given
+		text = p.given // it says what the list is, not only how it is paged
 	}
-	s := u.EscapedPath() + "?" + q.with(pair{name: "limit", value: limit}, pair{name: "offset", value: strconv.Itoa(offset)})
+	changed = append(changed, pair{name: "limit", value: text}, pair{name: "offset", value: strconv.Itoa(offset)})
+	s := u.EscapedPath() + "?" + q.with(changed...)
 	return &s
 }
 

@@ -56,7 +56,7 @@ func TestPaging(t *testing.T) {
 		{"far too much", "&limit=99999999999999999999", 4, 360, 0, 4, "", ""},
 		{"first page", "&limit=2", 2, 2, 0, 4, "&limit=2&offset=2", ""},
 		{"second page", "&limit=2&offset=2", 2, 2, 2, 4, "", "&limit=2&offset=0"},
-		{"in between", "&limit=2&offset=1", 2, 2, 1, 4, "&limit=2&offset=3", ""},
+		{"in between", "&limit=2&offset=1", 2, 2, 1, 4, "&limit=2&offset=3", "&limit=1&offset=0"},
 		{"past the end", "&limit=2&offset=99", 0, 2, 99, 4, "", "&limit=2&offset=97"},
 		{"exactly the end", "&limit=4", 4, 4, 0, 4, "", ""},
 		{"the last one counts", "&limit=1&limit=3&offset=9&offset=0", 3, 3, 0, 4, "&limit=3&offset=3", ""},

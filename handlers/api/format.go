@@ -26,24 +26,30 @@ var mediaTypes = map[format]string{
 	formatJSON: "application/json", formatXML: "application/xml; charset=utf-8", formatYAML: "text/yaml; charset=utf-8",
 }
 
-// formatOf is the form that a request asks for: by the parameter format, else by Accept. JSON is for everything that is not
-// known, and for browsers.
+// offered are the media types by which Accept asks for formats, the usual one first. Browsers, which prefer HTML, get JSON.
+var offered = []struct {
+	media  string
+	format format
+}{
+	{"application/json", formatJSON}, {"text/html", formatJSON}, {"application/xhtml+xml", formatJSON}, {"application/xml", formatXML},
+	{"text/xml", formatXML}, {"text/yaml", formatYAML}, {"application/yaml", formatYAML}, {"application/x-yaml", formatYAML},
+}
+
+// formatOf returns the form that a request asks for: by the parameter format, else by Accept. JSON is for everything that is
+// not known, and for browsers.
 func formatOf(r *http.Request) format {
 	asked, _ := parseQuery(r.URL.RawQuery).last("format")
 	if f := format(asked.value); mediaTypes[f] != "" {
 		return f
 	}
-	accept := r.Header.Get("Accept")
-	for _, other := range []string{"application/json", "text/html", "*/*"} {
-		if strings.Contains(accept, other) {
-			return formatJSON
-		}
+	media := make([]string, len(offered))
+	for i, o := range offered {
+		media[i] = o.media
 	}
-	for media, f := range map[string]format{
-		"application/xml": formatXML, "text/xml": formatXML, "text/yaml": formatYAML, "application/yaml": formatYAML, "application/x-yaml": formatYAML,
-	} {
-		if strings.Contains(accept, media) {
-			return f
+	preferred := Preferred(r.Header.Values("Accept"), media...)
+	for _, o := range offered {
+		if o.media == preferred {
+			return o.format
 		}
 	}
 	return formatJSON

@@ -39,7 +39,7 @@ func (a *API) OpenAPI() map[string]any {
 	for i := range a.resources {
 		res := &a.resources[i]
 		path := Prefix + res.name + "/"
-		if res.list != nil || res.post != nil || res.apart {
+		if res.listed() || res.post != nil || res.apart {
 			paths[path] = object{strings.ToLower(res.method): res.operation(kinds, false)}
 		}
 		if res.detail != nil {
@@ -73,7 +73,7 @@ func (a *API) schemaOf(res *resource) map[string]any {
 	out := object{
 		"allowed_list_http_methods": []string{strings.ToLower(res.method)}, "default_format": "application/json",
 		"default_limit": 0, "summary": res.summary, "object": kinds.of(reflect.TypeOf(res.object)),
-		"parameters": res.parameters(res.detail != nil && res.list == nil),
+		"parameters": res.parameters(res.detail != nil && !res.listed()),
 	}
 	out["components"] = object{"schemas": kinds}
 	return out
@@ -101,7 +101,7 @@ func (res *resource) operation(kinds schemas, detail bool) object {
 		op["requestBody"] = object{"required": true, "content": media(kinds.of(reflect.TypeOf(res.body)))}
 	}
 	answer := kinds.of(reflect.TypeOf(res.object))
-	if res.list != nil && !detail {
+	if res.listed() && !detail {
 		answer = object{
 			"type": "object", "required": []string{"meta", "objects"},
 			"properties": object{"meta": kinds.of(reflect.TypeFor[meta]()), "objects": object{"type": "array", "items": answer}},
@@ -139,7 +139,7 @@ func (res *resource) parameters(detail bool) []any {
 		})
 	}
 	params := res.params
-	if res.list != nil && !detail {
+	if res.listed() && !detail {
 		params = slices.Clone(params)
 		for _, p := range []param{limitParam, offsetParam} {
 			if !slices.ContainsFunc(params, func(q param) bool { return q.name == p.name }) {
@@ -147,7 +147,7 @@ func (res *resource) parameters(detail bool) []any {
 			}
 		}
 	}
-	if res.list != nil && detail {
+	if res.listed() && detail {
 		params = nil
 	}
 	for _, p := range params {

@@ -31,11 +31,11 @@ func (a *API) problemResources() []resource {
 		{
 			name: "instances", method: http.MethodGet, access: public,
 			summary: "The newest reports of a problem.",
-			doc:     "At most 100 at a time; start goes on below the last of them.",
+			doc:     "At most 100 at a time; start goes on below the last of them, and next leads there.",
 			params: []param{problemParam, {
 				name: "start", kind: kindReport, doc: "Only reports that arrived before the one with this id.", example: "0196a1b2-0000-7000-8000-000000000000",
 			}},
-			object: instanceRow{}, list: a.instances,
+			object: instanceRow{}, window: a.instances,
 		},
 		{
 			name: "average-instances", method: http.MethodGet, access: public,
@@ -180,26 +180,31 @@ type instanceRow struct {
 // maxInstances is how many reports of a problem, or of a machine, are listed at once.
 const maxInstances = 100
 
-func (a *API) instances(ctx context.Context, in input) ([]any, error) {
+func (a *API) instances(ctx context.Context, in input) (window, error) {
 	id, err := a.find(ctx, in.sent("id"))
 	if crash.KindOf(err) == crash.NotFound {
-		return nil, nil
+		return window{}, nil
 	}
 	if err != nil {
-		return nil, err
+		return window{}, err
 	}
-	rows, err := a.store.BucketReports(ctx, id, in.report("start"), maxInstances)
-	if err != nil {
-		return nil, err
+	return newWindow(in.report("start"), maxInstances, reportID, func(r crash.ReportRow) any { return newInstanceRow(in, r) },
+		func(start crash.OopsID, limit int) ([]crash.ReportRow, error) {
+			return a.store.BucketReports(ctx, id, start, limit)
+		},
+		func(start crash.OopsID, limit int) ([]crash.OopsID, error) {
+			return a.store.BucketReportsFrom(ctx, id, start, limit)
+		})
+}
+
+func reportID(r crash.ReportRow) crash.OopsID { return r.ID }
+
+func newInstanceRow(in input, r crash.ReportRow) any {
+	return instanceRow{
+		Architecture: seenLabel(in, r.Architecture), Incident: r.ID.String(), Version: seenLabel(in, r.Version),
+		Release:   string(seenLabel(in, r.Release)),
+		Timestamp: timestamp(r.ID.Received()),
 	}
-	objects := make([]any, len(rows))
-	for i, r := range rows {
-		objects[i] = instanceRow{
-			Architecture: seenLabel(in, r.Architecture), Incident: r.ID.String(), Version: seenLabel(in, r.Version), Release: string(seenLabel(in, r.Release)),
-			Timestamp: timestamp(r.ID.Received()),
-		}
-	}
-	return objects, nil
 }
 
 // listAddress is the front list with some filters, with blanks as %20 as clients expect.

@@ -18,7 +18,7 @@ func (a *API) reportResources() []resource {
 				{name: "limit", kind: kindNumber, max: 1 << 30, most: maxPage, fallback: 50, doc: "How many reports.", example: "50"},
 				{name: "start", kind: kindReport, doc: "Only reports that arrived before the one with this id.", example: "0196a1b2-0000-7000-8000-000000000000"},
 			},
-			object: systemReport{}, list: a.reportsForSystem,
+			object: systemReport{}, window: a.reportsForSystem,
 		},
 		{
 			name: "dayoops", method: http.MethodGet, access: public,
@@ -68,27 +68,30 @@ type systemReport struct {
 	Timestamp string `json:"timestamp" doc:"When it arrived, UTC."`
 }
 
-func (a *API) reportsForSystem(ctx context.Context, in input) ([]any, error) {
+func (a *API) reportsForSystem(ctx context.Context, in input) (window, error) {
 	limit := in.number("limit")
 	if limit == 0 {
 		limit = maxPage
 	}
-	rows, err := a.store.SystemReports(ctx, crash.NewSystemID(in.text("system")), in.report("start"), limit)
-	if err != nil {
-		return nil, err
+	system := crash.NewSystemID(in.text("system"))
+	return newWindow(in.report("start"), limit, reportID, newSystemReport,
+		func(start crash.OopsID, limit int) ([]crash.ReportRow, error) {
+			return a.store.SystemReports(ctx, system, start, limit)
+		},
+		func(start crash.OopsID, limit int) ([]crash.OopsID, error) {
+			return a.store.SystemReportsFrom(ctx, system, start, limit)
+		})
+}
+
+func newSystemReport(r crash.ReportRow) any {
+	row := systemReport{Instance: r.ID.String(), Type: r.ProblemType, Program: r.Package, Timestamp: timestamp(r.ID.Received())}
+	if !r.Occurred.IsZero() {
+		row.Occurred = r.Occurred.UTC().Format(time.ANSIC)
 	}
-	objects := make([]any, len(rows))
-	for i, r := range rows {
-		row := systemReport{Instance: r.ID.String(), Type: r.ProblemType, Program: r.Package, Timestamp: timestamp(r.ID.Received())}
-		if !r.Occurred.IsZero() {
-			row.Occurred = r.Occurred.UTC().Format(time.ANSIC)
-		}
-		if row.Program == "" {
-			row.Program = r.Executable
-		}
-		objects[i] = row
+	if row.Program == "" {
+		row.Program = r.Executable
 	}
-	return objects, nil
+	return row
 }
 
 type dayReports struct {

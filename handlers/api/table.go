@@ -20,6 +20,7 @@ type resource struct {
 	body   any // what a question holds
 
 	list   listFunc
+	window windowFunc // in place of list
 	detail detailFunc
 	post   postFunc
 	apart  bool // served by package handlers; here it is only described
@@ -32,6 +33,9 @@ func (res *resource) allow() string {
 	}
 	return res.method
 }
+
+// listed reports whether the resource has a list.
+func (res *resource) listed() bool { return res.list != nil || res.window != nil }
 
 // ownLimit reports whether the resource reads limit itself, before its list is paged.
 func (res *resource) ownLimit() bool {
@@ -53,10 +57,13 @@ var (
 	}
 )
 
+// maxDays bounds how many days a list of days has: ten years.
+const maxDays = 3660
+
 // daysParam is a limit that counts days.
 func daysParam() param {
 	return param{
-		name: "limit", kind: kindNumber, max: maxPage, most: maxPage, fallback: usualDays, example: "30",
-		doc: "How many days, today (UTC) first.",
+		name: "limit", kind: kindNumber, max: maxDays, most: maxDays, fallback: usualDays, example: "30",
+		doc: "How many days, today (UTC) first; at most 360 objects are in one answer.",
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"mishap/crash"
@@ -25,29 +26,64 @@ type traced struct {
 var nativeRules = []crash.Rule{crash.RuleStacktrace, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleAddress, crash.RuleAssertion}
 
 func (a *API) tracedDays(ctx context.Context, in input) ([]any, error) {
-	b, err := a.store.Board(ctx)
+	since, until := a.span(in.number("limit"))
+	counts, err := a.traced(ctx, since, until)
 	if err != nil {
 		return nil, err
 	}
-	since, until := a.span(in.number("limit"))
-	counts := b.TracedDays(board.DayOf(since), board.DayOf(until), nativeRules)
 	var objects []any
 	for len(counts) > 0 {
 		n := 1
 		for n < len(counts) && counts[n].Day == counts[0].Day {
 			n++
 		}
-		objects = append(objects, newTracedDay(counts[0].Day.Time(), counts[:n]))
+		objects = append(objects, a.newTracedDay(counts[0].Day.Time(), counts[:n]))
 		counts = counts[n:]
 	}
 	return objects, nil
 }
 
-func newTracedDay(day time.Time, counts []board.Traced) tracedDay {
+// traced returns the counts of some days, the latest first: of a year from memory, of older days from the database.
+func (a *API) traced(ctx context.Context, since, until time.Time) ([]board.Traced, error) {
+	known := a.store.BoardSince()
+	var counts []board.Traced
+	if !until.Before(known) {
+		b, err := a.store.Board(ctx)
+		if err != nil {
+			return nil, err
+		}
+		from := since
+		if from.Before(known) {
+			from = known
+		}
+		counts = b.TracedDays(board.DayOf(from), board.DayOf(until), nativeRules)
+	}
+	if !since.Before(known) {
+		return counts, nil
+	}
+	if !until.Before(known) {
+		until = known.AddDate(0, 0, -1)
+	}
+	before, err := a.store.TracedDays(ctx, since, until, nativeRules)
+	return slices.Concat(counts, before), err
+}
+
+// newTracedDay adds up the counts of a day. Releases that lists do not name are added up as other releases, and an
+// architecture that is no port of Debian counts in its release only.
+func (a *API) newTracedDay(day time.Time, counts []board.Traced) tracedDay {
+	reports := map[crash.Release]int64{}
+	for _, c := range counts {
+		reports[c.Release] += c.Named + c.Failed
+	}
+	list := a.releases.List(reports)
 	out := tracedDay{Date: day.Format(dateFormat), Value: map[string]traced{}}
 	for _, c := range counts {
-		release := string(redact.Label(c.Release))
-		for _, key := range []string{release, release + ":" + redact.Label(c.Architecture)} {
+		release := string(redact.Label(list.Of(c.Release)))
+		keys := []string{release}
+		if c.Architecture == "" || board.KnownArchitecture(c.Architecture) {
+			keys = append(keys, release+":"+c.Architecture)
+		}
+		for _, key := range keys {
 			sum := out.Value[key]
 			out.Value[key] = traced{Failed: sum.Failed + c.Failed, Success: sum.Success + c.Named}
 		}
@@ -60,9 +96,9 @@ func (a *API) tracedDay(ctx context.Context, _ input, key string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := a.store.Board(ctx)
+	counts, err := a.traced(ctx, day, day)
 	if err != nil {
 		return nil, err
 	}
-	return newTracedDay(day, b.TracedDays(board.DayOf(day), board.DayOf(day), nativeRules)), nil
+	return a.newTracedDay(day, counts), nil
 }

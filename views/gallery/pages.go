@@ -53,7 +53,7 @@ func problem(user crash.User) views.ProblemPage {
 	cell := bugStates(user)[1]
 	cell.Bucket = b.ID
 	page := views.ProblemPage{
-		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(), Chart: views.ChartPart(views.NewChart(counts, since, until), now),
+		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(), Chart: views.ChartPart(views.NewChart(counts, crash.BuiltInReleases(), since, until), now),
 		Bugs: views.BugsView{Bucket: b.ID, Cell: cell, MayLink: user.Role.Allows(crash.RoleTriager), SignedIn: user.ID != 0, Now: now},
 		Versions: views.NewVersionTable([]crash.VersionCount{
 			{Version: "46.4-0ubuntu2", Release: releases[2], Reports: 40}, {Version: "46.2-0ubuntu1", Release: releases[1], Reports: 2110},

@@ -80,7 +80,7 @@ func pkg(user crash.User) views.PackagePage {
 		Follow: views.FollowPart{Follow: crash.Follow{Kind: crash.FollowPackage, Name: "tidewatch"}, On: true},
 	}
 	counts := []crash.DayCount{{Day: now.AddDate(0, 0, -20), Release: releases[1], Reports: 40}, {Day: now, Release: releases[2], Reports: 9}}
-	page.Chart = views.NewChart(counts, now.AddDate(0, 0, -90), now)
+	page.Chart = views.NewChart(counts, crash.BuiltInReleases(), now.AddDate(0, 0, -90), now)
 	spans := []crash.VersionSpan{
 		{Release: releases[1], Version: "46.2-0ubuntu1", First: day(-60), Last: day(-30), Reports: 300}, {Release: releases[1], Version: "46.3-0ubuntu1", First: day(-29), Last: day(-10), Reports: 20},
 		{Release: releases[1], Version: "46.4-0ubuntu1", First: day(-9), Last: day(0), Reports: 400}, {Release: releases[2], Version: "48.0-1", First: day(-3), Last: day(-2), Reports: 1},
@@ -119,7 +119,7 @@ func rates(machines int64) []crash.DayRate {
 
 func reliability() views.ListPage {
 	page := list(shell("", visitor), bugStates(visitor))
-	page.Rates = views.NewRateChart(rates(4000), []crash.ReleaseDay{{Release: releases[2], Day: day(-40)}}, day(-83), day(0))
+	page.Rates = views.NewRateChart(rates(4000), []crash.ReleaseDay{{Release: releases[2], Day: day(-40)}}, crash.BuiltInReleases(), day(-83), day(0))
 	return page
 }
 
@@ -127,7 +127,7 @@ func release(machines int64) views.ReleasePage {
 	each, _ := crash.Trends(rates(machines), day(0), 7)
 	page := views.ReleasePage{
 		Shell: shell("Ubuntu 26.04", visitor), Release: releases[2], Released: day(-200), End: day(1600), Before: releases[1], Days: 28,
-		Rates: views.NewRateChart(rates(machines), nil, day(-83), day(0)),
+		Rates: views.NewRateChart(rates(machines), nil, crash.BuiltInReleases(), day(-83), day(0)),
 	}
 	for _, t := range each {
 		switch t.Release {

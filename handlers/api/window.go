@@ -1,0 +1,60 @@
+package api
+
+import (
+	"context"
+	"net/url"
+
+	"mishap/crash"
+)
+
+// window is a part of a list of reports that is too long to be made as a whole: the newest reports, or those below the one
+// that the parameter start names.
+type window struct {
+	objects []any
+	last    crash.OopsID   // where the next window starts; zero: there is none
+	above   []crash.OopsID // from start upwards, start included: at most one more than a window has
+	size    int            // how many reports a window has
+}
+
+// windowFunc makes the window that a request asks for.
+type windowFunc func(context.Context, input) (window, error)
+
+// newWindow makes a window of size reports with two functions: below returns reports below one, the newest first, and above
+// returns the ids of those from one upwards.
+func newWindow[T any](
+	start crash.OopsID, size int, id func(T) crash.OopsID, object func(T) any,
+	below func(start crash.OopsID, limit int) ([]T, error), above func(start crash.OopsID, limit int) ([]crash.OopsID, error),
+) (w window, err error) {
+	w.size = size
+	rows, err := below(start, size+1)
+	if err != nil {
+		return w, err
+	}
+	if len(rows) > size {
+		rows = rows[:size]
+		w.last = id(rows[size-1])
+	}
+	for _, row := range rows {
+		w.objects = append(w.objects, object(row))
+	}
+	if !start.IsZero() {
+		w.above, err = above(start, size+1)
+	}
+	return w, err
+}
+
+// envelope is that of the window's objects. Where these end, its links lead to the neighbouring windows.
+func (w window) envelope(p paging, u *url.URL, q query) envelope {
+	e := p.envelope(u, q, w.objects)
+	if e.Meta.Next == nil && !w.last.IsZero() && p.offset < len(w.objects) {
+		e.Meta.Next = p.link(u, q, p.limit, 0, pair{name: "start", value: w.last.String()})
+	}
+	if n := min(len(w.above), w.size); e.Meta.Previous == nil && n > 0 {
+		start := ""
+		if len(w.above) > w.size {
+			start = w.above[w.size].String()
+		}
+		e.Meta.Previous = p.link(u, q, p.limit, (n-1)/p.limit*p.limit, pair{name: "start", value: start})
+	}
+	return e
+}
