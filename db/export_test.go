@@ -6,3 +6,14 @@ func (s *Store) LetUncounted(most int) {
 	defer s.counter.mu.Unlock()
 	s.counter.most = most
 }
+
+// What tests of migrations look at.
+const (
+	BaselineVersion     = baselineVersion
+	BaselineFingerprint = baselineFingerprint
+)
+
+var (
+	Fingerprint  = schemaFingerprint
+	MigrateFiles = migrateTo
+)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/pprof"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"mishap/crash"
 )
 
 // newMetrics is the registry of this process.
@@ -37,12 +40,20 @@ func opsHandler(metrics *prometheus.Registry, database pinger) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 		defer cancel()
 		if err := database.Ping(ctx); err != nil {
-			say(w, http.StatusServiceUnavailable, "the database cannot be reached\n")
+			say(w, http.StatusServiceUnavailable, whyNotReady(err)+"\n")
 			return
 		}
 		say(w, http.StatusOK, "ready\n")
 	})
 	return mux
+}
+
+// whyNotReady returns the sentence of err that may be shown, without addresses of machines.
+func whyNotReady(err error) string {
+	if known, ok := errors.AsType[*crash.Error](err); ok {
+		return known.Message
+	}
+	return "the database cannot be reached"
 }
 
 func say(w http.ResponseWriter, status int, text string) {
