@@ -87,8 +87,9 @@ type Server struct {
 	handler  http.Handler
 
 	revisions revisions
-	keptPages keptPages
+	keptPages *keptPages
 
+	facts         *shownFacts         // what all of these hold
 	shownRows     shown[crash.Bucket] // by problem
 	shownRates    shown[views.RateChart]
 	shownProblems shown[problemFacts]
@@ -120,7 +121,12 @@ func New(d Deps) (*Server, error) {
 	if s.config.SearchTime == 0 {
 		s.config.SearchTime = 4 * time.Second
 	}
+	s.keptPages = newKeptPages(maxPageBytes)
+	s.newShown()
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {
+		return nil, err
+	}
+	if err := s.registerCaches(d.Registerer); err != nil {
 		return nil, err
 	}
 	s.sessions = s.newSessions()
@@ -129,6 +135,19 @@ func New(d Deps) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// newShown makes the caches of what pages are made of.
+func (s *Server) newShown() {
+	facts := newShownFacts()
+	s.facts = facts
+	s.shownRows = shown[crash.Bucket]{"row", facts}
+	s.shownRates = shown[views.RateChart]{"rates", facts}
+	s.shownProblems = shown[problemFacts]{"problem", facts}
+	s.shownReleases = shown[views.ReleasePage]{"release", facts}
+	s.shownStacks = shown[stackFacts]{"stack", facts}
+	s.shownTraits = shown[traitFacts]{"traits", facts}
+	s.shownPackages = shown[views.PackagePage]{"package", facts}
 }
 
 // missing lists the dependencies that were not given.

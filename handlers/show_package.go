@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"net/http"
 	"slices"
 
@@ -38,8 +37,8 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.shownPackages.get(r.Context(), state, name, func(ctx context.Context) (views.PackagePage, error) {
-		return s.readPackage(r.WithContext(ctx), name, filter)
+	page, err := s.shownPackages.get(state, name, func(r *http.Request) (views.PackagePage, error) {
+		return s.readPackage(r, name, filter)
 	})
 	if err != nil {
 		return err

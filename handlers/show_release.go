@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -50,10 +49,9 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.shownReleases.get(r.Context(), state, name, func(ctx context.Context) (views.ReleasePage, error) {
+	page, err := s.shownReleases.get(state, name, func(r *http.Request) (views.ReleasePage, error) {
 		page := views.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(seen)}
 		page.Released, page.End = s.releases.Life(release)
-		r := r.WithContext(ctx)
 		if err := s.releaseRates(r, &page); err != nil {
 			return page, err
 		}
