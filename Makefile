@@ -12,7 +12,7 @@ static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test dev gallery generate fmt verify lint fuzz hard bench bench-growth bench-pages bench-api schema released-schema clean
+.PHONY: help run build test dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api schema released-schema clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ verify: ## checks that generated files, formatting, go.mod and docs/schema.sql a
 lint: ## runs go vet and golangci-lint
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools.mod golangci-lint run
+
+deadcode: ## lists functions that only tests use, or nobody; those of packages for tests are meant to be so
+	@! $(GO) tool -modfile=tools.mod deadcode ./cmd/... | grep -vE '^(crash/crashtest|db/dbtest|tracker/trackertest|views/gallery)/'
 
 fuzz: ## runs each fuzz target for FUZZTIME, 30s
 	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ { n[++i] = $$1 } /^ok/ { for (; i > 0; i--) print $$2, n[i] }' | \
