@@ -22,7 +22,7 @@ func TestCacheIsBounded(t *testing.T) { //nolint:paralleltest // as said
 	})
 	filter := func(i int) Filter { return Filter{Since: Day(8000 - i), Until: 9000} }
 	before := heap()
-	for i := range 400 {
+	for i := range 120 {
 		f := filter(i)
 		if rows, _ := b.All(f, nil); len(rows) != problems {
 			t.Fatalf("got %d rows, want %d", len(rows), problems)

@@ -39,7 +39,7 @@ var location = reflect.TypeFor[time.Location]() // zones are shared by all times
 func (s visited) below(v reflect.Value) (n int64) {
 	switch v.Kind() { //nolint:exhaustive // all others hold nothing else
 	case reflect.String:
-		return int64(v.Len())
+		return rounded(int64(v.Len()))
 	case reflect.Pointer:
 		if v.IsNil() || v.Type().Elem() == location || !s.first(v.Pointer(), v.Type()) {
 			return 0
@@ -54,7 +54,7 @@ func (s visited) below(v reflect.Value) (n int64) {
 		if v.Cap() == 0 || !s.first(v.Pointer(), v.Type()) {
 			return 0
 		}
-		return int64(v.Cap())*size(v.Type().Elem()) + s.elements(v)
+		return rounded(int64(v.Cap())*size(v.Type().Elem())) + s.elements(v)
 	case reflect.Array:
 		return s.elements(v)
 	case reflect.Struct:
@@ -97,6 +97,9 @@ func (s visited) belowMap(v reflect.Value) int64 {
 	}
 	return n
 }
+
+// rounded returns how much an allocation of n bytes takes at least.
+func rounded(n int64) int64 { return (n + 7) &^ 7 }
 
 func size(t reflect.Type) int64 { return int64(t.Size()) } //nolint:gosec // no type is that large
 
