@@ -2,6 +2,7 @@ package board
 
 import (
 	"sync"
+	"unsafe"
 
 	held "mishap/crash/cache"
 )
@@ -60,8 +61,8 @@ func (c *cache) weigh(f Filter, l *list) {
 
 // bytes returns how much memory the list holds. It is called by the one that made it or gave it out.
 func (l *list) bytes() int64 {
-	const row, bare = 32, 256 // of Row and found, and of list and Filter
-	return bare + int64(cap(l.found))*row + int64(cap(l.past))*8 + int64(cap(l.rows))*row
+	const bare, wide, past, row = unsafe.Sizeof(list{}), unsafe.Sizeof(found{}), unsafe.Sizeof(int64(0)), unsafe.Sizeof(Row{})
+	return int64(bare) + int64(cap(l.found))*int64(wide) + int64(cap(l.past))*int64(past) + int64(cap(l.rows))*int64(row)
 }
 
 // remember returns what make made since the last change, or has it made. Whoever asks for what is being made waits for it.
