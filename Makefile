@@ -1,7 +1,8 @@
 # Everything a developer does, by name; "make" alone lists it.
 
 GO       ?= go
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
+COMMIT   := $(shell git describe --always --dirty --exclude='*' 2>/dev/null)
+VERSION  := $(shell cat VERSION)$(if $(COMMIT),+$(subst -,.,$(COMMIT)))
 FUZZTIME ?= 30s
 
 # Whatever is not run with the race detector is built with the same flags, so that nothing is compiled twice. The version
@@ -11,10 +12,10 @@ static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test dev gallery generate fmt verify lint fuzz hard bench bench-growth bench-pages bench-api schema clean
+.PHONY: help run build test dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api schema released-schema clean
 
 help: ## lists these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## builds and starts everything with sample reports, and prints the address
 	@.ci/need postgresql
@@ -44,11 +45,14 @@ fmt: ## formats Go and templ files
 verify: ## checks that generated files, formatting, go.mod and docs/schema.sql are current
 	@.ci/need postgresql
 	@.ci/verify $(templ)
-	$(static) $(GO) test -run '^TestSchemaIsCurrent$$' ./db
+	$(static) $(GO) test -run '^(TestSchemaIsCurrent|TestMigrationsAreFrozen)$$' ./db
 
 lint: ## runs go vet and golangci-lint
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools.mod golangci-lint run
+
+deadcode: ## lists functions that only tests use, or nobody; those of packages for tests are meant to be so
+	@! $(GO) tool -modfile=tools.mod deadcode ./cmd/... | grep -vE '^(crash/crashtest|db/dbtest|tracker/trackertest|views/gallery)/'
 
 fuzz: ## runs each fuzz target for FUZZTIME, 30s
 	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ { n[++i] = $$1 } /^ok/ { for (; i > 0; i--) print $$2, n[i] }' | \
@@ -78,9 +82,13 @@ bench-api: build ## measures the API on a database that "devtool load --fill" ha
 	@.ci/need postgresql
 	@bin/devtool bench-api --data-dir '$(DATA_DIR)'
 
-schema: ## writes docs/schema.sql from the migrations
+schema: ## writes docs/schema.sql from the migrations, and adds the checksums of new ones
 	@.ci/need postgresql
-	$(static) $(GO) test -run '^TestSchemaIsCurrent$$' -count=1 ./db -update
+	$(static) $(GO) test -run '^(TestSchemaIsCurrent|TestMigrationsAreFrozen)$$' -count=1 ./db -update
+
+released-schema: ## stores a database of the version in VERSION, from which upgrades are tested from then on
+	@.ci/need postgresql
+	$(static) $(GO) test -run '^TestReleasedSchema$$' -count=1 ./db -release "$$(cat VERSION)"
 
 clean: ## removes what was built; the data stay
 	rm -rf bin

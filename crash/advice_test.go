@@ -110,7 +110,7 @@ func TestSuspectedCorruption(t *testing.T) {
 	}
 }
 
-func TestLikenessOf(t *testing.T) {
+func TestLikenessTo(t *testing.T) {
 	t.Parallel()
 	const a = "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open:main"
 	for _, tt := range []struct {
@@ -127,14 +127,14 @@ func TestLikenessOf(t *testing.T) {
 		{"empty", "", crash.Unlike},
 		{"no list", "something else went wrong", crash.Unlike},
 	} {
-		if got := crash.LikenessOf(a, tt.b); got != tt.want {
+		if got := crash.LikenessTo(a)(tt.b); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
-		if ab, ba := crash.LikenessOf(a, tt.b), crash.LikenessOf(tt.b, a); ab != ba {
+		if ab, ba := crash.LikenessTo(a)(tt.b), crash.LikenessTo(tt.b)(a); ab != ba {
 			t.Errorf("%s: got %q one way and %q the other", tt.name, ab, ba)
 		}
 	}
-	if got := crash.LikenessOf("a reason of its own", "a reason of its own"); got != crash.SameFunction {
+	if got := crash.LikenessTo("a reason of its own")("a reason of its own"); got != crash.SameFunction {
 		t.Errorf("the same words: got %q, want %q", got, crash.SameFunction)
 	}
 	if got := crash.ReadTags(" a, b\tc\na ,,b"); strings.Join(got, " ") != "a b c" {

@@ -5,15 +5,10 @@ import (
 	"strings"
 )
 
-// CrashSignature is apport's crash_signature(): the text that says which fault this is, made of names. Its rules are
+// crashSignature is apport's crash_signature(): the text that says which fault this is, made of names. Its rules are
 // tried in apport's order, and the first that applies decides, also when it gives nothing. Empty: none; also where
-// apport itself stumbles over the report. DuplicateSignature is not looked at here; see [SignatureOf].
-func CrashSignature(f Fields) string {
-	signature, _ := crashSignature(f, nil)
-	return signature
-}
-
-// crashSignature also names the rule that applied, RuleNone when none did.
+// apport itself stumbles over the report. DuplicateSignature is not looked at here; see [SignatureOf]. It also names the
+// rule that applied, RuleNone when none did.
 func crashSignature(f Fields, to *recorder) (string, Rule) {
 	kind := f["ProblemType"]
 	path, hasPath := f["ExecutablePath"]

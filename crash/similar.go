@@ -36,12 +36,9 @@ func (l Likeness) String() string {
 	return ""
 }
 
-// LikenessOf compares two signatures by the functions they name: cheap, blind to everything else, and only good enough to
+// LikenessTo returns a function that compares signatures with a by the functions they name: cheap, blind to everything else, and only good enough to
 // show a person what to look at. Functions through which programs end or that are everywhere (abort, main, the start of
 // threads, glib's logging) do not count. Of signatures that are no list of functions, the words are compared.
-func LikenessOf(a, b string) Likeness { return LikenessTo(a)(b) }
-
-// LikenessTo is LikenessOf for one signature that is compared with many.
 func LikenessTo(a string) func(b string) Likeness {
 	fa := functionsOf(a)
 	return func(b string) Likeness {

@@ -23,3 +23,14 @@ func (s *Store) LetRoundsTake(d time.Duration) {
 	defer s.counter.mu.Unlock()
 	s.counter.timeout = d
 }
+
+// What tests of migrations look at.
+const (
+	BaselineVersion     = baselineVersion
+	BaselineFingerprint = baselineFingerprint
+)
+
+var (
+	Fingerprint  = schemaFingerprint
+	MigrateFiles = migrateTo
+)

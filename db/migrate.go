@@ -37,7 +37,8 @@ const (
 
 // Migrate brings the schema up to date: first our own files, then the job queue's tables. Several units may call it at
 // once: one works, the others wait and then find nothing to do. It returns Conflict when the database is newer than this
-// program, Invalid when its server is too old, Unavailable when it cannot be reached or when a table stays locked by others.
+// program or was made by other migrations than its own, Invalid when its server is too old, Unavailable when it cannot be
+// reached or when a table stays locked by others.
 func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 	return migrateTo(ctx, url, log, migrations.Files)
 }
@@ -131,6 +132,16 @@ func migrateOwn(ctx context.Context, conn *pgx.Conn, log *slog.Logger, files fs.
 	}
 	if int(at) > len(m.Migrations) {
 		return errNewer(int(at), len(m.Migrations))
+	}
+	own, err := ownMigrations(files)
+	if err != nil {
+		return err
+	}
+	if err := verifyHistory(ctx, conn, int(at), own); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if err := recordMigrations(m.Migrations, own); err != nil {
+		return err
 	}
 	m.OnStart = func(_ int32, name, _, _ string) {
 		log.InfoContext(ctx, "migrating the database", "migration", name)

@@ -3,21 +3,23 @@ package db
 import (
 	"context"
 	"sync"
+
+	"mishap/crash/cache"
 )
 
-// remembered keeps what was read of counts for as long as nothing is counted, so that it is read once in a round however
-// many ask. It is safe for concurrent use; what it gives is shared and not to be changed.
+// remembered caches what was read of counts for as long as nothing is counted, so that it is read once in a round however
+// many ask. It is safe for concurrent use; what it returns is shared and must not be changed.
 type remembered[K comparable, V any] struct {
-	mu   sync.Mutex
-	at   stamp
-	kept map[K]V
+	mu    sync.Mutex
+	at    stamp
+	cache *cache.Cache[K, V]
 }
 
-// rememberedMost bounds how much is kept: keys may come from outside.
-const rememberedMost = 100
+// maxRememberedBytes is how much memory one kind may hold: keys may come from outside.
+const maxRememberedBytes = 8 << 20
 
-// get returns what is kept, or reads it. Everything that read looks at may change in rounds only. The stamp is asked for
-// first, so what is kept for a round is at least as new as that.
+// get returns what is cached, or reads it. Everything that read looks at may change in rounds only. The stamp is asked for
+// first, so what is cached for a round is at least as new as that.
 func (m *remembered[K, V]) get(ctx context.Context, s *Store, key K, read func() (V, error)) (V, error) {
 	at, err := s.stamp(ctx)
 	if err != nil {
@@ -37,22 +39,22 @@ func (m *remembered[K, V]) get(ctx context.Context, s *Store, key K, read func()
 func (m *remembered[K, V]) look(at stamp, key K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.at != at {
+	if m.at != at || m.cache == nil {
 		var none V
 		return none, false
 	}
-	v, ok := m.kept[key]
-	return v, ok
+	return m.cache.Get(key)
 }
 
 func (m *remembered[K, V]) keep(at stamp, key K, v V) {
+	size := cache.SizeOf(v)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.at.server == at.server && m.at.round > at.round {
 		return // another one has read newer counts meanwhile
 	}
-	if m.at != at || m.kept == nil || len(m.kept) >= rememberedMost {
-		m.at, m.kept = at, map[K]V{}
+	if m.at != at || m.cache == nil {
+		m.at, m.cache = at, cache.New[K, V](maxRememberedBytes)
 	}
-	m.kept[key] = v
+	m.cache.Put(key, v, size)
 }

@@ -2,9 +2,11 @@ package db_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"mishap/crash"
 	"mishap/db/dbtest"
 )
 
@@ -77,5 +79,75 @@ func commit(t *testing.T, tx pgx.Tx) {
 	t.Helper()
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestRevisionOfPolls asks the tracker for what is known already: no page would show anything else.
+func TestRevisionOfPolls(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	ctx := t.Context()
+	id := problems(t, s, 1)[0]
+	if _, err := s.LinkBug(ctx, id, crash.Bug{Number: 7, Title: "It fell over", URL: "https://bugs.example/7", By: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WaitCounted(ctx); err != nil {
+		t.Fatal(err)
+	}
+	reading := crash.BugReading{Number: 7, Title: "It fell over", InformationType: "Public", Tasks: []crash.BugTask{{Target: "tide", Status: "New"}}}
+	duplicate := reading
+	duplicate.DuplicateOf = 8
+	want := crash.ArchiveWant{Kind: crash.ArchiveSource, Key: "tide"}
+	known := crash.ArchiveFact{ArchiveWant: want, Exists: true, Names: []string{"tide"}}
+	// wait makes what is stored look old, so that it is asked for again.
+	wait := func() error {
+		_, err := connect(t, url).Exec(ctx, `update bug_states set read = read - interval '1 hour', next_read = now() + interval '1 hour';
+			update archive_facts set asked = asked - interval '3 days'`)
+		return err
+	}
+	last, err := s.Revision(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range []struct {
+		what    string
+		changed bool
+		do      func() error
+	}{
+		{"the first reading", true, func() error { return s.SaveBugReading(ctx, reading, "", time.Minute) }},
+		{"the same again", false, func() error { return s.SaveBugReading(ctx, reading, "", time.Minute) }},
+		{"time", false, wait},
+		{"somebody looks at it", false, func() error { return s.HurryBugs(ctx, []int64{7}, time.Minute) }},
+		{"somebody has it read", false, func() error { return s.ReadBugsNow(ctx, []int64{7}) }},
+		{"the tracker lists it as changed", false, func() error { return s.SaveChanges(ctx, []int64{7}, today) }},
+		{"the tracker is away", true, func() error { return s.FailBugReading(ctx, 7, "away", time.Minute) }},
+		{"it still is", false, func() error { return s.FailBugReading(ctx, 7, "away", time.Minute) }},
+		{"it is back", true, func() error { return s.SaveBugReading(ctx, reading, "", time.Minute) }},
+		{"a duplicate", true, func() error { return s.SaveBugReading(ctx, duplicate, "https://bugs.example/8", time.Minute) }},
+		{"the duplicate again", false, func() error { return s.SaveBugReading(ctx, duplicate, "https://bugs.example/8", time.Minute) }},
+		{"a fact is wanted", false, func() error { _, err := s.ArchiveFacts(ctx, []crash.ArchiveWant{want}); return err }},
+		{"the archive is away", false, func() error { return s.FailArchiveFact(ctx, want, "away", time.Minute) }},
+		{"a fact becomes known", true, func() error { return s.SaveArchiveFact(ctx, known, time.Minute) }},
+		{"the same fact", false, func() error { return s.SaveArchiveFact(ctx, known, time.Minute) }},
+		{"days", false, wait},
+		{"it is wanted again", false, func() error { _, err := s.ArchiveFacts(ctx, []crash.ArchiveWant{want}); return err }},
+		{"there is no such thing", true, func() error { return s.SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: want}, time.Minute) }},
+		{"the same title", false, func() error {
+			_, err := connect(t, url).Exec(ctx, `update bugs set title = title`)
+			return err
+		}},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("step %d, %s: %v", i, step.what, err)
+		}
+		now, err := s.Revision(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (now != last) != step.changed {
+			t.Errorf("step %d, %s: got revision %s after %s, want a change: %t", i, step.what, now, last, step.changed)
+		}
+		last = now
 	}
 }

@@ -1,11 +1,8 @@
 package db_test
 
 import (
-	"errors"
 	"flag"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -43,26 +40,11 @@ func TestSchemaIsCurrent(t *testing.T) {
 	}
 }
 
-// dump runs the newest pg_dump there is: an older one does not read a newer server.
+// dump returns the schema without what others bring along.
 func dump(t *testing.T, url string) string {
 	t.Helper()
-	program, err := exec.LookPath("pg_dump")
-	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_dump"); len(found) > 0 {
-		program, err = found[len(found)-1], nil
-	}
-	if err != nil {
-		t.Fatal("pg_dump was not found; apt-get install postgresql-client")
-	}
-	cmd := exec.CommandContext(t.Context(), program, "--schema-only", "--no-owner", "--no-privileges", "--schema=public",
-		"--exclude-table=schema_version", "--exclude-table=river_*", "--dbname="+url)
-	out, err := cmd.Output()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		t.Fatalf("pg_dump: %s", exit.Stderr)
-	}
-	if err != nil {
-		t.Fatalf("pg_dump: %v", err)
-	}
-	return string(out)
+	return pgDump(t, url, "--schema-only", "--no-owner", "--no-privileges", "--schema=public",
+		"--exclude-table=schema_version", "--exclude-table=river_*")
 }
 
 var (

@@ -6,6 +6,7 @@ import (
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 
@@ -56,6 +57,25 @@ func (s sealer) open(sealed []byte, context string) (crash.Secret, error) {
 		}
 	}
 	return "", errSeal
+}
+
+// SealSecret returns a secret as text that may be stored: who reads it off a copy of the database cannot open it without the
+// database's password (see sealer). context says what it is for; [Store.OpenSecret] needs the same.
+func (s *Store) SealSecret(secret crash.Secret, context string) (string, error) {
+	sealed, err := s.sealer().seal(secret, context)
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(sealed), nil
+}
+
+// OpenSecret returns what SealSecret was given. It fails when the database's password or the context is another one.
+func (s *Store) OpenSecret(sealed, context string) (crash.Secret, error) {
+	raw, err := base64.StdEncoding.DecodeString(sealed)
+	if err != nil {
+		return "", errSeal
+	}
+	return s.sealer().open(raw, context)
 }
 
 func aead(password string, salt []byte) (cipher.AEAD, error) {

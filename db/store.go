@@ -116,12 +116,12 @@ func (s *Store) Close() {
 	s.pool.Close()
 }
 
-// Ping asks the database for a sign of life: nil or Unavailable.
+// Ping returns nil when the database answers and has a schema that this program can work with, else Unavailable.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.pool.Ping(ctx); err != nil {
 		return errUnavailable.Because(err)
 	}
-	return nil
+	return s.checkSchema(ctx)
 }
 
 // inTx runs fn in one transaction: committed when fn returns nil, else rolled back.

@@ -55,6 +55,13 @@ ALTER TABLE api_tokens ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE applied_migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE archive_facts (
     kind text NOT NULL,
     key text NOT NULL COLLATE pg_catalog."C",
@@ -607,6 +614,9 @@ ALTER TABLE users ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 ALTER TABLE ONLY api_tokens
     ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY applied_migrations
+    ADD CONSTRAINT applied_migrations_pkey PRIMARY KEY (version);
+
 ALTER TABLE ONLY archive_facts
     ADD CONSTRAINT archive_facts_pkey PRIMARY KEY (kind, key);
 
@@ -817,21 +827,39 @@ CREATE INDEX sessions_user ON sessions USING btree (user_id) WHERE (user_id IS N
 
 CREATE UNIQUE INDEX users_name ON users USING btree (lower(name));
 
-CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON archive_facts FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER note_delete AFTER DELETE ON archive_facts FOR EACH ROW WHEN ((old.read IS NOT NULL)) EXECUTE FUNCTION note_change();
 
-CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON bucket_bugs FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER note_insert AFTER INSERT ON archive_facts FOR EACH ROW WHEN ((new.read IS NOT NULL)) EXECUTE FUNCTION note_change();
 
-CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON bug_states FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON bucket_bugs FOR EACH ROW EXECUTE FUNCTION note_change();
 
-CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON bugs FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON bug_states FOR EACH ROW EXECUTE FUNCTION note_change();
 
-CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON decisions FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON bugs FOR EACH ROW EXECUTE FUNCTION note_change();
 
-CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON filings FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON decisions FOR EACH ROW EXECUTE FUNCTION note_change();
 
-CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON note_texts FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON filings FOR EACH ROW EXECUTE FUNCTION note_change();
 
-CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON note_texts FOR EACH ROW EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON notes FOR EACH ROW EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON archive_facts FOR EACH ROW WHEN ((((to_jsonb(old.*) - '{read,asked,next_read,failures,failure}'::text[]) IS DISTINCT FROM (to_jsonb(new.*) - '{read,asked,next_read,failures,failure}'::text[])) OR ((old.read IS NULL) <> (new.read IS NULL)))) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON bucket_bugs FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON bug_states FOR EACH ROW WHEN ((((to_jsonb(old.*) - '{read,next_read,failures}'::text[]) IS DISTINCT FROM (to_jsonb(new.*) - '{read,next_read,failures}'::text[])) OR ((old.read IS NULL) <> (new.read IS NULL)))) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON bugs FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON decisions FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON filings FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON note_texts FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON notes FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 ALTER TABLE ONLY api_tokens
     ADD CONSTRAINT api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;

@@ -17,7 +17,7 @@ const pathTracker = "/admin/tracker"
 // What the session keeps between the steps of connecting.
 const (
 	sessionRequestKey    = "tracker_request_key"
-	sessionRequestSecret = "tracker_request_secret"
+	sessionRequestSecret = "tracker_request_secret" // sealed
 	sessionRequestMade   = "tracker_request_made"
 	sessionUnwritten     = "tracker_unwritten" // public half of the token that is not in the file
 )
@@ -65,11 +65,16 @@ func (s *Server) requestToken(r *http.Request) (tracker.RequestToken, bool) {
 	if err != nil || s.now().Sub(made) > requestLife {
 		return tracker.RequestToken{}, false
 	}
-	return tracker.RequestToken{
-		Key: s.sessions.GetString(r.Context(), sessionRequestKey), Made: made,
-		Secret: crash.Secret(s.sessions.GetString(r.Context(), sessionRequestSecret)),
-	}, true
+	key := s.sessions.GetString(r.Context(), sessionRequestKey)
+	secret, err := s.store.OpenSecret(s.sessions.GetString(r.Context(), sessionRequestSecret), requestContext(key))
+	if err != nil {
+		return tracker.RequestToken{}, false // begun before the password of the database changed: it has to be begun again
+	}
+	return tracker.RequestToken{Key: key, Made: made, Secret: secret}, true
 }
+
+// requestContext binds the sealed secret to its request token.
+func requestContext(key string) string { return "request token of the tracker\x00" + key }
 
 func (s *Server) dropRequest(r *http.Request) {
 	for _, key := range []string{sessionRequestKey, sessionRequestSecret, sessionRequestMade} {
@@ -83,8 +88,12 @@ func (s *Server) beginConnecting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.trackerPage(w, r, err)
 	}
+	sealed, err := s.store.SealSecret(rt.Secret, requestContext(rt.Key))
+	if err != nil {
+		return err
+	}
 	s.sessions.Put(r.Context(), sessionRequestKey, rt.Key)
-	s.sessions.Put(r.Context(), sessionRequestSecret, string(rt.Secret))
+	s.sessions.Put(r.Context(), sessionRequestSecret, sealed)
 	s.sessions.Put(r.Context(), sessionRequestMade, rt.Made.UTC().Format(time.RFC3339Nano))
 	return redirect(w, r, pathTracker)
 }

@@ -7,15 +7,18 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker/trackertest"
 )
@@ -215,4 +218,38 @@ func (s *safeBuffer) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
+}
+
+// TestRequestTokenIsSealed looks into the stored session: the secret of the request token cannot be read there.
+func TestRequestTokenIsSealed(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	site := handlertest.New(t, handlertest.Options{Disconnected: true, Store: dbtest.Open(t, url)})
+	c := site.As(t, crash.RoleAdmin)
+	key := connect(t, c)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	var data string
+	if err := conn.QueryRow(t.Context(), `select convert_from(data, 'UTF8') from sessions where data like '%tracker_request_key%'`).Scan(&data); err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`"tracker_request_secret":"([^"]+)"`).FindStringSubmatch(data)
+	if found == nil {
+		t.Fatalf("got the session %s, want the secret in it", data)
+	}
+	sealed := found[1]
+	secret, err := site.Store.OpenSecret(sealed, "request token of the tracker\x00"+key)
+	if err != nil || secret == "" || strings.Contains(data, string(secret)) {
+		t.Errorf("got the session %s, %v, want the secret in it sealed", data, err)
+	}
+	if _, err := site.Store.OpenSecret(sealed, "request token of the tracker\x00another"); err == nil {
+		t.Error("the secret opens for another request token, want that it does not")
+	}
+	if !site.Tracker.Authorize(key, "WRITE_PUBLIC") {
+		t.Fatalf("the tracker does not know the request %q", key)
+	}
+	c.Post(trackerPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, trackerPath)
 }

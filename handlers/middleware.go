@@ -48,6 +48,29 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
+// registerCaches shows how much the caches hold.
+func (s *Server) registerCaches(reg prometheus.Registerer) error {
+	type held interface {
+		Held() int64
+		Len() int
+	}
+	var errs []error
+	for name, c := range map[string]held{"pages": s.keptPages.cache, "facts": s.facts.cache} {
+		label := prometheus.Labels{"cache": name}
+		errs = append(errs,
+			reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "mishap_cache_bytes", Help: "Memory that a cache of the web side holds.", ConstLabels: label,
+			}, func() float64 { return float64(c.Held()) })),
+			reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "mishap_cache_entries", Help: "Entries of a cache of the web side.", ConstLabels: label,
+			}, func() float64 { return float64(c.Len()) })))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("handlers: register metrics: %w", err)
+	}
+	return nil
+}
+
 // observe logs and counts each request once it is answered: which route, never the path or the query, since these can hold
 // signatures and names of machines.
 func (s *Server) observe(next http.Handler) http.Handler {

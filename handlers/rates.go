@@ -27,8 +27,8 @@ func (s *Server) rates(r *http.Request, choice views.ListChoice) (views.RateChar
 		return views.RateChart{}, err
 	}
 	key := strings.Join([]string{string(choice.Release), choice.Package, version}, "\x00")
-	return s.shownRates.get(r.Context(), state, key, func(ctx context.Context) (views.RateChart, error) {
-		return s.readRates(ctx, choice.Release, choice.Package, version)
+	return s.shownRates.get(r.Context(), state, key, func(r *http.Request) (views.RateChart, error) {
+		return s.readRates(r.Context(), choice.Release, choice.Package, version)
 	})
 }
 

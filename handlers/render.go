@@ -15,9 +15,15 @@ import (
 	"mishap/views"
 )
 
+// The header by which htmx asks for a part of a page.
+const (
+	headerRequestType = "HX-Request-Type"
+	requestTypePart   = "partial"
+)
+
 // wantsPart reports whether htmx will put the answer into an existing page. HX-Request alone does not say so: it is sent for
 // whole pages too.
-func wantsPart(r *http.Request) bool { return r.Header.Get("HX-Request-Type") == "partial" }
+func wantsPart(r *http.Request) bool { return r.Header.Get(headerRequestType) == requestTypePart }
 
 // isForm reports whether the request is what a browser sends for a form without scripts.
 func isForm(r *http.Request) bool {

@@ -94,8 +94,9 @@ type Server struct {
 
 	redacted  redact.Cache
 	revisions revisions
-	keptPages keptPages
+	keptPages *keptPages
 
+	facts         *shownFacts         // what all of these hold
 	shownRows     shown[crash.Bucket] // by problem
 	shownRates    shown[views.RateChart]
 	shownProblems shown[problemFacts]
@@ -130,7 +131,12 @@ func New(d Deps) (*Server, error) {
 	if s.config.SearchTime == 0 {
 		s.config.SearchTime = 4 * time.Second
 	}
+	s.keptPages = newKeptPages(maxPageBytes)
+	s.newShown()
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {
+		return nil, err
+	}
+	if err := s.registerCaches(d.Registerer); err != nil {
 		return nil, err
 	}
 	s.sessions = s.newSessions()
@@ -139,6 +145,19 @@ func New(d Deps) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// newShown makes the caches of what pages are made of.
+func (s *Server) newShown() {
+	facts := newShownFacts()
+	s.facts = facts
+	s.shownRows = shown[crash.Bucket]{"row", facts}
+	s.shownRates = shown[views.RateChart]{"rates", facts}
+	s.shownProblems = shown[problemFacts]{"problem", facts}
+	s.shownReleases = shown[views.ReleasePage]{"release", facts}
+	s.shownStacks = shown[stackFacts]{"stack", facts}
+	s.shownTraits = shown[traitFacts]{"traits", facts}
+	s.shownPackages = shown[views.PackagePage]{"package", facts}
 }
 
 // missing lists the dependencies that were not given.
@@ -195,12 +214,12 @@ func deadline(d time.Duration) func(http.Handler) http.Handler {
 	}
 }
 
-// detached returns a context that goes on when the visitor of ctx leaves, and ends at the deadline of ctx. It is for work
-// that other visitors wait for too.
+// detached returns a context that goes on when the visitor of ctx leaves, and ends at the deadline of ctx. It holds nothing
+// else of ctx: no session and no user. It is for work whose result other visitors get too.
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	at, ok := ctx.Deadline()
 	if !ok {
 		at = time.Now().Add(pageTime)
 	}
-	return context.WithDeadline(context.WithoutCancel(ctx), at)
+	return context.WithDeadline(context.Background(), at) //nolint:forbidigo // see above
 }

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 
@@ -39,8 +38,8 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.shownPackages.get(r.Context(), state, name, func(ctx context.Context) (views.PackagePage, error) {
-		return s.readPackage(r.WithContext(ctx), name, filter)
+	page, err := s.shownPackages.get(r.Context(), state, name, func(r *http.Request) (views.PackagePage, error) {
+		return s.readPackage(r, name, filter)
 	})
 	if err != nil {
 		return err

@@ -77,8 +77,8 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 	if err != nil {
 		return nil, err
 	}
-	facts, err := s.shownProblems.get(r.Context(), state, string(id[:]), func(ctx context.Context) (problemFacts, error) {
-		return s.readProblem(r.WithContext(ctx), id)
+	facts, err := s.shownProblems.get(r.Context(), state, string(id[:]), func(r *http.Request) (problemFacts, error) {
+		return s.readProblem(r, id)
 	})
 	if err != nil {
 		return nil, err
@@ -238,13 +238,19 @@ type stackFacts struct {
 	stack  *views.Stack // nil: no report is stored
 	why    views.WhyPart
 	advice crash.Advice
+	fields int64 // bytes of the report's fields, of which the stack may hold parts
 }
+
+func (f stackFacts) pinned() int64 { return f.fields }
 
 func (s *Server) readStack(r *http.Request, b crash.Bucket, advise bool) (facts stackFacts, err error) {
 	report, err := s.store.RepresentativeReport(r.Context(), b.ID)
 	switch {
 	case err == nil:
 		facts.stack = views.NewStack(report)
+		for _, value := range report.Fields {
+			facts.fields += int64(len(value))
+		}
 		facts.stack.Links = s.config.SourceLinks
 		if facts.why, err = s.whyLike(r, b, report); err != nil {
 			return facts, err
@@ -268,8 +274,8 @@ func (s *Server) addReports(r *http.Request, page *views.ProblemPage) error {
 		return err
 	}
 	bucket, advise := page.Bucket, page.Bugs.Cell.Review
-	facts, err := s.shownStacks.get(r.Context(), state, string(bucket.ID[:])+strconv.FormatBool(advise), func(ctx context.Context) (stackFacts, error) {
-		return s.readStack(r.WithContext(ctx), bucket, advise)
+	facts, err := s.shownStacks.get(r.Context(), state, string(bucket.ID[:])+strconv.FormatBool(advise), func(r *http.Request) (stackFacts, error) {
+		return s.readStack(r, bucket, advise)
 	})
 	if err != nil {
 		return err

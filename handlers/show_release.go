@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -50,8 +49,8 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.shownReleases.get(r.Context(), state, name, func(ctx context.Context) (views.ReleasePage, error) {
-		seen, err := s.store.Releases(ctx, s.releases)
+	page, err := s.shownReleases.get(r.Context(), state, name, func(r *http.Request) (views.ReleasePage, error) {
+		seen, err := s.store.Releases(r.Context(), s.releases)
 		if err != nil {
 			return views.ReleasePage{}, err
 		}
@@ -60,7 +59,6 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 		})
 		page := views.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
 		page.Released, page.End = s.releases.Life(release)
-		r := r.WithContext(ctx)
 		if err := s.releaseRates(r, &page); err != nil {
 			return page, err
 		}

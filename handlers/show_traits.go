@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"net/http"
 
 	"mishap/crash"
@@ -25,8 +24,8 @@ func (s *Server) showTraits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	facts, err := s.shownTraits.get(r.Context(), state, string(b.ID[:]), func(ctx context.Context) (f traitFacts, err error) {
-		f.found, f.here, f.there, err = s.store.StandsOut(ctx, b)
+	facts, err := s.shownTraits.get(r.Context(), state, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
+		f.found, f.here, f.there, err = s.store.StandsOut(r.Context(), b)
 		return f, err
 	})
 	if err != nil {

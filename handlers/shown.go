@@ -3,37 +3,52 @@ package handlers
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"reflect"
 	"sync"
 	"time"
 
+	"github.com/go-chi/chi/v5"
 	"golang.org/x/sync/singleflight"
 
 	"mishap/crash"
+	"mishap/crash/cache"
 )
 
-// shown keeps what pages are made of and everybody sees alike, for as long as a kept page would be the same: pages of people
-// who are signed in are made each time, but not from the ground up. What it gives is shared and not to be changed. It is safe
-// for concurrent use.
-type shown[V any] struct {
-	making singleflight.Group
-	mu     sync.Mutex
-	state  string
-	values map[string]V
+// shownFacts holds what pages are made of and everybody sees alike, for as long as a cached page would be the same: pages of
+// people who are signed in are rendered each time, but not read from the database each time. All kinds share one limit.
+type shownFacts struct {
+	reading singleflight.Group
+	cache   *cache.Cache[factKey, any]
+	mu      sync.Mutex
+	state   string
 }
 
-// mostShown bounds how many values of a kind are kept: keys come from outside.
-const mostShown = 2000
+// maxFactBytes is how much memory the facts may hold.
+const maxFactBytes = 32 << 20
 
-// get returns what is kept for a state of things (see [Server.state]), or reads it. Who asks for what is being read waits for
-// it, and it is read to its end also when the one who asked first has left.
-func (m *shown[V]) get(ctx context.Context, state, key string, read func(context.Context) (V, error)) (V, error) {
+// factKey names a fact: which kind it is, and what it is about.
+type factKey struct{ kind, of string }
+
+func newShownFacts() *shownFacts { return &shownFacts{cache: cache.New[factKey, any](maxFactBytes)} }
+
+// shown is one kind of facts. What it returns is shared and must not be changed. It is safe for concurrent use.
+type shown[V any] struct {
+	kind  string
+	facts *shownFacts
+}
+
+// get returns what is cached for a state of things (see [Server.state]), or reads it. Who asks for what is being read waits
+// for it, and it is read to its end also when the one who asked first has left. read gets a request that tells nothing of the
+// one who asks, see [publicRequest].
+func (m shown[V]) get(ctx context.Context, state, key string, read func(*http.Request) (V, error)) (V, error) {
 	if v, ok := m.find(state, key); ok {
 		return v, nil
 	}
-	v, err, _ := m.making.Do(state+" "+key, func() (any, error) {
+	v, err, _ := m.facts.reading.Do(state+" "+m.kind+" "+key, func() (any, error) {
 		ctx, cancel := detached(ctx)
 		defer cancel()
-		v, err := read(ctx)
+		v, err := read(publicRequest(ctx, state, &url.URL{Path: "/"}, chi.RouteParams{}, false))
 		if err == nil {
 			m.keep(state, key, v)
 		}
@@ -42,27 +57,37 @@ func (m *shown[V]) get(ctx context.Context, state, key string, read func(context
 	return v.(V), err //nolint:forcetypeassert // what the function above returns
 }
 
-func (m *shown[V]) find(state, key string) (V, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.state != state {
-		m.state, m.values = state, nil
-	}
-	v, ok := m.values[key]
-	return v, ok
+func (m shown[V]) find(state, key string) (V, bool) {
+	m.facts.enter(state)
+	v, ok := m.facts.cache.Get(factKey{m.kind, key})
+	fact, same := v.(V)
+	return fact, ok && same
 }
 
-// keep keeps a value, unless something has changed since it was asked for.
-func (m *shown[V]) keep(state, key string, v V) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.state != state {
-		return
+// keep stores a value, unless something has changed since it was asked for.
+func (m shown[V]) keep(state, key string, v V) {
+	bytes := cache.SizeOf(any(v)) + int64(reflect.TypeFor[V]().Size()) //nolint:gosec // no type is that large
+	if p, ok := any(v).(pinner); ok {
+		bytes += p.pinned()
 	}
-	if m.values == nil || len(m.values) >= mostShown {
-		m.values = map[string]V{}
+	m.facts.mu.Lock()
+	defer m.facts.mu.Unlock()
+	if m.facts.state == state {
+		m.facts.cache.Put(factKey{m.kind, key}, v, bytes)
 	}
-	m.values[key] = v
+}
+
+// pinner is a fact that holds more memory than can be seen by looking at it: parts of a text hold all of it.
+type pinner interface{ pinned() int64 }
+
+// enter forgets what was cached for another state.
+func (f *shownFacts) enter(state string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.state != state {
+		f.state = state
+		f.cache.Clear()
+	}
 }
 
 // problemsShown are the problems of some counts, in their order, without those that are no longer there: what is kept of them,

@@ -1,9 +1,10 @@
 package handlers
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,10 +13,11 @@ import (
 
 func TestShown(t *testing.T) {
 	t.Parallel()
-	var m shown[int]
+	m := shown[int]{"number", newShownFacts()}
+	other := shown[string]{"text", m.facts}
 	var reads int
 	get := func(state, key string, give int, err error) (int, error) {
-		return m.get(t.Context(), state, key, func(context.Context) (int, error) { reads++; return give, err })
+		return m.get(t.Context(), state, key, func(*http.Request) (int, error) { reads++; return give, err })
 	}
 	broken := errors.New("broken")
 	for i, step := range []struct {
@@ -30,7 +32,7 @@ func TestShown(t *testing.T) {
 		{state: "1", key: "b", give: 5, want: 5, reads: 2},
 		{state: "2", key: "a", give: 6, want: 6, reads: 3},
 		{state: "2", key: "c", err: broken, reads: 4},
-		{state: "2", key: "c", give: 7, want: 7, reads: 5}, // what failed is not kept
+		{state: "2", key: "c", give: 7, want: 7, reads: 5}, // what failed is not cached
 	} {
 		got, err := get(step.state, step.key, step.give, step.err)
 		if got != step.want || !errors.Is(err, step.err) || reads != step.reads {
@@ -41,37 +43,40 @@ func TestShown(t *testing.T) {
 	if got, ok := m.find("2", "d"); ok {
 		t.Errorf("got %d, which was read of an older state, want nothing", got)
 	}
-	for i := range mostShown + 1 {
-		m.keep("2", fmt.Sprint(i), i)
+	if got, ok := other.find("2", "a"); ok {
+		t.Errorf("got %q of another kind, want nothing", got)
 	}
-	if n := len(m.values); n > mostShown {
-		t.Errorf("got %d values that are kept, want at most %d", n, mostShown)
+	other.keep("2", "long", strings.Repeat("x", maxFactBytes))
+	for i := range 100 {
+		other.keep("2", fmt.Sprint(i), strings.Repeat("x", maxFactBytes/20))
+	}
+	if n, held := m.facts.cache.Len(), m.facts.cache.Held(); n > 20 || n < 10 || held > maxFactBytes {
+		t.Errorf("got %d values of %d bytes, want as many as fit into %d", n, held, maxFactBytes)
 	}
 }
 
-// However many ask for something at once, it is read once; who leaves does not take it from the others.
+// However many ask for something at once, it is read once; who leaves does not take it from the others, and nobody's
+// request is seen by what reads.
 func TestShownIsShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var m shown[int]
+		m := shown[int]{"number", newShownFacts()}
 		var reads atomic.Int32
-		first, leave := context.WithCancel(t.Context())
 		release := make(chan struct{})
-		read := func(ctx context.Context) (int, error) {
+		read := func(r *http.Request) (int, error) {
 			reads.Add(1)
 			<-release
-			return 7, ctx.Err()
+			return 7, r.Context().Err()
 		}
 		var asking sync.WaitGroup
 		for range 8 {
 			asking.Go(func() {
-				if got, err := m.get(first, "1", "a", read); got != 7 || err != nil {
+				if got, err := m.get(t.Context(), "1", "a", read); got != 7 || err != nil {
 					t.Errorf("got %d, %v, want 7", got, err)
 				}
 			})
 		}
 		synctest.Wait()
-		leave()
 		close(release)
 		asking.Wait()
 		if n := reads.Load(); n != 1 {

@@ -32,9 +32,6 @@ func NewClient(cfg Config, creds *Credentials) *Client {
 	}
 }
 
-// Credentials returns what the client signs with.
-func (c *Client) Credentials() *Credentials { return c.creds }
-
 // get reads one address of the API, which must be on its origin, into v.
 func (c *Client) get(ctx context.Context, operation, address string, v any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)

@@ -11,13 +11,9 @@ import (
 	"mishap/crash"
 )
 
-// CreateBug sends one bug and returns its number. It never sends anything twice. The errors are a *CallError: of
+// createBug sends one bug and returns its number. It never sends anything twice. The errors are a *CallError: of
 // OutcomeUnknown when the bug may have been filed all the same, and of the others when it certainly was not; or
 // Unavailable with the code tracker_credentials when there is no token, and nothing was sent.
-func (c *Client) CreateBug(ctx context.Context, in crash.Intent) (int64, error) {
-	return c.createBug(ctx, in, maxSending)
-}
-
 func (c *Client) createBug(ctx context.Context, in crash.Intent, sendBy time.Duration) (int64, error) {
 	const operation = "create"
 	form := url.Values{

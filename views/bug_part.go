@@ -55,6 +55,6 @@ func (p BugPart) changing() bool { return p.State == BugCreating || p.State == B
 func (p BugPart) form() PostFormArgs {
 	return PostFormArgs{
 		ID: p.cellID() + "-form", Action: "/api/1.0/create-bug-report/", CSRFToken: p.CSRFToken, Class: "create-bug",
-		InPlace: true, JSON: true, Target: "#" + p.nowID(),
+		InPlace: true, Target: "#" + p.nowID(),
 	}
 }

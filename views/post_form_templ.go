@@ -20,7 +20,6 @@ type PostFormArgs struct {
 	InPlace   bool   // like Part, and answers that say no replace the form too: they carry it again
 	Target    string // what the answer replaces, as hx-target; empty: the form
 	Errors    string // with Part: where refusals are shown, as hx-target; empty: among the messages at the top
-	JSON      bool   // with scripts, the fields are sent as a JSON object
 }
 
 // attributes are in order, not a map: a list has a form in each row.
@@ -33,9 +32,6 @@ func (a PostFormArgs) attributes() templ.OrderedAttributes {
 		attributes = append(attributes, templ.KeyValue[string, any]{Key: name, Value: value})
 	}
 	set("hx-disable", "find button")
-	if a.JSON {
-		set("hx-encoding", "application/json")
-	}
 	set("hx-headers", a.headers())
 	set("hx-post", a.Action)
 	if !a.InPlace {
@@ -99,7 +95,7 @@ func PostForm(a PostFormArgs) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(a.ID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 59, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 55, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -136,7 +132,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var5 templ.SafeURL
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(a.Action))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 65, Col: 34}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 61, Col: 34}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -157,7 +153,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(a.CSRFToken)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 68, Col: 60}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 64, Col: 60}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {

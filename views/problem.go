@@ -3,6 +3,7 @@ package views
 import (
 	"bytes"
 	"context"
+	"io"
 	"time"
 
 	"github.com/a-h/templ"
@@ -40,7 +41,16 @@ func Draw(ctx context.Context, c Chart, now time.Time) (templ.Component, error) 
 	if err := ChartPart(c, now).Render(ctx, &b); err != nil {
 		return nil, err
 	}
-	return templ.Raw(b.String()), nil
+	return drawn(b.String()), nil
+}
+
+// drawn is HTML as it was rendered before. Unlike templ.Raw it shows those who look how large it is.
+type drawn string
+
+// Render implements [templ.Component].
+func (d drawn) Render(_ context.Context, w io.Writer) error {
+	_, err := io.WriteString(w, string(d))
+	return err
 }
 
 // beside reports whether anything stands beside the stack.

@@ -31,7 +31,8 @@ var rules = map[string]rule{
 	"crash/apport":   {ours: "crash crash/packed", never: "net/http database"},
 	"crash/whoopsie": {ours: "crash crash/packed", never: "net/http database"},
 	"crash/intake":   {ours: "crash", never: "net/http database"},
-	"crash/board":    {ours: "crash crash/dpkg crash/redact", never: "=net net/http os/exec database"},
+	"crash/cache":    {others: "github.com/hashicorp/golang-lru/v2", never: "=net net/http os/exec database"},
+	"crash/board":    {ours: "crash crash/cache crash/dpkg crash/redact", never: "=net net/http os/exec database"},
 	"crash/redact":   {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/query":    {ours: "crash crash/board crash/dpkg", never: "=net net/http os/exec database"},
 
@@ -40,7 +41,7 @@ var rules = map[string]rule{
 	"tracker": {ours: "crash crash/redact", others: "github.com/prometheus/client_golang"},
 
 	"db": {
-		ours: "crash crash/board crash/dpkg migrations",
+		ours: "crash crash/board crash/cache crash/dpkg migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
 			"github.com/alexedwards/argon2id github.com/klauspost/compress github.com/prometheus/client_golang golang.org/x/sync golang.org/x/sys/unix",
 		never: "net/http/httptest testing",

@@ -84,7 +84,9 @@ copying local_config.default.toml, and from the environment (MISHAP_LISTEN and s
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          needsCommand,
+		Version:       versionLine(),
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().String("config", defaultConfigFile, "the configuration `file`")
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.regroupCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())

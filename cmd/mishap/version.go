@@ -9,16 +9,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker (-X main.version=…); empty: what the Go tool knows of the checkout is told.
+// version is set by the linker (-X main.version=…) to what the file VERSION says and, where git knows it, the commit.
+// It is empty in programs that were built without the Makefile.
 var version string
 
-// versionText is the version of this program: "v1.2.0", or the commit it was built from.
+// versionText returns the version of this program, "0.1.0+3f2a9c1", or what the Go tool knows of the checkout.
 func versionText() string {
 	known := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		known = info.Main.Version
 	}
 	return cmp.Or(version, known, "unknown")
+}
+
+// versionLine returns what "mishap version" and "mishap --version" print.
+func versionLine() string {
+	return fmt.Sprintf("mishap %s (%s, %s/%s)", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func (p *program) versionCommand() *cobra.Command {
@@ -29,7 +35,7 @@ func (p *program) versionCommand() *cobra.Command {
 		Example: "  mishap version",
 		Args:    cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(p.out, "mishap %s (%s, %s/%s)\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(p.out, versionLine())
 			return err
 		},
 	}

@@ -1,14 +1,18 @@
 package board
 
-import "sync"
+import (
+	"sync"
+	"unsafe"
 
-// cache keeps the lists that were asked for since the last change.
+	held "mishap/crash/cache"
+)
+
+// cache holds the lists that were asked for since the last change, and what else was worked out.
 type cache struct {
 	mu     sync.Mutex
 	change uint64
-	lists  map[Filter]*list
-	rows   int // of the lists that are made
-	others map[any]*other
+	lists  *held.Cache[Filter, *list]
+	others *held.Cache[any, *other]
 }
 
 // other is what else was worked out since the last change.
@@ -17,30 +21,48 @@ type other struct {
 	value any
 }
 
-// Of whatever is asked, the cache keeps about 100 MB: a row takes 32 bytes, and 40 more where the whole list was given out.
+// How much memory lists, and all else, may hold. A row takes 32 bytes, and 32 more where the whole list was given out.
 const (
-	mostLists = 256
-	mostRows  = 1_500_000
+	maxListBytes  = 96 << 20
+	maxOtherBytes = 32 << 20
 )
 
-// get finds a list, which may not be made yet.
+// get finds a list, which may not be made yet. weigh has to be called once it is.
 func (c *cache) get(change uint64, f Filter) *list {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.lists[f]
-	if c.change == change && l != nil {
+	c.enter(change)
+	if l, ok := c.lists.Get(f); ok {
 		return l
 	}
-	if c.change != change || len(c.lists) >= mostLists || c.rows >= mostRows {
-		c.forget(change)
-	}
-	l = &list{}
-	c.lists[f] = l
+	l := &list{change: change}
+	c.lists.Put(f, l, l.bytes())
 	return l
 }
 
-func (c *cache) forget(change uint64) {
-	c.change, c.lists, c.rows, c.others = change, map[Filter]*list{}, 0, map[any]*other{}
+// enter forgets what was worked out before a change.
+func (c *cache) enter(change uint64) {
+	if c.change != change || c.lists == nil {
+		c.change, c.lists, c.others = change, held.New[Filter, *list](maxListBytes), held.New[any, *other](maxOtherBytes)
+	}
+}
+
+// weigh notes how much a list holds that was made, or given out, meanwhile.
+func (c *cache) weigh(f Filter, l *list) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lists == nil || c.change != l.change {
+		return
+	}
+	if now, ok := c.lists.Get(f); ok && now == l {
+		c.lists.Put(f, l, l.bytes())
+	}
+}
+
+// bytes returns how much memory the list holds. It is called by the one that made it or gave it out.
+func (l *list) bytes() int64 {
+	const bare, wide, past, row = unsafe.Sizeof(list{}), unsafe.Sizeof(found{}), unsafe.Sizeof(int64(0)), unsafe.Sizeof(Row{})
+	return int64(bare) + int64(cap(l.found))*int64(wide) + int64(cap(l.past))*int64(past) + int64(cap(l.rows))*int64(row)
 }
 
 // remember returns what make made since the last change, or has it made. Whoever asks for what is being made waits for it.
@@ -48,23 +70,23 @@ func (c *cache) forget(change uint64) {
 func remember[K comparable, V any](b *Board, key K, make func() V) V {
 	c := &b.cache
 	c.mu.Lock()
-	if c.change != b.change || len(c.others) >= mostLists {
-		c.forget(b.change)
-	}
-	o := c.others[key]
-	if o == nil {
+	c.enter(b.change)
+	change := c.change
+	o, ok := c.others.Get(key)
+	if !ok {
 		o = &other{}
-		c.others[key] = o
+		c.others.Put(key, o, held.SizeOf(o))
 	}
 	c.mu.Unlock()
-	o.made.Do(func() { o.value = make() })
+	o.made.Do(func() {
+		o.value = make()
+		size := held.SizeOf(o.value)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if now, ok := c.others.Get(key); ok && now == o && c.change == change {
+			c.others.Put(key, o, size)
+		}
+	})
 	value, _ := o.value.(V)
 	return value
-}
-
-// weigh counts a list that was made.
-func (c *cache) weigh(l *list) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.rows += len(l.found)
 }

@@ -92,12 +92,16 @@ func (b *Board) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	list := b.list(f, match)
-	list.given.Do(func() { list.rows = b.rows(list, list.found) })
+	list.given.Do(func() {
+		list.rows = b.rows(list, list.found)
+		b.cache.weigh(f, list)
+	})
 	return list.rows, list.totals
 }
 
 // list is a list as it is remembered. It is good for as long as the board does not change.
 type list struct {
+	change  uint64 // of the board, for which it is good
 	made    sync.Once
 	release crash.Release // whose facts the rows have; empty: those of all releases
 	found   []found
@@ -139,7 +143,7 @@ func (b *Board) list(f Filter, match func(*Problem) bool) *list {
 	l := b.cache.get(b.change, f)
 	l.made.Do(func() {
 		b.make(l, f, match)
-		b.cache.weigh(l)
+		b.cache.weigh(f, l)
 	})
 	return l
 }

@@ -6,7 +6,6 @@ package whoopsie
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -153,47 +152,6 @@ func clean(s string) string {
 		return s
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(s, replacement), "\x00", replacement)
-}
-
-// DecodeCore reads the text that whoopsie sends of a core dump, base64 line by line around gzip, zstd or zlib, and writes
-// the dump to w: at most limit bytes. It returns how many it wrote. Errors are of kind TooLarge (code core_too_large) or
-// Invalid (invalid_core); an error of w or of reading is returned as it is.
-func DecodeCore(w io.Writer, text io.Reader, limit int64) (int64, error) {
-	out := &failing{w: w}
-	in := &failing{r: text}
-	n, err := packed.Copy(out, in, limit)
-	switch {
-	case err == nil:
-		return n, nil
-	case out.err != nil:
-		return n, out.err
-	case in.err != nil:
-		return n, in.err
-	case errors.Is(err, packed.ErrLimit):
-		return n, crash.Errorf(crash.TooLarge, "core_too_large", "The core dump is larger than %d bytes.", limit)
-	default:
-		return n, crash.Errorf(crash.Invalid, "invalid_core", "The core dump is not base64 of a gzip, zstd or zlib stream, or it is cut short.").Because(err)
-	}
-}
-
-// failing remembers the error of the reader or writer below, to tell it from one of the form.
-type failing struct {
-	w   io.Writer
-	r   io.Reader
-	err error
-}
-
-func (f *failing) Write(p []byte) (n int, err error) {
-	n, f.err = f.w.Write(p)
-	return n, f.err
-}
-
-func (f *failing) Read(p []byte) (n int, err error) {
-	n, err = f.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		f.err = err
-	}
-	return n, err
 }
 
 // timeText is how Date is written in reports.

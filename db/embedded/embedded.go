@@ -163,9 +163,6 @@ func (s *Server) URL() string {
 	return u.String()
 }
 
-// Started reports whether this process started the server, rather than attached to a running one.
-func (s *Server) Started() bool { return s.keeper != nil }
-
 // Dir is the folder of the server's files and its log; normally DataDir/postgres.
 func (s *Server) Dir() string { return s.home.dir }
 

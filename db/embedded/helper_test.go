@@ -256,3 +256,6 @@ func as(t *testing.T, name string) func(*exec.Cmd) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	}
 }
+
+// Started reports whether this process started the server, rather than attached to a running one.
+func (s *Server) Started() bool { return s.keeper != nil }

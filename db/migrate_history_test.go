@@ -1,0 +1,209 @@
+package db_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/jackc/tern/v2/migrate"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/dbtest"
+	"mishap/migrations"
+)
+
+// baseline returns a database as the program made it before it recorded migrations. edit may change a file.
+func baseline(t *testing.T, version int, edit func(name, sql string) string) (url string) {
+	t.Helper()
+	url = dbtest.Empty(t)
+	conn := connect(t, url)
+	m, err := migrate.NewMigrator(t.Context(), conn, "schema_version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.LoadMigrations(migrations.Files); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range m.Migrations {
+		if edit != nil {
+			one.UpSQL = edit(one.Name, one.UpSQL)
+		}
+	}
+	if err := m.MigrateTo(t.Context(), int32(version)); err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+const history = `select version::text, name || ' ' || checksum from applied_migrations`
+
+func TestMigrateBeforeHistory(t *testing.T) {
+	t.Parallel()
+	url := baseline(t, db.BaselineVersion, nil)
+	if got, err := db.Fingerprint(t.Context(), connect(t, url)); err != nil || got != db.BaselineFingerprint {
+		t.Errorf("got fingerprint %q, %v, want %q", got, err, db.BaselineFingerprint)
+	}
+	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
+		t.Fatalf("migrate: %v", err)
+	}
+	if got, want := fmt.Sprint(lines(t, url, history)), fmt.Sprint(lines(t, dbtest.URL(t), history)); got != want {
+		t.Errorf("got %s\nwant what a fresh database has, %s", got, want)
+	}
+	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
+		t.Errorf("again: %v", err)
+	}
+}
+
+// part cuts what begins with a text, up to and with the next semicolon, out of the file of a name.
+func part(file, begin string) func(name, sql string) string {
+	return func(name, sql string) string {
+		before, after, found := strings.Cut(sql, begin)
+		if name != file || !found {
+			return sql
+		}
+		_, after, _ = strings.Cut(after, ";")
+		return before + after
+	}
+}
+
+// TestMigrateEditedHistory meets databases of commits before a migration was edited, and others that no release made.
+func TestMigrateEditedHistory(t *testing.T) {
+	t.Parallel()
+	travellers := part("008_api.sql", "create table bucket_travellers")
+	for _, test := range []struct {
+		name    string
+		version int
+		edit    func(name, sql string) string
+		change  string
+		code    string
+	}{
+		{name: "before bucket_travellers", version: db.BaselineVersion, edit: travellers, code: "database_before_release"},
+		{name: "before bucket_versions_version", version: db.BaselineVersion, code: "database_before_release", edit: func(name, sql string) string {
+			return part("008_api.sql", "create index bucket_versions_version")(name, travellers(name, sql))
+		}},
+		{name: "before followed", version: 9, code: "database_before_release"},
+		{name: "a column by hand", version: db.BaselineVersion, change: "alter table bugs add column note text", code: "database_before_release"},
+		{name: "a trigger less", version: db.BaselineVersion, change: "drop trigger note_change on bugs", code: "database_before_release"},
+		{name: "a function changed", version: db.BaselineVersion, code: "database_before_release",
+			change: "create or replace function note_change() returns trigger language plpgsql as 'begin return null; end'"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			url := baseline(t, test.version, test.edit)
+			if test.change != "" {
+				dbtest.Exec(t, url, test.change)
+			}
+			before := tables(t, url)
+			for range 2 { // a refusal is not forgotten
+				err := db.Migrate(t.Context(), url, dbtest.Log(t))
+				if crash.KindOf(err) != crash.Conflict || codeOf(err) != test.code {
+					t.Errorf("got %v, want a conflict with code %s", err, test.code)
+				}
+			}
+			if after := strings.ReplaceAll(tables(t, url), historyColumns, ""); after != before {
+				t.Errorf("got tables %s\nwant them as they were, %s", after, before)
+			}
+		})
+	}
+}
+
+const historyColumns = "applied_migrations.version applied_migrations.name applied_migrations.checksum applied_migrations.applied "
+
+func TestMigrateDifferentHistory(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, change, code, says string }{
+		{"an edited migration", `update applied_migrations set checksum = 'beef' where version = 8`, "database_differs", "its migration 8 is 008_api.sql (sha256 beef…)"},
+		{"a record less", `delete from applied_migrations where version = 3`, "database_differs", "records of"},
+		{"no records", `delete from applied_migrations`, "database_before_release", "cannot be upgraded"},
+		{"changed by tern", `update schema_version set version = version - 1`, "database_differs", "records of"},
+		{"newer", `update schema_version set version = 999`, "database_newer", "migrated by a newer mishap (schema 999"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.URL(t)
+			s := dbtest.Open(t, url)
+			if err := s.Ping(t.Context()); err != nil {
+				t.Errorf("before: got %v, want it ready", err)
+			}
+			dbtest.Exec(t, url, test.change)
+			err := db.Migrate(t.Context(), url, dbtest.Log(t))
+			if crash.KindOf(err) != crash.Conflict || codeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v, want a conflict with code %s: %s", err, test.code, test.says)
+			}
+		})
+	}
+}
+
+// TestMigrateFails applies a migration that fails in its second half: it leaves neither tables nor a record.
+func TestMigrateFails(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	before := lines(t, url, history)
+	next := fmt.Sprintf("%03d_broken.sql", len(before)+1)
+	files := fstest.MapFS{}
+	for _, name := range glob(t) {
+		text, err := fs.ReadFile(migrations.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: text}
+	}
+	files[next] = &fstest.MapFile{Data: []byte("create table half (id int);\nselect 1/0")}
+	if err := db.MigrateFiles(t.Context(), url, dbtest.Log(t), files); err == nil {
+		t.Fatal("got no error of a migration that divides by zero")
+	}
+	if got := lines(t, url, history); fmt.Sprint(got) != fmt.Sprint(before) || strings.Contains(tables(t, url), "half.id") {
+		t.Errorf("got %v, want no trace of the migration", got)
+	}
+	files[next] = &fstest.MapFile{Data: []byte("create table whole (id int) -- and no semicolon")}
+	if err := db.MigrateFiles(t.Context(), url, dbtest.Log(t), files); err != nil {
+		t.Fatalf("mended: %v", err)
+	}
+	if got := lines(t, url, history); len(got) != len(before)+1 || !strings.HasPrefix(got[fmt.Sprint(len(before)+1)], next) {
+		t.Errorf("got %v, want a record of %s", got, next)
+	}
+	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); codeOf(err) != "database_newer" {
+		t.Errorf("without that file: got %v, want that the database is newer", err)
+	}
+	// A rolling upgrade: instances of the version before go on while a new one has migrated.
+	if err := dbtest.Open(t, url).Ping(t.Context()); err != nil {
+		t.Errorf("ping: got %v, want an instance of the version before to stay ready", err)
+	}
+}
+
+// TestPingChecksSchema replaces the database below an instance by one that it cannot work with.
+func TestPingChecksSchema(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	for _, change := range []string{
+		`delete from applied_migrations where version = (select max(version) from applied_migrations)`, // a backup of before an upgrade
+		`update applied_migrations set checksum = 'beef' where version = 8`,
+		`drop table applied_migrations`,
+	} {
+		dbtest.Exec(t, url, change)
+		if err := s.Ping(t.Context()); crash.KindOf(err) != crash.Unavailable {
+			t.Errorf("%s: got %v, want it not ready", change, err)
+		}
+	}
+}
+
+func glob(t *testing.T) []string {
+	t.Helper()
+	names, err := fs.Glob(migrations.Files, "*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func codeOf(err error) string {
+	if known, ok := errors.AsType[*crash.Error](err); ok {
+		return known.Code
+	}
+	return ""
+}
