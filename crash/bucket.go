@@ -21,12 +21,12 @@ type Bucket struct {
 	Reports                     int64  // counted reports
 	Systems                     int64  // distinct counted machines
 	FirstSeen, LastSeen         time.Time
-	FirstVersion, LastVersion   string         // lowest and highest package version by dpkg order
-	FirstRelease, LastRelease   Release        // lowest and highest release by release order
-	FirstVersionRel, LastVerRel Release        // the release in which those versions were seen
-	Bug                         Bug            // Number 0: none; of several an open one, of those the one linked last
-	Known                       []KnownVersion // versions of the package known in LastVerRel, greatest first; only with a bug
-	Filing                      Filing         // ID 0: never asked for
+	FirstVersion, LastVersion   string  // lowest and highest package version by dpkg order
+	FirstRelease, LastRelease   Release // lowest and highest release by release order
+	FirstVersionRel, LastVerRel Release // the release in which those versions were seen
+	Bug                         Bug     // Number 0: none; of several an open one, of those the one linked last
+	Status                      Status  // how it stands; zero until it has been judged, see [Judge]
+	Filing                      Filing  // ID 0: never asked for
 }
 
 // Period is how far back a list looks, in days that end with today (UTC).

@@ -18,7 +18,7 @@ import (
 // problemColumns are the columns of lists of problems.
 var problemColumns = []string{
 	"count", "title", "signature", "package", "source_package", "problem_type", "first_version", "last_version", "first_release",
-	"last_release", "first_seen", "last_seen", "machines", "bug", "state", "url",
+	"last_release", "first_seen", "last_seen", "machines", "bug", "state", "status", "url",
 }
 
 // exportFile is the front list as a file or feed, at its own address; the query is that of the page.
@@ -107,10 +107,12 @@ func (s *Server) problemRow(p board.Row, signature string, signedIn bool) row {
 	if bug != "" {
 		fmt.Fprintf(&summary, " Bug %s.", bug)
 	}
+	status := s.store.StatusOf(p.Problem)
+	summary.WriteString(" " + status.Text())
 	return row{
 		cells: []any{
 			p.Count, title, signature, p.Package, p.Source, p.Type, p.FirstVersion, p.LastVersion, string(p.FirstRelease),
-			string(p.LastRelease), p.FirstSeen, p.LastSeen, p.Systems, bug, string(p.State), s.base.String() + p.ID.Path(),
+			string(p.LastRelease), p.FirstSeen, p.LastSeen, p.Systems, bug, string(status.Word), status.Text(), s.base.String() + p.ID.Path(),
 		},
 		path: p.ID.Path(), title: title, summary: summary.String(), first: p.FirstSeen, last: p.LastSeen,
 	}

@@ -33,6 +33,13 @@ func (s *Server) redirectBug(w http.ResponseWriter, r *http.Request) error {
 	if len(buckets) == 1 {
 		return redirect(w, r, buckets[0].ID.Path())
 	}
+	judged := make([]*crash.Bucket, len(buckets))
+	for i := range buckets {
+		judged[i] = &buckets[i]
+	}
+	if err := s.store.Judge(r.Context(), judged...); err != nil {
+		return err
+	}
 	page := views.BugProblemsPage{Shell: s.shell(r, "Bug "+text), Number: number, Buckets: buckets}
 	page.Shell.Also = views.Alternates("Problems of bug "+text, "/bug/"+text, "")
 	return s.page(w, r, http.StatusOK, views.BugProblems(page))

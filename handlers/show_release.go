@@ -63,6 +63,11 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	for table, rows := range map[string]*[]views.PackageProblem{"": &page.Worst, "regressions": &page.Regressions, "new": &page.New} {
+		if *rows, err = s.withBugs(r, *rows, table); err != nil {
+			return err
+		}
+	}
 	page.Shell = s.shell(r, name)
 	page.Shell.Also = views.Alternates("Problems of "+name, views.ReleasePath(release), "")
 	return s.page(w, r, http.StatusOK, views.Release(page))

@@ -53,14 +53,10 @@ func (p PackagePage) newURL(version string) string {
 type PackageProblem struct {
 	Bucket  crash.Bucket
 	Count   int64
-	Bug     int64 // 0: none
-	State   crash.StateWord
+	Bug     BugPart // filled in for the person who asks
 	Package string
 	Spark   Sparkline
 }
-
-// standing is how the problem stands to its bug, without the reason.
-func (p PackageProblem) standing() crash.ProblemState { return crash.ProblemState{Word: p.State} }
 
 // rateText is a rate and its interval, per 1000 active machines and day.
 func rateText(r crash.MachineRate) string {
@@ -86,6 +82,3 @@ func digits(x float64) string {
 	}
 	return fmt.Sprintf("%.2f", x)
 }
-
-// bugPath leads to the problems of a bug.
-func bugPath(number int64) string { return fmt.Sprintf("/bug/%d", number) }

@@ -40,6 +40,7 @@ func (u *Updater) Leaf(l Leaf) {
 		u.heads[known.Head] = true
 	}
 	known.Leaf = &l
+	known.changed = u.b.change + 1
 	u.name(known, before, l.Package)
 	if l.Source != l.Package {
 		u.name(known, before, l.Source)
@@ -62,6 +63,7 @@ func (u *Updater) name(l *leaf, before *Leaf, name string) {
 func (u *Updater) Forget(id crash.BucketID) {
 	if l := u.b.leaves[id]; l != nil {
 		l.cells, l.loose = nil, false
+		l.changed = u.b.change + 1
 		u.moved[l] = true
 	}
 }
@@ -73,6 +75,7 @@ func (u *Updater) Cell(id crash.BucketID, day Day, release, version, architectur
 	if l == nil {
 		return
 	}
+	l.changed = u.b.change + 1
 	c := cell{
 		day: day, place: u.place(release, architecture), version: u.version(version),
 		n: uint32(min(max(reports, 0), 1<<32-1)),
@@ -191,6 +194,7 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 		}
 		return
 	}
+	head.changed = b.change + 1
 	p := &Problem{Leaf: head.Leaf, leaves: leaves}
 	if len(leaves) > 1 {
 		sum := *head.Leaf
@@ -203,7 +207,7 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 		sum.fold()
 	}
 	if old != nil {
-		p.State, p.Bug, p.place = old.State, old.Bug, old.place
+		p.State, p.Bug, p.place = old.State, old.Bug, old.place // until they are judged anew
 		b.order[p.place] = p
 	} else {
 		p.place = len(b.order)
@@ -248,32 +252,6 @@ func (p *Leaf) add(l *Leaf) {
 	}
 	if k := l.LastRelease.Key(); l.LastRelease != "" && k > p.LastRelease.Key() {
 		p.LastRelease = l.LastRelease
-	}
-}
-
-// State is how a problem stands to its bug.
-type State struct {
-	Word crash.StateWord
-	Bug  int64
-}
-
-// SetStates says how problems stand to their bugs; all that are not named have none.
-func (b *Board) SetStates(states map[crash.BucketID]State) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	changed := false
-	for i, p := range b.order {
-		s := states[p.ID]
-		if p.State == s.Word && p.Bug == s.Bug {
-			continue
-		}
-		other := *p // lists that were given out keep what they have
-		other.State, other.Bug = s.Word, s.Bug
-		b.order[i], b.problems[p.ID] = &other, &other
-		changed = true
-	}
-	if changed {
-		b.change++
 	}
 }
 
