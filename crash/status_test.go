@@ -133,7 +133,7 @@ var situations = map[string]struct {
 		"The functions have no names yet. As soon as a report brings them, all of it counts under those names. Open in 24.04 (2 reports this week)."},
 	"not seen for years": {situation{change: func(b *crash.Bucket) { b.Reports, b.LastSeen = 9, daysAgo(500) }}, crash.StateGone, "Not seen for more than a year."},
 	"many releases": {situation{seen: join(seenIn(noble, "1", 0, 1), seenIn(jammy, "1", 0, 1), seenIn(resolute, "1", 0, 1), seenIn(trixie, "1", 0, 1), seenIn(mint, "1", 0, 1))},
-		crash.StateUnfiled, "Open in 26.04 (1 report this week), 24.04 (1 report this week), 22.04 (1 report this week) and 2 other releases."},
+		crash.StateUnfiled, "Open in 26.04 (1 report this week), 24.04 (1 report this week), 22.04 (1 report this week) and 2 other releases (2 reports this week)."},
 
 	// The tracker says little.
 	"never read": {situation{bug: bugWith(), unread: true, seen: seenIn(noble, "1.0", 0, 1)}, crash.StateUnread,
@@ -164,7 +164,7 @@ var situations = map[string]struct {
 	"after the fix":                     {situation{bug: fixedBy(fixIn("1.3-1", "")), seen: seenIn(noble, "1.10-1", 90, 0)}, crash.StateRegression, "Seen again after the fix in 24.04 (no report this week)."},
 	"an epoch wins":                     {situation{bug: fixedBy(fixIn("1:0.1", "")), seen: seenIn(noble, "9.0", 0, 3)}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions)."},
 	"fixed twice, the later one counts": {situation{bug: fixedBy(fixIn("1.3", ""), fixIn("1.5", "")), seen: seenIn(noble, "1.4", 0, 3)}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions)."},
-	"fixed in this series":              {situation{bug: fixedBy(fixIn("2.0", "resolute"), fixIn("1.3~24.04", "noble")), seen: seenIn(noble, "1.2", 0, 3)}, crash.StateFixed, "Fixed in 26.04 and 24.04 (3 reports this week from older versions)."},
+	"fixed in this series":              {situation{bug: fixedBy(fixIn("2.0", "resolute"), fixIn("1.3~24.04", "noble")), seen: seenIn(noble, "1.2", 0, 3)}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions) and 26.04."},
 	"seen again in this series":         {situation{bug: fixedBy(fixIn("2.0", "resolute"), fixIn("1.3~24.04", "noble")), seen: seenIn(noble, "1.3", 0, 3)}, crash.StateRegression, "Seen again after the fix in 24.04 (3 reports this week); fixed in 26.04."},
 	"fixed only in a later series": {situation{bug: fixedBy(fixIn("2.0", "resolute")), seen: join(seenIn(noble, "1.3", 0, 11), seenIn(resolute, "1.9", 20, 0))},
 		crash.StateOpen, "Fixed in 26.04; still open in 24.04 (11 reports this week)."},

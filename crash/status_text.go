@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,19 +59,26 @@ func trackerWords(of []ReleaseStatus) []string {
 	return words
 }
 
-// listReleases names releases, each with what count says of its reports; empty: nothing.
+// listReleases names releases, each with what count says of its reports; empty: nothing. Those of which it says the same as of
+// the one before share the words: "24.04 (2 reports this week), 26.04 and 22.04 (no report this week)".
 func listReleases(of []ReleaseStatus, count func(ReleaseStatus) string) string {
+	of = slices.Clone(of)
+	slices.SortStableFunc(of, func(a, b ReleaseStatus) int { return cmp.Compare(min(b.Week, 1), min(a.Week, 1)) })
 	var names []string
 	for i, r := range of {
+		name, last := r.Release.Short(), i == len(of)-1
 		if i == maxNamedReleases && len(of) > maxNamedReleases+1 {
-			names = append(names, fmt.Sprintf("%d other releases", len(of)-i))
-			break
+			name, last = fmt.Sprintf("%d other releases", len(of)-i), true
+			for _, other := range of[i+1:] {
+				r.Week += other.Week
+			}
 		}
-		name := r.Release.Short()
-		if words := count(r); words != "" {
+		if words := count(r); words != "" && (r.Week > 0 || last) {
 			name += " (" + words + ")"
 		}
-		names = append(names, name)
+		if names = append(names, name); last {
+			break
+		}
 	}
 	return joinAnd(names)
 }

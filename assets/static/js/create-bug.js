@@ -71,12 +71,7 @@
       if (!cell) {
         return;
       }
-      let next = cell.querySelector(":is(a, button):not(noscript *)");
-      if (!next) {
-        cell.tabIndex = -1;
-        next = cell;
-      }
-      next.focus();
+      (cell.querySelector(":is(a, button):not(noscript *)") ?? cell).focus();
     },
 
     // No answer at all: the form is still there, and may be pressed again.
