@@ -77,11 +77,8 @@ type ReleaseStatus struct {
 	Ended    bool   // the release is at the end of its life, and the problem was seen in others too
 }
 
-// How long something must have been so before it means that a problem is gone.
-const (
-	quietDays   = 7 // without a report of the problem
-	settledDays = 3 // with a newer version in use
-)
+// quietDays is for how many days no report of a problem must come before it may count as gone.
+const quietDays = 7
 
 // Judge decides how a problem stands, release by release. b says what its bug is and how much was counted of it. seen are its
 // occurrences, inUse the versions of its package that any report came from; neither is changed. Judge compares versions only

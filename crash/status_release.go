@@ -59,10 +59,10 @@ func (j *judgement) newer(r *ReleaseStatus) {
 	}
 }
 
-// gone reports whether a newer version has been in use for some days, and no report of the problem came for a week. Reports
-// whose version cannot be compared may be of the newer one, if they came since.
+// gone reports whether a newer version is in use, and no report of the problem came for a week. Reports whose version cannot be
+// compared may be of the newer one, if they came since.
 func (j *judgement) gone(r ReleaseStatus, seen []Occurrence) bool {
-	if r.Newer == "" || r.Week > 0 || j.daysSince(r.Last) < quietDays || j.daysSince(r.NewerSince) < settledDays {
+	if r.Newer == "" || r.Week > 0 || j.daysSince(r.Last) < quietDays {
 		return false
 	}
 	return !slices.ContainsFunc(seen, func(o Occurrence) bool {

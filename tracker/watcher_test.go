@@ -81,7 +81,7 @@ func TestStatesComeBack(t *testing.T) {
 		t.Errorf("details: got %q, %+v; want %+v", b.Bug.Title, got, want)
 	}
 
-	h.inVersion(2, "1.1-1") // another problem of the package, in a newer version, which is too new to say anything
+	h.inVersion(2, "1.1-1") // another problem of the package, in a newer version: this one was seen today
 	h.wantState(signature, crash.StateOpen, "New")
 	h.lp.Change(number, func(b *trackertest.Bug) { b.Status = "Fix Released" })
 	round(t, w)
