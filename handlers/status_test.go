@@ -123,6 +123,17 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 			}
 		}
 	}
+	machine := triager.Get("/user/machine-1").Want(http.StatusOK).HTML()
+	for name, p := range problems {
+		cells := machine.Find(`.bug-now[data-bug="` + p.bucket.ID.String() + `"]`)
+		if got := cells.AttrOr("data-status", "nothing"); got != string(p.word) {
+			t.Errorf("%s: the page of its machine says %s of it, want %s", name, got, p.word)
+		}
+		if name == "fixed in one release" && (cells.Length() != 2 || cells.Find(".create-bug button").Length() != 2) {
+			t.Errorf("%s: got %d cells on the page of its machine, want one for each report, which offers a bug", name, cells.Length())
+		}
+	}
+	site.As(t, crash.RoleViewer).Get("/user/machine-1").Want(http.StatusOK).WantNone(".create-bug")
 	visitor.Get("/package/" + problems["gone"].bucket.Package).WantNone(".create-bug").WantNone(".review-link")
 }
 
