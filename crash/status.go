@@ -52,8 +52,7 @@ type Status struct {
 	Tracker  string          // the tracker's own word for the task that counts; empty: unknown, or not for everybody
 	Read     time.Time       // when the tracker was read; zero: never, or there is no bug
 	Releases []ReleaseStatus // the newest release first
-
-	note string // a sentence that comes before what is said of releases; see Text
+	Note     string          // a sentence that comes before what is said of releases; see Text
 }
 
 // ReleaseStatus is how a problem stands in one release. Versions are compared within the release only.
@@ -95,7 +94,7 @@ func Judge(b Bucket, seen []Occurrence, inUse []VersionKnown, now time.Time) Sta
 	if j.reading != nil {
 		out.Tracker = j.trackerWord(out.Releases)
 	}
-	out.Word, out.note = j.word(out.Releases)
+	out.Word, out.Note = j.word(out.Releases)
 	return out
 }
 

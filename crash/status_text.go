@@ -46,7 +46,7 @@ func (s Status) Text() string {
 	if text != "" {
 		text = strings.ToUpper(text[:1]) + text[1:] + "."
 	}
-	return strings.TrimSpace(s.note + " " + text)
+	return strings.TrimSpace(s.Note + " " + text)
 }
 
 func trackerWords(of []ReleaseStatus) []string {
