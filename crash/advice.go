@@ -3,8 +3,6 @@ package crash
 import (
 	"fmt"
 	"strconv"
-
-	"mishap/crash/dpkg"
 )
 
 // AdviceKind says in a word whether filing a bug will help.
@@ -15,7 +13,6 @@ const (
 	AdviceExists        AdviceKind = "exists"         // there is a bug already, here or for a problem like this
 	AdviceNotSymbolised AdviceKind = "not symbolised" // no names: nobody could work with the bug
 	AdviceOldVersions   AdviceKind = "old versions"   // newer versions are in use in every affected release, without the problem
-	AdviceNotSince      AdviceKind = "not since"      // a newer version is in use in another release, without the problem
 	AdviceOneMachine    AdviceKind = "one machine"    // only one machine has it
 	AdviceTests         AdviceKind = "tests"          // only test machines have it
 	AdviceReady         AdviceKind = "ready"          // nothing speaks against it
@@ -29,15 +26,13 @@ type Advice struct {
 
 // AdviceFacts are what Advise goes by.
 type AdviceFacts struct {
-	Bucket   Bucket
-	Versions []VersionCount     // versions × releases of the problem
-	Newest   map[Release]string // the newest version of its package that any report came from, by release
-	Named    bool               // the functions have names, or there is a traceback or message to go by
-	Similar  Bug                // a bug of a problem that looks like this one; Number 0: none
+	Bucket  Bucket // with its status
+	Named   bool   // the functions have names, or there is a traceback or message to go by
+	Similar Bug    // a bug of a problem that looks like this one; Number 0: none
 }
 
 // Advise says whether a bug for the problem will help anybody, from what is known here and nothing else. The first thing
-// that speaks against it decides. Versions are compared as dpkg does, release by release, never by date.
+// that speaks against it decides. What it says of versions follows from the status of the problem.
 func Advise(f AdviceFacts) Advice {
 	b := f.Bucket
 	switch {
@@ -48,13 +43,8 @@ func Advise(f AdviceFacts) Advice {
 	case f.Similar.Number != 0:
 		return Advice{AdviceExists, fmt.Sprintf("A problem like this one has bug %d: see whether it is the same fault.", f.Similar.Number)}
 	}
-	if newest, release := f.leftBehind(); newest != "" {
-		return Advice{AdviceOldVersions, fmt.Sprintf("Only old versions are affected: last seen in %s, and %s is in use%s without it.",
-			b.LastVersion, newest, in(release))}
-	}
-	if newest, release := f.newestAnywhere(); newest != "" && b.LastVersion != "" && dpkg.Compare(newest, b.LastVersion) > 0 {
-		return Advice{AdviceNotSince, fmt.Sprintf("Not seen since version %s: %s is in use%s without it, so it may be fixed there.",
-			b.LastVersion, newest, in(release))}
+	if b.Status.Outdated() || b.Status.Word == StateGone {
+		return Advice{AdviceOldVersions, outdated(b.Status)}
 	}
 	switch {
 	case b.Reports == 0:
@@ -89,36 +79,22 @@ var tellingRules = map[Rule]bool{
 	RuleRecoverable: true, RuleHang: true,
 }
 
-// leftBehind is a version that is newer than those affected in its release, when there is one in each affected release:
-// that of the highest release. Empty: in some release the newest version is affected, or nothing is known.
-func (f AdviceFacts) leftBehind() (version string, release Release) {
-	affected := map[Release]string{}
-	for _, v := range f.Versions {
-		if !dpkg.Valid(v.Version) {
-			return "", "" // it cannot be said which is newer
-		}
-		if last, ok := affected[v.Release]; !ok || dpkg.Compare(v.Version, last) > 0 {
-			affected[v.Release] = v.Version
-		}
+// outdated says that the problem is not seen in the newest versions, in the words of its newest release.
+func outdated(s Status) string {
+	text := "It is probably fixed"
+	if s.Word != StateGone {
+		text = "Only old versions are affected"
 	}
-	for r, last := range affected {
-		newest := f.Newest[r]
-		if newest == "" || dpkg.Compare(newest, last) <= 0 {
-			return "", ""
-		}
-		if version == "" || r.Key() > release.Key() {
-			version, release = newest, r
-		}
+	counting := pickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
+	if len(counting) == 0 {
+		return text + ": it was not seen for more than a year."
 	}
-	return version, release
-}
-
-// newestAnywhere is the newest version of the package that any report came from.
-func (f AdviceFacts) newestAnywhere() (version string, release Release) {
-	for r, v := range f.Newest {
-		if dpkg.Valid(v) && (version == "" || dpkg.Compare(v, version) > 0 || v == version && r.Key() > release.Key()) {
-			version, release = v, r
-		}
+	r := counting[0]
+	text += fmt.Sprintf(": in %s it was seen up to %s, and %s is in use without it", r.Release.Short(), r.Highest, r.Newer)
+	if n := len(counting) - 1; n == 1 {
+		text += "; likewise in " + counting[1].Release.Short()
+	} else if n > 1 {
+		text += fmt.Sprintf("; likewise in %d other releases", n)
 	}
-	return version, release
+	return text + "."
 }

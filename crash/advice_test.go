@@ -10,46 +10,43 @@ import (
 
 func TestAdvise(t *testing.T) {
 	t.Parallel()
-	const jammy, noble, resolute = "Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"
-	plain := crash.Bucket{Reports: 12, Systems: 6, LastVersion: "1.4", Rule: crash.RuleStacktrace}
+	plain := crash.Bucket{Reports: 12, Systems: 6, Rule: crash.RuleStacktrace}
 	with := func(change func(*crash.Bucket)) crash.Bucket {
 		b := plain
 		change(&b)
 		return b
 	}
-	seen := func(cells ...string) (out []crash.VersionCount) {
-		for i := 0; i < len(cells); i += 2 {
-			out = append(out, crash.VersionCount{Version: cells[i], Release: crash.Release(cells[i+1]), Reports: 3})
-		}
-		return out
+	judged := func(seen []crash.VersionSeen, inUse []crash.VersionKnown) crash.Bucket {
+		b := plain
+		b.Status = crash.Judge(b, seen, inUse, judgedAt)
+		return b
 	}
 	tests := map[string]struct {
 		facts crash.AdviceFacts
 		want  crash.AdviceKind
 		says  string
 	}{
-		"ready": {crash.AdviceFacts{Bucket: plain, Named: true, Versions: seen("1.4", noble), Newest: map[crash.Release]string{noble: "1.4"}},
-			crash.AdviceReady, "Looks ready to file."},
-		"ready, nothing known of versions": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.LastVersion = "" }), Named: true}, crash.AdviceReady, "ready"},
+		"ready":                            {crash.AdviceFacts{Bucket: judged(seenIn(noble, "1.4", 0, 3), nil), Named: true}, crash.AdviceReady, "Looks ready to file."},
+		"ready, nothing known of versions": {crash.AdviceFacts{Bucket: plain, Named: true}, crash.AdviceReady, "ready"},
 		"a bug":                            {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Bug.Number, b.Provisional = 7, true }), Named: true}, crash.AdviceExists, "already: 7."},
-		"no names":                         {crash.AdviceFacts{Bucket: plain, Versions: seen("1.4", noble)}, crash.AdviceNotSymbolised, "Not symbolised"},
+		"no names":                         {crash.AdviceFacts{Bucket: plain}, crash.AdviceNotSymbolised, "Not symbolised"},
 		"provisional": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Provisional = true }), Named: true, Similar: crash.Bug{Number: 9}},
 			crash.AdviceNotSymbolised, "Not symbolised"},
 		"a bug of a problem like it": {crash.AdviceFacts{Bucket: plain, Named: true, Similar: crash.Bug{Number: 9}}, crash.AdviceExists, "bug 9"},
-		"old versions in its only release": {crash.AdviceFacts{Bucket: plain, Named: true, Versions: seen("1.4", noble, "1.3", noble),
-			Newest: map[crash.Release]string{noble: "1.10"}}, crash.AdviceOldVersions, "last seen in 1.4, and 1.10 is in use in Ubuntu 24.04 without it"},
-		"old versions in all releases": {crash.AdviceFacts{Bucket: plain, Named: true, Versions: seen("1.4", noble, "1.2", jammy),
-			Newest: map[crash.Release]string{noble: "1.5", jammy: "1.2.1"}}, crash.AdviceOldVersions, "1.5 is in use in Ubuntu 24.04"},
-		"old in one release, newest in another": {crash.AdviceFacts{Bucket: plain, Named: true, Versions: seen("1.4", noble, "1.2", jammy),
-			Newest: map[crash.Release]string{noble: "1.4", jammy: "1.3"}}, crash.AdviceReady, "ready"},
-		"a newer release is without it": {crash.AdviceFacts{Bucket: plain, Named: true, Versions: seen("1.4", noble),
-			Newest: map[crash.Release]string{noble: "1.4", resolute: "2.0"}}, crash.AdviceNotSince, "Not seen since version 1.4: 2.0 is in use in Ubuntu 26.04"},
-		"dpkg order, not text": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.LastVersion = "1.10" }), Named: true, Versions: seen("1.10", noble),
-			Newest: map[crash.Release]string{noble: "1.10", jammy: "1.9"}}, crash.AdviceReady, "ready"},
-		"a beta is older": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.LastVersion = "2.0~beta1" }), Named: true, Versions: seen("2.0~beta1", noble),
-			Newest: map[crash.Release]string{noble: "2.0"}}, crash.AdviceOldVersions, "2.0~beta1"},
-		"versions that cannot be compared": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.LastVersion = "" }), Named: true, Versions: seen("not a version", noble),
-			Newest: map[crash.Release]string{noble: "2.0"}}, crash.AdviceReady, "ready"},
+		"old versions in its only release": {crash.AdviceFacts{Bucket: judged(append(seenIn(noble, "1.4", 1, 3), seenIn(noble, "1.3", 9, 0)...),
+			used(noble, "1.10", 9)), Named: true}, crash.AdviceOldVersions, "Only old versions are affected: in 24.04 it was seen up to 1.4, and 1.10 is in use without it."},
+		"old versions in both releases": {crash.AdviceFacts{Bucket: judged(append(seenIn(noble, "1.4", 1, 3), seenIn(jammy, "1.2", 1, 3)...),
+			append(used(noble, "1.5", 9), used(jammy, "1.2.1", 9)...)), Named: true}, crash.AdviceOldVersions, "likewise in 22.04"},
+		"probably fixed": {crash.AdviceFacts{Bucket: judged(seenIn(noble, "1.4", 30, 0), used(noble, "1.10", 20)), Named: true},
+			crash.AdviceOldVersions, "It is probably fixed: in 24.04"},
+		"old in one release, newest in another": {crash.AdviceFacts{Bucket: judged(append(seenIn(noble, "1.4", 1, 3), seenIn(jammy, "1.2", 1, 3)...),
+			append(used(noble, "1.4", 9), used(jammy, "1.3", 9)...)), Named: true}, crash.AdviceReady, "ready"},
+		"a newer version in another release": {crash.AdviceFacts{Bucket: judged(seenIn(noble, "1.5.4", 0, 11), used(sid, "1.9.4-2", 20)), Named: true},
+			crash.AdviceReady, "ready"},
+		"a beta is older": {crash.AdviceFacts{Bucket: judged(seenIn(noble, "2.0~beta1", 1, 3), used(noble, "2.0", 9)), Named: true},
+			crash.AdviceOldVersions, "2.0~beta1"},
+		"versions that cannot be compared": {crash.AdviceFacts{Bucket: judged(seenIn(noble, "not a version", 1, 3), used(noble, "2.0", 9)), Named: true},
+			crash.AdviceReady, "ready"},
 		"one machine":   {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems = 1 }), Named: true}, crash.AdviceOneMachine, "12 times"},
 		"one report":    {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems, b.Reports = 1, 1 }), Named: true}, crash.AdviceOneMachine, "Only one machine has reported it, so"},
 		"test machines": {crash.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems, b.Reports = 0, 0 }), Named: true}, crash.AdviceTests, "test machines"},

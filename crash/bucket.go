@@ -16,21 +16,21 @@ type Bucket struct {
 	ProblemType                 string
 	Title                       string // of the newest report that has one
 	Executable                  string
-	Package                     string         // binary package of the newest report
-	SourcePackage               string         // what bugs are filed against; empty: not known
-	Reports                     int64          // counted reports
-	Systems                     int64          // distinct counted machines
-	FirstSeen, LastSeen         time.Time      // when the oldest and the newest report are dated, see First and Last
-	FirstSeenVersion            string         // in the oldest report
-	FirstSeenRelease            Release        // in the oldest report
-	LastSeenVersion             string         // in the newest report
-	LastSeenRelease             Release        // in the newest report
-	FirstVersion, LastVersion   string         // lowest and highest package version by dpkg order
-	FirstRelease, LastRelease   Release        // lowest and highest release by release order
-	FirstVersionRel, LastVerRel Release        // the release in which those versions were seen
-	Bug                         Bug            // Number 0: none; of several an open one, of those the one linked last
-	Known                       []KnownVersion // versions of the package known in LastVerRel, greatest first; only with a bug
-	Filing                      Filing         // ID 0: never asked for
+	Package                     string    // binary package of the newest report
+	SourcePackage               string    // what bugs are filed against; empty: not known
+	Reports                     int64     // counted reports
+	Systems                     int64     // distinct counted machines
+	FirstSeen, LastSeen         time.Time // when the oldest and the newest report are dated, see First and Last
+	FirstSeenVersion            string    // in the oldest report
+	FirstSeenRelease            Release   // in the oldest report
+	LastSeenVersion             string    // in the newest report
+	LastSeenRelease             Release   // in the newest report
+	FirstVersion, LastVersion   string    // lowest and highest package version by dpkg order
+	FirstRelease, LastRelease   Release   // lowest and highest release by release order
+	FirstVersionRel, LastVerRel Release   // the release in which those versions were seen
+	Bug                         Bug       // Number 0: none; of several an open one, of those the one linked last
+	Status                      Status    // how it stands; zero until it has been judged, see [Judge]
+	Filing                      Filing    // ID 0: never asked for
 }
 
 // First returns what the oldest counted report says.

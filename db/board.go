@@ -22,7 +22,7 @@ const BoardDays = 400
 type boardKeeper struct {
 	turn   chan struct{} // holds one: whoever has it may update the board
 	known  atomic.Pointer[toldBoard]
-	states atomic.Pointer[toldStates]
+	states atomic.Pointer[statuses]
 }
 
 // toldBoard is a board and the stamp up to which it has been told.

@@ -21,7 +21,7 @@ const (
 		coalesce((w.first_version).version, ''), coalesce((w.first_version).release, ''),
 		coalesce((w.last_version).version, ''), coalesce((w.last_version).release, ''),
 		coalesce((w.first_release).release, ''), coalesce((w.last_release).release, ''),
-		g.number, g.title, g.url, g.how, g.person, g.at, g.state, g.master, g.master_title, g.master_url, k.known,
+		g.number, g.title, g.url, g.how, g.person, g.at, g.state, g.master, g.master_title, g.master_url,
 		coalesce(f.id, 0), coalesce(f.state, ''), coalesce(f.bug_number, 0), coalesce(f.person, ''), coalesce(f.target, ''),
 		coalesce(f.title, ''), coalesce(f.marker, ''), coalesce(f.problem, ''),
 		coalesce(f.reason, ''), coalesce(f.attempts, 0),
@@ -51,15 +51,6 @@ const (
 			select ` + bugColumns + ` from bucket_bugs as l ` + bugJoins + `
 			where l.bucket_id in (select id from buckets where head = b.id) order by ` + bugOrder + ` limit 1
 		) as g (number, title, url, how, person, at, state, master, master_title, master_url) on true
-		left join lateral (
-			select jsonb_agg(jsonb_build_object('Version', version, 'Arrived', arrived) order by version_key desc) as known
-			from (
-				select version, version_key, arrived from package_versions
-				where package = b.package and release = (w.last_version).release
-				order by version_key desc limit 100
-			) as v
-			where g.number is not null
-		) as k on true
 		left join lateral (
 			select * from filings where bucket_id in (select id from buckets where head = b.id)
 			order by case when state in ('filing', 'uncertain') then 0 when state = 'queued' then 1
@@ -108,7 +99,6 @@ func scanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
 	}
 	columns = append(columns, bug.columns()...)
 	columns = append(columns,
-		&b.Known,
 		&b.Filing.ID, &b.Filing.State, &b.Filing.Bug, &b.Filing.Person, &b.Filing.Target,
 		&b.Filing.Title, &b.Filing.Marker, &b.Filing.Problem, &b.Filing.Reason, &b.Filing.Attempts,
 		orZero(&b.Filing.Created), orZero(&b.Filing.Updated), orZero(&b.Filing.NotBefore),

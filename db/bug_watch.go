@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -65,33 +66,47 @@ func (s *Store) SetComments(ctx context.Context, on bool, person string) error {
 	})
 }
 
-// The buckets whose bug is closed, and about whose newest version nothing has been said in it yet.
-const sqlUnsaid = `
-	select ` + bucketColumns + ` from buckets as b ` + bucketJoins + `
+// The problems whose bug is closed, with the versions about which something was said in it.
+const sqlClosedBugs = `
+	select ` + bucketColumns + `, array(
+			select c.version from bug_comments as c
+			where c.bug_number = coalesce((g.state ->> 'duplicate_of')::bigint, g.number))
+	from buckets as b ` + bucketJoins + `
 	where b.id in (
 			select lb.head from bucket_bugs as l join buckets as lb on lb.id = l.bucket_id join bug_states as st on st.number = l.bug_number
 				left join bug_states as m on m.number = st.duplicate_of
 			where coalesce(m.closed, st.closed))
-		and not exists (
-			select from bug_comments as c
-			where c.bug_number = coalesce((g.state ->> 'duplicate_of')::bigint, g.number) and c.version = (w.last_version).version)
 	order by b.id`
 
-// Unsaid returns the buckets that are regressions of which nothing has been said yet in the tracker, for their newest
-// version.
+// Unsaid returns the problems that are regressions, with their status, of which nothing has been said yet in the tracker for
+// the version in which they were seen again.
 func (s *Store) Unsaid(ctx context.Context) ([]crash.Bucket, error) {
-	rows, err := s.pool.Query(ctx, sqlUnsaid)
+	rows, err := s.pool.Query(ctx, sqlClosedBugs)
 	if err != nil {
 		return nil, fmt.Errorf("regressions: %w", known(err))
 	}
-	closed, err := pgx.CollectRows(rows, scanBucket)
+	type closed struct {
+		crash.Bucket
+		said []string
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c closed, err error) {
+		err = scanBucketAnd(row, &c.Bucket, &c.said)
+		return c, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("regressions: %w", known(err))
+	}
+	buckets := make([]*crash.Bucket, len(all))
+	for i := range all {
+		buckets[i] = &all[i].Bucket
+	}
+	if err := s.Judge(ctx, buckets...); err != nil {
+		return nil, fmt.Errorf("regressions: %w", err)
 	}
 	var out []crash.Bucket
-	for _, b := range closed {
-		if crash.StateOf(b).Word == crash.StateRegression {
-			out = append(out, b)
+	for _, c := range all {
+		if _, version, again := c.Status.Regressed(); again && !slices.Contains(c.said, version) {
+			out = append(out, c.Bucket)
 		}
 	}
 	return out, nil

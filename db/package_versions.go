@@ -3,30 +3,98 @@ package db
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
 )
 
-const sqlVersionsInUse = `
-	select release, version, arrived from package_versions where package = @package
-	order by version_key desc, release limit 2000`
+const (
+	sqlVersionsStamp    = `select count(*), coalesce(sum(extract(epoch from arrived)), 0)::bigint from package_versions`
+	sqlAllVersionsInUse = `select package, release, version, arrived from package_versions`
+)
 
-// VersionsInUse returns the versions of a binary package that counted reports came from, by release, with when the first of
-// them arrived: the newest version first, at most 2,000. What is returned is not to be changed.
-func (s *Store) VersionsInUse(ctx context.Context, pkg string) ([]crash.VersionKnown, error) {
-	versions, err := s.inUse.get(ctx, s, pkg, func() ([]crash.VersionKnown, error) {
-		rows, err := s.pool.Query(ctx, sqlVersionsInUse, pgx.NamedArgs{"package": pkg})
-		if err != nil {
-			return nil, err
+// versionsInUse is every version of a package that a counted report came from. It does not change.
+type versionsInUse struct {
+	at             stamp
+	rows, arrivals int64
+	of             map[string][]crash.VersionKnown // by binary package
+}
+
+// changedSince returns the packages of which another version is in use since old.
+func (v *versionsInUse) changedSince(old *versionsInUse) map[string]bool {
+	changed := map[string]bool{}
+	if v == old {
+		return changed
+	}
+	for name := range maps.Keys(v.of) {
+		if len(v.of[name]) != len(old.of[name]) {
+			changed[name] = true
 		}
-		return pgx.CollectRows(rows, pgx.RowToStructByPos[crash.VersionKnown])
+	}
+	for name := range maps.Keys(old.of) {
+		if v.of[name] == nil {
+			changed[name] = true
+		}
+	}
+	return changed
+}
+
+// versionsInUse returns the versions in use of all packages. It reads them anew only when there are others.
+func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
+	next := &versionsInUse{of: map[string][]crash.VersionKnown{}}
+	var err error
+	if next.at, err = s.stamp(ctx); err != nil {
+		return nil, fmt.Errorf("versions in use: %w", err)
+	}
+	last := s.allInUse.Load()
+	if last != nil && last.at == next.at {
+		return last, nil
+	}
+	if err := s.pool.QueryRow(ctx, sqlVersionsStamp).Scan(&next.rows, &next.arrivals); err != nil {
+		return nil, fmt.Errorf("versions in use: %w", known(err))
+	}
+	if last != nil && last.at.server == next.at.server && last.rows == next.rows && last.arrivals == next.arrivals {
+		next.of = last.of
+		s.allInUse.Store(next)
+		return next, nil
+	}
+	rows, err := s.pool.Query(ctx, sqlAllVersionsInUse)
+	if err != nil {
+		return nil, fmt.Errorf("versions in use: %w", known(err))
+	}
+	texts := map[string]string{} // many rows have the same
+	once := func(text string) string {
+		if t, ok := texts[text]; ok {
+			return t
+		}
+		texts[text] = text
+		return text
+	}
+	var pkg, release string
+	var k crash.VersionKnown
+	_, err = pgx.ForEachRow(rows, []any{&pkg, &release, &k.Version, &k.Arrived}, func() error {
+		k.Release = crash.Release(once(release))
+		k.Version = once(k.Version)
+		next.of[once(pkg)] = append(next.of[once(pkg)], k)
+		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("versions of %q in use: %w", pkg, known(err))
+		return nil, fmt.Errorf("versions in use: %w", known(err))
 	}
-	return versions, nil
+	s.allInUse.Store(next)
+	return next, nil
+}
+
+// VersionsInUse returns the versions of a binary package that counted reports came from, by release, with when the first of
+// them arrived, in no order. What is returned is not to be changed.
+func (s *Store) VersionsInUse(ctx context.Context, pkg string) ([]crash.VersionKnown, error) {
+	v, err := s.versionsInUse(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.of[pkg], nil
 }
 
 const sqlNewestTypes = `

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-
 	"mishap/crash"
 	"mishap/crash/board"
 )
@@ -67,29 +65,9 @@ func (s *Store) similar(ctx context.Context, b crash.Bucket, most int, candidate
 				found[i].Bucket = p.Bucket
 			}
 		}
+		if err := s.Judge(ctx, &found[i].Bucket); err != nil {
+			return nil, fmt.Errorf("similar problems: %w", err)
+		}
 	}
 	return found, nil
-}
-
-const sqlNewestVersions = `
-	select distinct on (release) release, version from package_versions
-	where package = @package order by release, version_key desc`
-
-// NewestVersions returns the newest version of a binary package that any counted report came from, by release.
-func (s *Store) NewestVersions(ctx context.Context, pkg string) (map[crash.Release]string, error) {
-	rows, err := s.pool.Query(ctx, sqlNewestVersions, pgx.NamedArgs{"package": pkg})
-	if err != nil {
-		return nil, fmt.Errorf("newest versions of %q: %w", pkg, known(err))
-	}
-	newest := map[crash.Release]string{}
-	var release crash.Release
-	var version string
-	_, err = pgx.ForEachRow(rows, []any{&release, &version}, func() error {
-		newest[release] = version
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("newest versions of %q: %w", pkg, known(err))
-	}
-	return newest, nil
 }

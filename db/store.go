@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,12 +44,12 @@ type Store struct {
 	releases      remembered[struct{}, crash.ReleaseList]
 	architectures remembered[crash.BucketID, architectures]
 	active        remembered[struct{}, map[crash.Release][]activeChange]
-	inUse         remembered[string, []crash.VersionKnown] // by package
-	names         seen[crash.BucketID, bool]               // of address signatures, that are in the database
-	spans         seenSpans                                // in which machines are active, that are in the database
-	unit          *unit                                    // shows other units that this one lives
-	password      string                                   // with which the database is reached: seals the tracker's secret
-	inserter      *river.Client[pgx.Tx]                    // puts jobs into the queue
+	allInUse      atomic.Pointer[versionsInUse]
+	names         seen[crash.BucketID, bool] // of address signatures, that are in the database
+	spans         seenSpans                  // in which machines are active, that are in the database
+	unit          *unit                      // shows other units that this one lives
+	password      string                     // with which the database is reached: seals the tracker's secret
+	inserter      *river.Client[pgx.Tx]      // puts jobs into the queue
 }
 
 // Session settings; what the URL itself sets wins. No statement of a web request may run for ever, and dates in SQL are

@@ -1,7 +1,9 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/justinas/nosurf"
 
@@ -9,7 +11,17 @@ import (
 	"mishap/views"
 )
 
-// bugPart decides what the bug cell of a bucket shows to the person who asks.
+// bucket is the problem that the bucket with this id is part of, with its status.
+func (s *Server) bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
+	b, err := s.store.Bucket(ctx, id)
+	if err != nil {
+		return b, err
+	}
+	err = s.store.Judge(ctx, &b)
+	return b, err
+}
+
+// bugPart decides what the bug cell of a bucket, with its status, shows to the person who asks.
 func (s *Server) bugPart(r *http.Request, b crash.Bucket) views.BugPart {
 	u := currentUser(r)
 	p := views.BugPart{
@@ -17,7 +29,7 @@ func (s *Server) bugPart(r *http.Request, b crash.Bucket) views.BugPart {
 		MayFile:   s.config.AllowBugFiling && u.Role.Allows(crash.RoleTriager),
 		CSRFToken: nosurf.Token(r), Next: comeBackTo(r),
 	}
-	p.State, p.Standing = s.bugState(u, b), crash.StateOf(b)
+	p.State, p.Status = s.bugState(u, b), b.Status
 	switch p.State {
 	case views.BugCreate, views.BugWaiting, views.BugRefused, views.BugImpossible:
 		p.Review = p.MayFile && b.NoDraft() == ""
@@ -67,7 +79,7 @@ func (s *Server) bugState(u crash.User, b crash.Bucket) views.BugState {
 	return views.BugNothing
 }
 
-// showBug is the bug cell alone: what it asks for while a bug is being created. Without scripts it is on the bucket's page.
+// showBug is the bug cell alone, or the status around it: what it asks for while a bug is being created. Without scripts it is on the bucket's page.
 func (s *Server) showBug(w http.ResponseWriter, r *http.Request) error {
 	id, err := crash.ParseBucketID(r.PathValue("id"))
 	if err != nil {
@@ -77,9 +89,52 @@ func (s *Server) showBug(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, id.Path(), http.StatusSeeOther)
 		return nil
 	}
-	b, err := s.store.Bucket(r.Context(), id)
+	b, err := s.bucket(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	return s.page(w, r, http.StatusOK, views.BugNow(s.bugPart(r, s.seenBy(r, b))))
+	return s.answerBug(w, r, http.StatusOK, b)
+}
+
+// answerBug shows the bug cell as it is now, or, where the request says that it replaces that, the whole status around it.
+func (s *Server) answerBug(w http.ResponseWriter, r *http.Request, status int, b crash.Bucket) error {
+	if !views.IsStatusTarget(r.Header.Get("HX-Target")) {
+		p := s.bugPart(r, s.seenBy(r, b))
+		p.Copy = views.CopyTargeted(r.Header.Get("HX-Target"), b.ID)
+		return s.page(w, r, status, views.BugNow(p))
+	}
+	v, err := s.statusView(r, b)
+	if err != nil {
+		return err
+	}
+	return s.page(w, r, status, views.StatusPart(v))
+}
+
+// statusView is how a problem stands, to the person who asks.
+func (s *Server) statusView(r *http.Request, b crash.Bucket) (views.StatusView, error) {
+	bugs, err := s.store.BucketBugs(r.Context(), b.ID)
+	if err != nil {
+		return views.StatusView{}, err
+	}
+	v := s.statusViewOf(r, b, bugs)
+	if v.Bugs.Cell.Review {
+		facts, err := s.stackOf(r, b, true)
+		if err != nil {
+			return v, err
+		}
+		v.Advice = facts.advice
+	}
+	return v, nil
+}
+
+// statusViewOf is statusView without advice, when the bugs have been read.
+func (s *Server) statusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.StatusView {
+	b = s.seenBy(r, b)
+	return views.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.now()}
+}
+
+// onProblemPage reports whether htmx asks from the page of a problem.
+func onProblemPage(r *http.Request, id crash.BucketID) bool {
+	from, err := url.Parse(r.Header.Get("HX-Current-URL"))
+	return err == nil && from.Path == id.Path()
 }

@@ -91,7 +91,7 @@ func TestBugCellInEveryState(t *testing.T) {
 			if got := count(".bug-now > a"); got != tt.links {
 				t.Errorf("%q: got %d links, want %d", tt.state, got, tt.links)
 			}
-			if got := count("[hx-get]"); got != tt.polls {
+			if got := count(`[hx-get][hx-trigger^="every"]`); got != tt.polls {
 				t.Errorf("%q: got %d parts that ask again, want %d", tt.state, got, tt.polls)
 			}
 			if count("script") > 0 || count(`.bug[role=status]`) != 1 || strings.Contains(doc.Find("a").AttrOr("href", ""), "javascript") {

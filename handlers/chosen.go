@@ -194,7 +194,7 @@ func chosenIDs(texts []string) ([]crash.BucketID, error) {
 func (s *Server) buckets(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, error) {
 	buckets := make([]crash.Bucket, 0, len(ids))
 	for _, id := range ids {
-		b, err := s.store.Bucket(r.Context(), id)
+		b, err := s.bucket(r.Context(), id)
 		if err != nil {
 			return nil, err
 		}

@@ -87,17 +87,20 @@ func setAgain(w http.ResponseWriter, result tracker.Result) {
 	}
 }
 
-// answerPart shows the bug cell as it is now, with the status that the API would give.
+// answerPart shows the bug cell as it is now, or the status around it, with the HTTP status that the API would give. When no
+// bug was created, it is always the cell.
 func (s *Server) answerPart(w http.ResponseWriter, r *http.Request, id crash.BucketID, result tracker.Result, failed error) error {
-	b, err := s.store.Bucket(r.Context(), id)
+	b, err := s.bucket(r.Context(), id)
 	if err != nil {
 		return errors.Join(failed, err)
 	}
-	p := s.bugPart(r, b)
 	if failed == nil {
 		setAgain(w, result)
-		return s.page(w, r, createdStatus(result), views.BugNow(p))
+		return s.answerBug(w, r, createdStatus(result), b)
 	}
+	p := s.bugPart(r, b)
+	target := r.Header.Get("HX-Target")
+	p.Whole, p.Copy = views.IsStatusTarget(target), views.CopyTargeted(target, b.ID)
 	a := answerTo(r, failed)
 	s.logError(r, failed, a)
 	a.headers(w)

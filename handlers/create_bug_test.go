@@ -289,8 +289,8 @@ func TestBugPartChangesWhileFiling(t *testing.T) {
 	if got, want := a.Attr(now+" a", "href"), site.Tracker.Bugs()[0].Number; got != fmt.Sprintf("%s/bugs/%d", site.Tracker.URL, want) {
 		t.Errorf("link: got %q, want bug %d", got, want)
 	}
-	if got := a.HTML().Find(now).AttrOr("hx-get", ""); got != "" {
-		t.Errorf("a linked cell asks again at %q, want it to rest", got)
+	if got := a.HTML().Find(now).AttrOr("hx-trigger", ""); got != "refresh" {
+		t.Errorf("a linked cell asks again by itself: %q; want it to rest until another copy of it changes", got)
 	}
 	c.Get(path).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	c.Part("/problem/" + strings.Repeat("0", 40) + "/bug").Want(http.StatusNotFound)

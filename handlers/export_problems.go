@@ -18,7 +18,7 @@ import (
 // problemColumns are the columns of lists of problems.
 var problemColumns = []string{
 	"count", "title", "signature", "package", "source_package", "problem_type", "first_seen", "first_version", "first_release",
-	"last_seen", "last_version", "last_release", "highest_version", "bug", "state", "url",
+	"last_seen", "last_version", "last_release", "highest_version", "bug", "state", "status", "url",
 }
 
 // exportFile is the front list as a file or feed, at its own address; the query is that of the page.
@@ -110,10 +110,12 @@ func (s *Server) problemRow(p board.Row, signature string, signedIn bool) row {
 	if bug != "" {
 		fmt.Fprintf(&summary, " Bug %s.", bug)
 	}
+	status := s.store.StatusOf(p.Problem)
+	summary.WriteString(" " + status.Text())
 	return row{
 		cells: []any{
 			p.Count, title, signature, p.Package, p.Source, p.Type, p.First.At, p.First.Version, string(p.First.Release),
-			p.Last.At, p.Last.Version, string(p.Last.Release), p.HighestVersion, bug, string(p.State), s.base.String() + p.ID.Path(),
+			p.Last.At, p.Last.Version, string(p.Last.Release), p.HighestVersion, bug, string(status.Word), status.Text(), s.base.String() + p.ID.Path(),
 		},
 		path: p.ID.Path(), title: title, summary: summary.String(), first: p.First.At, last: p.Last.At,
 	}

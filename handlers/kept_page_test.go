@@ -53,7 +53,7 @@ func TestKeptPagesFollow(t *testing.T) {
 	visitor.Get(id.Path()).WantText(".numbers", "3 reports 3 machines")
 	p.several(1, crashtest.Native, crashtest.Version("2.0-1"))
 	visitor.Get(id.Path()).WantText(".numbers", "4 reports 4 machines")
-	visitor.Get("/").WantNone(".standing a")
+	visitor.Get("/").WantNone(".status-mark a")
 	if _, err := p.Store.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}

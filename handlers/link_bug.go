@@ -72,7 +72,7 @@ func (s *Server) bucketInPath(r *http.Request) (crash.Bucket, error) {
 	if err != nil {
 		return crash.Bucket{}, err
 	}
-	return s.store.Bucket(r.Context(), id)
+	return s.bucket(r.Context(), id)
 }
 
 // sentBug is the bug that a form means.
@@ -167,7 +167,7 @@ func (s *Server) recheckBugs(w http.ResponseWriter, r *http.Request) error {
 	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: "The tracker is asked again; what it says is here in a few seconds."})
 }
 
-// answerLinks shows the bugs of a problem as they are now: in place, or on its page.
+// answerLinks shows the status of a problem as it is now: in place, or on its page.
 func (s *Server) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message views.Flash) error {
 	if !wantsPart(r) {
 		if err := s.flashUndo(r, message); err != nil {
@@ -175,33 +175,25 @@ func (s *Server) answerLinks(w http.ResponseWriter, r *http.Request, id crash.Bu
 		}
 		return redirect(w, r, id.Path())
 	}
-	b, err := s.store.Bucket(r.Context(), id)
+	b, err := s.bucket(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	p, err := s.bugsView(r, b)
+	v, err := s.statusView(r, b)
 	if err != nil {
 		return err
 	}
 	if message.Undo != nil {
 		message.Undo.CSRFToken = nosurf.Token(r)
 	}
-	return s.page(w, r, http.StatusOK, templ.Join(views.BugsPart(p), views.FlashNow(message)))
+	return s.page(w, r, http.StatusOK, templ.Join(views.StatusPart(v), views.FlashNow(message)))
 }
 
-// bugsView gathers the bugs of a problem, and has those read soon whose state is old.
-func (s *Server) bugsView(r *http.Request, b crash.Bucket) (views.BugsView, error) {
-	bugs, err := s.store.BucketBugs(r.Context(), b.ID)
-	if err != nil {
-		return views.BugsView{}, err
-	}
-	return s.bugsViewOf(r, b, bugs), nil
-}
-
-// bugsViewOf is bugsView when the bugs have been read.
+// bugsViewOf shows the bugs of a problem, and has those read soon whose state is old.
 func (s *Server) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.BugsView {
 	u := currentUser(r)
 	cell := s.bugPart(r, b)
+	cell.Whole = true
 	if !wantsPart(r) {
 		s.hurry(r, staleOnPage, bugs...)
 	} else {

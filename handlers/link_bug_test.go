@@ -40,8 +40,8 @@ func TestLinkBug(t *testing.T) {
 	c.Post(b.ID.Path()+"/link", bugForm(number)).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	page = c.Get(b.ID.Path())
 	page.WantText(".flash-done", fmt.Sprintf("Bug %d is linked.", number)).WantText("#bugs .bug-link", fmt.Sprint(number)).
-		WantText(".standing", "open").WantText(".bug-list", "The very <bug>").WantText(".bug-list", "linked by ada-triager")
-	site.Visitor(t).Get("/?period=year").WantText("tbody .bug", fmt.Sprint(number)).WantText("tbody .standing", "open")
+		WantText(".status-mark", "open").WantText(".bug-list", "The very <bug>").WantText(".bug-list", "linked by ada-triager")
+	site.Visitor(t).Get("/?period=year").WantText("tbody .bug", fmt.Sprint(number)).WantText("tbody .status-mark", "open")
 	site.Visitor(t).Get(b.ID.Path()).WantText(".bug-list", "The very <bug>").WantNone(".bug-actions, .bug-list form")
 	if text := site.Visitor(t).Get(b.ID.Path()).Text(".bug-list"); strings.Contains(text, "ada") {
 		t.Errorf("visitors: got %q, want no name of an account", text)

@@ -47,7 +47,7 @@ func TestProblemParts(t *testing.T) {
 	site.Save(t, crashtest.Native(crashtest.Process(70), crashtest.Version("1.5.0-1"), crashtest.Set("Signal", "6")))
 	c := site.As(t, crash.RoleTriager)
 	page := c.Get(often.ID.Path()).Want(http.StatusOK)
-	page.WantText("#versions tbody tr:nth-child(1)", "1.5.0-1").WantText("#versions tbody tr:nth-child(1) .note", "not seen").
+	page.WantText("#versions tbody tr:nth-child(1)", "1.5.0-1").WantText("#versions tbody tr:nth-child(1) .note", "probable fix").
 		WantText("#versions tbody tr:nth-child(2) .note", "last").WantText(".breakdown", "arm64").WantText(".alike", "tide_reload")
 	if got := page.HTML().Find(".alike a[href*=merge]").First().AttrOr("href", ""); !strings.Contains(got, once.ID.String()) && !strings.Contains(got, "problems=") {
 		t.Errorf("merge with a similar one: got %q", got)

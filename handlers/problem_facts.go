@@ -6,7 +6,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
-	"mishap/crash/dpkg"
 	"mishap/db"
 	"mishap/views"
 )
@@ -64,7 +63,7 @@ func (s *Server) much(r *http.Request, b crash.Bucket, counts []crash.VersionCou
 }
 
 // versions puts the versions in which a problem was seen beside those that are in use, and says how it stands to them.
-func (s *Server) versions(r *http.Request, b crash.Bucket, bugs []crash.Bug) (views.VersionFacts, error) {
+func (s *Server) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, error) {
 	ctx := r.Context()
 	facts := views.VersionFacts{Now: s.now(), Releases: s.releases, Last: map[string]time.Time{}}
 	counts, err := s.store.BucketVersions(ctx, b.ID)
@@ -86,10 +85,10 @@ func (s *Server) versions(r *http.Request, b crash.Bucket, bugs []crash.Bug) (vi
 			facts.Last[span.Version] = last
 		}
 	}
-	facts.Bug, facts.Fixes = fixes(b, bugs)
-	for _, fix := range facts.Fixes {
-		if len(counts) > 0 && dpkg.Valid(fix.Version) {
-			facts.Story.Add(crash.VersionCount{Version: fix.Version, Release: counts[0].Release})
+	facts.Status, facts.Bug = b.Status, b.Bug.Counts()
+	for _, r := range b.Status.Releases {
+		if r.Fix != "" && len(counts) > 0 {
+			facts.Story.Add(crash.VersionCount{Version: r.Fix, Release: r.Release})
 		}
 	}
 	if b.SourcePackage != "" {
@@ -98,24 +97,4 @@ func (s *Server) versions(r *http.Request, b crash.Bucket, bugs []crash.Bug) (vi
 		}
 	}
 	return facts, nil
-}
-
-// fixes are the versions of the problem's package in which the tracker says that a bug of the problem is fixed.
-func fixes(b crash.Bucket, bugs []crash.Bug) (number int64, found []crash.BugFix) {
-	for _, bug := range bugs {
-		state := bug.State.BugReading
-		if bug.Master != nil {
-			state = bug.Master.BugReading
-		}
-		if state.Private || state.Hidden || bug.State.Private || bug.State.Hidden {
-			continue
-		}
-		for _, fix := range state.Fixes {
-			if (fix.Package == "" || fix.Package == b.SourcePackage) && len(found) < 10 {
-				number = bug.Counts()
-				found = append(found, fix)
-			}
-		}
-	}
-	return number, found
 }

@@ -33,6 +33,13 @@ func (s *Server) redirectBug(w http.ResponseWriter, r *http.Request) error {
 	if len(buckets) == 1 {
 		return redirect(w, r, buckets[0].ID.Path())
 	}
+	judged := make([]*crash.Bucket, len(buckets))
+	for i := range buckets {
+		judged[i] = &buckets[i]
+	}
+	if err := s.store.Judge(r.Context(), judged...); err != nil {
+		return err
+	}
 	for i := range buckets {
 		buckets[i] = s.seenBy(r, buckets[i])
 	}

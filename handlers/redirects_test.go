@@ -57,7 +57,7 @@ func TestBugOfProblem(t *testing.T) {
 	}).Want(http.StatusCreated).JSON(&filed)
 	c := p.Visitor(t)
 	c.Get("/bug/"+filed.Report).WantRedirect(http.StatusSeeOther, bucketOf(t, report).Path())
-	for path, selector := range map[string]string{"/": "tbody td.bug a", bucketOf(t, report).Path(): ".panel-bug a"} {
+	for path, selector := range map[string]string{"/": "tbody td.bug a", bucketOf(t, report).Path(): "#bugs a.bug-link"} {
 		a := c.Get(path).Want(http.StatusOK).WantText(selector, filed.Report)
 		if got := a.Attr(selector, "href"); got != filed.URL {
 			t.Errorf("%s: link to the bug: got %q, want %q", path, got, filed.URL)

@@ -95,7 +95,7 @@ func (s *Server) reviewed(r *http.Request) (crash.Bucket, error) {
 	if err != nil {
 		return crash.Bucket{}, err
 	}
-	return s.store.Bucket(r.Context(), id)
+	return s.bucket(r.Context(), id)
 }
 
 // reviewPage gathers what is known here. It is fileable while the bucket has no bug and none is under way.
@@ -104,6 +104,7 @@ func (s *Server) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, 
 		InPart: wantsPart(r) && r.PostFormValue("page") == "", Bug: s.bugPart(r, b), Heading: views.DocumentTitle(b, true),
 		Source: b.SourcePackage, Distribution: s.filer.Distribution(), Tracker: s.config.TrackerName,
 	}
+	page.Bug.Copy = views.CopyIn(r.FormValue("copy"))
 	proposal, err := s.filer.Propose(r.Context(), b)
 	if err != nil {
 		return page, proposal, err
@@ -177,19 +178,11 @@ func (s *Server) sourceOf(ctx context.Context, binary string) (string, error) {
 
 // advice says whether filing will help, and which problems with a bug look like this one.
 func (s *Server) advice(ctx context.Context, b crash.Bucket, report crash.Fields) (crash.Advice, []crash.SimilarProblem, error) {
-	versions, err := s.store.BucketVersions(ctx, b.ID)
-	if err != nil {
-		return crash.Advice{}, nil, err
-	}
-	newest, err := s.store.NewestVersions(ctx, b.Package)
-	if err != nil {
-		return crash.Advice{}, nil, err
-	}
 	similar, err := s.store.Similar(ctx, b)
 	if err != nil {
 		return crash.Advice{}, nil, err
 	}
-	facts := crash.AdviceFacts{Bucket: b, Versions: versions, Newest: newest, Named: len(report) == 0 || crash.Telling(report)}
+	facts := crash.AdviceFacts{Bucket: b, Named: len(report) == 0 || crash.Telling(report)}
 	if len(similar) > 0 && similar[0].Likeness >= crash.SameFunction {
 		facts.Similar = similar[0].Bug
 	}
@@ -273,7 +266,7 @@ func (s *Server) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bu
 		}
 		return s.sendReview(w, r, a.status, page)
 	case !result.New:
-		if b, err = s.store.Bucket(r.Context(), b.ID); err != nil {
+		if b, err = s.bucket(r.Context(), b.ID); err != nil {
 			return err
 		}
 		page.Bug, page.Problem = s.bugPart(r, b), s.tooLate(b)
@@ -287,11 +280,21 @@ func (s *Server) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bu
 		message = fmt.Sprintf("Bug %d has been filed, as you have written it.", result.Bug)
 	}
 	if page.InPart {
-		b, err := s.store.Bucket(r.Context(), b.ID)
+		b, err := s.bucket(r.Context(), b.ID)
 		if err != nil {
 			return err
 		}
-		return s.page(w, r, createdStatus(result), views.ReviewDone(s.bugPart(r, b), message))
+		cell := s.bugPart(r, b)
+		cell.Copy = page.Bug.Copy
+		var around *views.StatusView
+		if onProblemPage(r, b.ID) {
+			v, err := s.statusView(r, b)
+			if err != nil {
+				return err
+			}
+			around = &v
+		}
+		return s.page(w, r, createdStatus(result), views.ReviewDone(cell, around, message))
 	}
 	if err := s.flash(r, kind, message); err != nil {
 		return err

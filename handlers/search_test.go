@@ -102,7 +102,7 @@ func TestSearch(t *testing.T) {
 
 	// A query that cannot be understood says where, and keeps what was typed.
 	bad := visitor.Get(searchFor(`tidewatch state:b<i>`)).Want(http.StatusUnprocessableEntity)
-	bad.WantText(".search-problem", "none of open").WantText(".search-place mark", "b<i>")
+	bad.WantText(".search-problem", "none of regression, open").WantText(".search-place mark", "b<i>")
 	visitor.Get("/search?q=%ff").Want(http.StatusBadRequest)
 	visitor.Get("/search").Want(http.StatusOK).WantText(".search-fields", "frame:").WantText("pre", "seen:>=5.9")
 	visitor.Get("/keys").Want(http.StatusOK).WantText("table.keys", "next row")

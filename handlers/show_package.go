@@ -44,6 +44,9 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if page.Problems, err = s.withBugs(r, page.Problems, ""); err != nil {
+		return err
+	}
 	if isPublic(r) {
 		s.hidePackage(&page)
 	}
@@ -90,6 +93,35 @@ func (s *Server) readPackage(r *http.Request, name string, filter board.Filter) 
 	return page, nil
 }
 
+// withBugs returns rows of a short list with the bug cells that the person who asks sees. The rows themselves are shared, and
+// stay as they are. table tells the cells apart where another list of the page may have the same problems.
+func (s *Server) withBugs(r *http.Request, rows []views.PackageProblem, table string) ([]views.PackageProblem, error) {
+	counts := make([]crash.ProblemCursor, len(rows))
+	for i := range rows {
+		counts[i].ID = rows[i].Bucket.ID
+	}
+	problems, err := s.problemsShown(r, counts)
+	if err != nil {
+		return nil, err
+	}
+	cells := make(map[crash.BucketID]views.BugPart, len(problems))
+	var bugs []crash.Bug
+	for _, p := range problems {
+		cell := s.bugPart(r, p.Bucket)
+		cell.Copy = table
+		cells[p.ID] = cell
+		if p.Bug.Number != 0 {
+			bugs = append(bugs, p.Bug)
+		}
+	}
+	s.hurry(r, staleOnList, bugs...)
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].Bug = cells[rows[i].Bucket.ID]
+	}
+	return rows, nil
+}
+
 // packageProblem is a row of a short list.
 func packageProblem(b *board.Board, filter board.Filter, row board.Row) views.PackageProblem {
 	p := namedProblem(row)
@@ -104,7 +136,7 @@ func namedProblem(row board.Row) views.PackageProblem {
 			ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type, Title: row.Title,
 			Name: row.Name, Executable: row.Executable, Package: row.Package, SourcePackage: row.Source,
 		},
-		First: row.First, Last: row.Last, Count: row.Count, Bug: row.Bug, State: row.State, Package: row.Package,
+		First: row.First, Last: row.Last, Count: row.Count, Package: row.Package,
 	}
 }
 

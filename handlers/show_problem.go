@@ -85,10 +85,9 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 	}
 	bucket := s.seenBy(r, facts.bucket)
 	page := &views.ProblemPage{
-		Bucket: bucket, Why: s.whyBucket(bucket), Bugs: s.bugsViewOf(r, bucket, facts.bugs), Chart: facts.chart,
+		Bucket: bucket, Why: s.whyBucket(bucket), Status: s.statusViewOf(r, facts.bucket, facts.bugs), Chart: facts.chart,
 		Versions: facts.versions, Much: facts.much, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
 	}
-	page.Bugs.Fate = facts.fate
 	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
 	release, err := queryText(r.URL.Query(), "release")
 	if err != nil {
@@ -124,7 +123,6 @@ func (s *Server) seenIn(ctx context.Context, id crash.BucketID, release crash.Re
 type problemFacts struct {
 	bucket     crash.Bucket
 	bugs       []crash.Bug
-	fate       crash.ProblemState
 	chart      templ.Component
 	versions   views.VersionTable
 	much       views.Much
@@ -134,7 +132,7 @@ type problemFacts struct {
 }
 
 func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemFacts, err error) {
-	bucket, err := s.store.Bucket(r.Context(), id)
+	bucket, err := s.bucket(r.Context(), id)
 	if err != nil {
 		return facts, err
 	}
@@ -150,14 +148,11 @@ func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemF
 	if facts.chart, err = views.Draw(r.Context(), views.NewChart(days, s.releases, since, until), s.now()); err != nil {
 		return facts, err
 	}
-	versions, err := s.versions(r, bucket, facts.bugs)
+	versions, err := s.versions(r, bucket)
 	if err != nil {
 		return facts, err
 	}
 	facts.versions = versions.Table()
-	if bucket.Bug.Number == 0 {
-		facts.fate = versions.Story.Fate(bucket, s.now())
-	}
 	if facts.much, err = s.much(r, bucket, versions.Story.Counts); err != nil {
 		return facts, err
 	}
@@ -267,20 +262,24 @@ func (s *Server) readStack(r *http.Request, b crash.Bucket, advise bool) (facts 
 	return facts, nil
 }
 
-// addReports adds what only people who are signed in may see.
-func (s *Server) addReports(r *http.Request, page *views.ProblemPage) error {
+// stackOf is what readStack reads, cached.
+func (s *Server) stackOf(r *http.Request, b crash.Bucket, advise bool) (stackFacts, error) {
 	state, err := s.state(r)
 	if err != nil {
-		return err
+		return stackFacts{}, err
 	}
-	bucket, advise := page.Bucket, page.Bugs.Cell.Review
-	facts, err := s.shownStacks.get(r.Context(), state, string(bucket.ID[:])+strconv.FormatBool(advise), func(r *http.Request) (stackFacts, error) {
-		return s.readStack(r, bucket, advise)
+	return s.shownStacks.get(r.Context(), state, string(b.ID[:])+strconv.FormatBool(advise), func(r *http.Request) (stackFacts, error) {
+		return s.readStack(r, b, advise)
 	})
+}
+
+// addReports adds what only people who are signed in may see.
+func (s *Server) addReports(r *http.Request, page *views.ProblemPage) error {
+	facts, err := s.stackOf(r, page.Bucket, page.Status.Bugs.Cell.Review)
 	if err != nil {
 		return err
 	}
-	page.Stack, page.Why, page.Advice = facts.stack, facts.why, facts.advice
+	page.Stack, page.Why, page.Status.Advice = facts.stack, facts.why, facts.advice
 	if page.Filing, err = s.bucketFiling(r, page.Bucket.ID); err != nil {
 		return err
 	}

@@ -29,8 +29,8 @@ func TestShowProblem(t *testing.T) {
 		a.WantText(".grouping pre", crash.SignatureOf(crashtest.Native().Fields()).Signature)
 		a.WantText(".address", p.URL+id.Path())
 		a.WantText(".versions thead", "Version 22.04 24.04 All")
-		a.WantText(".versions tbody tr:nth-child(1)", "1.4.10-1 newest 2 · 2")
-		a.WantText(".versions tbody tr:nth-child(2)", "1.4.9-2 first · 3 3")
+		a.WantText(".versions tbody tr:nth-child(1)", "1.4.10-1 2 · 2")
+		a.WantText(".versions tbody tr:nth-child(2)", "1.4.9-2 · 3 3")
 		a.WantText(".versions tfoot", "all versions 2 3 5")
 		a.WantText(".chart-table tbody tr:nth-child(1)", "2026-05-18 3 · 3")
 		a.WantText(".chart-table tbody tr:nth-child(2)", "2026-04-10 · 2 2")
@@ -164,12 +164,12 @@ func TestShowProblemVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPagesIn(t, handlertest.Options{Store: dbtest.New(t), SourceLinks: links, VersionLinks: links})
+	p := newPagesIn(t, handlertest.Options{Store: dbtest.OpenAt(t, dbtest.URL(t), today), SourceLinks: links, VersionLinks: links})
 	p.several(1, crashtest.Assertion, crashtest.Set("Package", "tidewatch 1.4.1-1"))
 	p.several(3, crashtest.Native)
 	b := p.Save(t, crashtest.Native())
 	a := p.As(t, crash.RoleViewer).Get(b.ID.Path()).Want(http.StatusOK)
-	a.WantText(".fate", "new First seen in the past week, and it has no bug.")
+	a.WantText(".status-text", "new First seen in the past week. Open in 24.04 (4 reports this week).").WantText(".status-releases", "24.04 seen in 1.4.9-2, the newest version in use; 4 reports this week")
 	a.WantText(".numbers", "4 reports 4 machines").WantText(".numbers", "of active machines").WantText(".numbers", "per 1,000 machine-days")
 	a.WantText(".matrix thead", "Last seen").WantText(".matrix tbody tr:nth-child(1)", "18 May")
 	if got, want := a.Attr(".matrix tbody tr:nth-child(1) a", "href"), "https://archive.example/tidewatch/1.4.9-2/#1"; got != want {
@@ -182,6 +182,6 @@ func TestShowProblemVersions(t *testing.T) {
 
 	p.several(1, crashtest.Python, crashtest.Set("Package", "tidewatch 1.5.0-1"), crashtest.Set("SourcePackage", "tidewatch"))
 	a = p.As(t, crash.RoleViewer).Get(b.ID.Path()).Want(http.StatusOK)
-	a.WantText(".fate", "gone Not seen since 1.4.9-2: 1.5.0-1 in Ubuntu 24.04 is in use without it.")
+	a.WantText(".status-text", "new First seen in the past week. Open in 24.04 (4 reports this week).").WantText(".status-releases", "24.04 seen up to 1.4.9-2, not in 1.5.0-1; 4 reports this week")
 	a.WantText(".matrix tbody tr:nth-child(1)", "1.5.0-1 not seen yet 0 0").WantText(".matrix tbody tr:nth-child(2)", "1.4.9-2 last")
 }

@@ -68,6 +68,11 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	for table, rows := range map[string]*[]views.PackageProblem{"": &page.Worst, "regressions": &page.Regressions, "new": &page.New} {
+		if *rows, err = s.withBugs(r, *rows, table); err != nil {
+			return err
+		}
+	}
 	if isPublic(r) {
 		s.hideRelease(&page)
 	}

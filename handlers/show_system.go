@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"slices"
 
 	"mishap/crash"
 	"mishap/views"
@@ -29,6 +30,9 @@ func (s *Server) showSystem(w http.ResponseWriter, r *http.Request) error {
 	list := s.reportList(views.SystemPath(system), after, rows)
 	list.WithBucket, list.Via = true, views.SystemPath(system)
 	list.Empty = "No errors have been reported from this system."
+	if list.Bugs, err = s.bugsOf(r, list.Rows); err != nil {
+		return err
+	}
 	if wantsPart(r) {
 		return s.part(w, r, views.ReportListPart(list))
 	}
@@ -42,6 +46,38 @@ func (s *Server) showSystem(w http.ResponseWriter, r *http.Request) error {
 	shell.Also = views.Alternates("Reports of a machine", views.SystemPath(system), "")
 	page.Shell = shell
 	return s.page(w, r, http.StatusOK, views.System(page))
+}
+
+// bugsOf returns the bug cells of the problems of reports, by the buckets that the reports are in.
+func (s *Server) bugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.BucketID]views.BugPart, error) {
+	b, err := s.store.Board(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	heads := map[crash.BucketID][]crash.BucketID{} // the buckets of each problem
+	for _, row := range rows {
+		if row.Bucket == nil {
+			continue
+		}
+		if p, ok := b.Problem(*row.Bucket); ok && !slices.Contains(heads[p.ID], *row.Bucket) {
+			heads[p.ID] = append(heads[p.ID], *row.Bucket)
+		}
+	}
+	counts := make([]crash.ProblemCursor, 0, len(heads))
+	for id := range heads {
+		counts = append(counts, crash.ProblemCursor{ID: id})
+	}
+	problems, err := s.problemsShown(r, counts)
+	if err != nil {
+		return nil, err
+	}
+	cells := map[crash.BucketID]views.BugPart{}
+	for _, p := range problems {
+		for _, id := range heads[p.ID] {
+			cells[id] = s.bugPart(r, p.Bucket)
+		}
+	}
+	return cells, nil
 }
 
 // storyReports is of how many reports of a machine its story is told.

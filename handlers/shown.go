@@ -111,6 +111,13 @@ func (s *Server) problemsShown(r *http.Request, counts []crash.ProblemCursor) ([
 		if err != nil {
 			return nil, err
 		}
+		judged := make([]*crash.Bucket, len(read))
+		for i := range read {
+			judged[i] = &read[i].Bucket
+		}
+		if err := s.store.Judge(r.Context(), judged...); err != nil {
+			return nil, err
+		}
 		for _, p := range read {
 			found[p.ID] = p.Bucket
 			s.shownRows.keep(state, string(p.ID[:]), p.Bucket)

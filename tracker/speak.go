@@ -15,7 +15,7 @@ type CommentStore interface {
 	Problems
 	// Comments reports whether an administrator has switched comments on.
 	Comments(ctx context.Context) (bool, error)
-	// Unsaid returns the buckets that are regressions of which nothing has been said for their newest version.
+	// Unsaid returns the regressions, with their status, of which nothing has been said for the version seen again.
 	Unsaid(ctx context.Context) ([]crash.Bucket, error)
 	// BeginComment is false when a message about this version was sent to the bug before, or may have been.
 	BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (bool, error)
@@ -45,11 +45,12 @@ func (w *Watcher) speak(ctx context.Context) error {
 		if spoken == maxSpoken {
 			return nil
 		}
-		text, err := w.comment(ctx, b)
+		_, version, _ := b.Status.Regressed()
+		text, err := w.comment(ctx, b, version)
 		if err != nil {
 			return err
 		}
-		first, err := w.store.BeginComment(ctx, b.Bug.Counts(), b.LastVersion, b.ID)
+		first, err := w.store.BeginComment(ctx, b.Bug.Counts(), version, b.ID)
 		if err != nil {
 			return err
 		}
@@ -57,7 +58,7 @@ func (w *Watcher) speak(ctx context.Context) error {
 			continue
 		}
 		spoken++
-		if err := w.say(ctx, b, text); err != nil {
+		if err := w.say(ctx, b, version, text); err != nil {
 			return err
 		}
 		if !wait(ctx, w.opts.Pause) {
@@ -67,7 +68,7 @@ func (w *Watcher) speak(ctx context.Context) error {
 	return nil
 }
 
-func (w *Watcher) say(ctx context.Context, b crash.Bucket, text string) error {
+func (w *Watcher) say(ctx context.Context, b crash.Bucket, version, text string) error {
 	sent := w.client.Comment(ctx, b.Bug.Counts(), text)
 	outcome, words := "sent", ""
 	e, failed := errors.AsType[*CallError](sent)
@@ -83,21 +84,31 @@ func (w *Watcher) say(ctx context.Context, b crash.Bucket, text string) error {
 	default:
 		outcome = ""
 	}
-	err := w.store.EndComment(context.WithoutCancel(ctx), b.Bug.Counts(), b.LastVersion, outcome, words)
+	err := w.store.EndComment(context.WithoutCancel(ctx), b.Bug.Counts(), version, outcome, words)
 	if failed && leave(e) {
 		return errors.Join(e, err)
 	}
 	return err
 }
 
-// comment is the text of the message. Nothing in it comes from a report but the version.
-func (w *Watcher) comment(ctx context.Context, b crash.Bucket) (string, error) {
+// comment is the text of the message about a version that has the fix. Nothing in it comes from a report but versions.
+func (w *Watcher) comment(ctx context.Context, b crash.Bucket, version string) (string, error) {
 	cells, err := w.store.BucketVersions(ctx, b.ID)
 	if err != nil {
 		return "", err
 	}
+	again := map[crash.Release]bool{} // where the version has the fix: elsewhere the same version may not
+	for _, r := range b.Status.Releases {
+		again[r.Release] = r.Word == crash.StateRegression
+	}
+	said := b.Status.Text()
+	for _, r := range b.Status.Releases {
+		if r.Word == crash.StateRegression {
+			said += " " + string(r.Release) + ": " + r.Text() + "."
+		}
+	}
 	var reports int64
-	cells = slices.DeleteFunc(cells, func(c crash.VersionCount) bool { return c.Version != b.LastVersion })
+	cells = slices.DeleteFunc(cells, func(c crash.VersionCount) bool { return c.Version != version || !again[c.Release] })
 	for _, c := range cells {
 		reports += c.Reports
 	}
@@ -111,6 +122,6 @@ func (w *Watcher) comment(ctx context.Context, b crash.Bucket) (string, error) {
 	}
 	return fmt.Sprintf("This problem is seen again in a version that should have the fix: %s %s%s, %s so far.\n\n%s\n\n"+
 		"Counts, versions and stacks: %s\n\nThis message is sent once for each version by mishap, which collects crash reports.",
-		clean(b.Package, 128), clean(b.LastVersion, 128), where, plural(reports, "report", "reports"),
-		clean(crash.StateOf(b).Reason, 1000), w.cfg.BaseURL+b.ID.Path()), nil
+		clean(b.Package, 128), clean(version, 128), where, plural(reports, "report", "reports"),
+		clean(said, 1000), w.cfg.BaseURL+b.ID.Path()), nil
 }

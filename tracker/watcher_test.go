@@ -43,14 +43,14 @@ func (h *house) file(u *unit, signature string) int64 {
 func (h *house) inVersion(n int, version string) string {
 	h.t.Helper()
 	h.process++
-	return h.report(crashtest.Native(crashtest.Set("DuplicateSignature", problemSignature(n)), crashtest.Version(version), crashtest.Process(50_000+h.process)))
+	return h.report(crashtest.Native(crashtest.Set("DuplicateSignature", problemSignature(n)), crashtest.Version(version), crashtest.Process(50_000+h.process), crashtest.At(time.Now().UTC())))
 }
 
 func (h *house) wantState(signature string, word crash.StateWord, status string) crash.Bucket {
 	h.t.Helper()
-	b := h.bucket(signature)
-	if got := crash.StateOf(b); got.Word != word || got.Status != status {
-		h.t.Errorf("state of bug %d: got %s, %s (%s); want %s, %s; known: %+v", b.Bug.Number, got.Word, got.Status, got.Reason, word, status, b.Bug.State)
+	b := h.judged(signature)
+	if got := b.Status; got.Word != word || got.Tracker != status {
+		h.t.Errorf("state of bug %d: got %s, %s (%s); want %s, %s; known: %+v", b.Bug.Number, got.Word, got.Tracker, got.Text(), word, status, b.Bug.State)
 	}
 	return b
 }
@@ -81,8 +81,8 @@ func TestStatesComeBack(t *testing.T) {
 		t.Errorf("details: got %q, %+v; want %+v", b.Bug.Title, got, want)
 	}
 
-	h.inVersion(2, "1.1-1") // another problem of the package, in a newer version
-	h.wantState(signature, crash.StateDisappeared, "New")
+	h.inVersion(2, "1.1-1") // another problem of the package, in a newer version: this one was seen today
+	h.wantState(signature, crash.StateOpen, "New")
 	h.lp.Change(number, func(b *trackertest.Bug) { b.Status = "Fix Released" })
 	round(t, w)
 	h.wantState(signature, crash.StateFixed, "Fix Released")

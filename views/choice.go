@@ -53,10 +53,18 @@ func (c ListChoice) shown() string {
 }
 
 // ProblemStates are the states that a list can be narrowed to, with what they are called.
-var ProblemStates = []struct{ State, Words string }{
-	{"none", "without a bug"}, {"bug", "with a bug"}, {string(crash.StateRegression), "regression"}, {string(crash.StateOpen), "open"},
-	{string(crash.StateDisappeared), "disappeared"}, {string(crash.StateFixed), "fixed"}, {string(crash.StateClosed), "closed"},
-	{string(crash.StatePrivate), "private"}, {string(crash.StateUnread), "not read yet"},
+var ProblemStates = problemStates()
+
+func problemStates() []struct{ State, Words string } {
+	states := []struct{ State, Words string }{{"none", "without a bug"}, {"bug", "with a bug"}}
+	for _, word := range crash.StateWords {
+		words := string(word)
+		if word == crash.StateUnread {
+			words = "not read yet"
+		}
+		states = append(states, struct{ State, Words string }{string(word), words})
+	}
+	return states
 }
 
 // dated reports whether days were chosen in place of a period.

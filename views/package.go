@@ -54,14 +54,10 @@ type PackageProblem struct {
 	Bucket      crash.Bucket
 	First, Last crash.Occurrence // in the release of the page, or anywhere
 	Count       int64
-	Bug         int64 // 0: none
-	State       crash.StateWord
+	Bug         BugPart // filled in for the person who asks
 	Package     string
 	Spark       Sparkline
 }
-
-// standing is how the problem stands to its bug, without the reason.
-func (p PackageProblem) standing() crash.ProblemState { return crash.ProblemState{Word: p.State} }
 
 // rateText is a rate and its interval, per 1000 active machines and day.
 func rateText(r crash.MachineRate) string {
@@ -87,6 +83,3 @@ func digits(x float64) string {
 	}
 	return fmt.Sprintf("%.2f", x)
 }
-
-// bugPath leads to the problems of a bug.
-func bugPath(number int64) string { return fmt.Sprintf("/bug/%d", number) }

@@ -75,7 +75,12 @@ func components(text string, n int) map[string]templ.Component {
 		ReportRow: crash.ReportRow{ID: crash.NewOopsID(now), Summary: summary, System: crash.SystemID(text), Occurred: now, Unbucketed: text},
 		Fields:    fields,
 	}
-	bug.Standing = crash.ProblemState{Word: crash.StateRegression, Reason: text, Read: now}
+	bug.Status = crash.Status{Word: crash.StateRegression, Tracker: text, Read: now}
+	for i := range n {
+		bug.Status.Releases = append(bug.Status.Releases, crash.ReleaseStatus{
+			Release: crash.Release(fmt.Sprint(text, i)), Word: crash.StateRegression, Reports: 1, Week: 1, Last: now, Highest: text, Fix: text, AgainAt: text, Again: 1,
+		})
+	}
 	known := crash.BugState{
 		BugReading: crash.BugReading{Number: 7, Title: text, Tasks: []crash.BugTask{{Name: text, Status: text, Importance: text, Assignee: text, Milestone: text}}},
 		Read:       now, Failure: text,
@@ -91,7 +96,7 @@ func components(text string, n int) map[string]templ.Component {
 		},
 	}
 	problem := views.ProblemPage{
-		Shell: shell, Bucket: bucket, First: bucket.First(), Last: bucket.Last(), Bugs: bugs, Why: why,
+		Shell: shell, Bucket: bucket, First: bucket.First(), Last: bucket.Last(), Status: views.StatusView{Status: bug.Status, Bugs: bugs, Now: now}, Why: why,
 		Chart: views.ChartPart(views.NewChart(days, crash.BuiltInReleases(), since, until), shell.Now), Versions: views.NewVersionTable(versions), Stack: views.NewStack(report), Reports: &reports,
 	}
 	forVisitors := problem
@@ -127,7 +132,7 @@ func components(text string, n int) map[string]templ.Component {
 		"machine":           views.System(views.SystemPage{Shell: shell, System: crash.SystemID(text), Story: &story, Reports: machine}),
 		"error":             views.ErrorPage(visitor, views.ErrorView{Status: 404, Message: text, RequestID: text, SignIn: true}),
 		"sign in":           views.SignInPage(visitor, views.SignInForm{Name: text, Problem: text, Next: text}),
-		"bugs":              views.BugsPart(bugs),
+		"bugs":              views.StatusPart(problem.Status),
 		"link a bug": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Number: 7, Found: crash.BugReading{
 			Title: text, DuplicateOf: 8, Tasks: known.Tasks}}),
 		"link all the same": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket, Text: text, Number: 7, Warning: text}),
@@ -139,7 +144,7 @@ func components(text string, n int) map[string]templ.Component {
 			Editing: crash.BugTemplate{Package: text, ProblemType: text, Body: text}, Names: []views.TemplateName{{Name: text, Means: text}},
 			Problems: []string{text}[:min(n, 1)], Bucket: text, NoBucket: text, Preview: searched.Preview, Notice: text,
 		}),
-		"review done":       views.ReviewDone(bug, text),
+		"review done":       views.ReviewDone(bug, &problem.Status, text),
 		"review not found":  views.ReviewFound(views.ReviewSearch{Tracker: text, Words: text, Problem: text}),
 		"sign in elsewhere": views.SignInElsewhere(),
 		"bug trouble":       views.BugTrouble(text, text, true),

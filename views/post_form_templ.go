@@ -20,6 +20,8 @@ type PostFormArgs struct {
 	InPlace   bool   // like Part, and answers that say no replace the form too: they carry it again
 	Target    string // what the answer replaces, as hx-target; empty: the form
 	Errors    string // with Part: where refusals are shown, as hx-target; empty: among the messages at the top
+	Swap      string // how the answer takes its place, as hx-swap; empty: outerHTML
+	Failed    string // with InPlace: what answers that say no replace, as hx-target; empty: Target
 }
 
 // attributes are in order, not a map: a list has a form in each row.
@@ -34,13 +36,18 @@ func (a PostFormArgs) attributes() templ.OrderedAttributes {
 	set("hx-disable", "find button")
 	set("hx-headers", a.headers())
 	set("hx-post", a.Action)
+	if a.InPlace && a.Failed != "" {
+		failed := "target:" + a.Failed + " swap:outerHTML"
+		set("hx-status:4xx", failed)
+		set("hx-status:5xx", failed)
+	}
 	if !a.InPlace {
 		set("hx-status:422", "swap:outerHTML")
 		errors := "target:" + cmp.Or(a.Errors, "#flash") + " swap:innerHTML"
 		set("hx-status:4xx", errors)
 		set("hx-status:5xx", errors)
 	}
-	set("hx-swap", "outerHTML")
+	set("hx-swap", cmp.Or(a.Swap, "outerHTML"))
 	set("hx-sync", "this:drop")
 	set("hx-target", cmp.Or(a.Target, "this"))
 	return attributes
@@ -95,7 +102,7 @@ func PostForm(a PostFormArgs) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(a.ID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 55, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 62, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -132,7 +139,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var5 templ.SafeURL
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(a.Action))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 61, Col: 34}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 68, Col: 34}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -153,7 +160,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(a.CSRFToken)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 64, Col: 60}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 71, Col: 60}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {

@@ -16,8 +16,7 @@ type ProblemPage struct {
 	Shell      Shell
 	Bucket     crash.Bucket
 	Way        *Way // through the list of problems by which the visitor came; nil: by none
-	Bugs       BugsView
-	Advice     crash.Advice // whether filing will help; empty where nobody is asked to file
+	Status     StatusView
 	Why        WhyPart
 	Much       Much
 	Chart      templ.Component // reports by day; nil: none

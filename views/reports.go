@@ -13,11 +13,12 @@ type ReportList struct {
 	ID         string // of the element, "reports"
 	Rows       []crash.ReportRow
 	Now        time.Time
-	Next       string // address of the next page; empty: there is none
-	First      string // address of the first page, when this is not it
-	WithBucket bool   // a machine's reports lie in different buckets: show which
-	Empty      string // what to say when there are no rows
-	Via        string // the list by which the reports are reached, when it is not all of a problem's
+	Next       string                     // address of the next page; empty: there is none
+	First      string                     // address of the first page, when this is not it
+	Bugs       map[crash.BucketID]BugPart // with WithBucket: the bug cells of these buckets
+	WithBucket bool                       // a machine's reports lie in different buckets: show which
+	Empty      string                     // what to say when there are no rows
+	Via        string                     // the list by which the reports are reached, when it is not all of a problem's
 
 	Further  string    // address of what lies behind the reports that were looked at; empty: all were, or the list is full
 	LookedTo time.Time // when the last of them arrived
@@ -52,4 +53,17 @@ func shortSystem(id crash.SystemID) string { return cut(string(id), 12) }
 func shortOops(id crash.OopsID) string {
 	s := id.String()
 	return "…" + s[len(s)-12:]
+}
+
+// bug is the bug cell of the row at a place. The rows of one problem have copies of it, which differ in their ids.
+func (l ReportList) bug(row crash.ReportRow, place int) (BugPart, bool) {
+	if row.Bucket == nil {
+		return BugPart{}, false
+	}
+	cell, ok := l.Bugs[*row.Bucket]
+	cell.Copy = ""
+	for n := place + 1; n > 0; n = (n - 1) / 26 {
+		cell.Copy += string(rune('a' + (n-1)%26))
+	}
+	return cell, ok
 }

@@ -63,6 +63,14 @@ type ReviewPreview struct {
 
 func reviewPath(p BugPart) string { return p.Bucket.Path() + "/review" }
 
+// reviewURL is reviewPath with the copy of the cell that will change with it.
+func reviewURL(p BugPart) string {
+	if p.Copy != "" {
+		return reviewPath(p) + "?copy=" + p.Copy
+	}
+	return reviewPath(p)
+}
+
 func (p ReviewPage) form() PostFormArgs {
 	return PostFormArgs{
 		ID: "review-form", Action: reviewPath(p.Bug), CSRFToken: p.Bug.CSRFToken, Class: "review-form",
@@ -137,11 +145,10 @@ func adviceState(kind crash.AdviceKind) string {
 
 // similarStatus is where the bug of a similar problem stands.
 func similarStatus(b crash.Bucket) string {
-	state := crash.StateOf(b)
-	if state.Status != "" || state.Word == crash.StateUnread {
-		return state.Status
+	if b.Status.Tracker != "" || b.Status.Word == crash.StateUnread {
+		return b.Status.Tracker
 	}
-	return string(state.Word)
+	return string(b.Status.Word)
 }
 
 // forPeople is the name of a distribution as its people write it: "Ubuntu".

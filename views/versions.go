@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/dpkg"
 )
 
 // VersionTable is the versions × releases table of a bucket.
@@ -38,13 +40,13 @@ const inUse = -1
 
 // VersionFacts is what a table of versions is made of.
 type VersionFacts struct {
-	Story crash.VersionStory
-	Known []crash.VersionKnown                               // versions of the package in use
-	Last  map[string]time.Time                               // by version: the day on which the problem was seen there last
-	Bug   int64                                              // whose fixes these are
-	Fixes []crash.BugFix                                     // versions that the tracker says have the fix
-	Link  func(version string, release crash.Release) string // page of a version in its archive; nil: there are none
-	Now   time.Time
+	Story  crash.VersionStory
+	Known  []crash.VersionKnown                               // versions of the package in use
+	Last   map[string]time.Time                               // by version: the day on which the problem was seen there last
+	Status crash.Status                                       // which names the versions that have a fix
+	Bug    int64                                              // whose fixes these are
+	Link   func(version string, release crash.Release) string // page of a version in its archive; nil: there are none
+	Now    time.Time
 
 	Releases *crash.ReleaseTable // which releases may have a column; nil: as built in
 }
@@ -89,40 +91,53 @@ func (f VersionFacts) Table() VersionTable {
 		}
 	}
 	t.mark()
-	f.mark(rows)
+	f.mark(&t, rows)
 	t.link(f)
 	return t
 }
 
-// mark names the newest and the oldest version in which the problem was seen, when there is more than one.
+// mark names, for each release, the newest and the oldest version in which the problem was seen, when there is more than one.
 func (t *VersionTable) mark() {
-	var seen []*VersionRow
-	newer := false
-	for i := range t.Rows {
-		switch row := &t.Rows[i]; {
-		case row.Total > 0 && row.Version != "":
-			seen = append(seen, row)
-		case row.Total == 0:
-			row.Mark, newer = "not seen", newer || len(seen) == 0
+	marks := map[*VersionRow][]string{}
+	for i, release := range t.Releases {
+		var seen []*VersionRow
+		newer := false
+		for j := range t.Rows {
+			switch row := &t.Rows[j]; {
+			case row.Counts[i] > 0 && dpkg.Valid(row.Version):
+				seen = append(seen, row)
+			case row.Counts[i] == inUse:
+				newer = newer || len(seen) == 0
+			}
+		}
+		add := func(row *VersionRow, word string) {
+			if len(t.Releases) > 1 {
+				word += " in " + releaseName(release)
+			}
+			marks[row] = append(marks[row], word)
+		}
+		switch {
+		case len(seen) > 0 && newer:
+			add(seen[0], "last")
+			seen[0].Why = "Not seen in a newer version in " + releaseName(release)
+		case len(seen) > 1:
+			add(seen[0], "newest")
+		}
+		if len(seen) > 1 {
+			add(seen[len(seen)-1], "first")
 		}
 	}
-	if len(seen) > 1 {
-		seen[len(seen)-1].Mark = "first"
-	}
-	switch {
-	case len(seen) > 0 && newer:
-		seen[0].Mark, seen[0].Why = "last", "Not seen in a newer version"
-	case len(seen) > 1:
-		seen[0].Mark = "newest"
+	for i := range t.Rows {
+		row := &t.Rows[i]
+		if row.Mark = strings.Join(marks[row], ", "); row.Total == 0 {
+			row.Mark = "not seen"
+		}
 	}
 }
 
-// settled is how long a version is in use before it says something that a problem was not seen there.
-const settled = 3 * 24 * time.Hour
-
-// mark says where the problem is fixed: where the tracker says so, else perhaps in the version after the last in which it was
+// mark says where the problem is fixed: where its status says so, else perhaps in the version after the last in which it was
 // seen.
-func (f VersionFacts) mark(rows map[string]*VersionRow) {
+func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 	for _, k := range f.Story.Before {
 		if row := rows[k.Version]; row != nil && row.Total == 0 {
 			row.Mark, row.Why = "before", "In use in "+releaseName(k.Release)+", and the problem was never seen there"
@@ -133,23 +148,29 @@ func (f VersionFacts) mark(rows map[string]*VersionRow) {
 		if row == nil || row.Total > 0 {
 			continue
 		}
-		since := "In use in " + releaseName(k.Release) + " since " + Date(k.Arrived, f.Now) + ", without this problem"
-		if f.Now.Sub(k.Arrived) < settled {
-			row.Mark, row.Why = "not seen yet", since
-			continue
+		row.Mark, row.Why = "not seen yet", "In use in "+releaseName(k.Release)+" since "+Date(k.Arrived, f.Now)+", without this problem"
+		if f.fixed(k.Release) {
+			row.Mark, row.Fix = "probable fix", true
+			row.Why += "; it is the first version after the last in which it was seen"
 		}
-		row.Mark, row.Why, row.Fix = "probable fix", since+"; it is the first version after the last in which it was seen", true
 	}
-	for _, fix := range f.Fixes {
-		row := rows[fix.Version]
-		if row == nil {
+	for _, r := range f.Status.Releases {
+		row, i := rows[r.Fix], slices.Index(t.Releases, r.Release)
+		if r.Fix == "" || row == nil || i < 0 {
 			continue
 		}
 		row.Mark, row.Why, row.Fix = "fix", "Bug "+strconv.FormatInt(f.Bug, 10)+" says that it is fixed in this version", true
-		if row.Total > 0 {
+		if row.Counts[i] > 0 {
 			row.Mark, row.Fix = "fix, seen again", false
 		}
 	}
+}
+
+// fixed reports whether the status says that the problem is fixed in a release, or probably is.
+func (f VersionFacts) fixed(release crash.Release) bool {
+	return slices.ContainsFunc(f.Status.Releases, func(r crash.ReleaseStatus) bool {
+		return r.Release == release && (r.Word == crash.StateGone || r.Word == crash.StateFixed)
+	})
 }
 
 // link leads from each version to its page in the archive of the newest release that has it.

@@ -3,6 +3,7 @@ package views_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/google/go-cmp/cmp"
@@ -22,8 +23,8 @@ func TestVersionTable(t *testing.T) {
 	doc := parse(t, render(t, views.VersionsPart(table)))
 	want := []string{
 		"Version unknown release 9.10 24.04 All",
-		"2.0-1 newest · 3 1,200 1,203",
-		"1.0-1 first 40 · · 40",
+		"2.0-1 · 3 1,200 1,203",
+		"1.0-1 40 · · 40",
 		"unknown · · 7 7",
 		"all versions 40 3 1,207 1,250",
 	}
@@ -34,6 +35,30 @@ func TestVersionTable(t *testing.T) {
 		if got := doc.Find(class).Text(); got != want {
 			t.Errorf("cells of %s: got %q, want %q", class, got, want)
 		}
+	}
+}
+
+// Versions mean something within one release only, and so do the marks.
+func TestVersionTableMarks(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	seen := []crash.VersionCount{
+		{Version: "1.9-2", Release: "Debian sid", Reports: 9}, {Version: "1.9-1", Release: "Debian sid", Reports: 9},
+		{Version: "1.5-4", Release: "Ubuntu 24.04", Reports: 11}, {Version: "1.5-3", Release: "Ubuntu 24.04", Reports: 2},
+	}
+	inUse := []crash.VersionKnown{{Release: "Debian sid", Version: "1.9-3", Arrived: now.AddDate(0, 0, -20)}}
+	status := crash.Judge(crash.Bucket{Reports: 31}, []crash.VersionSeen{
+		{Release: "Debian sid", Version: "1.9-2", Reports: 18, Last: now.AddDate(0, 0, -30)},
+		{Release: "Ubuntu 24.04", Version: "1.5-4", Reports: 13, Week: 11, Last: now},
+	}, inUse, now)
+	facts := views.VersionFacts{Story: crash.TellVersions(seen, inUse), Known: inUse, Status: status, Now: now}
+	doc := parse(t, render(t, views.VersionsPart(facts.Table())))
+	want := []string{
+		"Version Debian sid 24.04 All", "1.9-3 probable fix 0 · 0", "1.9-2 last in Debian sid 9 · 9", "1.9-1 first in Debian sid 9 · 9",
+		"1.5-4 newest in 24.04 · 11 11", "1.5-3 first in 24.04 · 2 2", "all versions 18 13 31",
+	}
+	if diff := cmp.Diff(want, rows(doc, "tr")); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }
 

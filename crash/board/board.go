@@ -62,7 +62,7 @@ type Leaf struct {
 // versions and days those of all. A problem of one bucket shares what is known of that.
 type Problem struct {
 	*Leaf
-	State crash.StateWord // how it stands to its bug, see [Board.SetStates]
+	State crash.StateWord // how it stands, see [Board.SetStates]
 	Bug   int64           // 0: none
 
 	leaves []*leaf
@@ -72,8 +72,9 @@ type Problem struct {
 // leaf is a bucket with its days.
 type leaf struct {
 	*Leaf
-	cells []cell // by day, place, version
-	loose bool   // cells are not in order yet
+	cells   []cell // by day, place, version
+	loose   bool   // cells are not in order yet
+	changed uint64 // the change by which anything of it last changed, see [Board.Changed]
 }
 
 // scan is what counting needs of a problem, apart from all else: whoever goes through all of them waits for memory.

@@ -231,15 +231,6 @@ func (f Filter) admits(p *Problem, packages map[string]bool) bool {
 	return string(p.State) == f.State
 }
 
-// standing sorts what needs a person first.
-func standing(w crash.StateWord) int {
-	order := [...]crash.StateWord{crash.StateRegression, crash.StateOpen, crash.StateDisappeared, crash.StateUnread, crash.StatePrivate, crash.StateClosed, crash.StateFixed}
-	if i := slices.Index(order[:], w); i >= 0 {
-		return i
-	}
-	return len(order)
-}
-
 // Problem finds a problem by its id, or by that of a bucket which was merged into it.
 func (b *Board) Problem(id crash.BucketID) (*Problem, bool) {
 	b.mu.RLock()

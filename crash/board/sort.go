@@ -97,7 +97,7 @@ func (b *Board) columnKey(c Column, release crash.Release) func(*found) uint64 {
 	case ByBug:
 		return func(e *found) uint64 {
 			p := b.order[e.at]
-			return uint64(standing(p.State))<<56 | ^uint64(p.Bug)<<8>>8 //nolint:gosec // small, and not negative
+			return uint64(statePlace(p))<<56 | ^uint64(p.Bug)<<8>>8 //nolint:gosec // small, and not negative
 		}
 	case ByCount:
 	}

@@ -42,6 +42,7 @@ func (u *Updater) Leaf(l Leaf) {
 		u.heads[known.Head] = true
 	}
 	known.Leaf = &l
+	known.changed = u.b.change + 1
 	u.name(known, before, l.Package)
 	if l.Source != l.Package {
 		u.name(known, before, l.Source)
@@ -64,6 +65,7 @@ func (u *Updater) name(l *leaf, before *Leaf, name string) {
 func (u *Updater) Forget(id crash.BucketID) {
 	if l := u.b.leaves[id]; l != nil {
 		l.cells, l.loose = nil, false
+		l.changed = u.b.change + 1
 		u.moved[l] = true
 	}
 }
@@ -75,6 +77,7 @@ func (u *Updater) Cell(id crash.BucketID, day Day, release, version, machine, pk
 	if l == nil {
 		return
 	}
+	l.changed = u.b.change + 1
 	c := cell{
 		day: day, place: u.place(release, machine, pkg), version: u.version(version),
 		n: uint32(min(max(reports, 0), 1<<32-1)),
@@ -193,6 +196,7 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 		}
 		return
 	}
+	head.changed = b.change + 1
 	p := &Problem{Leaf: head.Leaf, leaves: leaves}
 	if len(leaves) > 1 {
 		sum := *head.Leaf
@@ -211,7 +215,7 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 		sum.hide()
 	}
 	if old != nil {
-		p.State, p.Bug, p.place = old.State, old.Bug, old.place
+		p.State, p.Bug, p.place = old.State, old.Bug, old.place // until they are judged anew
 		b.order[p.place] = p
 	} else {
 		p.place = len(b.order)
@@ -232,32 +236,6 @@ func (b *Board) remove(p *Problem) {
 	b.order, b.scan = b.order[:last], b.scan[:last]
 	if p.place < last {
 		b.problems[moved.ID] = &moved
-	}
-}
-
-// State is how a problem stands to its bug.
-type State struct {
-	Word crash.StateWord
-	Bug  int64
-}
-
-// SetStates says how problems stand to their bugs; all that are not named have none.
-func (b *Board) SetStates(states map[crash.BucketID]State) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	changed := false
-	for i, p := range b.order {
-		s := states[p.ID]
-		if p.State == s.Word && p.Bug == s.Bug {
-			continue
-		}
-		other := *p // lists that were given out keep what they have
-		other.State, other.Bug = s.Word, s.Bug
-		b.order[i], b.problems[p.ID] = &other, &other
-		changed = true
-	}
-	if changed {
-		b.change++
 	}
 }
 

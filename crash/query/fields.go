@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,7 +46,31 @@ var fieldOrder = []string{
 	"seen", "first", "last", "lowest", "highest", "reports", "machines", "since", "until", "new", "gone", "id",
 }
 
-var states = []string{"open", "fixed", "regression", "disappeared", "closed", "private", "unread", "none"}
+// states are the words of a status, as far as they are one word each, and none for problems without a bug.
+var states = stateValues()
+
+func stateValues() []string {
+	var values []string
+	for _, word := range crash.StateWords {
+		if !strings.Contains(string(word), " ") {
+			values = append(values, string(word))
+		}
+	}
+	return append(values, "none")
+}
+
+// kinds are what "is" knows: these, and the states.
+var kinds = kindValues()
+
+func kindValues() []string {
+	values := []string{"filed", "unfiled", "symbolised", "provisional", "named"}
+	for _, s := range states {
+		if s != "none" && !slices.Contains(values, s) {
+			values = append(values, s)
+		}
+	}
+	return values
+}
 
 var fields = map[string]field{
 	"":          {read: func(_, value string) (func(*board.Problem) bool, string) { return anywhere(value), "" }},
@@ -61,8 +86,8 @@ var fields = map[string]field{
 	"arch":      {means: "counted are reports from this architecture", example: "arm64", counts: true, read: counted},
 	"type":      {means: "kind of problem", example: "Crash", read: words(func(p *board.Problem) [2]string { return [2]string{p.Type} })},
 	"rule":      {means: "rule that grouped it", example: "traceback", read: words(func(p *board.Problem) [2]string { return [2]string{string(p.Rule)} })},
-	"state":     {means: "how it stands to its bug", example: "regression", values: states, read: state},
-	"is":        {means: "filed, unfiled, symbolised, provisional, named", example: "unfiled", values: []string{"filed", "unfiled", "symbolised", "provisional", "named"}, read: is},
+	"state":     {means: "how it stands, as its page says", example: "regression", values: states, read: state},
+	"is":        {means: "filed, unfiled (without a bug), symbolised, provisional, named, or a state", example: "unfiled", values: kinds, read: is},
 	"bug":       {means: "number of its bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
 	"seen":      {means: "seen in a version like this, by dpkg's order", example: ">=5.9", ordered: true, versions: true, read: seen},
 	"first":     {means: "version of the oldest report", example: ">=5.9", ordered: true, versions: true, read: version(func(p *board.Problem) string { return p.FirstKey })},
@@ -205,22 +230,21 @@ func oneOf(value string, of []string) string {
 	return strconv.Quote(value) + " is none of " + strings.Join(of, ", ") + "."
 }
 
+// state is about how a problem stands, in the word that its page and lists show.
 func state(_, value string) (func(*board.Problem) bool, string) {
 	value = strings.ToLower(value)
-	for _, s := range states {
-		if s == value {
-			want := crash.StateWord(value)
-			if value == "none" {
-				want = crash.StateNone
-			}
-			return func(p *board.Problem) bool { return p.State == want }, ""
-		}
+	if value == "none" {
+		return func(p *board.Problem) bool { return p.Bug == 0 }, ""
+	}
+	if slices.Contains(states, value) {
+		return func(p *board.Problem) bool { return p.State == crash.StateWord(value) }, ""
 	}
 	return nil, oneOf(value, states)
 }
 
-func is(_, value string) (func(*board.Problem) bool, string) {
-	switch strings.ToLower(value) {
+// is is about what a problem is: whether it has a bug, names, or stands in the way that the word says.
+func is(field, value string) (func(*board.Problem) bool, string) {
+	switch value = strings.ToLower(value); value {
 	case "filed":
 		return func(p *board.Problem) bool { return p.Bug != 0 }, ""
 	case "unfiled":
@@ -231,8 +255,13 @@ func is(_, value string) (func(*board.Problem) bool, string) {
 		return func(p *board.Problem) bool { return p.Provisional }, ""
 	case "named":
 		return func(p *board.Problem) bool { return p.Name != "" }, ""
+	case "none":
+	default:
+		if slices.Contains(states, value) {
+			return state(field, value)
+		}
 	}
-	return nil, oneOf(value, []string{"filed", "unfiled", "symbolised", "provisional", "named"})
+	return nil, oneOf(value, kinds)
 }
 
 func bug(_, value string) (func(*board.Problem) bool, string) {

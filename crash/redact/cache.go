@@ -31,12 +31,13 @@ func (c *Cache) Public(t Texts) Texts {
 func (c *Cache) Bucket(b crash.Bucket) crash.Bucket {
 	t := c.Public(Texts{Title: b.Title, Signature: b.Signature, Executable: b.Executable, Name: b.Name})
 	b.Title, b.Signature, b.Executable, b.Name = t.Title, t.Signature, t.Executable, t.Name
-	for _, label := range []*string{&b.ProblemType, &b.Package, &b.SourcePackage, &b.FirstVersion, &b.LastVersion} {
+	for _, label := range []*string{&b.ProblemType, &b.Package, &b.SourcePackage, &b.FirstVersion, &b.LastVersion, &b.FirstSeenVersion, &b.LastSeenVersion} {
 		*label = Label(*label)
 	}
-	for _, release := range []*crash.Release{&b.FirstRelease, &b.LastRelease, &b.FirstVersionRel, &b.LastVerRel} {
+	for _, release := range []*crash.Release{&b.FirstRelease, &b.LastRelease, &b.FirstVersionRel, &b.LastVerRel, &b.FirstSeenRelease, &b.LastSeenRelease} {
 		*release = Label(*release)
 	}
+	b.Status = Status(b.Status)
 	return b
 }
 

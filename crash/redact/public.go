@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"slices"
 	"strings"
 
 	"mishap/crash"
@@ -39,6 +40,20 @@ func Label[T ~string](s T) T {
 	if strings.ContainsAny(string(s), `/\@%$=`) {
 		return T(Redactor{}.Text(string(s)))
 	}
+	return s
+}
+
+// Status returns how a problem stands as visitors see it: without what is private in names of releases and versions.
+func Status(s crash.Status) crash.Status {
+	public := slices.Clone(s.Releases) // cached statuses share them
+	for i := range public {
+		r := &public[i]
+		r.Release = Label(r.Release)
+		for _, version := range []*string{&r.Highest, &r.Newer, &r.Fix, &r.FixAfter, &r.AgainAt} {
+			*version = Label(*version)
+		}
+	}
+	s.Releases, s.Note = public, Label(s.Note)
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -40,7 +41,19 @@ func Empty(t testing.TB) string {
 // Open opens a store on the database at url and closes it when the test ends. Its log goes to the test's.
 func Open(t testing.TB, url string) *db.Store {
 	t.Helper()
-	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Log: Log(t)})
+	return open(t, db.Config{URL: url})
+}
+
+// OpenAt is Open with a clock that stands still.
+func OpenAt(t testing.TB, url string, now time.Time) *db.Store {
+	t.Helper()
+	return open(t, db.Config{URL: url, Now: func() time.Time { return now }})
+}
+
+func open(t testing.TB, c db.Config) *db.Store {
+	t.Helper()
+	c.MaxConns, c.Log = 8, Log(t)
+	s, err := db.Open(t.Context(), c)
 	if err != nil {
 		t.Fatalf("open test database: %v", err)
 	}

@@ -42,6 +42,14 @@ func partial() views.ListPage {
 	return page
 }
 
+// status is how a problem stands that was fixed in one release and not in another.
+func status(b crash.Bucket) crash.Status {
+	return crash.Judge(b, []crash.VersionSeen{
+		{Release: releases[2], Version: "46.4-0ubuntu2", Reports: 40, Last: now.AddDate(0, 0, -13)},
+		{Release: releases[1], Version: "46.2-0ubuntu1", Reports: 2110, Week: 11, Last: now},
+	}, []crash.VersionKnown{{Release: releases[2], Version: "46.5-0ubuntu1", Arrived: now.AddDate(0, 0, -9)}}, now)
+}
+
 // problem is the page of a problem with everything that this person may see.
 func problem(user crash.User) views.ProblemPage {
 	b := bucket(0)
@@ -54,7 +62,10 @@ func problem(user crash.User) views.ProblemPage {
 	cell.Bucket = b.ID
 	page := views.ProblemPage{
 		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(), Chart: views.ChartPart(views.NewChart(counts, crash.BuiltInReleases(), since, until), now),
-		Bugs: views.BugsView{Bucket: b.ID, Cell: cell, MayLink: user.Role.Allows(crash.RoleTriager), SignedIn: user.ID != 0, Now: now},
+		Status: views.StatusView{
+			Status: status(b), Now: now,
+			Bugs: views.BugsView{Bucket: b.ID, Cell: cell, MayLink: user.Role.Allows(crash.RoleTriager), SignedIn: user.ID != 0, Now: now},
+		},
 		Versions: views.NewVersionTable([]crash.VersionCount{
 			{Version: "46.4-0ubuntu2", Release: releases[2], Reports: 40}, {Version: "46.2-0ubuntu1", Release: releases[1], Reports: 2110},
 		}),
@@ -88,7 +99,7 @@ func hugeProblem() views.ProblemPage {
 // trackerAway has a bug of which old news only is known.
 func trackerAway() views.ProblemPage {
 	page := problem(admin)
-	page.Bugs.Bugs = []crash.Bug{{
+	page.Status.Bugs.Bugs = []crash.Bug{{
 		Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233", By: "ada", At: now.AddDate(0, -1, 0),
 		State: crash.BugState{
 			BugReading: crash.BugReading{Number: 2101233, Title: "tidewatch crashes", Tasks: []crash.BugTask{{Name: "tidewatch (Ubuntu)", Status: "Triaged", Importance: "High"}}},

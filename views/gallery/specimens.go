@@ -96,7 +96,7 @@ func bugStates(user crash.User) []views.BugPart {
 		add(views.BugPart{State: state, Reason: reasons[state]})
 	}
 	for _, word := range []crash.StateWord{crash.StateOpen, crash.StateDisappeared, crash.StateFixed, crash.StateRegression, crash.StatePrivate} {
-		add(views.BugPart{State: views.BugLinked, Bug: linked, Standing: crash.ProblemState{Word: word, Reason: "Seen in 46.4, fixed in 46.3.", Read: now}})
+		add(views.BugPart{State: views.BugLinked, Bug: linked, Status: crash.Status{Word: word, Read: now}})
 	}
 	return all
 }
@@ -106,5 +106,5 @@ func stateName(p views.BugPart) string {
 	if p.State == views.BugNothing {
 		return "nothing"
 	}
-	return strings.TrimSpace(string(p.State) + " " + string(p.Standing.Word))
+	return strings.TrimSpace(string(p.State) + " " + string(p.Status.Word))
 }

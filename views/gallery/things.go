@@ -68,7 +68,10 @@ func named(n int) []views.PackageProblem {
 		b := bucket(i)
 		all[i] = views.PackageProblem{Bucket: b, First: b.First(), Last: b.Last(), Count: int64(n - i), Package: "tidewatch", Spark: views.NewSparkline([]int64{0, 2, 1, int64(i), 5}, now)}
 		if i%2 == 1 {
-			all[i].Bug, all[i].State = 2101233, crash.StateRegression
+			all[i].Bug = views.BugPart{
+				Bucket: bucket(i).ID, State: views.BugLinked, Bug: crash.Bug{Number: 2101233, URL: "https://bugs.launchpad.net/bugs/2101233"},
+				Status: crash.Status{Word: crash.StateRegression},
+			}
 		}
 	}
 	return all

@@ -34,6 +34,21 @@
     return element instanceof HTMLFormElement && element.classList.contains("create-bug");
   }
 
+  // A page may show the bug cell of one problem in several lists. When one of them has changed, the others ask for theirs.
+  const known = new WeakSet(document.querySelectorAll(".bug-now"));
+
+  function refreshCopies() {
+    const cells = [...document.querySelectorAll(".bug-now")];
+    for (const fresh of cells.filter((cell) => !known.has(cell))) {
+      for (const copy of cells) {
+        if (known.has(copy) && copy.dataset.bug === fresh.dataset.bug && copy.dataset.state !== fresh.dataset.state) {
+          htmx.trigger(copy, "refresh");
+        }
+      }
+    }
+    cells.forEach((cell) => known.add(cell));
+  }
+
   htmx.registerExtension("create-bug", {
     // The button loses the focus when htmx disables it, so who had it is noted before that.
     htmx_config_request(element, { ctx }) {
@@ -51,16 +66,12 @@
 
     // The keyboard stays where it was: on what replaced the button.
     htmx_after_swap(element, { ctx }) {
-      const cell = ctx.createBugCell;
-      if (!cell || !cell.isConnected) {
+      refreshCopies();
+      const cell = ctx.createBugCell && document.getElementById(ctx.createBugCell.id);
+      if (!cell) {
         return;
       }
-      let next = cell.querySelector(":is(a, button):not(noscript *)");
-      if (!next) {
-        cell.tabIndex = -1;
-        next = cell;
-      }
-      next.focus();
+      (cell.querySelector(":is(a, button):not(noscript *)") ?? cell).focus();
     },
 
     // No answer at all: the form is still there, and may be pressed again.

@@ -1,5 +1,6 @@
-// Keys for those who look at lists all day: / goes to the search, j and k to the next and previous row, o opens it, c
-// creates its bug, l links one, x chooses it, ? says so. They do nothing while something is typed, or with Ctrl, Alt or Meta.
+// Keys for those who look at lists all day: / goes to the search, j and k to the next and previous row, o opens it, c opens
+// the review of its bug, C (with Shift) creates the bug, l links one, x chooses it, ? says so. They do nothing while something
+// is typed, or with Ctrl, Alt or Meta.
 (() => {
   "use strict";
 
@@ -61,7 +62,8 @@
     j: () => move(1),
     k: () => move(-1),
     o: () => press("a[data-open], td.problem a[href], a[href^='/problem/'], a[href^='/oops/']"),
-    c: () => press("form.create-bug button, form[id^=create-] button"),
+    c: () => press("a.review-link:not([hidden])"),
+    "Shift+C": () => press("form.create-bug button"),
     l: () => press("a[href$='/link']") || linkRow(),
     x: () => press("td.rank input[type=checkbox]"),
     "?": () => {
@@ -80,7 +82,9 @@
     if (document.querySelector("dialog[open]") && event.key !== "?") {
       return; // it has the keys to itself
     }
-    const does = keys[event.key];
+    // Creating a bug takes the Shift key itself: with Caps Lock alone, C is still c.
+    const letter = event.key.length === 1 && event.key.toLowerCase() === "c";
+    const does = keys[letter ? (event.shiftKey ? "Shift+C" : "c") : event.key];
     if (does && does()) {
       event.preventDefault();
     }

@@ -11,9 +11,8 @@ import (
 // BugsView is the bugs of a problem as its page shows them.
 type BugsView struct {
 	Bucket    crash.BucketID
-	Cell      BugPart            // the bug that counts, or how to get one
-	Bugs      []crash.Bug        // all of them, that one first
-	Fate      crash.ProblemState // how a problem without a bug stands; empty: it has one, or nothing is said
+	Cell      BugPart     // the bug that counts, or how to get one
+	Bugs      []crash.Bug // all of them, that one first
 	MayLink   bool
 	SignedIn  bool // who linked them is for people who are signed in
 	CSRFToken string
@@ -25,7 +24,7 @@ func (p BugsView) linkPath() string { return p.Bucket.Path() + "/link" }
 func (p BugsView) form(action string, bug int64) PostFormArgs {
 	return PostFormArgs{
 		ID: action + "-" + strconv.FormatInt(bug, 10), Action: p.Bucket.Path() + "/" + action, CSRFToken: p.CSRFToken,
-		Class: "inline", Part: true, Target: "#bugs",
+		Class: "inline", Part: true, Target: statusTarget, Swap: morph,
 	}
 }
 
@@ -87,7 +86,7 @@ type LinkPage struct {
 func (p LinkPage) path() string { return p.Bucket.ID.Path() + "/link" }
 
 func (p LinkPage) confirm() PostFormArgs {
-	return PostFormArgs{ID: "confirm-link", Action: p.path(), CSRFToken: p.Shell.CSRFToken, Part: true, Target: "#bugs"}
+	return PostFormArgs{ID: "confirm-link", Action: p.path(), CSRFToken: p.Shell.CSRFToken, Part: true, Target: statusTarget, Swap: morph}
 }
 
 func (p LinkPage) foundTitle() string {
@@ -114,6 +113,3 @@ type BugProblemsPage struct {
 	Number  int64
 	Buckets []crash.Bucket
 }
-
-// markOf is the class of a state's mark.
-func markOf(w crash.StateWord) string { return "standing-" + strings.ReplaceAll(string(w), " ", "-") }

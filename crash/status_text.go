@@ -1,0 +1,154 @@
+package crash
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxNamedReleases is how many releases a sentence names for each word.
+const maxNamedReleases = 3
+
+// Text says how the problem stands, in a sentence or two: "Fixed in sid; still open in 24.04 (11 reports this week)."
+func (s Status) Text() string {
+	var parts []string
+	add := func(of []ReleaseStatus, words string, count func(ReleaseStatus) string) {
+		if len(of) > 0 {
+			parts = append(parts, words+" "+listReleases(of, count))
+		}
+	}
+	week := func(r ReleaseStatus) string { return reportsThisWeek(r.Week) }
+	older := func(r ReleaseStatus) string {
+		if r.Week == 0 {
+			return ""
+		}
+		return reportsThisWeek(r.Week) + " from older versions"
+	}
+	none := func(ReleaseStatus) string { return "" }
+	is := func(word StateWord) []ReleaseStatus {
+		return pickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Word == word && !r.Ended })
+	}
+	again := is(StateRegression)
+	add(again, "seen again after the fix in", week)
+	add(is(StateFixed), "fixed in", older)
+	for _, word := range trackerWords(is(StateClosed)) {
+		add(pickReleases(is(StateClosed), func(r ReleaseStatus) bool { return r.Tracker == word }), "closed as "+word+" for", week)
+	}
+	add(is(StateGone), "probably fixed in", none)
+	open := "open in"
+	if len(parts) > 0 {
+		open = "still open in"
+	}
+	add(is(StateOpen), open, week)
+	text := strings.Join(parts, "; ")
+	if text != "" {
+		text = strings.ToUpper(text[:1]) + text[1:] + "."
+	}
+	return strings.TrimSpace(s.Note + " " + text)
+}
+
+func trackerWords(of []ReleaseStatus) []string {
+	var words []string
+	for _, r := range of {
+		if !slices.Contains(words, r.Tracker) {
+			words = append(words, r.Tracker)
+		}
+	}
+	return words
+}
+
+// listReleases names releases, each with what count says of its reports; empty: nothing. Those of which it says the same as of
+// the one before share the words: "24.04 (2 reports this week), 26.04 and 22.04 (no report this week)".
+func listReleases(of []ReleaseStatus, count func(ReleaseStatus) string) string {
+	of = slices.Clone(of)
+	slices.SortStableFunc(of, func(a, b ReleaseStatus) int { return cmp.Compare(min(b.Week, 1), min(a.Week, 1)) })
+	var names []string
+	for i, r := range of {
+		name, last := r.Release.Short(), i == len(of)-1
+		if i == maxNamedReleases && len(of) > maxNamedReleases+1 {
+			name, last = fmt.Sprintf("%d other releases", len(of)-i), true
+			for _, other := range of[i+1:] {
+				r.Week += other.Week
+			}
+		}
+		if words := count(r); words != "" && (r.Week > 0 || last) {
+			name += " (" + words + ")"
+		}
+		if names = append(names, name); last {
+			break
+		}
+	}
+	return joinAnd(names)
+}
+
+func joinAnd(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+func reportsThisWeek(n int64) string {
+	switch n {
+	case 0:
+		return "no report this week"
+	case 1:
+		return "1 report this week"
+	}
+	return fmt.Sprintf("%d reports this week", n)
+}
+
+// Text says how the problem stands in the release, without its name: "fixed in 1.4-2, seen up to 1.4-1".
+func (r ReleaseStatus) Text() string {
+	text := r.verdict()
+	if r.Reports > 0 {
+		if r.Week == 0 && !r.Last.IsZero() {
+			text += "; last report on " + dayText(r.Last)
+		} else {
+			text += "; " + reportsThisWeek(r.Week)
+		}
+	}
+	if r.Ended {
+		text += "; the release is at the end of its life"
+	}
+	return text
+}
+
+func (r ReleaseStatus) verdict() string {
+	switch r.Word {
+	case StateRegression:
+		return r.fixText() + ", seen again in " + r.AgainAt
+	case StateFixed:
+		if r.Highest == "" {
+			return r.fixText()
+		}
+		return r.fixText() + ", seen up to " + r.Highest
+	case StateClosed:
+		return "the bug was closed as " + r.Tracker
+	case StateGone:
+		return "seen up to " + r.Highest + "; " + r.Newer + " is in use without it since " + dayText(r.NewerSince)
+	}
+	switch {
+	case r.Unclear:
+		return "the bug is closed with a fix, but the reports do not say whether they come from a version with it"
+	case r.Highest == "":
+		return "seen in an unknown version"
+	case r.Newer != "":
+		return "seen up to " + r.Highest + ", not in " + r.Newer
+	}
+	return "seen in " + r.Highest + ", the newest version in use"
+}
+
+func (r ReleaseStatus) fixText() string {
+	switch {
+	case r.Fix != "":
+		return "fixed in " + r.Fix
+	case r.FixAfter != "":
+		return "fixed after " + r.FixAfter + " (the newest version here when the bug was closed)"
+	}
+	return "fixed in a version that the tracker does not name"
+}
+
+func dayText(t time.Time) string { return t.UTC().Format("2 January 2006") }

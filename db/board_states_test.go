@@ -1,0 +1,98 @@
+package db_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/board"
+	"mishap/db"
+	"mishap/db/dbtest"
+)
+
+// TestStatesFollow changes counts, links, bugs and merges at random, and checks that the state of every problem on the board,
+// which is judged piece by piece, is that of its page, and that of a store which judges all of them at once.
+func TestStatesFollow(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test
+	now := time.Now().UTC()
+	releases := []string{"Ubuntu 24.04", "Ubuntu 26.04", "Debian sid"}
+	words := map[crash.StateWord]int{}
+	save(t, s, record(t, now, "first", crash.Fields{"DuplicateSignature": "problem 0"}))
+	for step := range 30 {
+		for range r.IntN(6) {
+			n, age, version := r.IntN(10), r.IntN(40), r.IntN(5)
+			if n%2 == 0 { // not seen this week, nor in the newest version
+				age, version = 8+r.IntN(30), r.IntN(3)
+			}
+			at := now.AddDate(0, 0, -age)
+			save(t, s, record(t, at, fmt.Sprint("machine", r.IntN(50)), crash.Fields{
+				"DuplicateSignature": fmt.Sprint("problem ", n), "DistroRelease": releases[r.IntN(1+n%3)], "Package": fmt.Sprintf("tidewatch 1.%d-1", version),
+				"SourcePackage": "tidewatch", "Date": at.Format(time.ANSIC),
+			}))
+		}
+		if r.IntN(4) == 0 { // versions that have been in use for long
+			dbtest.Exec(t, url, `update package_versions set arrived = arrived - interval '9 days'`)
+		}
+		number := 1 + r.Int64N(5)
+		_, err := s.LinkBug(t.Context(), crash.BucketIDOf(fmt.Sprint("problem ", r.IntN(6))), crash.Bug{Number: number, URL: "u", By: "ada"})
+		if err != nil && crash.KindOf(err) != crash.NotFound {
+			t.Fatal(err)
+		}
+		status := []string{"New", "Fix Released", "Won't Fix"}[r.IntN(3)]
+		err = s.SaveBugReading(t.Context(), crash.BugReading{
+			Number: number, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Status: status, Complete: status != "New", Closed: now.AddDate(0, 0, -r.IntN(20))}},
+			Fixes: []crash.BugFix{{Package: "tidewatch", Version: fmt.Sprintf("1.%d-1", r.IntN(6)), Series: []string{"", "noble", "resolute"}[r.IntN(3)]}},
+		}, "", time.Hour)
+		if err != nil && crash.KindOf(err) != crash.NotFound {
+			t.Fatal(err)
+		}
+		b, err := s.BoardWithStates(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantJudged(t, s, b, step)
+		for _, p := range b.Select(func(*board.Problem) bool { return true }) {
+			words[p.State]++
+		}
+	}
+	fresh := dbtest.Open(t, url)
+	all, err := fresh.BoardWithStates(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.BoardWithStates(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all.Select(func(*board.Problem) bool { return true }) {
+		if other, ok := b.Problem(p.ID); !ok || other.State != p.State || other.Bug != p.Bug {
+			t.Errorf("%s: got %s, bug %d, piece by piece; want %s, bug %d", p.Signature, other.State, other.Bug, p.State, p.Bug)
+		}
+	}
+	if len(words) < 5 {
+		t.Errorf("got the words %v, want more kinds of them", words)
+	}
+}
+
+// wantJudged checks that the board says of each problem what its page says.
+func wantJudged(t *testing.T, s *db.Store, b *board.Board, step int) {
+	t.Helper()
+	for _, p := range b.Select(func(*board.Problem) bool { return true }) {
+		bucket, err := s.Bucket(t.Context(), p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Judge(t.Context(), &bucket); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.StatusOf(p); bucket.Status.Word != p.State || bucket.Bug.Number != p.Bug || got.Text() != bucket.Status.Text() {
+			t.Fatalf("step %d: %s: the board says %s, bug %d, and %q; the page %s, bug %d, and %q", step, p.Signature,
+				p.State, p.Bug, got.Text(), bucket.Status.Word, bucket.Bug.Number, bucket.Status.Text())
+		}
+	}
+}
