@@ -15,7 +15,7 @@ func TestListProblemsControls(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	p.several(3, crashtest.Native)
-	p.several(2, crashtest.Native, crashtest.Set("Architecture", "arm64"), crashtest.Version("1.5-1"))
+	p.several(2, crashtest.Native, crashtest.Set("Architecture", "arm64"), crashtest.Set("PackageArchitecture", "arm64"), crashtest.Version("1.5-1"))
 	p.several(4, crashtest.Unsymbolised)
 	p.several(1, crashtest.Python)
 	p.several(1, crashtest.Hang)

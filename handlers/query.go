@@ -25,32 +25,23 @@ func (s *Server) part(w http.ResponseWriter, r *http.Request, c templ.Component)
 	return s.page(w, r, http.StatusOK, templ.Join(c, views.NoFlashes()))
 }
 
-// errBadPath is the answer to a path that is not text.
+// errBadPath is the answer to a name in a path that is not text.
 var errBadPath = crash.Errorf(crash.Invalid, "bad_path", "The address is not readable: it holds bytes that are not text.")
 
-// readable refuses paths with NUL or invalid UTF-8: nothing here can have such a name, and the database takes no such text.
-// Parameters of the query are looked at by those who read them.
-func (s *Server) readable(next http.Handler) http.Handler {
-	return s.do(func(w http.ResponseWriter, r *http.Request) error {
-		if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) {
-			return errBadPath
-		}
-		next.ServeHTTP(w, r)
-		return nil
-	})
-}
-
 // pathText is a part of the path that may hold any text, slashes too. The router hands it out as it was sent when it was
-// sent with escapes that matter, else decoded.
-func pathText(r *http.Request, name string) string {
+// sent with escapes that matter, else decoded. NUL and invalid UTF-8 are Invalid: nothing here can have such a name, and the
+// database takes no such text.
+func pathText(r *http.Request, name string) (string, error) {
 	text := chi.URLParam(r, name)
-	if r.URL.RawPath == "" {
-		return text
+	if r.URL.RawPath != "" {
+		if decoded, err := url.PathUnescape(text); err == nil {
+			text = decoded
+		}
 	}
-	if decoded, err := url.PathUnescape(text); err == nil {
-		return decoded
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return "", errBadPath
 	}
-	return text
+	return text, nil
 }
 
 // queryText is a short text of the query, without blanks around it. Text that nothing here can be called is Invalid.

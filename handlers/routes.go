@@ -39,7 +39,7 @@ func (s *Server) routes() (http.Handler, error) {
 	root.Method(http.MethodGet, assets.Prefix+"*", assets.Handler(s.config.AssetsDir))
 
 	site := chi.NewRouter()
-	site.Use(s.config.TrustedProxies.Middleware, deadline(pageTime), s.readable, s.withSession, s.recognise, s.guard, s.exportsByToken, chimw.GetHead)
+	site.Use(s.config.TrustedProxies.Middleware, deadline(pageTime), s.withSession, s.recognise, s.guard, s.exportsByToken, chimw.GetHead)
 	site.NotFound(s.do(s.notFound))
 	site.MethodNotAllowed(s.do(s.wrongMethod))
 	root.Mount("/", site)

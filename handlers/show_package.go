@@ -19,7 +19,11 @@ const (
 // showPackage is the page of one package, by the name of a binary or a source package: its problems, reports by day, and
 // versions compared. With an ending, or by Accept, it is the list of its problems as a file or feed.
 func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
-	name, format := cutFormat(pathText(r, "name"))
+	text, err := pathText(r, "name")
+	if err != nil {
+		return err
+	}
+	name, format := cutFormat(text)
 	if format == "" {
 		format = acceptedExport(r)
 	}

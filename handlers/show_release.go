@@ -22,7 +22,11 @@ const (
 // showRelease is the page of one release: how reliable it is beside the one before, its problems and packages. With an
 // ending, or by Accept, it is the list of its problems as a file or feed.
 func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
-	name, format := cutFormat(pathText(r, "name"))
+	text, err := pathText(r, "name")
+	if err != nil {
+		return err
+	}
+	name, format := cutFormat(text)
 	if format == "" {
 		format = acceptedExport(r)
 	}

@@ -11,7 +11,11 @@ import (
 // showSystem is the page of one machine: its reports, the newest first. A machine that is not known here has a page too:
 // it has not reported anything, and says so.
 func (s *Server) showSystem(w http.ResponseWriter, r *http.Request) error {
-	name, format := cutFormat(pathText(r, "system"))
+	text, err := pathText(r, "system")
+	if err != nil {
+		return err
+	}
+	name, format := cutFormat(text)
 	system := crash.NewSystemID(name)
 	if format == "" {
 		format = acceptedExport(r)
