@@ -12,6 +12,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/redact"
 	"mishap/views"
 )
 
@@ -111,6 +112,9 @@ func (s *Server) problemRow(p board.Row, signature string, signedIn bool) row {
 		fmt.Fprintf(&summary, " Bug %s.", bug)
 	}
 	status := s.store.StatusOf(p.Problem)
+	if !signedIn {
+		status = redact.Status(status)
+	}
 	summary.WriteString(" " + status.Text())
 	return row{
 		cells: []any{

@@ -72,7 +72,7 @@ func (s *Server) problemList(r *http.Request, choice views.ListChoice, q query.Q
 		last := list.Rows[n-1]
 		page.Next = choice.NextURL(list.First+n-1, crash.Problem{Bucket: crash.Bucket{ID: last.ID}, Count: last.Count})
 	}
-	page.Types, page.Machines = seenLabels(r, b.Types()), b.PackageArchitectures()
+	page.Types, page.Machines = seenLabels(r, b.Types()), seenLabels(r, b.PackageArchitectures())
 	return page, nil
 }
 
@@ -151,7 +151,7 @@ func (s *Server) listRows(r *http.Request, b *board.Board, filter board.Filter, 
 		if p.Bug.Number != 0 {
 			bugs = append(bugs, p.Bug)
 		}
-		row := from[p.ID]
+		row := seenRow(r, from[p.ID])
 		p.Bucket = s.seenBy(r, p.Bucket)
 		list = append(list, views.ListRow{
 			Problem: p, First: row.First, Last: row.Last, Bug: s.bugPart(r, p.Bucket), Rank: row.Rank, Before: row.Before,

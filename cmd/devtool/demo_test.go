@@ -171,7 +171,7 @@ func wantStories(t *testing.T, s *site) {
 	words := map[crash.StateWord]bool{}
 	for _, story := range stories(s.demo.memory.SeedTime) {
 		page := pageOf(t, s, story.bucket().Path())
-		cell := regexp.MustCompile(`class="state standing[^>]*>([^<]*)<`).FindStringSubmatch(page)
+		cell := regexp.MustCompile(`class="state status-mark[^>]*>([^<]*)<`).FindStringSubmatch(page)
 		if cell == nil || cell[1] != string(story.word) {
 			t.Errorf("%s: got the state %q, want %q", story.name, cell, story.word)
 		}
