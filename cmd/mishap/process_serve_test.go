@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -157,7 +159,12 @@ func getText(t *testing.T, url string) string {
 func TestSecretsNeverComeOut(t *testing.T) {
 	t.Parallel()
 	tr := trackertest.New(t)
-	file := configFile(t, "database_url = \"postgres://mishap:hush-one@127.0.0.1:1/none\"\n"+
+	database, err := url.Parse(dbtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	database.User, database.Path = url.UserPassword(database.User.Username(), "hush-one"), "/no_such_database" // serve waits for others
+	file := configFile(t, fmt.Sprintf("database_url = %q\n", database)+
 		"tracker_oauth_token = \"hush-two\"\ntracker_oauth_secret = \"hush-three\"\n")
 	for _, args := range []string{"serve", "migrate", "user list", "import testdata/crashes/brigwifi-dkms.0.crash", "setup-oauth-token"} {
 		environ := trackerEnviron(tr, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0", "MISHAP_OPS_LISTEN=127.0.0.1:0")
