@@ -77,10 +77,3 @@ func (s *seen[K, V]) add(server serverID, rows map[K]V) {
 		s.rows[key] = value
 	}
 }
-
-// forget drops everything.
-func (s *seen[K, V]) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rows = nil
-}
