@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/apport"
 	"mishap/crash/crashtest"
-	"mishap/crash/whoopsie"
 )
 
 func keyOf(system crash.SystemID, r crashtest.Report) crash.ReportKey {
@@ -123,7 +122,7 @@ func TestDuplicateKeyAcrossForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sent, err := whoopsie.Decode(body)
+			sent, err := crashtest.Decode(body)
 			if err != nil {
 				t.Fatal(err)
 			}

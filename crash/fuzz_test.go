@@ -9,7 +9,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/crash/whoopsie"
 )
 
 // seeds gives a fuzz target the texts that sample reports have in some fields.
@@ -25,7 +24,7 @@ func seeds(f *testing.F, fields ...string) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		report, err := whoopsie.Decode(body)
+		report, err := crashtest.Decode(body)
 		if err != nil {
 			f.Fatalf("%s: %v", file, err)
 		}

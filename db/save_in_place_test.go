@@ -10,7 +10,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
-	"mishap/crash/whoopsie"
 	"mishap/db/dbtest"
 )
 
@@ -25,7 +24,7 @@ func TestSaveReportInPlace(t *testing.T) {
 	var wg sync.WaitGroup
 	for r := range crashtest.Fleet(7, 300, today) {
 		buffer := crashtest.Report(r.Fields).BSON()
-		fields, err := whoopsie.Decode(slices.Clone(buffer))
+		fields, err := crashtest.Decode(slices.Clone(buffer))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +34,7 @@ func TestSaveReportInPlace(t *testing.T) {
 		}
 		sent = append(sent, rec)
 		wg.Go(func() {
-			inPlace, err := whoopsie.Decode(buffer)
+			inPlace, err := crashtest.Decode(buffer)
 			if err != nil {
 				t.Error(err)
 			}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/whoopsie"
+	"mishap/crash/crashtest"
 )
 
 // screen is a terminal that tests can read while it is written to.
@@ -120,7 +120,7 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := whoopsie.Decode(sample); err != nil {
+	if _, err := crashtest.Decode(sample); err != nil {
 		t.Errorf("sample.bson: got %v, want a report", err)
 	}
 	for file, want := range map[string]os.FileMode{"demo.json": 0o600, "local_config.toml": 0o600, "tracker.json": 0o600, "mishap.log": 0o600} {

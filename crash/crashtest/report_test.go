@@ -11,7 +11,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/apport"
 	"mishap/crash/crashtest"
-	"mishap/crash/whoopsie"
 )
 
 func TestReportsAreWhatTheySay(t *testing.T) {
@@ -100,7 +99,7 @@ func TestForms(t *testing.T) {
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Errorf("the file (-want +got):\n%s", diff)
 	}
-	fields, err = whoopsie.Decode(r.BSON())
+	fields, err = crashtest.Decode(r.BSON())
 	if err != nil {
 		t.Fatal(err)
 	}

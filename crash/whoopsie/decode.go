@@ -36,16 +36,6 @@ type Document struct {
 	cleaned  []string // names of fields that hold invalid UTF-8 or NUL
 }
 
-// Decode reads a document and unpacks its fields, see [Open] and [Document.Fields].
-func Decode(body []byte) (crash.Fields, error) {
-	d, err := Open(body)
-	if err != nil {
-		return nil, err
-	}
-	fields, _, _ := d.Fields(MaxUnpacked)
-	return fields, nil
-}
-
 // Open reads one BSON document: a flat one, in which whoopsie puts nothing but texts. What else others put there is
 // tolerated: numbers, truth values and times become texts, except for the release; documents, arrays and binary values are skipped. Of a
 // field that occurs twice the last one counts; one without a name is left out, and so is an empty "separator", which is

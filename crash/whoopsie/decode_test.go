@@ -18,7 +18,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/crash/whoopsie"
 )
 
 // doc makes a document of raw elements.
@@ -57,7 +56,7 @@ func TestDecode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := whoopsie.Decode(c.body)
+			got, err := crashtest.Decode(c.body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +83,7 @@ func TestDecodeOtherKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := whoopsie.Decode(body)
+	got, err := crashtest.Decode(body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +103,7 @@ func TestDecodeOtherKinds(t *testing.T) {
 		if len(cut) >= 4 {
 			binary.LittleEndian.PutUint32(cut, uint32(len(cut)))
 		}
-		_, _ = whoopsie.Decode(cut)
+		_, _ = crashtest.Decode(cut)
 	}
 }
 
@@ -127,13 +126,13 @@ func TestDecodeRefuses(t *testing.T) {
 		"text beyond the end": doc("\x02A\x00\xff\xff\xff\x7fx\x00"), "text without end": doc("\x02A\x00\x02\x00\x00\x00xy"), "short integer": doc("\x12A\x00\x00"), "short document": doc("\x03A\x00\x04\x00\x00\x00"),
 		"binary beyond the end": doc("\x05A\x00\x00\x00\x00\x00"), "regexp without end": doc("\x0bA\x00x"), "too many fields": doc(many...),
 	} {
-		fields, err := whoopsie.Decode(body)
+		fields, err := crashtest.Decode(body)
 		var e *crash.Error
 		if !errors.As(err, &e) || e.Kind != crash.Invalid || e.Message != "Invalid BSON." || e.Code != "invalid_bson" || e.Err == nil {
 			t.Errorf("%s: got %v, %#v, want an invalid_bson with its cause", name, fields, err)
 		}
 	}
-	if fields, err := whoopsie.Decode(doc(many[:10_000]...)); err != nil || len(fields) != 10_000 {
+	if fields, err := crashtest.Decode(doc(many[:10_000]...)); err != nil || len(fields) != 10_000 {
 		t.Errorf("10,000 fields: got %d, %v", len(fields), err)
 	}
 }
@@ -150,7 +149,7 @@ func TestDecodeDoesNotDescend(t *testing.T) {
 	body = append(body, 5, 0, 0, 0, 0)
 	body = append(body, make([]byte, depth)...)
 	body = doc("\x03deep\x00"+string(body), text("Package", "x 1"))
-	fields, err := whoopsie.Decode(body)
+	fields, err := crashtest.Decode(body)
 	if err != nil || len(fields) != 1 || fields["Package"] != "x 1" {
 		t.Errorf("got %v, %v, want the one text", fields, err)
 	}
@@ -163,7 +162,7 @@ func TestDecodePacked(t *testing.T) {
 	bomb, data := pack(strings.Repeat("x", 20<<20)), pack("\x00\x01")
 	sent := []string{text("Traceback", wire), text("Cut", wire[:60]), text("Binary", data), text("NotPacked", "eJwe all like eJ"), text("UnderVolt", "eJwe")}
 	want := crash.Fields{"Traceback": "Traceback (most recent call last):\nwörld", "Cut": wire[:60], "Binary": data, "NotPacked": "eJwe all like eJ", "UnderVolt": "eJwe"}
-	got, err := whoopsie.Decode(doc(sent...))
+	got, err := crashtest.Decode(doc(sent...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +170,7 @@ func TestDecodePacked(t *testing.T) {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
 	// A bomb stays as it is, and so does what is unpacked after it: what may be unpacked of a report is used up.
-	got, err = whoopsie.Decode(doc(append(sent, text("Bomb", bomb))...))
+	got, err = crashtest.Decode(doc(append(sent, text("Bomb", bomb))...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +192,7 @@ func pack(s string) string {
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, r := range []crashtest.Report{crashtest.Native(), crashtest.Python(), crashtest.Package(), crashtest.Unicode(), crashtest.Long()} {
-		got, err := whoopsie.Decode(r.BSON())
+		got, err := crashtest.Decode(r.BSON())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +208,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(doc(text("A", pack("x")), "\x03d\x00"+string(doc()), "\x05b\x00\x00\x00\x00\x00\x00", "\x0br\x00a\x00i\x00"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		fields, err := whoopsie.Decode(body)
+		fields, err := crashtest.Decode(body)
 		if err != nil {
 			if crash.KindOf(err) != crash.Invalid {
 				t.Errorf("got an error of kind %v", crash.KindOf(err))
@@ -230,7 +229,7 @@ func BenchmarkDecode(b *testing.B) {
 	body := crashtest.Native(crashtest.Set("JournalErrors", strings.Repeat("a line of the journal\n", 600))).BSON()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		if _, err := whoopsie.Decode(body); err != nil {
+		if _, err := crashtest.Decode(body); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
 	"mishap/crash/packed"
-	"mishap/crash/whoopsie"
 )
 
 // sample is what is known of one report: which fields whoopsie 0.1.33 sends of it, and what apport says of the whole.
@@ -85,7 +85,7 @@ func TestSamples(t *testing.T) {
 			tried[name] = true
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				fields, err := whoopsie.Decode(read(t, path))
+				fields, err := crashtest.Decode(read(t, path))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -148,7 +148,7 @@ func TestAgainstReference(t *testing.T) {
 		if err := bson.Unmarshal(body, &want); err != nil {
 			t.Fatal(err)
 		}
-		got, err := whoopsie.Decode(body)
+		got, err := crashtest.Decode(body)
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}

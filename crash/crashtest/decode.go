@@ -1,0 +1,16 @@
+package crashtest
+
+import (
+	"mishap/crash"
+	"mishap/crash/whoopsie"
+)
+
+// Decode returns the fields of a report as whoopsie sends it, with compressed ones unpacked. Errors are of [whoopsie.Open].
+func Decode(body []byte) (crash.Fields, error) {
+	d, err := whoopsie.Open(body)
+	if err != nil {
+		return nil, err
+	}
+	fields, _, _ := d.Fields(whoopsie.MaxUnpacked)
+	return fields, nil
+}
