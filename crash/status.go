@@ -26,7 +26,7 @@ const (
 const (
 	StateTests    StateWord = "tests only"     // only test machines have it
 	StateNameless StateWord = "not symbolised" // its functions have no names yet
-	StateGone     StateWord = "gone"           // a newer version without it is in use in every release
+	StateGone     StateWord = "gone"           // in every release a newer version has been in use without it for a week
 	StateNew      StateWord = "new"            // first seen in the past week
 	StateUnfiled  StateWord = "unfiled"        // none of these
 )
@@ -65,7 +65,7 @@ type ReleaseStatus struct {
 	Highest string    // highest version in which it was seen; empty: no version can be compared
 
 	Newer      string    // newest version in use, when that is higher and without the problem
-	NewerSince time.Time // arrival of the first report from a version higher than Highest
+	NewerSince time.Time // UTC day of the oldest report from a version higher than Highest
 
 	Fix      string // version that has the fix, as the tracker says; empty: it does not say
 	FixAfter string // without Fix: the fix is in a higher version than this
@@ -76,7 +76,8 @@ type ReleaseStatus struct {
 	Ended    bool   // the release is at the end of its life, and the problem was seen in others too
 }
 
-// quietDays is for how many days no report of a problem must come before it may count as gone.
+// quietDays is the number of days that a newer version must be in use without a report of the problem, before the problem
+// counts as gone.
 const quietDays = 7
 
 // Judge decides how a problem stands, release by release. b says what its bug is and how much was counted of it. seen are its

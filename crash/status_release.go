@@ -53,16 +53,16 @@ func (j *judgement) newer(r *ReleaseStatus) {
 		if r.Newer == "" || dpkg.Compare(k.Version, r.Newer) > 0 {
 			r.Newer = k.Version
 		}
-		if r.NewerSince.IsZero() || k.Arrived.Before(r.NewerSince) {
-			r.NewerSince = k.Arrived
+		if r.NewerSince.IsZero() || k.Since.Before(r.NewerSince) {
+			r.NewerSince = k.Since
 		}
 	}
 }
 
-// gone reports whether a newer version is in use, and no report of the problem came for a week. Reports whose version cannot be
-// compared may be of the newer one, if they came since.
+// gone reports whether a newer version has been in use for a week, and no report of the problem came in that time. Reports
+// whose version cannot be compared may come from the newer one if they arrived after it.
 func (j *judgement) gone(r ReleaseStatus, seen []VersionSeen) bool {
-	if r.Newer == "" || r.Week > 0 || j.daysSince(r.Last) < quietDays {
+	if r.Newer == "" || r.Week > 0 || j.daysSince(r.Last) < quietDays || j.daysSince(r.NewerSince) < quietDays {
 		return false
 	}
 	return !slices.ContainsFunc(seen, func(o VersionSeen) bool {

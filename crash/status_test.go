@@ -34,7 +34,7 @@ func seenIn(release crash.Release, version string, days int, inWeek int64) []cra
 
 // used is a version in use for some days.
 func used(release crash.Release, version string, days int) []crash.VersionKnown {
-	return []crash.VersionKnown{{Release: release, Version: version, Arrived: daysAgo(days)}}
+	return []crash.VersionKnown{{Release: release, Version: version, Arrived: daysAgo(days), Since: daysAgo(days)}}
 }
 
 const (
@@ -113,8 +113,14 @@ var situations = map[string]struct {
 	"gone": {situation{seen: seenIn(noble, "1.4", 30, 0), inUse: used(noble, "1.5", 20)}, crash.StateGone, "Probably fixed in 24.04."},
 	"seen yesterday in an old version": {situation{seen: seenIn(noble, "1.4", 1, 2), inUse: used(noble, "1.5", 20)}, crash.StateUnfiled,
 		"Open in 24.04 (2 reports this week)."},
-	"not seen for a week, the newer version came yesterday": {situation{seen: seenIn(noble, "1.4", 7, 0), inUse: used(noble, "1.5", 1)}, crash.StateGone,
+	"not seen for a week, the newer version came yesterday": {situation{seen: seenIn(noble, "1.4", 7, 0), inUse: used(noble, "1.5", 1)}, crash.StateUnfiled,
+		"Open in 24.04 (no report this week)."},
+	"not seen for a month, the newer version came six days ago": {situation{seen: seenIn(noble, "1.4", 30, 0), inUse: used(noble, "1.5", 6)}, crash.StateUnfiled,
+		"Open in 24.04 (no report this week)."},
+	"not seen for a week, nor since the newer version came a week ago": {situation{seen: seenIn(noble, "1.4", 7, 0), inUse: used(noble, "1.5", 7)}, crash.StateGone,
 		"Probably fixed in 24.04."},
+	"open, not seen for a month, the newer version came yesterday": {situation{bug: bugWith(task(mainTask, "Triaged")), seen: seenIn(noble, "1.9", 30, 0), inUse: used(noble, "1.10", 1)}, crash.StateOpen,
+		"Open in 24.04 (no report this week)."},
 	"not seen for six days": {situation{seen: seenIn(noble, "1.4", 6, 1), inUse: used(noble, "1.5", 5)}, crash.StateUnfiled,
 		"Open in 24.04 (1 report this week)."},
 	"a tilde is before": {situation{seen: seenIn(noble, "1.4", 30, 0), inUse: used(noble, "1.4~rc1", 20)}, crash.StateUnfiled,

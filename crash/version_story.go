@@ -9,11 +9,17 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// VersionKnown is a version of a package that some counted report came from, in a release, since when.
+// VersionKnown is a version of a package that counted reports of any problem came from, in a release.
 type VersionKnown struct {
 	Release Release
 	Version string
-	Arrived time.Time
+	Arrived time.Time // when the first of these reports arrived
+	Since   time.Time // UTC day of the oldest of these reports, by its own date
+}
+
+// Equal reports whether two versions are the same, known for the same time.
+func (k VersionKnown) Equal(other VersionKnown) bool {
+	return k.Release == other.Release && k.Version == other.Version && k.Arrived.Equal(other.Arrived) && k.Since.Equal(other.Since)
 }
 
 // VersionStory is a problem beside the versions of its package.

@@ -36,7 +36,7 @@ func TestStatesFollow(t *testing.T) {
 			}))
 		}
 		if r.IntN(4) == 0 { // versions that have been in use for long
-			dbtest.Exec(t, url, `update package_versions set arrived = arrived - interval '9 days'`)
+			dbtest.Exec(t, url, `update package_versions set arrived = arrived - interval '9 days', first_day = first_day - 9`)
 		}
 		number := 1 + r.Int64N(5)
 		_, err := s.LinkBug(t.Context(), crash.BucketIDOf(fmt.Sprint("problem ", r.IntN(6))), crash.Bug{Number: number, URL: "u", By: "ada"})

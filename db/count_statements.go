@@ -186,11 +186,12 @@ func (c *roundSum) countPackages() iter.Seq[statement] {
 	}
 	return sortedInPieces(sqlCountPackages, c.packages, compare, func(keys []packageVersion) pgx.NamedArgs {
 		return pgx.NamedArgs{
-			"package": column(keys, func(k packageVersion) string { return k.pkg }),
-			"release": column(keys, func(k packageVersion) string { return k.release }),
-			"version": column(keys, func(k packageVersion) string { return k.version }),
-			"key":     column(keys, func(k packageVersion) []byte { return c.keys.ofVersion(k.version) }),
-			"arrived": column(keys, func(k packageVersion) time.Time { return c.packages[k] }),
+			"package":   column(keys, func(k packageVersion) string { return k.pkg }),
+			"release":   column(keys, func(k packageVersion) string { return k.release }),
+			"version":   column(keys, func(k packageVersion) string { return k.version }),
+			"key":       column(keys, func(k packageVersion) []byte { return c.keys.ofVersion(k.version) }),
+			"arrived":   column(keys, func(k packageVersion) time.Time { return c.packages[k].arrived }),
+			"first_day": column(keys, func(k packageVersion) time.Time { return c.packages[k].firstDay }),
 		}
 	})
 }

@@ -59,11 +59,17 @@ type roundSum struct {
 	reports  map[reportDay]int64
 	releases map[releaseDay]int64
 	active   map[releaseSystem][]time.Time // the days that may change when a machine is active, each once
-	packages map[packageVersion]time.Time  // when the first report that has it arrived
+	packages map[packageVersion]versionUse
 	seen     map[bucketRelease]*releaseSeenSum
 	keys     sortKeys
 	spans    *seenSpans
 	server   serverID // whose spans these are
+}
+
+// versionUse says since when a version of a package is in use.
+type versionUse struct {
+	arrived  time.Time // when its first report arrived
+	firstDay time.Time // the UTC day of its oldest report
 }
 
 // bucketSum is what a round adds to one bucket.
@@ -124,7 +130,7 @@ func newRoundSum(spans *seenSpans, server serverID) *roundSum {
 	return &roundSum{
 		buckets: map[crash.BucketID]*bucketSum{}, versions: map[versionCell]int64{}, machines: map[machineCell]int64{},
 		days: map[dayCellKey]dayNumbers{}, reports: map[reportDay]int64{}, releases: map[releaseDay]int64{},
-		active: map[releaseSystem][]time.Time{}, packages: map[packageVersion]time.Time{}, seen: map[bucketRelease]*releaseSeenSum{},
+		active: map[releaseSystem][]time.Time{}, packages: map[packageVersion]versionUse{}, seen: map[bucketRelease]*releaseSeenSum{},
 		keys: newSortKeys(), spans: spans, server: server,
 	}
 }
@@ -147,9 +153,14 @@ func (c *roundSum) add(s *sighting) {
 	}
 	if s.Package != "" && c.keys.ofVersion(s.Version) != nil {
 		version := packageVersion{s.Package, string(s.Release), s.Version}
-		if at, ok := c.packages[version]; !ok || s.received.Before(at) {
-			c.packages[version] = s.received
+		use, ok := c.packages[version]
+		if !ok || s.received.Before(use.arrived) {
+			use.arrived = s.received
 		}
+		if !ok || s.day.Before(use.firstDay) {
+			use.firstDay = s.day
+		}
+		c.packages[version] = use
 	}
 }
 

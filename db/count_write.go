@@ -93,14 +93,16 @@ const (
 		on conflict (day, release, architecture, problem_type, proposed) do update set reports = d.reports + excluded.reports`
 	// Most versions are known, and then nothing is written.
 	sqlCountPackages = `
-		insert into package_versions as v (package, release, version, version_key, arrived)
-		select package, release, version, version_key, arrived
-		from unnest(@package::text[], @release::text[], @version::text[], @key::bytea[], @arrived::timestamptz[])
-			as t (package, release, version, version_key, arrived)
+		insert into package_versions as v (package, release, version, version_key, arrived, first_day)
+		select package, release, version, version_key, arrived, first_day
+		from unnest(@package::text[], @release::text[], @version::text[], @key::bytea[], @arrived::timestamptz[], @first_day::date[])
+			as t (package, release, version, version_key, arrived, first_day)
 		where not exists (
 			select from package_versions as v
-			where v.package = t.package and v.release = t.release and v.version = t.version and v.arrived <= t.arrived)
-		on conflict (package, release, version) do update set arrived = least(v.arrived, excluded.arrived)`
+			where v.package = t.package and v.release = t.release and v.version = t.version
+				and v.arrived <= t.arrived and v.first_day <= t.first_day)
+		on conflict (package, release, version) do update
+		set arrived = least(v.arrived, excluded.arrived), first_day = least(v.first_day, excluded.first_day)`
 	sqlSeeReleases = `insert into releases (release) select unnest(@release::text[]) on conflict do nothing`
 )
 

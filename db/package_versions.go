@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,25 +12,30 @@ import (
 )
 
 const (
-	sqlVersionsStamp    = `select count(*), coalesce(sum(extract(epoch from arrived)), 0)::bigint from package_versions`
-	sqlAllVersionsInUse = `select package, release, version, arrived from package_versions`
+	sqlVersionsStamp = `
+		select count(*), coalesce(sum(extract(epoch from arrived)), 0)::bigint, coalesce(sum(first_day - date '2000-01-01'), 0)
+		from package_versions`
+	sqlAllVersionsInUse = `select package, release, version, arrived, first_day from package_versions order by package, release, version`
 )
 
 // versionsInUse is every version of a package that a counted report came from. It does not change.
 type versionsInUse struct {
-	at             stamp
-	rows, arrivals int64
-	of             map[string][]crash.VersionKnown // by binary package
+	at  stamp
+	sum versionsSum
+	of  map[string][]crash.VersionKnown // by binary package; ordered by release and version
 }
 
-// changedSince returns the packages of which another version is in use since old.
+// versionsSum changes whenever a version comes into use, or turns out to have been in use for longer.
+type versionsSum struct{ rows, arrivals, days int64 }
+
+// changedSince returns the packages whose versions in use differ from those of old.
 func (v *versionsInUse) changedSince(old *versionsInUse) map[string]bool {
 	changed := map[string]bool{}
 	if v == old {
 		return changed
 	}
 	for name := range maps.Keys(v.of) {
-		if len(v.of[name]) != len(old.of[name]) {
+		if !slices.EqualFunc(v.of[name], old.of[name], crash.VersionKnown.Equal) {
 			changed[name] = true
 		}
 	}
@@ -52,10 +58,10 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	if last != nil && last.at == next.at {
 		return last, nil
 	}
-	if err := s.pool.QueryRow(ctx, sqlVersionsStamp).Scan(&next.rows, &next.arrivals); err != nil {
+	if err := s.pool.QueryRow(ctx, sqlVersionsStamp).Scan(&next.sum.rows, &next.sum.arrivals, &next.sum.days); err != nil {
 		return nil, fmt.Errorf("versions in use: %w", known(err))
 	}
-	if last != nil && last.at.server == next.at.server && last.rows == next.rows && last.arrivals == next.arrivals {
+	if last != nil && last.at.server == next.at.server && last.sum == next.sum {
 		next.of = last.of
 		s.allInUse.Store(next)
 		return next, nil
@@ -74,7 +80,7 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	}
 	var pkg, release string
 	var k crash.VersionKnown
-	_, err = pgx.ForEachRow(rows, []any{&pkg, &release, &k.Version, &k.Arrived}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&pkg, &release, &k.Version, &k.Arrived, &k.Since}, func() error {
 		k.Release = crash.Release(once(release))
 		k.Version = once(k.Version)
 		next.of[once(pkg)] = append(next.of[once(pkg)], k)
@@ -87,8 +93,8 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	return next, nil
 }
 
-// VersionsInUse returns the versions of a binary package that counted reports came from, by release, with when the first of
-// them arrived, in no order. What is returned is not to be changed.
+// VersionsInUse returns the versions of a binary package that counted reports came from, by release. The caller must not
+// change the result.
 func (s *Store) VersionsInUse(ctx context.Context, pkg string) ([]crash.VersionKnown, error) {
 	v, err := s.versionsInUse(ctx)
 	if err != nil {

@@ -92,7 +92,7 @@ func storedCounts(t *testing.T, url string) counts {
 		Releases: lines(t, url, `select concat_ws('|', day, release, architecture, problem_type, proposed::text), reports::text from release_days`),
 		Active: lines(t, url, `select concat_ws('|', release, day), active::text from (
 			select release, day, sum(change) over (partition by release order by day) as active, change from release_active) as a where change <> 0`),
-		Packages: lines(t, url, `select concat_ws('|', package, release, version), to_char(arrived, 'YYYY-MM-DD HH24:MI:SS.US') from package_versions`),
+		Packages: lines(t, url, `select concat_ws('|', package, release, version), to_char(arrived, 'YYYY-MM-DD HH24:MI:SS.US') || '|' || first_day from package_versions`),
 	}
 }
 
@@ -138,7 +138,7 @@ type recounted struct {
 	days     map[string][2]int                        // reports, of these proposed
 	machines map[string]int                           // by cell and machine
 	active   map[string]map[string]map[time.Time]bool // by release and machine: the days with a report
-	packages map[string]string
+	packages map[string][2]string                     // arrival of the first report, day of the oldest
 }
 
 // storedReport is what counts have to know of a report.
@@ -153,7 +153,7 @@ func recount(t *testing.T, url string) counts {
 	t.Helper()
 	c := recounted{
 		buckets: map[string]*bucketCount{}, seen: map[string]*seenCount{}, reports: map[string]int{}, releases: map[string]int{}, versions: map[string]int{},
-		days: map[string][2]int{}, machines: map[string]int{}, active: map[string]map[string]map[time.Time]bool{}, packages: map[string]string{},
+		days: map[string][2]int{}, machines: map[string]int{}, active: map[string]map[string]map[time.Time]bool{}, packages: map[string][2]string{},
 	}
 	conn := connect(t, url)
 	defer func() { _ = conn.Close(t.Context()) }()
@@ -184,8 +184,10 @@ func (c *recounted) add(r storedReport) {
 	c.releases[fmt.Sprintf("%s|%s|%s|%s|%v", r.day, r.release, r.architecture, r.problemType, r.proposed)]++
 	if at := r.received.UTC().Format("2006-01-02 15:04:05.000000"); r.pkg != "" && dpkg.Valid(r.version) {
 		key := r.pkg + "|" + r.release + "|" + r.version
-		if known, ok := c.packages[key]; !ok || at < known {
-			c.packages[key] = at
+		if known, ok := c.packages[key]; ok {
+			c.packages[key] = [2]string{min(known[0], at), min(known[1], r.day)}
+		} else {
+			c.packages[key] = [2]string{at, r.day}
 		}
 	}
 	if r.system != "" {
@@ -235,7 +237,10 @@ func (c *recounted) counts() counts {
 	}
 	all := counts{
 		Buckets: map[string]string{}, Seen: map[string]string{}, Systems: map[string]string{}, Versions: map[string]string{}, Days: map[string]string{},
-		Travellers: map[string]string{}, Reports: text(c.reports), Releases: text(c.releases), Active: c.activity(), Packages: c.packages,
+		Travellers: map[string]string{}, Reports: text(c.reports), Releases: text(c.releases), Active: c.activity(), Packages: map[string]string{},
+	}
+	for key, use := range c.packages {
+		all.Packages[key] = use[0] + "|" + use[1]
 	}
 	for id, b := range c.buckets {
 		all.Buckets[id] = b.String()

@@ -440,7 +440,8 @@ CREATE TABLE package_versions (
     release text NOT NULL COLLATE pg_catalog."C",
     version text NOT NULL,
     version_key bytea NOT NULL,
-    arrived timestamp with time zone NOT NULL
+    arrived timestamp with time zone NOT NULL,
+    first_day date DEFAULT ((now() AT TIME ZONE 'utc'::text))::date NOT NULL
 );
 
 CREATE TABLE regroup_moves (

@@ -44,6 +44,8 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 		}
 	}
 	seen("fixed in one release", "Debian sid", "1.9.4-1", 30)
+	seen("of a version in use for long", "Debian sid", "1.9.4-2", 12)
+	seen("of a version in use for long", "Ubuntu 24.04", "1.5-1", 12)
 	seen("in the newest version of sid", "Debian sid", "1.9.4-2", 1)
 	problems := map[string]struct {
 		bucket crash.Bucket

@@ -148,7 +148,7 @@ func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 		if row == nil || row.Total > 0 {
 			continue
 		}
-		row.Mark, row.Why = "not seen yet", "In use in "+releaseName(k.Release)+" since "+Date(k.Arrived, f.Now)+", without this problem"
+		row.Mark, row.Why = "not seen yet", "In use in "+releaseName(k.Release)+" since "+Date(k.Since, f.Now)+", without this problem"
 		if f.fixed(k.Release) {
 			row.Mark, row.Fix = "probable fix", true
 			row.Why += "; it is the first version after the last in which it was seen"
