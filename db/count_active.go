@@ -1,13 +1,10 @@
 package db
 
 import (
-	"cmp"
 	"context"
-	"iter"
-	"maps"
 	"slices"
-	"strings"
 	"time"
+	"unique"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -21,7 +18,7 @@ const (
 	sqlDropSpans = `
 		delete from release_systems as s using unnest(@release::text[], @system::bigint[], @from::date[]) as m (release, system, from_day)
 		where s.release = m.release and s.system = m.system and s.from_day = m.from_day`
-	// A span that only grew at its end keeps its row.
+	// A span whose end alone changes keeps its row.
 	sqlPutSpans = `
 		insert into release_systems as s (release, system, from_day, until_day)
 		select * from unnest(@release::text[], @system::bigint[], @from::date[], @until::date[])
@@ -32,89 +29,138 @@ const (
 		on conflict (release, day) do update set change = a.change + excluded.change`
 )
 
+// activeDays is how many days a machine counts as active from a day on which it sent a report, including that day: the
+// 90 days of the existing service's "users".
+const activeDays = 90
+
 type (
+	// machine is a machine while it has a release.
+	machine struct {
+		release string
+		system  int64
+	}
+	// daySpan is a range of days on which a machine is active, including both.
+	daySpan struct{ from, until time.Time }
 	spanRow struct {
-		releaseSystem
+		machine
 		daySpan
 	}
-	dayOf struct {
+	activeDay struct {
 		release string
 		day     time.Time
 	}
 )
 
-// activity keeps the spans in which machines are active. Most machines of a round are active already for as long as its
-// reports make them, and then nothing is written. It returns the spans of those of which that was not known before.
-func (c *roundSum) activity(ctx context.Context, tx pgx.Tx, p *pace) (after machineSpans, put []iter.Seq[statement], err error) {
-	machines := slices.SortedFunc(maps.Keys(c.active), func(a, b releaseSystem) int {
-		return cmp.Or(strings.Compare(a.release, b.release), cmp.Compare(a.system, b.system))
-	})
-	after = make(machineSpans, len(machines))
-	var gone, come []spanRow
-	changes := map[dayOf]int64{}
-	for machines := range pieces(machines) {
-		before := machineSpans{}
-		if err := before.read(ctx, tx, machines); err != nil {
-			return nil, nil, err
-		}
-		for _, m := range machines {
-			after[m] = mergeDays(before[m], c.active[m])
-			change := changeOfSpans(before[m], after[m])
-			for _, s := range change.gone {
-				if !slices.ContainsFunc(change.come, func(n daySpan) bool { return n.from.Equal(s.from) }) {
-					gone = append(gone, spanRow{m, s})
-				}
-			}
-			for _, s := range change.come {
-				come = append(come, spanRow{m, s})
-			}
-			for day, n := range change.active {
-				changes[dayOf{m.release, day}] += n
-			}
-		}
-		p.rest()
+// mergeDays adds days with a report to the spans of one machine. Spans are sorted, and there is a gap of at least a day
+// between two of them, before and after.
+func mergeDays(spans []daySpan, days []time.Time) []daySpan {
+	all := slices.Clone(spans)
+	for _, d := range days {
+		all = append(all, daySpan{d, d.AddDate(0, 0, activeDays-1)})
 	}
-	return after, putActivity(gone, come, changes), nil
+	slices.SortFunc(all, func(a, b daySpan) int { return a.from.Compare(b.from) })
+	merged := all[:0]
+	for _, s := range all {
+		if last := len(merged) - 1; last >= 0 && !s.from.After(merged[last].until.AddDate(0, 0, 1)) {
+			if s.until.After(merged[last].until) {
+				merged[last].until = s.until
+			}
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return merged
 }
 
-func putActivity(gone, come []spanRow, changes map[dayOf]int64) []iter.Seq[statement] {
-	args := func(rows []spanRow) pgx.NamedArgs {
+// countActive adds the statements that write on which days machines are active. Most machines of a round are active
+// already, and then nothing is written. It returns the last span of the others, for the cache.
+func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch) (map[cachedMachine]cachedSpan, error) {
+	if len(c.active) == 0 {
+		return nil, nil
+	}
+	machines := keysOf(c.active)
+	rows, err := tx.Query(ctx, sqlSpans, pgx.NamedArgs{
+		"release": column(machines, func(m machine) string { return m.release }),
+		"system":  column(machines, func(m machine) int64 { return m.system }),
+	})
+	if err != nil {
+		return nil, err
+	}
+	stored := map[machine][]daySpan{}
+	var row spanRow
+	if _, err := pgx.ForEachRow(rows, []any{&row.release, &row.system, &row.from, &row.until}, func() error {
+		stored[row.machine] = append(stored[row.machine], daySpan{row.from.UTC(), row.until.UTC()})
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	var drop, put []spanRow
+	changes := map[activeDay]int64{} // in the number of active machines, from that day on
+	last := make(map[cachedMachine]cachedSpan, len(machines))
+	for _, m := range machines {
+		before, after := stored[m], mergeDays(stored[m], c.active[m])
+		for _, s := range before {
+			if slices.Contains(after, s) {
+				continue
+			}
+			changes[activeDay{m.release, s.from}]--
+			changes[activeDay{m.release, s.until.AddDate(0, 0, 1)}]++
+			if !slices.ContainsFunc(after, func(n daySpan) bool { return n.from.Equal(s.from) }) {
+				drop = append(drop, spanRow{m, s})
+			}
+		}
+		for _, s := range after {
+			if slices.Contains(before, s) {
+				continue
+			}
+			changes[activeDay{m.release, s.from}]++
+			changes[activeDay{m.release, s.until.AddDate(0, 0, 1)}]--
+			put = append(put, spanRow{m, s})
+		}
+		end := after[len(after)-1]
+		last[newCachedMachine(m)] = cachedSpan{dayNumber(end.from), dayNumber(end.until)}
+	}
+	spanArgs := func(rows []spanRow) pgx.NamedArgs {
 		return pgx.NamedArgs{
 			"release": column(rows, func(r spanRow) string { return r.release }), "system": column(rows, func(r spanRow) int64 { return r.system }),
 			"from": column(rows, func(r spanRow) time.Time { return r.from }), "until": column(rows, func(r spanRow) time.Time { return r.until }),
 		}
 	}
-	maps.DeleteFunc(changes, func(_ dayOf, n int64) bool { return n == 0 })
-	return []iter.Seq[statement]{
-		inPieces(sqlDropSpans, gone, args),
-		inPieces(sqlPutSpans, come, args),
-		sortedInPieces(sqlChangeActive, changes, compareDaysOf, func(days []dayOf) pgx.NamedArgs {
-			return pgx.NamedArgs{
-				"release": column(days, func(d dayOf) string { return d.release }), "day": column(days, func(d dayOf) time.Time { return d.day }),
-				"change": column(days, func(d dayOf) int64 { return changes[d] }),
-			}
-		}),
-	}
+	write.Queue(sqlDropSpans, spanArgs(drop))
+	write.Queue(sqlPutSpans, spanArgs(put))
+	days := slices.DeleteFunc(keysOf(changes), func(d activeDay) bool { return changes[d] == 0 })
+	write.Queue(sqlChangeActive, pgx.NamedArgs{
+		"release": column(days, func(d activeDay) string { return d.release }), "day": column(days, func(d activeDay) time.Time { return d.day }),
+		"change": column(days, func(d activeDay) int64 { return changes[d] }),
+	})
+	return last, nil
 }
 
-func compareDaysOf(a, b dayOf) int {
-	return cmp.Or(strings.Compare(a.release, b.release), a.day.Compare(b.day))
+// maxCachedSpans bounds the machines whose last span is cached, at some 30 bytes each.
+const maxCachedSpans = 1 << 17
+
+type (
+	// cachedSpans holds the last span of machines as it is in the database. Spans only grow there, whichever instance
+	// writes them, so a cached one stays true.
+	cachedSpans struct {
+		seen[cachedMachine, cachedSpan]
+	}
+	cachedMachine struct {
+		release unique.Handle[string]
+		system  int64
+	}
+	cachedSpan struct{ from, until int32 } // days since 1970
+)
+
+func newCachedMachine(m machine) cachedMachine {
+	return cachedMachine{unique.Make(m.release), m.system}
 }
 
-// read adds the spans of some machines, as they are in the database.
-func (spans machineSpans) read(ctx context.Context, tx pgx.Tx, machines []releaseSystem) error {
-	rows, err := tx.Query(ctx, sqlSpans, pgx.NamedArgs{
-		"release": column(machines, func(m releaseSystem) string { return m.release }),
-		"system":  column(machines, func(m releaseSystem) int64 { return m.system }),
-	})
-	if err != nil {
-		return err
-	}
-	var m releaseSystem
-	var s daySpan
-	_, err = pgx.ForEachRow(rows, []any{&m.release, &m.system, &s.from, &s.until}, func() error {
-		spans[m] = append(spans[m], daySpan{s.from.UTC(), s.until.UTC()})
-		return nil
-	})
-	return err
+func dayNumber(day time.Time) int32 { return int32(day.Unix() / (24 * 60 * 60)) } //nolint:gosec // in range for millions of years
+
+// covers reports whether it is certain that a report of that day changes nothing.
+func (c *cachedSpans) covers(server serverID, m machine, day time.Time) bool {
+	span, ok := c.find(server, newCachedMachine(m))
+	n := dayNumber(day)
+	return ok && span.from <= n && n+activeDays-1 <= span.until
 }

@@ -3,14 +3,13 @@ package db
 import (
 	"bytes"
 	"cmp"
-	"iter"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// sqlCountSeen adds what a round has seen of buckets in releases. least() and greatest() pass over a null.
+// sqlCountSeen adds the first and the last occurrence of buckets in releases. least() and greatest() ignore a null.
 const sqlCountSeen = `
 	insert into bucket_releases as r (bucket_id, release, first_seen, last_seen, lowest_version, highest_version)
 	select bucket_id, release, row(first_seen, first_key, first_version)::occurrence, row(last_seen, last_key, last_version)::occurrence,
@@ -27,11 +26,10 @@ const sqlCountSeen = `
 		lowest_version = least(r.lowest_version, excluded.lowest_version),
 		highest_version = greatest(r.highest_version, excluded.highest_version)`
 
-// occurrence is what one report says: when its crash happened, and in which version. It sorts as the type of the same name
-// in the database.
+// occurrence is the time and the version of one crash. It sorts as the type of the same name in the database.
 type occurrence struct {
 	seen    time.Time // to the microsecond, as PostgreSQL stores it
-	key     []byte    // empty: dpkg cannot compare the version
+	key     []byte    // empty: dpkg rejects the version
 	version string
 }
 
@@ -47,11 +45,10 @@ func newOccurrence(seen time.Time, version string, keys sortKeys) occurrence {
 	return occurrence{seen.Truncate(time.Microsecond), key, version}
 }
 
-// releaseSeenSum is what reports of one bucket from one release say together. It is a row of bucket_releases. An occurrence
-// stands for a version in lowest and highest; its time means nothing there.
+// releaseSeenSum is a row of bucket_releases: the reports of one bucket from one release. Lowest and highest have no time.
 type releaseSeenSum struct {
 	first, last     occurrence
-	lowest, highest *occurrence // by version; nil: no version that dpkg can compare
+	lowest, highest *occurrence // by version; nil: dpkg rejects all of them
 }
 
 func (s *releaseSeenSum) add(at occurrence) {
@@ -75,52 +72,28 @@ func (s *releaseSeenSum) addVersion(version occurrence) {
 	}
 }
 
-func (c *roundSum) addSeen(key bucketRelease, at occurrence) {
-	sum := c.seen[key]
-	if sum == nil {
-		sum = &releaseSeenSum{}
-		c.seen[key] = sum
-	}
-	sum.add(at)
-}
-
 func compareBucketReleases(a, b bucketRelease) int {
 	return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), strings.Compare(a.release, b.release))
 }
 
-// countSeen returns the statements that write when and in which versions buckets were seen, by release.
-func (c *roundSum) countSeen() iter.Seq[statement] {
-	return sortedInPieces(sqlCountSeen, c.seen, compareBucketReleases, func(keys []bucketRelease) pgx.NamedArgs {
-		rows := column(keys, func(k bucketRelease) *releaseSeenSum { return c.seen[k] })
-		args := seenArgs(rows)
-		args["bucket"] = column(keys, func(k bucketRelease) []byte { return k.bucket[:] })
-		args["release"] = column(keys, func(k bucketRelease) string { return k.release })
-		return args
-	})
-}
-
 // seenArgs returns the columns of rows of bucket_releases, without their keys.
 func seenArgs(rows []*releaseSeenSum) pgx.NamedArgs {
-	args := pgx.NamedArgs{}
+	versionOf := func(o *occurrence) occurrence {
+		if o == nil {
+			return occurrence{}
+		}
+		return *o
+	}
+	args := pgx.NamedArgs{
+		"first_seen": column(rows, func(s *releaseSeenSum) time.Time { return s.first.seen }),
+		"last_seen":  column(rows, func(s *releaseSeenSum) time.Time { return s.last.seen }),
+	}
 	for name, of := range map[string]func(*releaseSeenSum) occurrence{
-		"first": func(s *releaseSeenSum) occurrence { return s.first }, "last": func(s *releaseSeenSum) occurrence { return s.last },
+		"first": func(s *releaseSeenSum) occurrence { return s.first }, "lowest": func(s *releaseSeenSum) occurrence { return versionOf(s.lowest) },
+		"last": func(s *releaseSeenSum) occurrence { return s.last }, "highest": func(s *releaseSeenSum) occurrence { return versionOf(s.highest) },
 	} {
-		args[name+"_seen"] = column(rows, func(s *releaseSeenSum) time.Time { return of(s).seen })
 		args[name+"_key"] = column(rows, func(s *releaseSeenSum) []byte { return of(s).key })
 		args[name+"_version"] = column(rows, func(s *releaseSeenSum) string { return of(s).version })
 	}
-	for name, of := range map[string]func(*releaseSeenSum) *occurrence{
-		"lowest": func(s *releaseSeenSum) *occurrence { return s.lowest }, "highest": func(s *releaseSeenSum) *occurrence { return s.highest },
-	} {
-		args[name+"_key"] = column(rows, func(s *releaseSeenSum) []byte { return orNone(of(s)).key })
-		args[name+"_version"] = column(rows, func(s *releaseSeenSum) string { return orNone(of(s)).version })
-	}
 	return args
-}
-
-func orNone(o *occurrence) occurrence {
-	if o == nil {
-		return occurrence{}
-	}
-	return *o
 }

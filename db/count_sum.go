@@ -11,28 +11,14 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// The keys of what is counted, as those of the tables.
+// The keys of counts are those of their tables; see also cell, systemCell and dayCell.
 type (
-	versionCell struct {
-		bucket           crash.BucketID
-		release, version string
-	}
-	machineCell struct {
-		versionCell
-		system int64
-	}
-	dayCellKey struct {
-		versionCell
-		day          time.Time
-		architecture string
-		of           string // the package's architecture
-	}
 	releaseDay struct {
 		day                                time.Time
 		release, architecture, problemType string
 		proposed                           bool
 	}
-	reportDay struct {
+	packageDay struct {
 		releaseDay
 		pkg, version string
 	}
@@ -41,43 +27,38 @@ type (
 		bucket  crash.BucketID
 		release string
 	}
-	releaseSystem struct {
-		release string
-		system  int64
-	}
 )
 
-type dayNumbers struct{ reports, proposed int64 }
-
-// roundSum is what a round adds to the counts. Reports of one round are added up here, so that the database is asked once
-// for each row that they touch together.
+// roundSum is what a round adds to the counts. The reports of a round are summed up in memory, so that the database changes
+// each row once.
 type roundSum struct {
 	buckets  map[crash.BucketID]*bucketSum
-	versions map[versionCell]int64
-	machines map[machineCell]int64
-	days     map[dayCellKey]dayNumbers
-	reports  map[reportDay]int64
+	versions map[cell]int64
+	machines map[systemCell]int64
+	days     map[dayCell]dayCount
+	packages map[packageDay]int64
 	releases map[releaseDay]int64
-	active   map[releaseSystem][]time.Time // the days that may change when a machine is active, each once
-	packages map[packageVersion]versionUse
+	active   map[machine][]time.Time // days on which the machine may become active, each once
+	inUse    map[packageVersion]versionUse
 	seen     map[bucketRelease]*releaseSeenSum
+	names    map[crash.BucketID]crash.BucketID // the bucket with names, by provisional bucket
 	keys     sortKeys
-	spans    *seenSpans
-	server   serverID // whose spans these are
+	spans    *cachedSpans
+	server   serverID // of the database that spans are looked up for
 }
 
 // versionUse says since when a version of a package is in use.
 type versionUse struct {
 	arrived  time.Time // when its first report arrived
-	firstDay time.Time // the UTC day of its oldest report
+	firstDay time.Time // UTC day of its oldest report
 }
 
 // bucketSum is what a round adds to one bucket.
 type bucketSum struct {
-	newest                 *sighting // which describes it
+	newest                 *storedReport // describes the bucket
 	reports                int64
-	lowVersion, topVersion *versionSeen
-	lowRelease, topRelease *releaseSeen
+	lowVersion, topVersion versionSeen // without a key: none
+	lowRelease, topRelease releaseSeen // without a release: none
 }
 
 // versionSeen and releaseSeen sort as the types of the same names in the database.
@@ -88,16 +69,16 @@ type versionSeen struct {
 
 type releaseSeen struct{ key, release string }
 
-func (a versionSeen) compare(b *versionSeen) int {
+func (a versionSeen) compare(b versionSeen) int {
 	return cmp.Or(bytes.Compare(a.key, b.key), strings.Compare(a.releaseKey, b.releaseKey),
 		strings.Compare(a.version, b.version), strings.Compare(a.release, b.release))
 }
 
-func (a releaseSeen) compare(b *releaseSeen) int {
+func (a releaseSeen) compare(b releaseSeen) int {
 	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.release, b.release))
 }
 
-// sortKeys remembers the sortable keys of versions and releases, which many reports share.
+// sortKeys caches the sort keys of versions and releases, which many reports share.
 type sortKeys struct {
 	versions map[string][]byte
 	releases map[crash.Release]string
@@ -105,7 +86,7 @@ type sortKeys struct {
 
 func newSortKeys() sortKeys { return sortKeys{map[string][]byte{}, map[crash.Release]string{}} }
 
-// ofVersion returns nil for a version that dpkg does not take: it is counted, but is neither first nor last.
+// ofVersion returns nil for a version that dpkg rejects: it is counted, but is neither first nor last.
 func (k sortKeys) ofVersion(version string) []byte {
 	key, ok := k.versions[version]
 	if !ok {
@@ -126,76 +107,100 @@ func (k sortKeys) ofRelease(r crash.Release) string {
 	return key
 }
 
-func newRoundSum(spans *seenSpans, server serverID) *roundSum {
+func newRoundSum(spans *cachedSpans, server serverID) *roundSum {
 	return &roundSum{
-		buckets: map[crash.BucketID]*bucketSum{}, versions: map[versionCell]int64{}, machines: map[machineCell]int64{},
-		days: map[dayCellKey]dayNumbers{}, reports: map[reportDay]int64{}, releases: map[releaseDay]int64{},
-		active: map[releaseSystem][]time.Time{}, packages: map[packageVersion]versionUse{}, seen: map[bucketRelease]*releaseSeenSum{},
+		buckets: map[crash.BucketID]*bucketSum{}, versions: map[cell]int64{}, machines: map[systemCell]int64{}, days: map[dayCell]dayCount{},
+		packages: map[packageDay]int64{}, releases: map[releaseDay]int64{}, active: map[machine][]time.Time{},
+		inUse: map[packageVersion]versionUse{}, seen: map[bucketRelease]*releaseSeenSum{}, names: map[crash.BucketID]crash.BucketID{},
 		keys: newSortKeys(), spans: spans, server: server,
 	}
 }
 
-func (c *roundSum) add(s *sighting) {
-	if s.bucket != nil {
-		c.addToBucket(s)
+func (c *roundSum) add(r *storedReport) {
+	if r.bucket != nil {
+		c.addToBucket(r)
 	}
-	if !s.counted {
+	if !r.counted {
 		return
 	}
-	day := releaseDay{s.day, string(s.Release), s.Architecture, s.ProblemType, s.Proposed}
+	day := releaseDay{r.day, string(r.Release), r.Architecture, r.ProblemType, r.Proposed}
 	c.releases[day]++
-	c.reports[reportDay{day, s.Package, s.Version}]++
-	if s.system != nil {
-		machine := releaseSystem{string(s.Release), *s.system}
-		if days := c.active[machine]; !slices.Contains(days, s.day) && !spanCovers(c.spans, c.server, machine, s.day) {
-			c.active[machine] = append(days, s.day)
+	c.packages[packageDay{day, r.Package, r.Version}]++
+	if r.system != nil {
+		m := machine{string(r.Release), *r.system}
+		if days := c.active[m]; !slices.Contains(days, r.day) && !c.spans.covers(c.server, m, r.day) {
+			c.active[m] = append(days, r.day)
 		}
 	}
-	if s.Package != "" && c.keys.ofVersion(s.Version) != nil {
-		version := packageVersion{s.Package, string(s.Release), s.Version}
-		use, ok := c.packages[version]
-		if !ok || s.received.Before(use.arrived) {
-			use.arrived = s.received
+	if r.Package != "" && c.keys.ofVersion(r.Version) != nil {
+		version := packageVersion{r.Package, string(r.Release), r.Version}
+		use, ok := c.inUse[version]
+		if !ok || r.received.Before(use.arrived) {
+			use.arrived = r.received
 		}
-		if !ok || s.day.Before(use.firstDay) {
-			use.firstDay = s.day
+		if !ok || r.day.Before(use.firstDay) {
+			use.firstDay = r.day
 		}
-		c.packages[version] = use
+		c.inUse[version] = use
 	}
 }
 
-func (c *roundSum) addToBucket(s *sighting) {
-	b := c.buckets[*s.bucket]
+func (c *roundSum) addToBucket(r *storedReport) {
+	b := c.buckets[*r.bucket]
 	if b == nil {
 		b = &bucketSum{}
-		c.buckets[*s.bucket] = b
+		c.buckets[*r.bucket] = b
 	}
-	if b.newest == nil || describesBetter(s, b.newest) {
-		b.newest = s
+	if b.newest == nil || describesBetter(r, b.newest) {
+		b.newest = r
 	}
-	if !s.counted {
+	if id := nameOf(r.counted, r.rule, r.AddressSignature); id != nil {
+		if _, known := c.names[*id]; !known {
+			c.names[*id] = *r.bucket
+		}
+	}
+	if !r.counted {
 		return
 	}
 	b.reports++
-	b.addVersion(s, c.keys)
-	c.addSeen(bucketRelease{*s.bucket, string(s.Release)}, newOccurrence(s.seen, s.Version, c.keys))
-	cell := versionCell{*s.bucket, string(s.Release), s.Version}
-	c.versions[cell]++
-	if s.system != nil {
-		c.machines[machineCell{cell, *s.system}]++
+	releaseKey, versionKey := c.keys.ofRelease(r.Release), c.keys.ofVersion(r.Version)
+	if at := (releaseSeen{releaseKey, string(r.Release)}); r.Release != "" {
+		if b.lowRelease.release == "" || at.compare(b.lowRelease) < 0 {
+			b.lowRelease = at
+		}
+		if at.compare(b.topRelease) > 0 {
+			b.topRelease = at
+		}
 	}
-	day := dayCellKey{cell, s.day, s.Architecture, s.PackageArchitecture}
+	if at := (versionSeen{versionKey, releaseKey, r.Version, string(r.Release)}); versionKey != nil {
+		if b.lowVersion.key == nil || at.compare(b.lowVersion) < 0 {
+			b.lowVersion = at
+		}
+		if b.topVersion.key == nil || at.compare(b.topVersion) > 0 {
+			b.topVersion = at
+		}
+	}
+	release := bucketRelease{*r.bucket, string(r.Release)}
+	if c.seen[release] == nil {
+		c.seen[release] = &releaseSeenSum{}
+	}
+	c.seen[release].add(newOccurrence(r.seen, r.Version, c.keys))
+	at := cell{*r.bucket, string(r.Release), r.Version}
+	c.versions[at]++
+	if r.system != nil {
+		c.machines[systemCell{at, *r.system}]++
+	}
+	day := dayCell{at, r.day, r.Architecture, r.PackageArchitecture}
 	n := c.days[day]
 	n.reports++
-	if s.Proposed {
+	if r.Proposed {
 		n.proposed++
 	}
 	c.days[day] = n
 }
 
-// describesBetter: counted reports before those of test machines, those with a title before those without, then the one
-// that arrived last.
-func describesBetter(a, b *sighting) bool {
+// describesBetter prefers counted reports to those of test machines, then those with a title, then the one that arrived last.
+func describesBetter(a, b *storedReport) bool {
 	if a.counted != b.counted {
 		return a.counted
 	}
@@ -203,26 +208,4 @@ func describesBetter(a, b *sighting) bool {
 		return a.Title != ""
 	}
 	return bytes.Compare(a.id[:], b.id[:]) > 0
-}
-
-func (b *bucketSum) addVersion(s *sighting, keys sortKeys) {
-	releaseKey := keys.ofRelease(s.Release)
-	if s.Release != "" {
-		at := releaseSeen{releaseKey, string(s.Release)}
-		widen(&b.lowRelease, &b.topRelease, at, at.compare)
-	}
-	if key := keys.ofVersion(s.Version); key != nil {
-		at := versionSeen{key, releaseKey, s.Version, string(s.Release)}
-		widen(&b.lowVersion, &b.topVersion, at, at.compare)
-	}
-}
-
-// widen makes low and top those of three.
-func widen[T any](low, top **T, at T, compare func(*T) int) {
-	if *low == nil || compare(*low) < 0 {
-		*low = &at
-	}
-	if *top == nil || compare(*top) > 0 {
-		*top = &at
-	}
 }

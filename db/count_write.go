@@ -1,23 +1,17 @@
 package db
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"fmt"
-	"iter"
-	"maps"
-	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
 )
 
-// Rows are written in the order of their keys, so that neighbours in an index are written one after the other.
 const (
 	// A machine is new to a cell when it has no row there, and new to the bucket when it has none at all. The parts of one
-	// statement all see the table as it was, and nobody else writes to it meanwhile: rounds take turns.
+	// statement all see the table as it was, and nobody else writes to it meanwhile: the round holds the lock.
 	sqlCountMachines = `
 		with input as materialized (
 			select i.*, s.known, s.visited, s.releases
@@ -81,7 +75,7 @@ const (
 			@of::text[], @n::bigint[], @proposed::bigint[]) as t
 		on conflict (bucket_id, day, release, version, architecture, package_architecture)
 		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed, changed = excluded.changed`
-	sqlCountReports = `
+	sqlCountPackages = `
 		insert into report_days as d (package, day, release, version, architecture, problem_type, proposed, reports)
 		select * from unnest(@package::text[], @day::date[], @release::text[], @version::text[], @architecture::text[],
 			@problem_type::text[], @proposed::boolean[], @n::bigint[])
@@ -92,7 +86,7 @@ const (
 		select * from unnest(@day::date[], @release::text[], @architecture::text[], @problem_type::text[], @proposed::boolean[], @n::bigint[])
 		on conflict (day, release, architecture, problem_type, proposed) do update set reports = d.reports + excluded.reports`
 	// Most versions are known, and then nothing is written.
-	sqlCountPackages = `
+	sqlAddPackageVersions = `
 		insert into package_versions as v (package, release, version, version_key, arrived, first_day)
 		select package, release, version, version_key, arrived, first_day
 		from unnest(@package::text[], @release::text[], @version::text[], @key::bytea[], @arrived::timestamptz[], @first_day::date[])
@@ -103,56 +97,28 @@ const (
 				and v.arrived <= t.arrived and v.first_day <= t.first_day)
 		on conflict (package, release, version) do update
 		set arrived = least(v.arrived, excluded.arrived), first_day = least(v.first_day, excluded.first_day)`
-	sqlSeeReleases = `insert into releases (release) select unnest(@release::text[]) on conflict do nothing`
+	sqlAddReleases = `
+		insert into releases (release) select distinct release from unnest(@release::text[]) as release where release <> ''
+		on conflict do nothing`
 )
 
-// writeRound adds what a round has summed up to the counts. Its transaction holds the lock on counting. It returns the spans
-// in which the round's machines are active, to be remembered after the commit.
-func writeRound(ctx context.Context, tx pgx.Tx, p *pace, round int64, c *roundSum) (spans machineSpans, err error) {
-	machines, cells, err := c.countMachines(ctx, tx, p)
-	if err != nil {
-		return nil, fmt.Errorf("count machines: %w", err)
+// countMachines counts the reports of machines. It returns how many machines are new to each bucket, and to each of its
+// versions in a release.
+func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (buckets map[crash.BucketID]int64, cells map[cell]int64, err error) {
+	buckets, cells = map[crash.BucketID]int64{}, map[cell]int64{}
+	if len(c.machines) == 0 {
+		return buckets, cells, nil
 	}
-	spans, activity, err := c.activity(ctx, tx, p)
-	if err != nil {
-		return nil, fmt.Errorf("count active machines: %w", err)
-	}
-	all := append([]iter.Seq[statement]{
-		c.countBuckets(round, machines), c.countSeen(), c.countVersions(cells), c.countDays(round), c.countReports(), c.countReleases(), c.seeReleases(),
-		c.countPackages(),
-	}, activity...)
-	if err := p.send(ctx, tx, all); err != nil {
-		return nil, fmt.Errorf("count: %w", err)
-	}
-	return spans, nil
-}
-
-// countMachines returns how many machines are new to buckets and to their cells.
-func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx, p *pace) (map[crash.BucketID]int64, map[versionCell]int64, error) {
-	buckets, cells := map[crash.BucketID]int64{}, map[versionCell]int64{}
-	keys := slices.SortedFunc(maps.Keys(c.machines), func(a, b machineCell) int {
-		return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), cmp.Compare(a.system, b.system), compareVersionCells(a.versionCell, b.versionCell))
-	})
-	for keys := range piecesOfMachines(keys) {
-		if err := c.countPiece(ctx, tx, keys, buckets, cells); err != nil {
-			return nil, nil, err
-		}
-		p.rest()
-	}
-	return buckets, cells, nil
-}
-
-// countPiece is countMachines for some cells of machines; it adds to buckets and cells.
-func (c *roundSum) countPiece(ctx context.Context, tx pgx.Tx, keys []machineCell, buckets map[crash.BucketID]int64, cells map[versionCell]int64) error {
+	keys := keysOf(c.machines)
 	rows, err := tx.Query(ctx, sqlCountMachines, pgx.NamedArgs{
-		"bucket":  column(keys, func(k machineCell) []byte { return k.bucket[:] }),
-		"system":  column(keys, func(k machineCell) int64 { return k.system }),
-		"release": column(keys, func(k machineCell) string { return k.release }),
-		"version": column(keys, func(k machineCell) string { return k.version }),
-		"n":       column(keys, func(k machineCell) int64 { return c.machines[k] }),
+		"bucket":  column(keys, func(k systemCell) []byte { return k.bucket[:] }),
+		"system":  column(keys, func(k systemCell) int64 { return k.system }),
+		"release": column(keys, func(k systemCell) string { return k.release }),
+		"version": column(keys, func(k systemCell) string { return k.version }),
+		"n":       column(keys, func(k systemCell) int64 { return c.machines[k] }),
 	})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	var bucket crash.BucketID
 	var release, version *string
@@ -161,9 +127,107 @@ func (c *roundSum) countPiece(ctx context.Context, tx pgx.Tx, keys []machineCell
 		if release == nil {
 			buckets[bucket] += n
 		} else {
-			cells[versionCell{bucket, *release, *version}] += n
+			cells[cell{bucket, *release, *version}] += n
 		}
 		return nil
 	})
-	return err
+	return buckets, cells, err
+}
+
+// write adds the statements that write all other counts, one for each table.
+func (c *roundSum) write(b *pgx.Batch, round int64, newToBucket map[crash.BucketID]int64, newToCell map[cell]int64) {
+	if len(c.buckets) > 0 {
+		b.Queue(sqlCountBuckets, c.bucketArgs(round, newToBucket))
+	}
+	if seen := keysOf(c.seen); len(seen) > 0 {
+		args := seenArgs(column(seen, func(k bucketRelease) *releaseSeenSum { return c.seen[k] }))
+		args["bucket"] = column(seen, func(k bucketRelease) []byte { return k.bucket[:] })
+		args["release"] = column(seen, func(k bucketRelease) string { return k.release })
+		b.Queue(sqlCountSeen, args)
+	}
+	if versions := keysOf(c.versions); len(versions) > 0 {
+		b.Queue(sqlCountVersions, pgx.NamedArgs{
+			"bucket":  column(versions, func(k cell) []byte { return k.bucket[:] }),
+			"release": column(versions, func(k cell) string { return k.release }),
+			"version": column(versions, func(k cell) string { return k.version }),
+			"key":     column(versions, func(k cell) []byte { return c.keys.ofVersion(k.version) }),
+			"n":       column(versions, func(k cell) int64 { return c.versions[k] }),
+			"systems": column(versions, func(k cell) int64 { return newToCell[k] }),
+		})
+	}
+	if days := keysOf(c.days); len(days) > 0 {
+		b.Queue(sqlCountDays, pgx.NamedArgs{
+			"round":        round,
+			"bucket":       column(days, func(k dayCell) []byte { return k.bucket[:] }),
+			"day":          column(days, func(k dayCell) time.Time { return k.day }),
+			"release":      column(days, func(k dayCell) string { return k.release }),
+			"version":      column(days, func(k dayCell) string { return k.version }),
+			"architecture": column(days, func(k dayCell) string { return k.architecture }),
+			"of":           column(days, func(k dayCell) string { return k.of }),
+			"n":            column(days, func(k dayCell) int64 { return c.days[k].reports }),
+			"proposed":     column(days, func(k dayCell) int64 { return c.days[k].proposed }),
+		})
+	}
+	if len(c.releases) == 0 { // all reports come from test machines
+		return
+	}
+	packages := keysOf(c.packages)
+	b.Queue(sqlCountPackages, pgx.NamedArgs{
+		"package":      column(packages, func(k packageDay) string { return k.pkg }),
+		"day":          column(packages, func(k packageDay) time.Time { return k.day }),
+		"release":      column(packages, func(k packageDay) string { return k.release }),
+		"version":      column(packages, func(k packageDay) string { return k.version }),
+		"architecture": column(packages, func(k packageDay) string { return k.architecture }),
+		"problem_type": column(packages, func(k packageDay) string { return k.problemType }),
+		"proposed":     column(packages, func(k packageDay) bool { return k.proposed }),
+		"n":            column(packages, func(k packageDay) int64 { return c.packages[k] }),
+	})
+	releases := keysOf(c.releases)
+	b.Queue(sqlCountReleases, pgx.NamedArgs{
+		"day":          column(releases, func(k releaseDay) time.Time { return k.day }),
+		"release":      column(releases, func(k releaseDay) string { return k.release }),
+		"architecture": column(releases, func(k releaseDay) string { return k.architecture }),
+		"problem_type": column(releases, func(k releaseDay) string { return k.problemType }),
+		"proposed":     column(releases, func(k releaseDay) bool { return k.proposed }),
+		"n":            column(releases, func(k releaseDay) int64 { return c.releases[k] }),
+	})
+	b.Queue(sqlAddReleases, pgx.NamedArgs{"release": column(releases, func(k releaseDay) string { return k.release })})
+	inUse := keysOf(c.inUse)
+	b.Queue(sqlAddPackageVersions, pgx.NamedArgs{
+		"package":   column(inUse, func(k packageVersion) string { return k.pkg }),
+		"release":   column(inUse, func(k packageVersion) string { return k.release }),
+		"version":   column(inUse, func(k packageVersion) string { return k.version }),
+		"key":       column(inUse, func(k packageVersion) []byte { return c.keys.ofVersion(k.version) }),
+		"arrived":   column(inUse, func(k packageVersion) time.Time { return c.inUse[k].arrived }),
+		"first_day": column(inUse, func(k packageVersion) time.Time { return c.inUse[k].firstDay }),
+	})
+}
+
+func (c *roundSum) bucketArgs(round int64, newToBucket map[crash.BucketID]int64) pgx.NamedArgs {
+	ids := keysOf(c.buckets)
+	rows := column(ids, func(id crash.BucketID) *bucketSum { return c.buckets[id] })
+	text := func(value func(*bucketSum) string) []string { return column(rows, value) }
+	return pgx.NamedArgs{
+		"round":               round,
+		"id":                  idBytes(ids),
+		"problem_type":        text(func(s *bucketSum) string { return s.newest.ProblemType }),
+		"title":               text(func(s *bucketSum) string { return s.newest.Title }),
+		"executable":          text(func(s *bucketSum) string { return s.newest.Executable }),
+		"package":             text(func(s *bucketSum) string { return s.newest.Package }),
+		"source_package":      text(func(s *bucketSum) string { return s.newest.SourcePackage }),
+		"reports":             column(rows, func(s *bucketSum) int64 { return s.reports }),
+		"systems":             column(ids, func(id crash.BucketID) int64 { return newToBucket[id] }),
+		"low_key":             column(rows, func(s *bucketSum) []byte { return s.lowVersion.key }),
+		"low_release_key":     text(func(s *bucketSum) string { return s.lowVersion.releaseKey }),
+		"low_version":         text(func(s *bucketSum) string { return s.lowVersion.version }),
+		"low_version_release": text(func(s *bucketSum) string { return s.lowVersion.release }),
+		"top_key":             column(rows, func(s *bucketSum) []byte { return s.topVersion.key }),
+		"top_release_key":     text(func(s *bucketSum) string { return s.topVersion.releaseKey }),
+		"top_version":         text(func(s *bucketSum) string { return s.topVersion.version }),
+		"top_version_release": text(func(s *bucketSum) string { return s.topVersion.release }),
+		"low_seen_key":        text(func(s *bucketSum) string { return s.lowRelease.key }),
+		"low_release":         text(func(s *bucketSum) string { return s.lowRelease.release }),
+		"top_seen_key":        text(func(s *bucketSum) string { return s.topRelease.key }),
+		"top_release":         text(func(s *bucketSum) string { return s.topRelease.release }),
+	}
 }

@@ -2,117 +2,119 @@ package db
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"golang.org/x/time/rate"
+
+	"mishap/crash"
 )
 
-// How counting keeps up. A round takes whatever was stored since the last one. While little arrives, each report is counted
-// at once, and machines get their answer when it is, so that whoever posts and then looks sees it. When more arrives, rounds
-// are spaced, so that each adds up many reports, and machines get their answer when their report is on disk.
+// How often stored reports are counted, and how many by one round.
 const (
-	maxAwaited     = 16                     // reports under way up to which an answer waits for counting
-	maxUncounted   = 1 << 15                // in memory; above, nothing more is stored until they are counted
-	maxRound       = 1 << 13                // reports that one round counts, about
-	promptRounds   = 64                     // rounds that may follow each other at once, when there were few before
-	roundSpace     = 100 * time.Millisecond // between rounds, beyond these; for each one may again be prompt
-	busyRound      = 64                     // a round of more than this is followed by a longer rest
-	busyRoundSpace = 250 * time.Millisecond // from its beginning
-	fullRound      = 512                    // and one of more than this by a still longer one: reports share more of what they touch
-	fullRoundSpace = 800 * time.Millisecond
-	roundPause     = 50 * time.Millisecond // after a round that failed; twice as long after each further one
-	maxRoundPause  = 2 * time.Second
-	sweepEvery     = 5 * time.Second  // how often it is looked for what a dead unit left uncounted
-	abandonedAfter = 10 * time.Second // what waits longer was left by a dead unit, or by one that cannot follow
-	closeRounds    = 4                // attempts at counting what is left when the store closes
+	// roundInterval is the time between rounds under load.
+	roundInterval = 100 * time.Millisecond
+	// promptRounds is how many rounds may start at once after a quiet time. One more is saved up in each interval.
+	promptRounds = 64
+	// promptReports is up to how many reports, being stored or uncounted, an answer waits until its report is counted.
+	promptReports = 16
+	// maxRoundReports bounds the reports that one round counts, and so how long it holds the lock.
+	maxRoundReports = 2048
+	// maxUncounted bounds the uncounted reports of this instance. Above it, nothing more is stored until some are counted.
+	maxUncounted = 1 << 15
+	// roundTimeout bounds one round. After a time-out, the next one counts half as many reports.
+	roundTimeout = 20 * time.Second
+	// retryInterval is the time between a round that failed and the next one.
+	retryInterval = time.Second
+	// orphanInterval is how often an instance looks for reports that a dead instance left uncounted.
+	orphanInterval = 5 * time.Second
+	// orphanAge is how long a report stays uncounted before other instances than the one that stored it count it.
+	orphanAge = 10 * time.Second
+	// closeAttempts is how many rounds may fail while the store closes. The next instance counts what is left.
+	closeAttempts = 4
+	// maxCountWait bounds how long WaitCounted waits.
+	maxCountWait = 20 * time.Second
 )
 
-// work is what one transaction has stored and is to be counted.
+// work is what one transaction has stored and is to be counted: a row of the table uncounted.
 type work struct {
-	id        [16]byte
-	sightings []sighting
-	counted   chan struct{} // closed when it is
-	answer    chan struct{} // closed when no answer should wait any more: it is counted, or that takes a while
-	answered  bool
+	id      [16]byte
+	reports int
+	counted chan struct{} // closed when they are counted
 }
 
-func newWork(id [16]byte, reports int) *work {
-	return &work{id: id, sightings: make([]sighting, 0, reports), counted: make(chan struct{}), answer: make(chan struct{})}
-}
-
-// release lets answers go.
-func (w *work) release() {
-	if !w.answered {
-		w.answered = true
-		close(w.answer)
-	}
-}
-
-// counter counts what this process stores, in rounds, and what dead units left.
+// counter counts what this instance stores, in rounds, and what dead instances left uncounted.
 type counter struct {
-	store                 *Store
-	stats                 counterStats
-	size                  *roundSize // of rounds of what this process stores
-	leftSize              *roundSize // of rounds of what others left
-	failing, sweepFailing failure
-	wake                  chan struct{} // holds one
-	hurry                 chan struct{} // holds one: somebody began to wait for what is uncounted, so that rests end
-	hurried               atomic.Int32  // how many wait for that, so that none begin
-	stop                  chan struct{}
-	stopOnce              sync.Once
-	done                  sync.WaitGroup
+	store                   *Store
+	stats                   counterStats
+	failing, orphansFailing failure
+	interval                *rate.Limiter
+	wake                    chan struct{} // holds one signal
+	stopping                context.Context
+	stop                    context.CancelFunc
+	done                    sync.WaitGroup
 
-	mu      sync.Mutex
-	pending []*work
-	reports int           // in pending, with those of the round that is under way
-	most    int           // reports above which nothing more is stored
-	timeout time.Duration // of one round
-	resting bool          // rounds are spaced at the moment
-	crowded bool          // the round under way, or the last one, is of many reports
-	closing bool
-	room    sync.Cond // signalled when reports falls
+	mu        sync.Mutex
+	uncounted []*work
+	reports   int           // in uncounted
+	most      int           // reports above which nothing more is stored
+	timeout   time.Duration // of one round
+	limit     int           // reports that the next round counts at most
+	closing   bool
+	room      sync.Cond // signalled when reports falls
 }
 
 func newCounter(s *Store) *counter {
-	c := &counter{store: s, timeout: saveTimeout, size: newRoundSize(maxRound), leftSize: newRoundSize(maxRound), most: maxUncounted, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
+	c := &counter{
+		store: s, interval: rate.NewLimiter(rate.Every(roundInterval), promptRounds), wake: make(chan struct{}, 1),
+		most: maxUncounted, timeout: roundTimeout, limit: maxRoundReports,
+	}
 	c.room.L = &c.mu
 	c.stats = newCounterStats(c)
 	return c
 }
 
 func (c *counter) start(ctx context.Context) {
-	c.done.Go(func() { c.run(context.WithoutCancel(ctx)) })
+	ctx = context.WithoutCancel(ctx)
+	c.stopping, c.stop = context.WithCancel(ctx)
+	c.done.Go(func() { c.run(ctx) })
 }
 
-// close counts what waits and ends the counting. Nothing may be added any more. What cannot be counted now, because the
-// database is away, is counted by the next unit that starts.
+// close counts what is left and ends the counting. Nothing may be added any more.
 func (c *counter) close() {
-	c.stopOnce.Do(func() { close(c.stop) })
+	c.stop()
 	c.done.Wait()
 }
 
-// add hands over what was stored. underWay is for how many reports somebody waits: when these are many, no answer waits for
-// counting.
-func (c *counter) add(w *work, underWay int64) {
+// add has a round count what a transaction stored under id. It returns a channel that is closed when that is done, or nil
+// when that may take a while: under load, while rounds fail, and while the next round waits for its interval.
+func (c *counter) add(id [16]byte, reports int, underWay int64) <-chan struct{} {
 	c.mu.Lock()
-	c.pending = append(c.pending, w)
-	c.reports += len(w.sightings)
-	if c.resting || c.crowded || underWay > maxAwaited {
-		w.release()
+	defer c.mu.Unlock()
+	_, failing := c.failing.get()
+	prompt := failing == nil && underWay <= promptReports && c.reports <= promptReports && c.interval.Tokens() >= 1
+	w := &work{id, reports, make(chan struct{})}
+	c.uncounted = append(c.uncounted, w)
+	c.reports += reports
+	c.notify()
+	if !prompt {
+		return nil
 	}
-	c.mu.Unlock()
-	poke(c.wake)
+	return w.counted
 }
 
-// poke wakes whoever listens, now or when they next do.
-func poke(c chan<- struct{}) {
+// notify wakes the counter now, or as soon as it waits again.
+func (c *counter) notify() {
 	select {
-	case c <- struct{}{}:
+	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
-// await holds a writer back while counting is too far behind.
+// await blocks a writer while too many reports are uncounted, unless the store is closing.
 func (c *counter) await() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +123,7 @@ func (c *counter) await() {
 	}
 }
 
-// release ends all awaiting: the store closes.
+// release ends all calls of await: the store is closing.
 func (c *counter) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,197 +131,167 @@ func (c *counter) release() {
 	c.room.Broadcast()
 }
 
+// waiting returns how many reports of this instance are uncounted.
 func (c *counter) waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reports
 }
 
-// take returns what the next round counts: some work, of which it counts so many reports. That is all of it, unless the
-// first transaction alone stored more than a round may count now. No answer waits for a round of many reports.
-func (c *counter) take() (taken []*work, reports int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n, limit := 0, c.size.get()
-	for n < len(c.pending) && (n == 0 || reports+len(c.pending[n].sightings) <= limit) {
-		reports += len(c.pending[n].sightings)
-		n++
-	}
-	if n == 1 {
-		reports = min(reports, limit)
-	}
-	c.crowded = reports > busyRound
-	taken = c.pending[:n:n]
-	if c.crowded {
-		for _, w := range taken {
-			w.release()
+// run runs the rounds of this instance until the store closes.
+func (c *counter) run(ctx context.Context) {
+	c.countOrphans(ctx, 0)
+	orphans := time.NewTicker(orphanInterval)
+	defer orphans.Stop()
+	for {
+		select {
+		case <-c.stopping.Done():
+			for failed := 0; c.waiting() > 0 && failed < closeAttempts; {
+				if c.countOwn(ctx) != nil {
+					failed++
+				}
+			}
+			return
+		case <-orphans.C:
+			c.countOrphans(ctx, orphanAge)
+		case <-c.wake:
+			if c.interval.Wait(c.stopping) == nil && c.countOwn(ctx) != nil {
+				wait(c.stopping, retryInterval)
+			}
+			if c.waiting() > 0 {
+				c.notify()
+			}
 		}
 	}
-	return taken, reports
 }
 
-func (c *counter) roundTimeout() time.Duration {
+// countOwn runs one round on what this instance stored first. What is no longer there was counted by somebody else.
+func (c *counter) countOwn(ctx context.Context) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.timeout
-}
-
-// isCrowded reports whether so much arrives that reports had better wait a little for each other.
-func (c *counter) isCrowded() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.crowded
-}
-
-// finish forgets what take returned. With part, only so many reports of the one transaction that was taken were counted.
-func (c *counter) finish(taken []*work, part int) {
+	var ids [][16]byte
+	sum := 0
+	for _, w := range c.uncounted {
+		if sum += w.reports; sum > c.limit && len(ids) > 0 {
+			break
+		}
+		ids = append(ids, w.id)
+	}
+	c.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	r, err := c.round(ctx, workOf(ids))
+	c.failing.result(err)
+	if err != nil {
+		c.store.log.ErrorContext(ctx, "reports not counted yet", "reports", r.reports, "error", err)
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.room.Broadcast()
-	if part > 0 {
-		taken[0].sightings = taken[0].sightings[part:]
-		c.reports -= part
-		return
-	}
-	c.pending = c.pending[len(taken):]
-	for _, w := range taken {
-		c.reports -= len(w.sightings)
-		w.release()
+	for _, w := range c.uncounted[:len(ids)] {
+		if c.reports -= w.reports; r.rest > 0 { // a part of a single transaction's reports
+			w.reports = r.rest
+			c.reports += r.rest
+			return nil
+		}
 		close(w.counted)
 	}
-	if len(c.pending) == 0 {
-		c.pending = nil
-	}
+	c.uncounted = c.uncounted[len(ids):]
+	return nil
 }
 
-// run is the owner of all rounds of this process.
-func (c *counter) run(ctx context.Context) {
-	c.sweep(ctx, 0)
-	space := newSpacing(time.Now())
-	sweep := time.NewTimer(sweepEvery)
-	defer sweep.Stop()
-	for {
-		select {
-		case <-c.stop:
-			c.drain(ctx)
-			return
-		case <-sweep.C:
-			c.sweep(ctx, abandonedAfter)
-			sweep.Reset(sweepEvery)
-		case <-c.wake:
-			c.countPending(ctx, space)
+// countOrphans counts what has been stored for so long that whoever stored it is dead, or cannot keep up.
+func (c *counter) countOrphans(ctx context.Context, age time.Duration) {
+	for c.stopping.Err() == nil {
+		r, err := c.round(ctx, workOlderThan(age))
+		c.orphansFailing.result(err)
+		if err != nil && !away(err) {
+			c.store.log.ErrorContext(ctx, "reports of another instance not counted yet", "error", err)
 		}
-	}
-}
-
-// countPending counts until nothing waits, or the store closes.
-func (c *counter) countPending(ctx context.Context, space *spacing) {
-	pause := roundPause
-	for {
-		taken, reports := c.take()
-		if len(taken) == 0 {
+		if err != nil || r.reports == 0 {
 			return
 		}
-		began := time.Now()
-		n, err := c.round(ctx, taken, reports)
-		rest := space.after(n, began, time.Now())
-		if err != nil {
-			rest = pause
-			pause = min(2*pause, maxRoundPause)
-		} else {
-			pause = roundPause
-		}
-		if rest > 0 && c.rest(rest) {
-			return
-		}
+		c.store.log.InfoContext(ctx, "counted what another instance left", "reports", r.reports)
 	}
 }
 
-// spacing says how long to rest between rounds.
-type spacing struct {
-	credit time.Duration // saved up: each round costs roundSpace
-	last   time.Time
-}
-
-func newSpacing(now time.Time) *spacing {
-	return &spacing{credit: promptRounds * roundSpace, last: now}
-}
-
-// after is the rest after a round of n reports.
-func (s *spacing) after(n int, began, ended time.Time) time.Duration {
-	s.credit = min(s.credit+ended.Sub(s.last), promptRounds*roundSpace) - roundSpace
-	s.last = ended
-	switch {
-	case n > fullRound:
-		return fullRoundSpace - ended.Sub(began)
-	case n > busyRound:
-		return busyRoundSpace - ended.Sub(began)
-	case s.credit < 0:
-		return -s.credit
-	}
-	return 0
-}
-
-// rest reports whether the store is closing. It ends early when somebody waits for what is uncounted.
-func (c *counter) rest(d time.Duration) bool {
-	c.setResting(true)
-	defer c.setResting(false)
-	return c.pause(d)
-}
-
-// pause is the waiting of rest; a round waits so between its pieces too.
-func (c *counter) pause(d time.Duration) (closing bool) {
-	if c.hurried.Load() > 0 {
-		return c.stopping()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-c.hurry:
-	case <-c.stop:
-	}
-	return c.stopping()
-}
-
-func (c *counter) setResting(resting bool) {
+// round runs one round with a time-out. After a failure that may be due to its size the limit is half of it, down to one: so
+// a round that takes too long gets through in parts, and a report that cannot be counted stands alone in the end. Each
+// round that succeeds raises the limit by an eighth.
+func (c *counter) round(ctx context.Context, which workChoice) (roundResult, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.resting = resting
-	for _, w := range c.pending {
-		w.release()
-	}
-}
-
-func (c *counter) drain(ctx context.Context) {
-	pause := roundPause
-	for failed := 0; failed < closeRounds; {
-		taken, reports := c.take()
-		if len(taken) == 0 {
-			return
-		}
-		if _, err := c.round(ctx, taken, reports); err != nil {
-			failed++
-			wait(ctx, pause)
-			pause *= 2
-		}
-	}
-}
-
-// round counts so many reports of taken, logs and measures.
-func (c *counter) round(ctx context.Context, taken []*work, reports int) (counted int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.roundTimeout())
+	timeout, limit := c.timeout, c.limit
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	began := time.Now()
-	counted, part, err := c.store.countWork(ctx, taken, reports)
-	c.failing.result(err)
-	c.size.result(reports, err)
-	if err != nil {
+	r, err := c.store.countRound(ctx, which, limit)
+	if err == nil && r.reports > 0 {
+		c.stats.round(r.reports, time.Since(began))
+	} else if err != nil {
 		c.stats.failed.Inc()
-		c.store.log.ErrorContext(ctx, "reports not counted yet", "transactions", len(taken), "reports", reports, "next", c.size.get(), "error", err)
-		return 0, err
 	}
-	c.finish(taken, part)
-	c.stats.round(counted, time.Since(began))
-	return counted, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err == nil:
+		c.limit = min(c.limit+c.limit/8+1, maxRoundReports)
+	case r.reports > 0 && (timedOut(err) || !away(err)):
+		c.limit = max(1, r.reports/2)
+	}
+	return r, err
+}
+
+// timedOut reports whether the database took too long.
+func timedOut(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == queryCanceled
+	}
+	return errors.Is(err, context.DeadlineExceeded)
+}
+
+const sqlAnyUncounted = `select exists (select from uncounted where stored <= clock_timestamp() - @age::interval)`
+
+// WaitCounted returns when everything that any instance stored before the call is counted. It returns Unavailable when
+// that takes too long or the database is unavailable.
+func (s *Store) WaitCounted(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, maxCountWait)
+	defer cancel()
+	began := time.Now()
+	for {
+		var left bool
+		err := s.pool.QueryRow(ctx, sqlAnyUncounted, workOlderThan(time.Since(began)).args).Scan(&left)
+		if err == nil && !left {
+			return nil
+		}
+		if err == nil {
+			_, err = s.counter.round(ctx, workOlderThan(time.Since(began)))
+		}
+		if err != nil {
+			return crash.Errorf(crash.Unavailable, "not_counted", "The reports could not be counted in time; please try again.").Because(known(err))
+		}
+		s.counter.failing.result(nil)
+		s.counter.orphansFailing.result(nil)
+	}
+}
+
+// health reports whether what is stored can be counted.
+func (c *counter) health() crash.HealthCheck {
+	h := crash.HealthCheck{Name: "Counting"}
+	c.mu.Lock()
+	reports, limit := c.reports, c.limit
+	c.mu.Unlock()
+	if reports > 0 {
+		h.Detail = fmt.Sprintf("%d stored reports of this instance are not counted yet.", reports)
+	}
+	for _, f := range []*failure{&c.failing, &c.orphansFailing} {
+		if since, err := f.get(); err != nil {
+			h.Problem = "Reports are stored, but they cannot be counted at the moment: lists and charts are behind."
+			h.Detail = fmt.Sprintf("Counting has failed since %s, with up to %d reports at a time. %s The last error: %v",
+				since.UTC().Format("2006-01-02 15:04:05 UTC"), limit, h.Detail, err)
+			break
+		}
+	}
+	return h
 }

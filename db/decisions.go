@@ -33,12 +33,12 @@ func (s *Store) decide(ctx context.Context, do func(*deciding) error) error {
 // countAll counts all reports that are stored by now, but not those that keep coming meanwhile.
 func (d *deciding) countAll(ctx context.Context) error {
 	for began := time.Now(); ; {
-		n, err := d.store.countLeftOverIn(ctx, d, stamp{d.server, d.round}, time.Since(began))
-		if err != nil && !errors.Is(err, errNothing) { // all that was left may be gone: its partition was dropped
-			return err
-		}
-		if n == 0 {
+		_, err := d.store.countWork(ctx, d, stamp{d.server, d.round}, workOlderThan(time.Since(began)), maxRoundReports)
+		if errors.Is(err, errNothing) {
 			return nil
+		}
+		if err != nil {
+			return err
 		}
 	}
 }

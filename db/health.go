@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -45,20 +44,4 @@ func (s *Store) Health(ctx context.Context) []crash.HealthCheck {
 		storing.Problem = "There is no space left on the disk of the database: reports cannot be stored."
 	}
 	return []crash.HealthCheck{database, storing, s.counter.health()}
-}
-
-func (c *counter) health() crash.HealthCheck {
-	h := crash.HealthCheck{Name: "Counting"}
-	if n := c.waiting(); n > 0 {
-		h.Detail = fmt.Sprintf("%d stored reports of this instance are not counted yet.", n)
-	}
-	for _, f := range []*failure{&c.failing, &c.sweepFailing} {
-		if since, err := f.get(); err != nil {
-			h.Problem = "Reports are stored, but they cannot be counted at the moment: lists and charts are behind."
-			h.Detail = fmt.Sprintf("Counting has failed since %s, with up to %d reports at a time. %s The last error: %v",
-				since.UTC().Format("2006-01-02 15:04:05 UTC"), c.size.get(), h.Detail, err)
-			break
-		}
-	}
-	return h
 }

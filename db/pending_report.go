@@ -1,6 +1,8 @@
 package db
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"strings"
 	"time"
 
@@ -25,7 +27,7 @@ type pendingReport struct {
 // saved is what became of a report.
 type saved struct {
 	id      crash.OopsID    // the report's own, or that of the first sending
-	counted <-chan struct{} // closed when the answer may go; nil: at once
+	counted <-chan struct{} // closed when the report is counted; nil: the answer does not wait for that
 	err     error
 }
 
@@ -57,20 +59,18 @@ func (p *pendingReport) bucketID() []byte {
 	return p.bucket[:]
 }
 
-// sighting is what is counted of the report.
-func (p *pendingReport) sighting() sighting {
-	s := sighting{
-		id: p.ID, counted: p.Counted, day: p.Day, received: p.Received(), system: p.systemKey, bucket: p.bucket,
-		rule: p.Grouping.Rule, Summary: p.Summary,
+// systemKey returns the number that identifies a machine in counts, or nil for a machine without an id.
+func systemKey(id crash.SystemID) *int64 {
+	if id == "" {
+		return nil
 	}
-	s.seen = seenAt(p.Occurred, p.Day, s.received)
-	s.names = nameOf(p.Counted, p.Grouping.Rule, p.AddressSignature)
-	s.AddressSignature = "" // may be long, and is not counted by
-	return s
+	sum := sha256.Sum256([]byte(id))
+	key := int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // all 64 bits, whatever their sign
+	return &key
 }
 
-// compact holds the texts of a summary and nothing of the fields that they were cut from: many reports may wait to be stored,
-// and more to be counted. All but the address signature, which may be long and is not counted by, share one copy.
+// compact copies the texts of a summary, so that a report in the queue does not keep the fields that they were cut from. All
+// but the address signature share one copy.
 func compact(s crash.Summary) crash.Summary {
 	texts := [...]*string{
 		&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, (*string)(&s.Release), &s.Architecture,

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mishap/crash"
@@ -19,8 +18,8 @@ const (
 	savePause    = 25 * time.Millisecond // before the second attempt; four times as long before each further one
 )
 
-// save stores a batch, hands it over to be counted and answers everyone in it. When the database finds fault with the
-// contents of a batch, its halves are tried by themselves, and so on, so that in the end a bad report fails alone.
+// save stores a batch, hands it over to be counted and answers its callers. When the database rejects the contents of a
+// batch, its halves are tried one by one, and so on, so that in the end an invalid report fails alone.
 func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 	v.store.counter.await()
 	began := time.Now()
@@ -36,7 +35,7 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 		err = fmt.Errorf("save %d reports: %w", len(batch), err)
 		if noSpace(err) {
 			err = errNoSpace.Because(err)
-		} else if !faulty(err) { // whatever it is, it is not the report's fault, which may be sent again
+		} else if !faulty(err) { // the report is not at fault, and may be sent again
 			err = errUnavailable.Because(err)
 		}
 		v.store.log.ErrorContext(ctx, "reports not stored", "reports", len(batch), "first", batch[0].ID.String(), "error", err)
@@ -45,38 +44,30 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 		}
 		return
 	}
-	v.buckets.add(done.server, storedBuckets(batch, done.now))
-	counted := v.toCount(batch, done)
+	var counted <-chan struct{}
+	if len(done.now) > 0 {
+		counted = v.store.counter.add(done.work, len(done.now), v.underWay.Load())
+	}
+	buckets := map[crash.BucketID]bool{}
 	for i, p := range batch {
 		p.answer <- saved{id: done.first[i], counted: counted}
+		if p.bucket != nil && done.now[p.ID] { // a report that is not stored may have left no bucket
+			buckets[*p.bucket] = true
+		}
 	}
+	v.buckets.add(done.server, buckets)
 }
 
 // stored is what a transaction has done.
 type stored struct {
 	first  []crash.OopsID        // for each report of the batch, the id under which its crash is stored
 	now    map[crash.OopsID]bool // the reports that were stored by it
-	work   [16]byte              // under which they are to be counted
+	work   [16]byte              // the row of uncounted that lists them
 	server serverID              // where they are stored
 }
 
-// toCount hands over what was stored now, and returns what answers wait for; nil: nothing.
-func (v *saver) toCount(batch []*pendingReport, done stored) <-chan struct{} {
-	w := newWork(done.work, len(done.now))
-	for _, p := range batch {
-		if done.now[p.ID] {
-			w.sightings = append(w.sightings, p.sighting())
-		}
-	}
-	if len(w.sightings) == 0 {
-		return nil
-	}
-	v.store.counter.add(w, v.underWay.Load())
-	return w.answer
-}
-
-// attempts tries again after troubles that pass: a deadlock, a lost connection, a missing partition. Trying again is
-// safe even when the lost attempt was in fact committed, for a report that is stored is never stored or counted twice.
+// attempts tries again after transient errors: a deadlock, a lost connection, a missing partition. That is safe even when
+// the lost attempt was committed: a report is never stored or counted twice.
 func (v *saver) attempts(ctx context.Context, batch []*pendingReport) (done stored, err error) {
 	pause := savePause
 	for n := range saveAttempts {
@@ -84,7 +75,7 @@ func (v *saver) attempts(ctx context.Context, batch []*pendingReport) (done stor
 			wait(ctx, pause)
 			pause *= 4
 		}
-		if done, err = v.attempt(ctx, batch, n > 0); err == nil || !passing(err) {
+		if done, err = v.attempt(ctx, batch, n > 0); err == nil || !transient(err) {
 			return done, err
 		}
 		if missingPartition(err) {
@@ -94,6 +85,7 @@ func (v *saver) attempts(ctx context.Context, batch []*pendingReport) (done stor
 	return done, err
 }
 
+// wait returns after d, or when ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -103,19 +95,8 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-func collectIDs(rows pgx.Rows) (map[crash.OopsID]bool, error) {
-	ids := map[crash.OopsID]bool{}
-	var id [16]byte
-	_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
-		ids[id] = true
-		return nil
-	})
-	return ids, err
-}
-
-// passing reports whether err may be gone at the next attempt. Having waited in vain for as long as one attempt may take
-// is not of that kind.
-func passing(err error) bool {
+// transient reports whether the next attempt may succeed after err. A time-out of a whole attempt is not transient.
+func transient(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
 		case "40001", "40P01", "55P03": // serialisation, deadlock, lock not available
@@ -125,13 +106,13 @@ func passing(err error) bool {
 	return missingPartition(err) || alreadyThere(err) || away(err) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// alreadyThere: a report with this id is stored, since somebody hands the same one in again.
+// alreadyThere reports whether err says that a report with this id is stored: somebody sent the same one again.
 func alreadyThere(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "23505" && strings.HasPrefix(pg.TableName, "reports_2")
 }
 
-// faulty reports whether err speaks of the contents: a value that does not fit, a violated constraint, too large a row.
+// faulty reports whether err is about the contents: an invalid value, a violated constraint, too large a row.
 func faulty(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -144,7 +125,7 @@ func faulty(err error) bool {
 	return false
 }
 
-// missingPartition is told from a violated constraint by its having no name.
+// missingPartition reports whether err says that there is no partition for a row. Unlike a violated constraint, it has no name.
 func missingPartition(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "23514" && pg.ConstraintName == ""

@@ -7,12 +7,12 @@ import (
 	"mishap/crash"
 )
 
-// SaveReport stores rec, in one transaction that it may share with reports of other callers, and returns when that is on
-// disk. It is counted by a round that follows at once; while not much is under way, SaveReport waits for that too. A crash
-// that was stored before (equal DuplicateKey) is not stored or counted again: the first report's id comes back with true.
+// SaveReport stores rec, in a transaction that other callers' reports may share, and returns when that is on disk. While
+// the load is low, it also waits until the report is counted. A crash that was stored before (equal DuplicateKey) is not
+// stored or counted again: SaveReport returns the first report's id and true.
 //
-// It returns Unavailable when the database is away, when the store is closing, and when more reports wait than it is
-// willing to hold. ctx bounds only the waiting: a report that was taken in is stored even when nobody waits any more.
+// It returns Unavailable when the database is unavailable, the store is closing or the queue is full. ctx bounds only the
+// waiting: an accepted report is stored even after ctx has ended.
 func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.OopsID, duplicate bool, err error) {
 	s.saver.underWay.Add(1)
 	defer s.saver.underWay.Add(-1)
@@ -27,7 +27,12 @@ func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.Oops
 	select {
 	case a := <-p.answer:
 		if a.counted != nil {
-			waitFor(ctx, a.counted, maxCountWait)
+			counting, cancel := context.WithTimeout(ctx, maxAnswerDelay)
+			defer cancel()
+			select {
+			case <-a.counted:
+			case <-counting.Done():
+			}
 		}
 		return a.id, a.err == nil && a.id != rec.ID, a.err
 	case <-ctx.Done():
@@ -35,18 +40,8 @@ func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.Oops
 	}
 }
 
-// maxCountWait is how long the answer for a report that is on disk waits for its being counted.
-const maxCountWait = 250 * time.Millisecond
-
-func waitFor(ctx context.Context, done <-chan struct{}, atMost time.Duration) {
-	t := time.NewTimer(atMost)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
+// maxAnswerDelay bounds how long the answer for a stored report waits until the report is counted.
+const maxAnswerDelay = 250 * time.Millisecond
 
 var (
 	errBusy = &crash.Error{Kind: crash.Unavailable, Code: "overload", RetryAfter: time.Minute,

@@ -7,15 +7,14 @@ import (
 )
 
 const (
-	// sqlSaveKeys puts down the keys of a batch and returns the reports that are the first of their crash: of several sendings
-	// the first wins, within the batch and across all units. Keys are taken in their order, so that two writers do not wait
-	// for each other in a circle.
+	// sqlSaveKeys stores the keys of a batch and returns the reports that are the first of their crash, within the batch and
+	// across all instances. Keys are stored in their order, so that two writers cannot deadlock.
 	sqlSaveKeys = `
 		insert into report_keys (key, report_id)
 		select distinct on (key) key, id from unnest(@keys::bytea[], @ids::uuid[]) as t (key, id) order by key, id
 		on conflict do nothing
 		returning report_id`
-	// sqlSaveNewKeys is sqlSaveKeys without the reports that are stored under their former keys, where they have one.
+	// sqlSaveNewKeys is sqlSaveKeys without the reports that are stored under their former keys.
 	sqlSaveNewKeys = `
 		insert into report_keys (key, report_id)
 		select distinct on (key) key, id from unnest(@keys::bytea[], @ids::uuid[], @former::bytea[]) as t (key, id, former)
@@ -27,9 +26,9 @@ const (
 	sqlStoredReports = `
 		select r.id from unnest(@received::timestamptz[], @ids::uuid[]) as t (received, id)
 			join reports as r on r.received = t.received and r.id = t.id`
-	// sqlSaveWork puts down what is to be counted: exactly what this transaction stores, whatever is sent or tried twice.
+	// sqlSaveWork lists what is to be counted: exactly what this transaction stores, whatever is sent or tried twice.
 	sqlSaveWork = `insert into uncounted (id, reports) values (@work, @ids)`
-	// sqlSaveBuckets is for those that this process has not seen yet, so that a report is never without its bucket.
+	// sqlSaveBuckets stores the buckets that this instance has not cached, so that a report always has its bucket.
 	sqlSaveBuckets = `
 		insert into buckets (id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)
 		select distinct on (id) id, id, signature, rule, provisional, problem_type, title, executable, package, source_package, 0
@@ -58,8 +57,7 @@ func newBucketArgs(first []*pendingReport) pgx.NamedArgs {
 	}
 }
 
-// copyRows are reports as COPY takes them, which costs PostgreSQL half of what an INSERT of arrays does. It implements
-// pgx.CopyFromSource.
+// copyRows implements pgx.CopyFromSource. COPY costs PostgreSQL half of what an INSERT of arrays does.
 type copyRows struct {
 	reports []*pendingReport
 	values  []any

@@ -10,8 +10,8 @@ import (
 	"mishap/crash"
 )
 
-// attempt stores the batch in one transaction. Its work has an id of its own: should the outcome be lost, the reports are
-// stored and not counted, or neither, and what is left over is found by that. With again, some of the batch may be stored.
+// attempt stores the batch in one transaction. Its row of uncounted has a new id, so an attempt whose outcome is lost leaves
+// either nothing, or stored reports that are found as orphans. With again, some of the batch may be stored already.
 func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool) (done stored, err error) {
 	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
@@ -22,7 +22,7 @@ func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool)
 	err = v.store.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		err := v.transact(ctx, c.Conn(), batch, &done, again)
 		if err != nil {
-			_, _ = c.Exec(ctx, sqlRollback) // when that fails too, the connection is thrown away
+			_, _ = c.Exec(ctx, sqlRollback) // if that fails too, the pool closes the connection
 		}
 		return err
 	})
@@ -40,39 +40,40 @@ const (
 
 // transact takes three round trips: which reports are new, the reports, and what follows from them.
 func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done *stored, again bool) error {
-	fresh, server, err := freshReports(ctx, c, batch, again)
+	fresh, err := freshReports(ctx, c, batch, done, again)
 	if err != nil {
 		return err
 	}
+	done.now = make(map[crash.OopsID]bool, len(fresh))
 	var last pgx.Batch
 	if len(fresh) > 0 {
 		if _, err := c.CopyFrom(ctx, pgx.Identifier{"reports"}, reportRowColumns, &copyRows{reports: fresh}); err != nil {
 			return err
 		}
 		last.Queue(sqlSaveWork, pgx.NamedArgs{"work": done.work, "ids": column(fresh, reportID)})
-		if unseen := unseenBuckets(&v.buckets, server, fresh); len(unseen) > 0 {
+		var unseen []*pendingReport
+		for _, p := range fresh {
+			done.now[p.ID] = true
+			if p.bucket == nil {
+				continue
+			}
+			if _, ok := v.buckets.find(done.server, *p.bucket); !ok {
+				unseen = append(unseen, p)
+			}
+		}
+		if len(unseen) > 0 {
 			last.Queue(sqlSaveBuckets, newBucketArgs(unseen))
 		}
 	}
 	last.Queue(sqlCommit)
-	if err := c.SendBatch(ctx, &last).Close(); err != nil {
-		return err
-	}
-	done.server = server
-	done.now = make(map[crash.OopsID]bool, len(fresh))
-	for _, p := range fresh {
-		done.now[p.ID] = true
-	}
-	return nil
+	return c.SendBatch(ctx, &last).Close()
 }
 
 func reportID(p *pendingReport) [16]byte { return p.ID }
 
-// freshReports begins a transaction and returns the reports that are to be stored in it: the first of each crash, and those
-// that cannot be recognised. It also returns which database that is.
-func freshReports(
-	ctx context.Context, c *pgx.Conn, batch []*pendingReport, again bool,
-) (fresh []*pendingReport, server serverID, err error) {
+// freshReports begins a transaction and returns the reports to store in it: the first of each crash, and those that cannot
+// be recognised. It sets the server of done.
+func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done *stored, again bool) (fresh []*pendingReport, err error) {
 	var keys, former [][]byte
 	var keyed [][16]byte
 	save := sqlSaveKeys
@@ -85,31 +86,37 @@ func freshReports(
 		}
 	}
 	first, there := map[crash.OopsID]bool{}, map[crash.OopsID]bool{}
+	collect := func(ids map[crash.OopsID]bool) func(pgx.Rows) error {
+		return func(rows pgx.Rows) error {
+			var id [16]byte
+			_, err := pgx.ForEachRow(rows, []any{&id}, func() error { ids[id] = true; return nil })
+			return err
+		}
+	}
 	var b pgx.Batch
 	b.Queue(sqlBegin)
-	b.Queue(sqlServerID).QueryRow(func(row pgx.Row) error { return row.Scan(&server.started, &server.database) })
+	b.Queue(sqlServerID).QueryRow(func(row pgx.Row) error { return row.Scan(&done.server.started, &done.server.database) })
 	if len(keys) > 0 {
-		b.Queue(save, pgx.NamedArgs{"keys": keys, "ids": keyed, "former": former}).Query(collectInto(&first))
+		b.Queue(save, pgx.NamedArgs{"keys": keys, "ids": keyed, "former": former}).Query(collect(first))
 	}
 	if again {
 		b.Queue(sqlStoredReports, pgx.NamedArgs{
 			"received": column(batch, func(p *pendingReport) time.Time { return p.Received() }), "ids": column(batch, reportID),
-		}).Query(collectInto(&there))
+		}).Query(collect(there))
 	}
 	if err := c.SendBatch(ctx, &b).Close(); err != nil {
-		return nil, server, err
+		return nil, err
 	}
-	fresh = make([]*pendingReport, 0, len(batch))
 	for _, p := range batch {
 		if (p.duplicateKey == nil || first[p.ID]) && !there[p.ID] {
 			fresh = append(fresh, p)
 			there[p.ID] = true
 		}
 	}
-	return fresh, server, nil
+	return fresh, nil
 }
 
-// firsts replaces the ids of reports that were not stored now by those under which they were stored before.
+// firsts returns the ids under which the crashes of a batch are stored, now or earlier.
 func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[crash.OopsID]bool) ([]crash.OopsID, error) {
 	first := make([]crash.OopsID, len(batch))
 	var keys [][]byte
@@ -149,12 +156,4 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 		}
 	}
 	return first, nil
-}
-
-// collectInto is collectIDs for a statement of a batch.
-func collectInto(ids *map[crash.OopsID]bool) func(pgx.Rows) error {
-	return func(rows pgx.Rows) (err error) {
-		*ids, err = collectIDs(rows)
-		return err
-	}
 }

@@ -46,7 +46,7 @@ type Store struct {
 	active        remembered[struct{}, map[crash.Release][]activeChange]
 	allInUse      atomic.Pointer[versionsInUse]
 	names         seen[crash.BucketID, bool] // of address signatures, that are in the database
-	spans         seenSpans                  // in which machines are active, that are in the database
+	spans         cachedSpans                // in which machines are active
 	unit          *unit                      // shows other units that this one lives
 	password      string                     // with which the database is reached: seals the tracker's secret
 	inserter      *river.Client[pgx.Tx]      // puts jobs into the queue
@@ -84,7 +84,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	s := &Store{pool: pool, log: c.Log, now: c.Now, keeper: newBoardKeeper()}
-	s.names.most, s.spans.most = maxSeenNames, maxSeenSpans
+	s.names.most, s.spans.most = maxSeenNames, maxCachedSpans
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -43,7 +43,7 @@ var rules = map[string]rule{
 	"db": {
 		ours: "crash crash/board crash/cache crash/dpkg migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
-			"github.com/alexedwards/argon2id github.com/klauspost/compress github.com/prometheus/client_golang golang.org/x/sync golang.org/x/sys/unix",
+			"github.com/alexedwards/argon2id github.com/klauspost/compress github.com/prometheus/client_golang golang.org/x/sync golang.org/x/sys/unix golang.org/x/time",
 		never: "net/http/httptest testing",
 	},
 	"db/embedded": {ours: "crash", never: "net/http"},
