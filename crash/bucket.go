@@ -1,6 +1,11 @@
 package crash
 
-import "time"
+import (
+	"cmp"
+	"time"
+
+	"mishap/crash/dpkg"
+)
 
 // Release is a distribution release as reports name it: "Ubuntu 24.04".
 type Release string
@@ -49,6 +54,35 @@ type Occurrence struct {
 	Version string    // of the package; empty: the report has none
 	Release Release   // empty: the report has none
 }
+
+// Compare orders occurrences by time, those of one time by version (see [dpkg.Order]), and then by the name of the release.
+// It is the order of the type of the same name in the database.
+func (o Occurrence) Compare(other Occurrence) int {
+	return cmp.Or(o.At.Compare(other.At), dpkg.Order(o.Version, other.Version), cmp.Compare(o.Release, other.Release))
+}
+
+// SeenSpan holds what the reports of a problem from one release say together: the oldest, the newest, and the versions.
+type SeenSpan struct {
+	First, Last Occurrence // zero: no report
+	Versions    dpkg.Range
+}
+
+// Add widens the span by a report. A report without a time does not count.
+func (s *SeenSpan) Add(o Occurrence) {
+	if o.At.IsZero() {
+		return
+	}
+	if s.First.At.IsZero() || o.Compare(s.First) < 0 {
+		s.First = o
+	}
+	if s.Last.At.IsZero() || o.Compare(s.Last) > 0 {
+		s.Last = o
+	}
+	s.Versions.Add(o.Version)
+}
+
+// Empty reports whether the span holds no report.
+func (s *SeenSpan) Empty() bool { return s.First.At.IsZero() }
 
 // Period is how far back a list looks, in days that end with today (UTC).
 type Period string

@@ -60,7 +60,7 @@ type roundSum struct {
 	releases map[releaseDay]int64
 	active   map[releaseSystem][]time.Time // the days that may change when a machine is active, each once
 	packages map[packageVersion]time.Time  // when the first report that has it arrived
-	seen     map[bucketRelease]*releaseSeenSum
+	seen     map[bucketRelease]*crash.SeenSpan
 	keys     sortKeys
 	spans    *seenSpans
 	server   serverID // whose spans these are
@@ -124,7 +124,7 @@ func newRoundSum(spans *seenSpans, server serverID) *roundSum {
 	return &roundSum{
 		buckets: map[crash.BucketID]*bucketSum{}, versions: map[versionCell]int64{}, machines: map[machineCell]int64{},
 		days: map[dayCellKey]dayNumbers{}, reports: map[reportDay]int64{}, releases: map[releaseDay]int64{},
-		active: map[releaseSystem][]time.Time{}, packages: map[packageVersion]time.Time{}, seen: map[bucketRelease]*releaseSeenSum{},
+		active: map[releaseSystem][]time.Time{}, packages: map[packageVersion]time.Time{}, seen: map[bucketRelease]*crash.SeenSpan{},
 		keys: newSortKeys(), spans: spans, server: server,
 	}
 }
@@ -167,7 +167,7 @@ func (c *roundSum) addToBucket(s *sighting) {
 	}
 	b.reports++
 	b.addVersion(s, c.keys)
-	c.addSeen(bucketRelease{*s.bucket, string(s.Release)}, newOccurrence(s.seen, s.Version, c.keys))
+	c.addSeen(bucketRelease{*s.bucket, string(s.Release)}, newOccurrence(s.seen, s.Version))
 	cell := versionCell{*s.bucket, string(s.Release), s.Version}
 	c.versions[cell]++
 	if s.system != nil {
