@@ -12,30 +12,32 @@ type Release string
 
 // Bucket is all reports with one signature, and those of the signatures that were merged into it.
 type Bucket struct {
-	ID                          BucketID
-	Signature                   string
-	Name                        string // given by a person; empty: none
-	Members                     int64  // how many signatures it has, 1 when nothing was merged into it
-	Rule                        Rule
-	Provisional                 bool // not symbolised yet
-	ProblemType                 string
-	Title                       string // of the newest report that has one
-	Executable                  string
-	Package                     string    // binary package of the newest report
-	SourcePackage               string    // what bugs are filed against; empty: not known
-	Reports                     int64     // counted reports
-	Systems                     int64     // distinct counted machines
-	FirstSeen, LastSeen         time.Time // when the oldest and the newest report are dated, see First and Last
-	FirstSeenVersion            string    // in the oldest report
-	FirstSeenRelease            Release   // in the oldest report
-	LastSeenVersion             string    // in the newest report
-	LastSeenRelease             Release   // in the newest report
-	FirstVersion, LastVersion   string    // lowest and highest package version by dpkg order
-	FirstRelease, LastRelease   Release   // lowest and highest release by release order
-	FirstVersionRel, LastVerRel Release   // the release in which those versions were seen
-	Bug                         Bug       // Number 0: none; of several an open one, of those the one linked last
-	Status                      Status    // how it stands; zero until it has been judged, see [Judge]
-	Filing                      Filing    // ID 0: never asked for
+	ID            BucketID
+	Signature     string
+	Name          string // given by a person; empty: none
+	Members       int64  // how many signatures it has, 1 when nothing was merged into it
+	Rule          Rule
+	Provisional   bool // not symbolised yet
+	ProblemType   string
+	Title         string // of the newest report that has one
+	Executable    string
+	Package       string // binary package of the newest report
+	SourcePackage string // what bugs are filed against; empty: not known
+	Reports       int64  // counted reports
+	Systems       int64  // distinct counted machines
+
+	// What the oldest and the newest report say; see First and Last.
+	FirstSeen, LastSeen               time.Time
+	FirstSeenVersion, LastSeenVersion string
+	FirstSeenRelease, LastSeenRelease Release
+
+	LowestVersion, HighestVersion               string  // of the package, by dpkg's order
+	LowestVersionRelease, HighestVersionRelease Release // the releases in which these versions were seen
+	LowestRelease, HighestRelease               Release // by the order of releases
+
+	Bug    Bug    // Number 0: none; of several an open one, of those the one linked last
+	Status Status // how it stands; zero until it has been judged, see [Judge]
+	Filing Filing // ID 0: never asked for
 }
 
 // First returns what the oldest counted report says.

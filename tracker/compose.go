@@ -181,8 +181,8 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 func (w writer) facts() string {
 	b := w.bucket
 	highest := ""
-	if b.LastVersion != b.LastSeenVersion {
-		highest = versionIn(b.LastVersion, b.LastVerRel)
+	if b.HighestVersion != b.LastSeenVersion {
+		highest = versionIn(b.HighestVersion, b.HighestVersionRelease)
 	}
 	rows := [][2]string{
 		{"Program", clean(w.redact.Path(b.Executable), 200)},

@@ -80,7 +80,7 @@ func (w writer) values(title string) map[string]string {
 		"package":        clean(w.bucket.Package, 100), "source_package": clean(w.bucket.SourcePackage, 100),
 		"first_version":   versionIn(w.bucket.FirstSeenVersion, w.bucket.FirstSeenRelease),
 		"last_version":    versionIn(w.bucket.LastSeenVersion, w.bucket.LastSeenRelease),
-		"highest_version": versionIn(w.bucket.LastVersion, w.bucket.LastVerRel),
+		"highest_version": versionIn(w.bucket.HighestVersion, w.bucket.HighestVersionRelease),
 		"architecture":    clean(w.report.Architecture, 20), "architectures": w.seenOn(), "problem_type": clean(w.bucket.ProblemType, 50),
 		"signature": clean(w.redact.Signature(w.bucket.Signature), 300),
 	}
