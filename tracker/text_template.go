@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"mishap/crash"
 )
 
 // DefaultTemplate is the text of bugs as it is shipped.
@@ -85,7 +87,7 @@ func (w writer) values(title string) map[string]string {
 		"signature": clean(w.redact.Signature(w.bucket.Signature), 300),
 	}
 	if full != title {
-		values["whole_title"] = cut(full, 2000)
+		values["whole_title"] = crash.Shorten(full, 2000)
 	}
 	if w.bucket.Reports > 0 {
 		values["reports"], values["machines"] = itoa(w.bucket.Reports), itoa(w.bucket.Systems)
