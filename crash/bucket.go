@@ -1,36 +1,43 @@
 package crash
 
-import "time"
+import (
+	"cmp"
+	"time"
+
+	"mishap/crash/dpkg"
+)
 
 // Release is a distribution release as reports name it: "Ubuntu 24.04".
 type Release string
 
 // Bucket is all reports with one signature, and those of the signatures that were merged into it.
 type Bucket struct {
-	ID                          BucketID
-	Signature                   string
-	Name                        string // given by a person; empty: none
-	Members                     int64  // how many signatures it has, 1 when nothing was merged into it
-	Rule                        Rule
-	Provisional                 bool // not symbolised yet
-	ProblemType                 string
-	Title                       string // of the newest report that has one
-	Executable                  string
-	Package                     string    // binary package of the newest report
-	SourcePackage               string    // what bugs are filed against; empty: not known
-	Reports                     int64     // counted reports
-	Systems                     int64     // distinct counted machines
-	FirstSeen, LastSeen         time.Time // when the oldest and the newest report are dated, see First and Last
-	FirstSeenVersion            string    // in the oldest report
-	FirstSeenRelease            Release   // in the oldest report
-	LastSeenVersion             string    // in the newest report
-	LastSeenRelease             Release   // in the newest report
-	FirstVersion, LastVersion   string    // lowest and highest package version by dpkg order
-	FirstRelease, LastRelease   Release   // lowest and highest release by release order
-	FirstVersionRel, LastVerRel Release   // the release in which those versions were seen
-	Bug                         Bug       // Number 0: none; of several an open one, of those the one linked last
-	Status                      Status    // how it stands; zero until it has been judged, see [Judge]
-	Filing                      Filing    // ID 0: never asked for
+	ID            BucketID
+	Signature     string
+	Name          string // given by a person; empty: none
+	Members       int64  // how many signatures it has, 1 when nothing was merged into it
+	Rule          Rule
+	Provisional   bool // not symbolised yet
+	ProblemType   string
+	Title         string // of the newest report that has one
+	Executable    string
+	Package       string // binary package of the newest report
+	SourcePackage string // what bugs are filed against; empty: not known
+	Reports       int64  // counted reports
+	Systems       int64  // distinct counted machines
+
+	// What the oldest and the newest report say; see First and Last.
+	FirstSeen, LastSeen               time.Time
+	FirstSeenVersion, LastSeenVersion string
+	FirstSeenRelease, LastSeenRelease Release
+
+	LowestVersion, HighestVersion               string  // of the package, by dpkg's order
+	LowestVersionRelease, HighestVersionRelease Release // the releases in which these versions were seen
+	LowestRelease, HighestRelease               Release // by the order of releases
+
+	Bug    Bug    // Number 0: none; of several an open one, of those the one linked last
+	Status Status // how it stands; zero until it has been judged, see [Judge]
+	Filing Filing // ID 0: never asked for
 }
 
 // First returns what the oldest counted report says.
@@ -49,6 +56,35 @@ type Occurrence struct {
 	Version string    // of the package; empty: the report has none
 	Release Release   // empty: the report has none
 }
+
+// Compare orders occurrences by time, those of one time by version (see [dpkg.Order]), and then by the name of the release.
+// It is the order of the type of the same name in the database.
+func (o Occurrence) Compare(other Occurrence) int {
+	return cmp.Or(o.At.Compare(other.At), dpkg.Order(o.Version, other.Version), cmp.Compare(o.Release, other.Release))
+}
+
+// SeenSpan holds what the reports of a problem from one release say together: the oldest, the newest, and the versions.
+type SeenSpan struct {
+	First, Last Occurrence // zero: no report
+	Versions    dpkg.Range
+}
+
+// Add widens the span by a report. A report without a time does not count.
+func (s *SeenSpan) Add(o Occurrence) {
+	if o.At.IsZero() {
+		return
+	}
+	if s.First.At.IsZero() || o.Compare(s.First) < 0 {
+		s.First = o
+	}
+	if s.Last.At.IsZero() || o.Compare(s.Last) > 0 {
+		s.Last = o
+	}
+	s.Versions.Add(o.Version)
+}
+
+// Empty reports whether the span holds no report.
+func (s *SeenSpan) Empty() bool { return s.First.At.IsZero() }
 
 // Period is how far back a list looks, in days that end with today (UTC).
 type Period string

@@ -180,7 +180,7 @@ func SplitSignature(signature string, c Condition, number int64) string {
 	if len(c.Reports) > 0 {
 		tail = fmt.Sprintf(" [%s, no. %d]", c, number)
 	}
-	return cutRunes(signature, MaxSignature-utf8Len(tail)) + tail
+	return Truncate(signature, MaxSignature-utf8Len(tail)) + tail
 }
 
 func utf8Len(s string) int { return len([]rune(s)) }

@@ -136,19 +136,11 @@ func parseThread(line string) (Thread, bool) {
 	}
 	t := Thread{Number: number}
 	if _, id, ok := strings.Cut(rest, "(LWP "); ok {
-		t.ID = shorten(run(id, isDigit))
+		t.ID = Shorten(run(id, isDigit), maxCell)
 	}
 	if _, name, ok := strings.Cut(rest, `"`); ok {
 		name, _, _ = strings.Cut(name, `"`)
-		t.Name = shorten(name)
+		t.Name = Shorten(name, maxCell)
 	}
 	return t, true
-}
-
-// shorten cuts a text visibly.
-func shorten(s string) string {
-	if cut := cutRunes(s, maxCell); cut != s {
-		return cut + "…"
-	}
-	return s
 }

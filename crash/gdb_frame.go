@@ -12,20 +12,20 @@ func parseFrame(number int, text string) Frame {
 	f := Frame{Number: number}
 	if strings.HasPrefix(text, "0x") {
 		if address, rest, ok := strings.Cut(text, " in "); ok && run(address[2:], isHex) == address[2:] {
-			f.Address, text = shorten(address), strings.TrimFunc(rest, isSpace)
+			f.Address, text = Shorten(address, maxCell), strings.TrimFunc(rest, isSpace)
 		}
 	}
 	open := argumentsStart(text)
 	if open < 0 {
-		f.Function = shorten(text)
+		f.Function = Shorten(text, maxCell)
 		return f
 	}
 	end := argumentsEnd(text, open)
-	f.Function = shorten(strings.TrimFunc(text[:open], isSpace))
-	f.Args = shorten(text[open+1 : end])
+	f.Function = Shorten(strings.TrimFunc(text[:open], isSpace), maxCell)
+	f.Args = Shorten(text[open+1:end], maxCell)
 	place := strings.TrimFunc(strings.TrimPrefix(text[end:], ")"), isSpace)
 	if module, ok := strings.CutPrefix(place, "from "); ok {
-		f.Module = shorten(module)
+		f.Module = Shorten(module, maxCell)
 	}
 	if file, ok := strings.CutPrefix(place, "at "); ok {
 		f.File = file
@@ -34,7 +34,7 @@ func parseFrame(number int, text string) Frame {
 				f.File, f.Line = file[:i], line
 			}
 		}
-		f.File = shorten(f.File)
+		f.File = Shorten(f.File, maxCell)
 	}
 	return f
 }

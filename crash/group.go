@@ -48,7 +48,7 @@ func sign(rules []ownRule, f Fields, to *recorder) Grouping {
 	for _, r := range rules {
 		to.reset()
 		if signature := r.sign(f, to); signature != "" {
-			return Grouping{Signature: cutRunes(signature, MaxSignature), Rule: r.rule}
+			return Grouping{Signature: Truncate(signature, MaxSignature), Rule: r.rule}
 		}
 	}
 	to.reset()
@@ -59,9 +59,9 @@ func sign(rules []ownRule, f Fields, to *recorder) Grouping {
 // directory of their revision or of this run, "/snap/reef/123/bin/reef", "/tmp/.mount_reefAb3xY9/usr/bin/reef": that is left out.
 func subject(f Fields) string {
 	if path := f["ExecutablePath"]; path != "" {
-		return cutRunes(currentRevision(path), maxExecutable)
+		return Truncate(currentRevision(path), maxExecutable)
 	}
-	return cutRunes(firstWord(cutRunes(f["Package"], maxWords)), maxName)
+	return Truncate(firstWord(Truncate(f["Package"], maxWords)), maxName)
 }
 
 // currentRevision replaces the revision in the path of a snap by "current", the commit in that of a Flatpak by "active", and
@@ -119,7 +119,7 @@ func headOf(s string) string { return s[:min(len(s), maxRead)] }
 func join(parts ...string) string {
 	var b strings.Builder
 	for _, part := range parts {
-		part = strings.TrimSpace(plain(cutRunes(part, maxSymbol)))
+		part = strings.TrimSpace(plain(Truncate(part, maxSymbol)))
 		if part == "" {
 			continue
 		}

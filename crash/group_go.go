@@ -105,10 +105,10 @@ func goProblem(line string) string {
 	text := strings.TrimSpace(line)
 	switch {
 	case strings.HasPrefix(text, "fatal error: "):
-		return withoutNumbers(cutRunes(text, maxMessage))
+		return withoutNumbers(Truncate(text, maxMessage))
 	case strings.HasPrefix(text, "panic: runtime error: "):
 		text = strings.TrimSuffix(strings.TrimPrefix(text, "panic: runtime error: "), " [recovered]")
-		return "panic:" + withoutNumbers(cutRunes(text, maxMessage))
+		return "panic:" + withoutNumbers(Truncate(text, maxMessage))
 	case strings.HasPrefix(text, "panic: interface conversion: "):
 		return "panic:interface conversion"
 	case strings.HasPrefix(text, "panic: "):

@@ -16,7 +16,7 @@ import "strings"
 //
 // Names stay, also with digits in them (x86_64, libssl3). It reads the text once, and keeps [maxMessage] code points.
 func normalise(message string, to *recorder) string {
-	message = withoutSyslog(cutRunes(strings.TrimSpace(message), maxMessage))
+	message = withoutSyslog(Truncate(strings.TrimSpace(message), maxMessage))
 	var b strings.Builder
 	before := "" // the word before
 	for message != "" {

@@ -57,7 +57,7 @@ func markPackage(f Fields, message, complaint string, log packageLog, to *record
 
 // packageName is the name of the package; those of kernels hold a version.
 func packageName(f Fields) string {
-	name := cutRunes(firstWord(cutRunes(f["Package"], maxWords)), maxName)
+	name := Truncate(firstWord(Truncate(f["Package"], maxWords)), maxName)
 	if strings.HasPrefix(name, "linux-") {
 		name = normaliseName(name)
 	}
@@ -209,7 +209,7 @@ func dpkgError(text, name string) (action string, ok bool) {
 		return "", false
 	}
 	action, _, _ = strings.Cut(rest[open+len("(--"):], ")")
-	return cutRunes(action, 20), true
+	return Truncate(action, 20), true
 }
 
 // startsStep knows the lines by which dpkg begins to do something; what scripts said before belongs to something else.
@@ -230,7 +230,7 @@ var usual = [...]string{"w:", "debconf:", "locale:", "perl:", "dpkg-preconfigure
 
 // complains is false for warnings: scripts go on behind them.
 func complains(text string) bool {
-	text = strings.ToLower(cutRunes(withoutSyslog(text), maxMessage))
+	text = strings.ToLower(Truncate(withoutSyslog(text), maxMessage))
 	if strings.Contains(text, "warning") {
 		return false
 	}

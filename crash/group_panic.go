@@ -24,7 +24,7 @@ func panicText(f Fields, mark string) (field, text string) {
 // panicMessage is the beginning of the message of a panic, before data: up to the first colon with a blank, quotation
 // mark, or the fields of a value ("main.gone{code:5}"), and without numbers.
 func panicMessage(message string) string {
-	head, _, _ := strings.Cut(cutRunes(message, maxMessage), ": ")
+	head, _, _ := strings.Cut(Truncate(message, maxMessage), ": ")
 	head, _, _ = strings.Cut(head, "\"")
 	if i := strings.IndexByte(head, '{'); i > 0 && isWord(rune(head[i-1])) {
 		head = head[:i]

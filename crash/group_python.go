@@ -37,7 +37,7 @@ func pythonSignature(f Fields, to *recorder) string {
 	last := parts[len(parts)-1]
 	exception := last.Exception
 	if qualifier := f["_PythonExceptionQualifier"]; qualifier != "" {
-		exception += "(" + cutRunes(qualifier, maxName) + ")"
+		exception += "(" + Truncate(qualifier, maxName) + ")"
 	}
 	var names []string
 	var used []Frame

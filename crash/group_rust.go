@@ -95,13 +95,13 @@ func isRustCommon(message string) bool {
 // rustLine is the line of "src/main.rs:10:5".
 func rustLine(place string) string {
 	_, rest, _ := strings.Cut(place, ":")
-	return cutRunes(run(rest, isDigit), maxWord)
+	return Truncate(run(rest, isDigit), maxWord)
 }
 
 // rustFile is a source file without line and column and without where it was built.
 func rustFile(place string) string {
 	file, _, _ := strings.Cut(place, ":")
-	file = strings.TrimSpace(cutRunes(file, maxMessage))
+	file = strings.TrimSpace(Truncate(file, maxMessage))
 	switch {
 	case strings.Contains(file, "/registry/src/"): // …/index.crates.io-6f17d22bba15001f/tokio-1.35.1/src/x.rs
 		_, file, _ = strings.Cut(file, "/registry/src/")

@@ -12,13 +12,13 @@ func snapSignature(f Fields, to *recorder) string {
 	}
 	switch kind := f["ProblemType"]; kind {
 	case "Snap", "Repair":
-		name := firstWord(cutRunes(f[kind], maxWords))
+		name := firstWord(Truncate(f[kind], maxWords))
 		if name == "" {
 			return ""
 		}
 		to.read("ErrorMessage")
 		to.markAll("ErrorMessage", message)
-		return join(strings.ToLower(kind), cutRunes(name, maxName), withoutSnapRevision(normalise(message, to), name))
+		return join(strings.ToLower(kind), Truncate(name, maxName), withoutSnapRevision(normalise(message, to), name))
 	}
 	return ""
 }

@@ -14,7 +14,7 @@ import "strings"
 //
 // Empty: there is no name.
 func cleanSymbol(symbol string) string {
-	s := strings.TrimSpace(cutRunes(symbol, maxSymbol))
+	s := strings.TrimSpace(Truncate(symbol, maxSymbol))
 	if rest, ok := strings.CutPrefix(s, "*"); ok {
 		s = strings.TrimPrefix(rest, "__GI_") // "*__GI_raise", an inner name of the C library
 	}

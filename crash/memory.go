@@ -24,14 +24,14 @@ var corruptionFunctions = map[string]string{
 // pointer that was never set, and does not.
 func SuspectedCorruption(f Fields) string {
 	for _, field := range []string{"AssertionMessage", "Title"} {
-		text := strings.ToLower(cutRunes(f[field], maxWords))
+		text := strings.ToLower(Truncate(f[field], maxWords))
 		for _, words := range corruptionTexts {
 			if strings.Contains(text, words) {
 				return "the program was ended with the words “" + words + "”"
 			}
 		}
 	}
-	reason := strings.ToLower(strings.TrimFunc(cutRunes(f["SegvReason"], maxWords), isSpace))
+	reason := strings.ToLower(strings.TrimFunc(Truncate(f["SegvReason"], maxWords), isSpace))
 	if !strings.Contains(reason, "null") {
 		switch {
 		case strings.HasPrefix(reason, "writing"):

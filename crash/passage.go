@@ -34,7 +34,7 @@ type ExcerptLine struct {
 // Limits of an excerpt.
 const (
 	mostContext    = 8   // lines before and after a used one
-	maxExcerptText = 500 // code points of one line
+	maxExcerptText = 501 // characters of one line, with the ellipsis of one that is cut
 )
 
 // Excerpt returns at most limit lines of text: those that the rule used and as many around them as there is room for. Gaps say
@@ -119,9 +119,7 @@ func gather(all []ExcerptLine, chosen []bool) Excerpt {
 			out = append(out, ExcerptLine{Skipped: skipped})
 			skipped = 0
 		}
-		if cut := cutRunes(line.Text, maxExcerptText); cut != line.Text {
-			line.Text = cut + "…"
-		}
+		line.Text = Shorten(line.Text, maxExcerptText)
 		out = append(out, line)
 	}
 	if skipped > 0 {

@@ -85,12 +85,7 @@ func (to *recorder) count() int {
 
 // excerpt is a text on one line, cut visibly.
 func excerpt(s string) string {
-	s = strings.TrimSpace(s)
-	cut := cutRunes(s, maxExcerpt)
-	if cut != s {
-		cut += "…"
-	}
-	return plain(cut)
+	return plain(Shorten(strings.TrimSpace(s), maxExcerpt))
 }
 
 func sortedCopy(s []string, most int) []string {

@@ -13,7 +13,7 @@ import (
 // is empty for the empty release, and made of lower-case letters, digits and single blanks otherwise.
 func (r Release) Key() string {
 	var tokens []string
-	for rest := strings.ToLower(cutRunes(string(r), maxWord)); rest != ""; {
+	for rest := strings.ToLower(Truncate(string(r), maxWord)); rest != ""; {
 		token := run(rest, isDigit)
 		if token != "" {
 			rest = rest[len(token):]

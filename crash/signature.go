@@ -12,18 +12,18 @@ func SignatureOf(f Fields) Grouping { return group(f, nil) }
 func group(f Fields, to *recorder) Grouping {
 	if own := f["DuplicateSignature"]; own != "" {
 		to.read("DuplicateSignature")
-		return Grouping{Signature: cutRunes(own, MaxSignature), Rule: RuleDuplicateSignature}
+		return Grouping{Signature: Truncate(own, MaxSignature), Rule: RuleDuplicateSignature}
 	}
 	signature, rule := crashSignature(f, to)
 	if signature != "" {
-		return Grouping{Signature: cutRunes(signature, MaxSignature), Rule: rule}
+		return Grouping{Signature: Truncate(signature, MaxSignature), Rule: rule}
 	}
 	if g := sign(ownRules[:], f, to); g.Signature != "" {
 		return g
 	}
 	if address := AddressSignature(f); address != "" {
 		to.addresses(f, address)
-		return Grouping{Signature: cutRunes(address, MaxSignature), Rule: RuleAddress, Provisional: true}
+		return Grouping{Signature: Truncate(address, MaxSignature), Rule: RuleAddress, Provisional: true}
 	}
 	if g := sign(lastRules[:], f, to); g.Signature != "" {
 		return g

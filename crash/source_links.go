@@ -181,7 +181,7 @@ func WithModules(frames []Frame, procMaps string) []Frame {
 			continue
 		}
 		if _, place, ok := findPlace(maps, strings.TrimPrefix(f.Address, "0x")); ok && place != "" {
-			frames[i].Module = shorten(place[:strings.LastIndexByte(place, '+')])
+			frames[i].Module = Shorten(place[:strings.LastIndexByte(place, '+')], maxCell)
 		}
 	}
 	return frames

@@ -49,15 +49,15 @@ func SummaryOf(f Fields) Summary {
 	}
 	return Summary{
 		ProblemType:         word(f["ProblemType"]),
-		Title:               cutRunes(title, maxTitle),
-		Executable:          cutRunes(f["ExecutablePath"], maxExecutable),
-		Package:             cutRunes(name, maxName),
-		Version:             cutRunes(version, maxName),
-		SourcePackage:       cutRunes(firstWord(f["SourcePackage"]), maxName),
+		Title:               Truncate(title, maxTitle),
+		Executable:          Truncate(f["ExecutablePath"], maxExecutable),
+		Package:             Truncate(name, maxName),
+		Version:             Truncate(version, maxName),
+		SourcePackage:       Truncate(firstWord(f["SourcePackage"]), maxName),
 		Release:             releaseIn(f["DistroRelease"]),
 		Architecture:        machine,
 		PackageArchitecture: of,
-		AddressSignature:    cutRunes(AddressSignature(f), MaxSignature),
+		AddressSignature:    Truncate(AddressSignature(f), MaxSignature),
 		Proposed:            slices.Contains(words(f["Tags"]), "package-from-proposed"),
 	}
 }
@@ -74,7 +74,7 @@ func releaseIn(text string) Release {
 	return Release(text)
 }
 
-func words(s string) []string { return strings.FieldsFunc(cutRunes(s, maxWords), isSpace) }
+func words(s string) []string { return strings.FieldsFunc(Truncate(s, maxWords), isSpace) }
 
 // word trims a short text and cuts it.
-func word(s string) string { return cutRunes(strings.TrimFunc(s, isSpace), maxWord) }
+func word(s string) string { return Truncate(strings.TrimFunc(s, isSpace), maxWord) }

@@ -60,19 +60,6 @@ func firstWord(s string) string {
 	return run(strings.TrimLeftFunc(s, isSpace), isNoSpace)
 }
 
-// cutRunes returns at most the first n code points of s.
-func cutRunes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i]
-		}
-	}
-	return s
-}
-
 // lastRune is the last rune of s; RuneError when s is empty.
 func lastRune(s string) rune {
 	r, _ := utf8.DecodeLastRuneInString(s)

@@ -26,7 +26,7 @@ func Tracebacks(f Fields) []Traceback {
 		}
 	}
 	for i := range p.parts {
-		p.parts[i].Exception, p.parts[i].Message = shorten(p.parts[i].Exception), shorten(p.parts[i].Message)
+		p.parts[i].Exception, p.parts[i].Message = Shorten(p.parts[i].Exception, maxCell), Shorten(p.parts[i].Message, maxCell)
 	}
 	return p.parts
 }
@@ -53,7 +53,7 @@ func (p *tracebackParser) line(line string) {
 			part.Frames = append(part.Frames, frame)
 		}
 	case strings.HasSuffix(text, "direct cause of the following exception:"), strings.HasSuffix(text, "another exception occurred:"):
-		p.lead, p.open = shorten(text), false
+		p.lead, p.open = Shorten(text, maxCell), false
 	case p.open && indented && p.part().Exception == "":
 		p.source(text)
 	default:
@@ -82,7 +82,7 @@ func (p *tracebackParser) part() *Traceback {
 func (p *tracebackParser) source(text string) {
 	frames := p.part().Frames
 	if len(frames) > 0 && frames[len(frames)-1].Code == "" && strings.Trim(text, "^~ ") != "" {
-		frames[len(frames)-1].Code = shorten(text)
+		frames[len(frames)-1].Code = Shorten(text, maxCell)
 	}
 }
 
@@ -114,14 +114,14 @@ func ungroup(line string) (inner string, ends bool) {
 // parseSourceFrame reads `File "/usr/bin/x", line 20, in main`; a syntax error's has no function.
 func parseSourceFrame(text string) (Frame, bool) {
 	if l, ok := parseTracebackLine(" " + text); ok {
-		return Frame{File: shorten(l.file), Line: lineNumber(l.line), Function: shorten(l.function)}, true
+		return Frame{File: Shorten(l.file, maxCell), Line: lineNumber(l.line), Function: Shorten(l.function, maxCell)}, true
 	}
 	file, found := strings.CutPrefix(text, `File "`)
 	file, rest, ok := strings.Cut(file, `", line `)
 	if !found || !ok {
 		return Frame{}, false
 	}
-	return Frame{File: shorten(file), Line: lineNumber(run(rest, unicode.IsDigit))}, true
+	return Frame{File: Shorten(file, maxCell), Line: lineNumber(run(rest, unicode.IsDigit))}, true
 }
 
 // lineNumber is 0 for what is no sensible number.

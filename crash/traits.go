@@ -23,7 +23,7 @@ const (
 func Traits(f Fields) []Trait {
 	var traits []Trait
 	add := func(kind, value string) {
-		if value = cutRunes(strings.TrimSpace(value), maxTraitText); value != "" && len(traits) < maxTraits {
+		if value = Truncate(strings.TrimSpace(value), maxTraitText); value != "" && len(traits) < maxTraits {
 			traits = append(traits, Trait{kind, value})
 		}
 	}

@@ -34,23 +34,15 @@ type VersionStory struct {
 // that it was seen in, the one after the last, and the newest; in the newest release, the one before the first, too. known are
 // the versions of the package in use. Versions are compared as dpkg does; those that it cannot order are passed over.
 func TellVersions(counts []VersionCount, known []VersionKnown) VersionStory {
-	type ends struct{ first, last string }
-	seen := map[Release]*ends{}
+	seen := map[Release]*dpkg.Range{}
 	for _, c := range counts {
 		if c.Reports == 0 || !dpkg.Valid(c.Version) {
 			continue
 		}
-		e := seen[c.Release]
-		if e == nil {
-			e = &ends{c.Version, c.Version}
-			seen[c.Release] = e
+		if seen[c.Release] == nil {
+			seen[c.Release] = &dpkg.Range{}
 		}
-		if dpkg.Compare(c.Version, e.first) < 0 {
-			e.first = c.Version
-		}
-		if dpkg.Compare(c.Version, e.last) > 0 {
-			e.last = c.Version
-		}
+		seen[c.Release].Add(c.Version)
 	}
 	before, after, newest := map[Release]VersionKnown{}, map[Release]VersionKnown{}, map[Release]VersionKnown{}
 	take := func(into map[Release]VersionKnown, k VersionKnown, better int) {
@@ -63,10 +55,10 @@ func TellVersions(counts []VersionCount, known []VersionKnown) VersionStory {
 		if e == nil || !dpkg.Valid(k.Version) {
 			continue
 		}
-		if dpkg.Compare(k.Version, e.first) < 0 {
+		if dpkg.Compare(k.Version, e.Lowest) < 0 {
 			take(before, k, 1)
 		}
-		if dpkg.Compare(k.Version, e.last) > 0 {
+		if dpkg.Compare(k.Version, e.Highest) > 0 {
 			take(after, k, -1)
 			take(newest, k, 1)
 		}

@@ -95,7 +95,7 @@ func scanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
 		into(b.ID[:]), &b.Signature, &b.Rule, &b.Provisional, &b.ProblemType, &b.Title, &b.Name, &b.Executable, &b.Package, &b.SourcePackage,
 		&b.Members, &b.Reports, &b.Systems,
 		orZero(&b.FirstSeen), &b.FirstSeenVersion, &b.FirstSeenRelease, orZero(&b.LastSeen), &b.LastSeenVersion, &b.LastSeenRelease,
-		&b.FirstVersion, &b.FirstVersionRel, &b.LastVersion, &b.LastVerRel, &b.FirstRelease, &b.LastRelease,
+		&b.LowestVersion, &b.LowestVersionRelease, &b.HighestVersion, &b.HighestVersionRelease, &b.LowestRelease, &b.HighestRelease,
 	}
 	columns = append(columns, bug.columns()...)
 	columns = append(columns,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -49,12 +50,14 @@ func (c *checking) checkEnds(ctx context.Context) error {
 		if !headThere {
 			c.differ("the problem that stands for another", id.String(), "", "a problem")
 		}
-		low, top := endsOf(versions, dpkg.Valid, dpkg.Compare)
-		if dpkg.Compare(low, lowVersion) != 0 || dpkg.Compare(top, topVersion) != 0 {
-			c.differ("first and last version of a problem", id.String(), lowVersion+" – "+topVersion, low+" – "+top)
+		if r := rangeOf(versions); dpkg.Compare(r.Lowest, lowVersion) != 0 || dpkg.Compare(r.Highest, topVersion) != 0 {
+			c.differ("first and last version of a problem", id.String(), lowVersion+" – "+topVersion, r.Lowest+" – "+r.Highest)
 		}
 		byRelease := func(a, b string) int { return compareReleases(crash.Release(a), crash.Release(b)) }
-		low, top = endsOf(releases, func(r string) bool { return r != "" }, byRelease)
+		low, top := "", ""
+		if releases = slices.DeleteFunc(releases, func(r string) bool { return r == "" }); len(releases) > 0 {
+			low, top = slices.MinFunc(releases, byRelease), slices.MaxFunc(releases, byRelease)
+		}
 		if byRelease(low, lowRelease) != 0 || byRelease(top, topRelease) != 0 {
 			c.differ("first and last release of a problem", id.String(), lowRelease+" – "+topRelease, low+" – "+top)
 		}
@@ -123,22 +126,10 @@ func (c *checking) differ(count, of, kept, recounted string) {
 	}
 }
 
-// endsOf returns the first and the last of those that count, empty when there is none.
-func endsOf(all []string, counts func(string) bool, compare func(a, b string) int) (first, last string) {
-	none := true
-	for _, s := range all {
-		switch {
-		case !counts(s):
-		case none:
-			first, last, none = s, s, false
-		default:
-			if compare(s, first) < 0 {
-				first = s
-			}
-			if compare(s, last) > 0 {
-				last = s
-			}
-		}
+// rangeOf returns the lowest and the highest of some versions.
+func rangeOf(versions []string) (r dpkg.Range) {
+	for _, v := range versions {
+		r.Add(v)
 	}
-	return first, last
+	return r
 }

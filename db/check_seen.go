@@ -2,7 +2,7 @@ package db
 
 import (
 	"context"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -85,13 +85,16 @@ func (c *checking) compareSeen(of string, k keptSeen) {
 		c.differ("a release in which a problem was seen", of, is(k.kept), is(k.expected))
 		return
 	}
-	lowest, highest := endsOf(k.counted, dpkg.Valid, dpkg.Compare)
-	if dpkg.Compare(k.lowest, lowest) != 0 || dpkg.Compare(k.highest, highest) != 0 {
-		c.differ("lowest and highest version of a problem in a release", of, k.lowest+" – "+k.highest, lowest+" – "+highest)
+	if counted := rangeOf(k.counted); dpkg.Compare(k.lowest, counted.Lowest) != 0 || dpkg.Compare(k.highest, counted.Highest) != 0 {
+		c.differ("lowest and highest version of a problem in a release", of, k.lowest+" – "+k.highest, counted.Lowest+" – "+counted.Highest)
 	}
 	oldest, newest := crash.Occurrence{At: k.oldest}, crash.Occurrence{At: k.newest}
-	oldest.Version, _ = endsOf(k.oldestIn, everyVersion, compareAnyVersions)
-	_, newest.Version = endsOf(k.newestIn, everyVersion, compareAnyVersions)
+	if len(k.oldestIn) > 0 {
+		oldest.Version = slices.MinFunc(k.oldestIn, dpkg.Order)
+	}
+	if len(k.newestIn) > 0 {
+		newest.Version = slices.MaxFunc(k.newestIn, dpkg.Order)
+	}
 	// What dropped reports said lies before, or after, what is left.
 	early, late := c.dropped && k.first.At.Before(oldest.At), c.dropped && k.last.At.After(newest.At)
 	gone := c.dropped && len(k.oldestIn) == 0
@@ -110,20 +113,4 @@ func is(there bool) string {
 		return "is there"
 	}
 	return "is not there"
-}
-
-func everyVersion(string) bool { return true }
-
-// compareAnyVersions orders versions as occurrences of one time are ordered: those that dpkg cannot compare come first, and
-// texts settle what is equal.
-func compareAnyVersions(a, b string) int {
-	switch x, y := dpkg.Valid(a), dpkg.Valid(b); {
-	case x && !y:
-		return 1
-	case y && !x:
-		return -1
-	case x && y && dpkg.Compare(a, b) != 0:
-		return dpkg.Compare(a, b)
-	}
-	return strings.Compare(a, b)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
 )
 
 // sqlCountSeen adds the first and the last occurrence of buckets in releases. least() and greatest() ignore a null.
@@ -26,74 +28,39 @@ const sqlCountSeen = `
 		lowest_version = least(r.lowest_version, excluded.lowest_version),
 		highest_version = greatest(r.highest_version, excluded.highest_version)`
 
-// occurrence is the time and the version of one crash. It sorts as the type of the same name in the database.
-type occurrence struct {
-	seen    time.Time // to the microsecond, as PostgreSQL stores it
-	key     []byte    // empty: dpkg rejects the version
-	version string
+// newOccurrence returns what a report says. The time is rounded down to the microsecond, as PostgreSQL stores it.
+func newOccurrence(seen time.Time, version string) crash.Occurrence {
+	return crash.Occurrence{At: seen.Truncate(time.Microsecond), Version: version}
 }
 
-func (a occurrence) compare(b occurrence) int {
-	return cmp.Or(a.seen.Compare(b.seen), bytes.Compare(a.key, b.key), strings.Compare(a.version, b.version))
-}
-
-func newOccurrence(seen time.Time, version string, keys sortKeys) occurrence {
-	key := keys.ofVersion(version)
-	if key == nil {
-		key = []byte{}
+func (c *roundSum) addSeen(key bucketRelease, o crash.Occurrence) {
+	span := c.seen[key]
+	if span == nil {
+		span = &crash.SeenSpan{}
+		c.seen[key] = span
 	}
-	return occurrence{seen.Truncate(time.Microsecond), key, version}
-}
-
-// releaseSeenSum is a row of bucket_releases: the reports of one bucket from one release. Lowest and highest have no time.
-type releaseSeenSum struct {
-	first, last     occurrence
-	lowest, highest *occurrence // by version; nil: dpkg rejects all of them
-}
-
-func (s *releaseSeenSum) add(at occurrence) {
-	if s.first.seen.IsZero() || at.compare(s.first) < 0 {
-		s.first = at
-	}
-	if s.last.seen.IsZero() || at.compare(s.last) > 0 {
-		s.last = at
-	}
-	if len(at.key) > 0 {
-		s.addVersion(occurrence{key: at.key, version: at.version})
-	}
-}
-
-func (s *releaseSeenSum) addVersion(version occurrence) {
-	if s.lowest == nil || version.compare(*s.lowest) < 0 {
-		s.lowest = &version
-	}
-	if s.highest == nil || version.compare(*s.highest) > 0 {
-		s.highest = &version
-	}
+	span.Add(o)
 }
 
 func compareBucketReleases(a, b bucketRelease) int {
 	return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), strings.Compare(a.release, b.release))
 }
 
-// seenArgs returns the columns of rows of bucket_releases, without their keys.
-func seenArgs(rows []*releaseSeenSum) pgx.NamedArgs {
-	versionOf := func(o *occurrence) occurrence {
-		if o == nil {
-			return occurrence{}
-		}
-		return *o
-	}
-	args := pgx.NamedArgs{
-		"first_seen": column(rows, func(s *releaseSeenSum) time.Time { return s.first.seen }),
-		"last_seen":  column(rows, func(s *releaseSeenSum) time.Time { return s.last.seen }),
-	}
-	for name, of := range map[string]func(*releaseSeenSum) occurrence{
-		"first": func(s *releaseSeenSum) occurrence { return s.first }, "lowest": func(s *releaseSeenSum) occurrence { return versionOf(s.lowest) },
-		"last": func(s *releaseSeenSum) occurrence { return s.last }, "highest": func(s *releaseSeenSum) occurrence { return versionOf(s.highest) },
+// seenArgs returns the columns of rows of bucket_releases, without the primary key.
+func seenArgs(rows []*crash.SeenSpan, keys sortKeys) pgx.NamedArgs {
+	args := pgx.NamedArgs{}
+	for name, of := range map[string]func(*crash.SeenSpan) crash.Occurrence{
+		"first": func(s *crash.SeenSpan) crash.Occurrence { return s.First }, "last": func(s *crash.SeenSpan) crash.Occurrence { return s.Last },
 	} {
-		args[name+"_key"] = column(rows, func(s *releaseSeenSum) []byte { return of(s).key })
-		args[name+"_version"] = column(rows, func(s *releaseSeenSum) string { return of(s).version })
+		args[name+"_seen"] = column(rows, func(s *crash.SeenSpan) time.Time { return of(s).At })
+		args[name+"_key"] = column(rows, func(s *crash.SeenSpan) []byte { return append([]byte{}, keys.ofVersion(of(s).Version)...) }) // never null
+		args[name+"_version"] = column(rows, func(s *crash.SeenSpan) string { return of(s).Version })
+	}
+	for name, of := range map[string]func(*crash.SeenSpan) string{
+		"lowest": func(s *crash.SeenSpan) string { return s.Versions.Lowest }, "highest": func(s *crash.SeenSpan) string { return s.Versions.Highest },
+	} {
+		args[name+"_key"] = column(rows, func(s *crash.SeenSpan) []byte { return keys.ofVersion(of(s)) })
+		args[name+"_version"] = column(rows, of)
 	}
 	return args
 }

@@ -40,7 +40,7 @@ type roundSum struct {
 	releases map[releaseDay]int64
 	active   map[machine][]time.Time // days on which the machine may become active, each once
 	inUse    map[packageVersion]versionUse
-	seen     map[bucketRelease]*releaseSeenSum
+	seen     map[bucketRelease]*crash.SeenSpan
 	names    map[crash.BucketID]crash.BucketID // the bucket with names, by provisional bucket
 	keys     sortKeys
 	spans    *cachedSpans
@@ -111,7 +111,7 @@ func newRoundSum(spans *cachedSpans, server serverID) *roundSum {
 	return &roundSum{
 		buckets: map[crash.BucketID]*bucketSum{}, versions: map[cell]int64{}, machines: map[systemCell]int64{}, days: map[dayCell]dayCount{},
 		packages: map[packageDay]int64{}, releases: map[releaseDay]int64{}, active: map[machine][]time.Time{},
-		inUse: map[packageVersion]versionUse{}, seen: map[bucketRelease]*releaseSeenSum{}, names: map[crash.BucketID]crash.BucketID{},
+		inUse: map[packageVersion]versionUse{}, seen: map[bucketRelease]*crash.SeenSpan{}, names: map[crash.BucketID]crash.BucketID{},
 		keys: newSortKeys(), spans: spans, server: server,
 	}
 }
@@ -180,11 +180,7 @@ func (c *roundSum) addToBucket(r *storedReport) {
 			b.topVersion = at
 		}
 	}
-	release := bucketRelease{*r.bucket, string(r.Release)}
-	if c.seen[release] == nil {
-		c.seen[release] = &releaseSeenSum{}
-	}
-	c.seen[release].add(newOccurrence(r.seen, r.Version, c.keys))
+	c.addSeen(bucketRelease{*r.bucket, string(r.Release)}, newOccurrence(r.seen, r.Version))
 	at := cell{*r.bucket, string(r.Release), r.Version}
 	c.versions[at]++
 	if r.system != nil {

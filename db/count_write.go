@@ -140,7 +140,7 @@ func (c *roundSum) write(b *pgx.Batch, round int64, newToBucket map[crash.Bucket
 		b.Queue(sqlCountBuckets, c.bucketArgs(round, newToBucket))
 	}
 	if seen := keysOf(c.seen); len(seen) > 0 {
-		args := seenArgs(column(seen, func(k bucketRelease) *releaseSeenSum { return c.seen[k] }))
+		args := seenArgs(column(seen, func(k bucketRelease) *crash.SeenSpan { return c.seen[k] }), c.keys)
 		args["bucket"] = column(seen, func(k bucketRelease) []byte { return k.bucket[:] })
 		args["release"] = column(seen, func(k bucketRelease) string { return k.release })
 		b.Queue(sqlCountSeen, args)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mishap/crash"
 )
 
 const (
@@ -72,7 +74,7 @@ func (a account) entry(id, until string) string {
 // splitEntries leaves out what cannot be an entry: a browser can send anything.
 func splitEntries(entries string) []string {
 	var all []string
-	for entry := range strings.SplitSeq(cut(entries, 4096), ".") {
+	for entry := range strings.SplitSeq(crash.Truncate(entries, 4096), ".") {
 		id, rest, _ := strings.Cut(entry, "~")
 		if len(id) == browserIDLength && len(rest) < 100 && len(all) < maxKnownAccounts {
 			all = append(all, entry)

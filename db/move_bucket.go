@@ -56,20 +56,10 @@ func (d *deciding) endsOf(ctx context.Context, args pgx.NamedArgs) error {
 		at.key = bytes.Clone(p.key)
 		at.releaseKey = crash.Release(p.release).Key()
 		if at.key != nil {
-			if first == nil || compare(at, *first) < 0 {
-				first = &at
-			}
-			if last == nil || compare(at, *last) > 0 {
-				last = &at
-			}
+			widen(&first, &last, at, func(p *place) int { return compare(at, *p) })
 		}
 		if release := (place{releaseKey: at.releaseKey, release: at.release}); at.release != "" {
-			if low == nil || compare(release, *low) < 0 {
-				low = &release
-			}
-			if high == nil || compare(release, *high) > 0 {
-				high = &release
-			}
+			widen(&low, &high, release, func(p *place) int { return compare(release, *p) })
 		}
 		return nil
 	}); err != nil {
@@ -83,4 +73,14 @@ func (d *deciding) endsOf(ctx context.Context, args pgx.NamedArgs) error {
 		args["low_key"], args["low_release"], args["high_key"], args["high_release"] = low.releaseKey, low.release, high.releaseKey, high.release
 	}
 	return nil
+}
+
+// widen makes low and high the extremes of low, high and at.
+func widen[T any](low, high **T, at T, compare func(*T) int) {
+	if *low == nil || compare(*low) < 0 {
+		*low = &at
+	}
+	if *high == nil || compare(*high) > 0 {
+		*high = &at
+	}
 }

@@ -200,7 +200,7 @@ type countChange struct {
 }
 
 // seenChange is what the reports that came to a bucket, and those that went out of it, say of one release.
-type seenChange struct{ came, went releaseSeenSum }
+type seenChange struct{ came, went crash.SeenSpan }
 
 func (c *countChange) add(r movedReport) {
 	if c.buckets == nil {
@@ -213,13 +213,13 @@ func (c *countChange) add(r movedReport) {
 		c.count(*r.from, r, -1)
 		if r.counted {
 			c.shrinks[*r.from] = true
-			c.seenOf(*r.from, r.release).went.add(newOccurrence(r.seen(), r.version, c.keys))
+			c.seenOf(*r.from, r.release).went.Add(newOccurrence(r.seen(), r.version))
 		}
 	}
 	if r.to != nil {
 		c.count(*r.to, r, 1)
 		if r.counted {
-			c.seenOf(*r.to, r.release).came.add(newOccurrence(r.seen(), r.version, c.keys))
+			c.seenOf(*r.to, r.release).came.Add(newOccurrence(r.seen(), r.version))
 		}
 	}
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/dpkg"
 )
 
 const (
 	sqlSeenRows = `
-		select r.bucket_id, r.release, (r.first_seen).seen, (r.first_seen).version_key, (r.first_seen).version,
-			(r.last_seen).seen, (r.last_seen).version_key, (r.last_seen).version
+		select r.bucket_id, r.release, (r.first_seen).seen, (r.first_seen).version,
+			(r.last_seen).seen, (r.last_seen).version
 		from unnest(@bucket::bytea[], @release::text[]) as k (bucket_id, release)
 			join bucket_releases as r on r.bucket_id = k.bucket_id and r.release = k.release`
 	sqlVersionsOfSeen = `
-		select v.bucket_id, v.release, v.version, v.version_key
+		select v.bucket_id, v.release, v.version
 		from unnest(@bucket::bytea[], @release::text[]) as k (bucket_id, release)
 			join bucket_versions as v on v.bucket_id = k.bucket_id and v.release = k.release`
 	sqlDropSeen = `
@@ -61,15 +62,15 @@ func (d *deciding) applySeen(ctx context.Context, c *countChange) error {
 		switch {
 		case row == nil:
 			rows[key] = &change.came
-		case change.went.touches(row):
+		case touches(&change.went, row):
 			again[key.bucket] = append(again[key.bucket], key.release)
-		case !change.came.empty():
-			row.add(change.came.first)
-			row.add(change.came.last)
+		case !change.came.Empty():
+			row.Add(change.came.First)
+			row.Add(change.came.Last)
 		}
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(again), compareIDs) {
-		if err := d.seenAgain(ctx, c.keys, id, again[id], rows); err != nil {
+		if err := d.seenAgain(ctx, id, again[id], rows); err != nil {
 			return err
 		}
 	}
@@ -79,8 +80,8 @@ func (d *deciding) applySeen(ctx context.Context, c *countChange) error {
 	if _, err := d.Exec(ctx, sqlDropSeen, args); err != nil {
 		return err
 	}
-	touched = slices.DeleteFunc(touched, func(k bucketRelease) bool { return rows[k].empty() })
-	args = seenArgs(column(touched, func(k bucketRelease) *releaseSeenSum { return rows[k] }))
+	touched = slices.DeleteFunc(touched, func(k bucketRelease) bool { return rows[k].Empty() })
+	args = seenArgs(column(touched, func(k bucketRelease) *crash.SeenSpan { return rows[k] }), c.keys)
 	args["bucket"] = column(touched, func(k bucketRelease) []byte { return k.bucket[:] })
 	args["release"] = column(touched, func(k bucketRelease) string { return k.release })
 	_, err = d.Exec(ctx, sqlCountSeen, args)
@@ -88,25 +89,22 @@ func (d *deciding) applySeen(ctx context.Context, c *countChange) error {
 }
 
 // touches reports whether the oldest or the newest report of a row is among those of s.
-func (s *releaseSeenSum) touches(row *releaseSeenSum) bool {
-	return !s.empty() && (s.first.compare(row.first) <= 0 || s.last.compare(row.last) >= 0)
+func touches(s, row *crash.SeenSpan) bool {
+	return !s.Empty() && (s.First.Compare(row.First) <= 0 || s.Last.Compare(row.Last) >= 0)
 }
 
-// empty reports whether no report was added.
-func (s *releaseSeenSum) empty() bool { return s.first.seen.IsZero() }
-
 // seenRows reads rows of bucket_releases, without their lowest and highest versions.
-func (d *deciding) seenRows(ctx context.Context, args pgx.NamedArgs) (map[bucketRelease]*releaseSeenSum, error) {
+func (d *deciding) seenRows(ctx context.Context, args pgx.NamedArgs) (map[bucketRelease]*crash.SeenSpan, error) {
 	found, err := d.Query(ctx, sqlSeenRows, args)
 	if err != nil {
 		return nil, err
 	}
-	rows := map[bucketRelease]*releaseSeenSum{}
+	rows := map[bucketRelease]*crash.SeenSpan{}
 	for found.Next() {
 		var key bucketRelease
-		row := &releaseSeenSum{}
-		if err := found.Scan(into(key.bucket[:]), &key.release, &row.first.seen, &row.first.key, &row.first.version,
-			&row.last.seen, &row.last.key, &row.last.version); err != nil {
+		row := &crash.SeenSpan{}
+		if err := found.Scan(into(key.bucket[:]), &key.release, &row.First.At, &row.First.Version,
+			&row.Last.At, &row.Last.Version); err != nil {
 			return nil, err
 		}
 		rows[key] = row
@@ -116,29 +114,27 @@ func (d *deciding) seenRows(ctx context.Context, args pgx.NamedArgs) (map[bucket
 
 // addVersions sets the lowest and the highest versions of rows from what is counted by version. Rows of which nothing is
 // counted become empty.
-func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map[bucketRelease]*releaseSeenSum) error {
+func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map[bucketRelease]*crash.SeenSpan) error {
 	found, err := d.Query(ctx, sqlVersionsOfSeen, args)
 	if err != nil {
 		return err
 	}
 	counted := map[bucketRelease]bool{}
 	for _, row := range rows {
-		row.lowest, row.highest = nil, nil
+		row.Versions = dpkg.Range{}
 	}
 	for found.Next() {
 		var key bucketRelease
-		var version occurrence
-		if err := found.Scan(into(key.bucket[:]), &key.release, &version.version, &version.key); err != nil {
+		var version string
+		if err := found.Scan(into(key.bucket[:]), &key.release, &version); err != nil {
 			return err
 		}
 		counted[key] = true
-		if len(version.key) > 0 {
-			rows[key].addVersion(version)
-		}
+		rows[key].Versions.Add(version)
 	}
 	for key, row := range rows {
 		if !counted[key] {
-			*row = releaseSeenSum{}
+			*row = crash.SeenSpan{}
 		}
 	}
 	return found.Err()
@@ -147,12 +143,12 @@ func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map
 // seenAgain replaces the rows of some releases of a bucket by what the stored reports say. Where reports of an older or
 // later day are counted that are no longer stored, it takes the day and the version from the counts, and the time from the
 // row if one there is of the same day.
-func (d *deciding) seenAgain(ctx context.Context, keys sortKeys, id crash.BucketID, releases []string, rows map[bucketRelease]*releaseSeenSum) error {
-	stored, err := d.endsBy(ctx, sqlStoredEnds, keys, id, releases)
+func (d *deciding) seenAgain(ctx context.Context, id crash.BucketID, releases []string, rows map[bucketRelease]*crash.SeenSpan) error {
+	stored, err := d.endsBy(ctx, sqlStoredEnds, id, releases)
 	if err != nil {
 		return fmt.Errorf("oldest and newest reports: %w", err)
 	}
-	days, err := d.endsBy(ctx, sqlDayEnds, keys, id, releases)
+	days, err := d.endsBy(ctx, sqlDayEnds, id, releases)
 	if err != nil {
 		return fmt.Errorf("first and last days: %w", err)
 	}
@@ -160,16 +156,16 @@ func (d *deciding) seenAgain(ctx context.Context, keys sortKeys, id crash.Bucket
 		key := bucketRelease{id, release}
 		old, now := *rows[key], stored[release]
 		if day, ok := days[release]; ok {
-			if now.empty() || day.first.seen.Before(now.first.seen.UTC().Truncate(24*time.Hour)) {
-				now.first = day.first
-				now.first.seen = within(day.first.seen, old.first.seen, old.last.seen)
+			if now.Empty() || day.First.At.Before(now.First.At.UTC().Truncate(24*time.Hour)) {
+				now.First = day.First
+				now.First.At = within(day.First.At, old.First.At, old.Last.At)
 			}
-			if now.last.seen.IsZero() || day.last.seen.After(now.last.seen) {
-				now.last = day.last
-				now.last.seen = within(day.last.seen, old.last.seen, old.first.seen)
+			if now.Last.At.IsZero() || day.Last.At.After(now.Last.At) {
+				now.Last = day.Last
+				now.Last.At = within(day.Last.At, old.Last.At, old.First.At)
 			}
 		} else {
-			now = releaseSeenSum{}
+			now = crash.SeenSpan{}
 		}
 		*rows[key] = now
 	}
@@ -187,17 +183,17 @@ func within(day time.Time, times ...time.Time) time.Time {
 }
 
 // endsBy reads releases, times and versions, and returns the first and the last occurrence of each release.
-func (d *deciding) endsBy(ctx context.Context, sql string, keys sortKeys, id crash.BucketID, releases []string) (map[string]releaseSeenSum, error) {
+func (d *deciding) endsBy(ctx context.Context, sql string, id crash.BucketID, releases []string) (map[string]crash.SeenSpan, error) {
 	found, err := d.Query(ctx, sql, pgx.NamedArgs{"id": id[:], "releases": releases})
 	if err != nil {
 		return nil, err
 	}
-	ends := map[string]releaseSeenSum{}
+	ends := map[string]crash.SeenSpan{}
 	var release, version string
 	var seen time.Time
 	_, err = pgx.ForEachRow(found, []any{&release, &seen, &version}, func() error {
 		sum := ends[release]
-		sum.add(newOccurrence(seen, version, keys))
+		sum.Add(newOccurrence(seen, version))
 		ends[release] = sum
 		return nil
 	})

@@ -116,8 +116,8 @@ func TestBucket(t *testing.T) {
 		Package: "harbor", SourcePackage: "harbor", Reports: 5, Systems: 4,
 		FirstSeen: today.AddDate(0, 0, -40).Add(4 * time.Second), LastSeen: today.Add(2 * time.Second),
 		FirstSeenVersion: "1.10-1", FirstSeenRelease: "Ubuntu 24.04", LastSeenVersion: "1.0-1", LastSeenRelease: "Ubuntu 26.04",
-		FirstVersion: "1.0~rc1-1", FirstVersionRel: "Ubuntu 24.04", LastVersion: "1.10-1", LastVerRel: "Ubuntu 24.04",
-		FirstRelease: "Ubuntu 24.04", LastRelease: "Ubuntu 26.04",
+		LowestVersion: "1.0~rc1-1", LowestVersionRelease: "Ubuntu 24.04", HighestVersion: "1.10-1", HighestVersionRelease: "Ubuntu 24.04",
+		LowestRelease: "Ubuntu 24.04", HighestRelease: "Ubuntu 26.04",
 	}
 	got, err := s.Bucket(t.Context(), id)
 	if err != nil {

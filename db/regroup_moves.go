@@ -104,7 +104,7 @@ func (d *deciding) regroupMoves(ctx context.Context, reports []groupedReport) ([
 			if count.isNew, err = d.isNew(ctx, there, placed); err != nil {
 				return nil, nil, err
 			}
-			to, w.to, count.signature = &placed, string(placed[:]), cutLabel(r.grouping.Signature)
+			to, w.to, count.signature = &placed, string(placed[:]), crash.Truncate(r.grouping.Signature, labelledUntil)
 		}
 		if sameBucket(r.from, to) {
 			continue
@@ -176,13 +176,6 @@ func (d *deciding) isNew(ctx context.Context, there map[crash.BucketID]bool, id 
 		there[id] = known
 	}
 	return !known, nil
-}
-
-func cutLabel(signature string) string {
-	if r := []rune(signature); len(r) > labelledUntil {
-		return string(r[:labelledUntil])
-	}
-	return signature
 }
 
 // stampRule notes the new rule of the reports that stay where they are.

@@ -45,7 +45,7 @@ func (a *Accounts) SignIn(ctx context.Context, in SignIn) (SignedIn, error) {
 	if err := a.countAttempt(ctx, tries); err != nil {
 		return SignedIn{}, err
 	}
-	ok, err := a.matches(ctx, cut(in.Password, maxPassword), account.hash)
+	ok, err := a.matches(ctx, crash.Truncate(in.Password, maxPassword), account.hash)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -89,12 +89,5 @@ func (a *Accounts) signedIn(ctx context.Context, id int64, tries []attempt) (cra
 
 // storable makes typed text fit for a key and a query: bounded, valid, without NUL.
 func storable(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(cut(s, 128), "�"), "\x00", "�")
-}
-
-func cut(s string, n int) string {
-	if len(s) > n {
-		return s[:n]
-	}
-	return s
+	return strings.ReplaceAll(strings.ToValidUTF8(crash.Truncate(s, 128), "�"), "\x00", "�")
 }

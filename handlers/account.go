@@ -43,7 +43,7 @@ func (s *Server) saveAccount(w http.ResponseWriter, r *http.Request) error {
 			}
 			s.logError(r, err, a)
 			a.headers(w)
-			return s.accountPage(w, r, a.status, cutText(name, 100), a.Message)
+			return s.accountPage(w, r, a.status, crash.Truncate(name, 100), a.Message)
 		}
 		name = found
 	}
@@ -54,12 +54,4 @@ func (s *Server) saveAccount(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return redirect(w, r, pathAccount)
-}
-
-// cutText is the beginning of a text.
-func cutText(s string, limit int) string {
-	if r := []rune(s); len(r) > limit {
-		return string(r[:limit])
-	}
-	return s
 }

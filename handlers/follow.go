@@ -29,7 +29,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) error {
 	}
 	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.NotFound {
 		a := answerTo(r, err)
-		form := views.FollowForm{Kind: crash.FollowKind(r.PostFormValue("kind")), Name: cutText(r.PostFormValue("name"), maxQueryText), Problem: a.Message}
+		form := views.FollowForm{Kind: crash.FollowKind(r.PostFormValue("kind")), Name: crash.Truncate(r.PostFormValue("name"), maxQueryText), Problem: a.Message}
 		return s.myPage(w, r, http.StatusUnprocessableEntity, form)
 	}
 	if err != nil {

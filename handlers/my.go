@@ -284,10 +284,7 @@ func myWords(group string, n int) string {
 	case views.MyNew:
 		return "new since your last visit"
 	case views.MyRegression:
-		if n == 1 {
-			return "regression"
-		}
-		return "regressions"
+		return crash.Plural(int64(n), "regression", "regressions")
 	case views.MyUnfiled:
 		return "without a bug"
 	}

@@ -19,7 +19,7 @@ func newTokenForm() views.TokenForm { return views.TokenForm{Read: true, Days: 9
 func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) error {
 	u := currentUser(r)
 	days, _ := strconv.Atoi(r.PostFormValue("days")) // what is no number is no choice
-	form := views.TokenForm{Name: cutText(r.PostFormValue("name"), 100), Days: days}
+	form := views.TokenForm{Name: crash.Truncate(r.PostFormValue("name"), 100), Days: days}
 	var scopes []crash.Scope
 	for _, word := range r.PostForm["scope"] {
 		scope, err := crash.ParseScope(word)

@@ -135,7 +135,7 @@ func (w writer) subject() string {
 
 // bug is the title and the description, within the tracker's limits.
 func (w writer) bug() (title, description string) {
-	title = cut(w.title(), maxTitle)
+	title = crash.Shorten(w.title(), maxTitle)
 	return title, withMarker(w.description(title), w.marker)
 }
 
@@ -150,7 +150,7 @@ func (w writer) description(title string) string {
 
 // whatHappened is the title as a sentence, in full as far as that can be read.
 func (w writer) whatHappened() string {
-	s := cut(w.title(), 2000)
+	s := crash.Shorten(w.title(), 2000)
 	if strings.HasSuffix(s, "…") || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
 		return s
 	}
@@ -163,9 +163,9 @@ func (w writer) howOften() string {
 	if b.Reports == 0 {
 		return "This problem has been reported to mishap by test machines only."
 	}
-	s := "mishap has received " + plural(b.Reports, "report", "reports") + " of this problem"
+	s := "mishap has received " + counted(b.Reports, "report", "reports") + " of this problem"
 	if b.Systems > 0 {
-		s += " from " + plural(b.Systems, "machine", "machines")
+		s += " from " + counted(b.Systems, "machine", "machines")
 	}
 	if first, last := day(b.FirstSeen), day(b.LastSeen); first == last {
 		s += ", on " + first
@@ -181,8 +181,8 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 func (w writer) facts() string {
 	b := w.bucket
 	highest := ""
-	if b.LastVersion != b.LastSeenVersion {
-		highest = versionIn(b.LastVersion, b.LastVerRel)
+	if b.HighestVersion != b.LastSeenVersion {
+		highest = versionIn(b.HighestVersion, b.HighestVersionRelease)
 	}
 	rows := [][2]string{
 		{"Program", clean(w.redact.Path(b.Executable), 200)},
@@ -220,7 +220,7 @@ func (w writer) seenOn() string {
 	}
 	names := make([]string, len(w.architectures))
 	for i, a := range w.architectures {
-		names[i] = orUnknown(clean(a.Name, 20)) + " (" + plural(a.Reports, "report", "reports") + ")"
+		names[i] = orUnknown(clean(a.Name, 20)) + " (" + counted(a.Reports, "report", "reports") + ")"
 	}
 	return strings.Join(names, ", ")
 }

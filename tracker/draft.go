@@ -192,11 +192,11 @@ func WithMarker(description, marker string) string {
 
 // withMarker is WithMarker for our own texts, which are cut to what the tracker takes without losing the address.
 func withMarker(description, marker string) string {
-	out := cut(description, maxDescription)
+	out := crash.Shorten(description, maxDescription)
 	if strings.Contains(out, marker) {
 		return out
 	}
-	return WithMarker(cut(description, maxDescription-utf8.RuneCountInString(marker)-3), marker)
+	return WithMarker(crash.Shorten(description, maxDescription-utf8.RuneCountInString(marker)-3), marker)
 }
 
 // ByTemplate writes the bug of a bucket by a template that is being tried, which CheckTemplate has no problem with. It

@@ -59,7 +59,7 @@ func (w writer) passage(p crash.Passage) string {
 	inKey := false
 	for _, line := range p.Excerpt(w.report.Fields[p.Field], maxPassageLines) {
 		if line.Skipped > 0 {
-			b.WriteString("  (" + plural(int64(line.Skipped), "line", "lines") + " left out)\n")
+			b.WriteString("  (" + counted(int64(line.Skipped), "line", "lines") + " left out)\n")
 			continue
 		}
 		text := line.Text

@@ -3,6 +3,7 @@ package tracker
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -25,20 +26,7 @@ func authorization(realm, consumer string, token crash.AccessToken, now time.Tim
 		`, oauth_version="1.0"`
 }
 
-const upperHex = "0123456789ABCDEF"
-
 // escape percent-encodes all bytes but the unreserved ones of RFC 3986.
-func escape(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		c := s[i]
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
-			b.WriteByte(c)
-			continue
-		}
-		b.Write([]byte{'%', upperHex[c>>4], upperHex[c&15]})
-	}
-	return b.String()
-}
+func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

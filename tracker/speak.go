@@ -122,6 +122,6 @@ func (w *Watcher) comment(ctx context.Context, b crash.Bucket, version string) (
 	}
 	return fmt.Sprintf("This problem is seen again in a version that should have the fix: %s %s%s, %s so far.\n\n%s\n\n"+
 		"Counts, versions and stacks: %s\n\nThis message is sent once for each version by mishap, which collects crash reports.",
-		clean(b.Package, 128), clean(version, 128), where, plural(reports, "report", "reports"),
+		clean(b.Package, 128), clean(version, 128), where, counted(reports, "report", "reports"),
 		clean(said, 1000), w.cfg.BaseURL+b.ID.Path()), nil
 }

@@ -68,10 +68,10 @@ func versionTable(cells []crash.VersionCount) string {
 	}
 	out := align(rows)
 	if olderVersions > 0 {
-		out += "and " + plural(int64(olderVersions), "older version", "older versions") + "\n"
+		out += "and " + counted(int64(olderVersions), "older version", "older versions") + "\n"
 	}
 	if len(others) > 0 {
-		out += "and " + plural(int64(len(others)), "other release", "other releases") + "\n"
+		out += "and " + counted(int64(len(others)), "other release", "other releases") + "\n"
 	}
 	return out
 }
@@ -107,9 +107,5 @@ func align(rows [][]string) string {
 	return b.String()
 }
 
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.FormatInt(n, 10) + " " + many
-}
+// counted writes a number with its noun.
+func counted(n int64, one, many string) string { return itoa(n) + " " + crash.Plural(n, one, many) }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"mishap/crash"
 )
 
 // DefaultTemplate is the text of bugs as it is shipped.
@@ -80,12 +82,12 @@ func (w writer) values(title string) map[string]string {
 		"package":        clean(w.bucket.Package, 100), "source_package": clean(w.bucket.SourcePackage, 100),
 		"first_version":   versionIn(w.bucket.FirstSeenVersion, w.bucket.FirstSeenRelease),
 		"last_version":    versionIn(w.bucket.LastSeenVersion, w.bucket.LastSeenRelease),
-		"highest_version": versionIn(w.bucket.LastVersion, w.bucket.LastVerRel),
+		"highest_version": versionIn(w.bucket.HighestVersion, w.bucket.HighestVersionRelease),
 		"architecture":    clean(w.report.Architecture, 20), "architectures": w.seenOn(), "problem_type": clean(w.bucket.ProblemType, 50),
 		"signature": clean(w.redact.Signature(w.bucket.Signature), 300),
 	}
 	if full != title {
-		values["whole_title"] = cut(full, 2000)
+		values["whole_title"] = crash.Shorten(full, 2000)
 	}
 	if w.bucket.Reports > 0 {
 		values["reports"], values["machines"] = itoa(w.bucket.Reports), itoa(w.bucket.Systems)

@@ -70,7 +70,7 @@ func (w writer) stack() string {
 		b.WriteString("\n")
 	}
 	if more > 0 {
-		b.WriteString("and " + plural(int64(more), "more frame", "more frames") + "\n")
+		b.WriteString("and " + counted(int64(more), "more frame", "more frames") + "\n")
 	}
 	if w.bucket.Provisional {
 		b.WriteString("\nThe functions have no names yet: the reports could not be symbolised.\n")
@@ -111,7 +111,7 @@ func (w writer) traceback() string {
 		for j, f := range part.Frames {
 			if skipped := len(part.Frames) - maxCodeFrames; skipped > 0 && j >= outerFrames && j < outerFrames+skipped {
 				if j == outerFrames {
-					b.WriteString("  (" + plural(int64(skipped), "more frame", "more frames") + ")\n")
+					b.WriteString("  (" + counted(int64(skipped), "more frame", "more frames") + ")\n")
 				}
 				continue
 			}

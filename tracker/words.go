@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"mishap/crash"
 )
@@ -22,7 +21,7 @@ func clean(s string, limit int) string {
 			lines = append(lines, line)
 		}
 	}
-	return cut(strings.Join(lines, "; "), limit)
+	return crash.Shorten(strings.Join(lines, "; "), limit)
 }
 
 // printable keeps what can be seen, makes blanks of blanks and drops the rest.
@@ -34,14 +33,6 @@ func printable(r rune) rune {
 		return -1
 	}
 	return r
-}
-
-// cut shortens s to at most limit characters, the last of which is then "…".
-func cut(s string, limit int) string {
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return strings.TrimRight(string([]rune(s)[:limit-1]), " ") + "…"
 }
 
 var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.{0,200}?)</title>`)

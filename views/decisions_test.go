@@ -15,7 +15,7 @@ func decisionPages(text string, n int) map[string]templ.Component {
 	shell := views.Shell{Title: text, User: crash.User{ID: 1, Name: text, Role: crash.RoleAdmin}, CSRFToken: text, Path: "/x?y=" + text, Now: now}
 	bucket := crash.Bucket{
 		ID: crash.BucketIDOf(text), Signature: "/usr/bin/" + text + ":11:" + strings.Repeat(text+":", n), Name: text, Title: text, Members: int64(n),
-		Bug: crash.Bug{Number: 7, Title: text, URL: text}, FirstSeen: now, LastSeen: now, FirstVersion: text, LastVersion: text,
+		Bug: crash.Bug{Number: 7, Title: text, URL: text}, FirstSeen: now, LastSeen: now, LowestVersion: text, HighestVersion: text,
 	}
 	other := bucket
 	other.ID[0]++

@@ -35,13 +35,7 @@ func Counted(n int64, one, many string) string {
 	return Count(n) + " " + plural(n, one, many)
 }
 
-// plural chooses the noun for a number.
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
+func plural(n int64, one, many string) string { return crash.Plural(n, one, many) }
 
 // Size writes a number of bytes as people say it: "812 B", "4.2 kB", "1.3 MB".
 func Size(bytes int) string {
@@ -116,17 +110,7 @@ func orUnknown(s string) string {
 	return s
 }
 
-// cut shortens s to at most max characters, and says so with an ellipsis.
-func cut(s string, max int) string {
-	n := 0
-	for i := range s {
-		if n == max {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
-}
+func cut(s string, n int) string { return crash.Shorten(s, n) }
 
 // packageURL is the list of the problems of one package.
 func packageURL(name string) string {

@@ -37,8 +37,8 @@ func components(text string, n int) map[string]templ.Component {
 		ID: crash.BucketIDOf(signature), Signature: signature, Rule: crash.RuleAddress, Provisional: true, ProblemType: text,
 		Title: text, Executable: text, Package: text, SourcePackage: text + "-src", Reports: 41300, Systems: 1,
 		FirstSeen: now.AddDate(0, -2, 0), LastSeen: now, FirstSeenVersion: text, FirstSeenRelease: crash.Release(text),
-		LastSeenVersion: text, LastSeenRelease: "Ubuntu 24.04", FirstVersion: text, LastVersion: text,
-		FirstVersionRel: crash.Release(text), LastVerRel: "Ubuntu 24.04",
+		LastSeenVersion: text, LastSeenRelease: "Ubuntu 24.04", LowestVersion: text, HighestVersion: text,
+		LowestVersionRelease: crash.Release(text), HighestVersionRelease: "Ubuntu 24.04",
 	}
 	bug := views.BugPart{Bucket: bucket.ID, Signature: signature, State: views.BugRefused, Reason: text, MayFile: true, CSRFToken: text, Next: text}
 	summary := crash.Summary{

@@ -108,7 +108,7 @@ func lookAround(ctx context.Context, address string) (known surroundings, err er
 	}
 	known.report, known.previous = reports[0], versions[len(versions)-1].Version
 	for _, v := range versions {
-		if v.Version != known.common.LastVersion {
+		if v.Version != known.common.HighestVersion {
 			known.previous = v.Version
 			break
 		}
@@ -135,7 +135,7 @@ type question struct {
 func (k surroundings) questions() []question {
 	q := url.QueryEscape
 	id, release := q(k.common.Signature), q(string(k.report.Release))
-	pkg, version := q(k.common.Package), q(k.common.LastVersion)
+	pkg, version := q(k.common.Package), q(k.common.HighestVersion)
 	today := time.Now().UTC().Format("20060102")
 	usual := []string{
 		"most-common-problems/?format=json&limit=30", "most-common-problems/?limit=100&period=week", "bucket/" + url.PathEscape(k.common.Signature) + "/",

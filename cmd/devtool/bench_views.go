@@ -111,7 +111,7 @@ func (b *viewsBench) run(ctx context.Context) error {
 // views are the pages, as they come and with filters.
 func (k surroundings) views() (usual, filtered []string) {
 	q := url.QueryEscape
-	release, pkg, version := q(string(k.report.Release)), q(k.common.Package), q(k.common.LastVersion)
+	release, pkg, version := q(string(k.report.Release)), q(k.common.Package), q(k.common.HighestVersion)
 	id := k.common.ID.Path()
 	usual = []string{
 		"/", "/?period=day", "/?period=month", "/?period=year", id, k.rare.ID.Path(), "/search?q=" + pkg, "/search?q=step",

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"mishap/crash"
 )
 
 // readFile takes the values of a TOML document and returns one line for every mistake in it. After a line that is not
@@ -110,10 +112,7 @@ func (e expression) shown(secret bool) string {
 	if e.kind == unstable.String {
 		s = strconv.Quote(e.value)
 	}
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "…"
-	}
-	return s
+	return crash.Shorten(s, most)
 }
 
 // walkTOML calls each for every expression of the document in order, and bad for every line that is not TOML, with the

@@ -109,10 +109,7 @@ func regroupEnd(id crash.BucketID, label string, isNew bool) string {
 	if id == (crash.BucketID{}) {
 		return "no problem"
 	}
-	if runes := []rune(label); len(runes) > 60 {
-		label = string(runes[:60]) + "…"
-	}
-	out := id.String()[:8] + " " + onOneLine(label)
+	out := id.String()[:8] + " " + onOneLine(crash.Shorten(label, 60))
 	if isNew {
 		out += " (new)"
 	}

@@ -3,9 +3,9 @@ package board
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"mishap/crash"
+	"mishap/crash/dpkg"
 )
 
 // Facts say when and in which versions a problem was seen: everywhere, or in one release.
@@ -68,19 +68,16 @@ func byRelease(some []*Facts) []*Facts {
 
 // add widens f by other facts, in any order to the same effect.
 func (f *Facts) add(other *Facts) {
-	if compareOccurrences(other.First, other.FirstKey, f.First, f.FirstKey) < 0 {
+	if other.First.Compare(f.First) < 0 {
 		f.First, f.FirstKey = other.First, other.FirstKey
 	}
-	if compareOccurrences(other.Last, other.LastKey, f.Last, f.LastKey) > 0 {
+	if other.Last.Compare(f.Last) > 0 {
 		f.Last, f.LastKey = other.Last, other.LastKey
 	}
-	compare := func(version, key, than, thanKey string) int {
-		return cmp.Or(strings.Compare(key, thanKey), strings.Compare(version, than))
-	}
-	if other.LowestKey != "" && (f.LowestKey == "" || compare(other.LowestVersion, other.LowestKey, f.LowestVersion, f.LowestKey) < 0) {
+	if v := other.LowestVersion; v != "" && (f.LowestVersion == "" || dpkg.Order(v, f.LowestVersion) < 0) {
 		f.LowestVersion, f.LowestKey = other.LowestVersion, other.LowestKey
 	}
-	if compare(other.HighestVersion, other.HighestKey, f.HighestVersion, f.HighestKey) > 0 {
+	if dpkg.Order(other.HighestVersion, f.HighestVersion) > 0 {
 		f.HighestVersion, f.HighestKey = other.HighestVersion, other.HighestKey
 	}
 	if r := other.LowestRelease; r != "" && (f.LowestRelease == "" || r.Compare(f.LowestRelease) < 0) {
@@ -89,11 +86,6 @@ func (f *Facts) add(other *Facts) {
 	if r := other.HighestRelease; r != "" && r.Compare(f.HighestRelease) > 0 {
 		f.HighestRelease = r
 	}
-}
-
-// compareOccurrences orders as the database does: by time, then version, then the name of the release.
-func compareOccurrences(a crash.Occurrence, aKey string, b crash.Occurrence, bKey string) int {
-	return cmp.Or(a.At.Compare(b.At), strings.Compare(aKey, bKey), strings.Compare(a.Version, b.Version), cmp.Compare(a.Release, b.Release))
 }
 
 // onceFacts gives the texts that many facts have the same place.

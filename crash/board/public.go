@@ -35,7 +35,7 @@ func (l *Leaf) hide() {
 		slices.Equal(other.Releases, l.Releases) {
 		return
 	}
-	other.Signature = cut(other.Signature)
+	other.Signature = crash.Truncate(other.Signature, MaxSignature)
 	other.fold()
 	l.public = &other
 }

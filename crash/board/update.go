@@ -27,7 +27,7 @@ func (b *Board) Update(change func(*Updater)) {
 
 // Leaf adds a bucket, or replaces what is known of it; its days stay.
 func (u *Updater) Leaf(l Leaf) {
-	l.Signature = cut(l.Signature)
+	l.Signature = crash.Truncate(l.Signature, MaxSignature)
 	u.b.once(&l)
 	l.Facts = overall(l.Releases)
 	l.fold()
@@ -237,17 +237,4 @@ func (b *Board) remove(p *Problem) {
 	if p.place < last {
 		b.problems[moved.ID] = &moved
 	}
-}
-
-func cut(s string) string {
-	if len(s) <= MaxSignature {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n++; n > MaxSignature {
-			return s[:i]
-		}
-	}
-	return s
 }

@@ -31,10 +31,10 @@ func (c *Cache) Public(t Texts) Texts {
 func (c *Cache) Bucket(b crash.Bucket) crash.Bucket {
 	t := c.Public(Texts{Title: b.Title, Signature: b.Signature, Executable: b.Executable, Name: b.Name})
 	b.Title, b.Signature, b.Executable, b.Name = t.Title, t.Signature, t.Executable, t.Name
-	for _, label := range []*string{&b.ProblemType, &b.Package, &b.SourcePackage, &b.FirstVersion, &b.LastVersion, &b.FirstSeenVersion, &b.LastSeenVersion} {
+	for _, label := range []*string{&b.ProblemType, &b.Package, &b.SourcePackage, &b.LowestVersion, &b.HighestVersion, &b.FirstSeenVersion, &b.LastSeenVersion} {
 		*label = Label(*label)
 	}
-	for _, release := range []*crash.Release{&b.FirstRelease, &b.LastRelease, &b.FirstVersionRel, &b.LastVerRel, &b.FirstSeenRelease, &b.LastSeenRelease} {
+	for _, release := range []*crash.Release{&b.LowestRelease, &b.HighestRelease, &b.LowestVersionRelease, &b.HighestVersionRelease, &b.FirstSeenRelease, &b.LastSeenRelease} {
 		*release = Label(*release)
 	}
 	b.Status = Status(b.Status)

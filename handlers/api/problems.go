@@ -125,8 +125,8 @@ func (a *API) bucket(ctx context.Context, in input, key string) (any, error) {
 	}
 	b = a.seenBy(in, b)
 	out := bucketObject{ID: b.Signature, Source: b.SourcePackage, Metadata: metadata{
-		FirstSeen: b.FirstVersion, LastSeen: b.LastVersion, FirstSeenRelease: string(b.FirstRelease),
-		LastSeenRelease: string(b.LastRelease), Source: b.Package,
+		FirstSeen: b.LowestVersion, LastSeen: b.HighestVersion, FirstSeenRelease: string(b.LowestRelease),
+		LastSeenRelease: string(b.HighestRelease), Source: b.Package,
 	}}
 	if out.Source == "" {
 		out.Source = unknownPackage

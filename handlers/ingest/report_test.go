@@ -180,7 +180,7 @@ func TestTestMachines(t *testing.T) {
 	h.wantCounts(t, crashtest.Native(), 0, 0)
 	h.counted(t)
 	b, err := h.store.Bucket(t.Context(), *h.report(t, id).Bucket)
-	if err != nil || !b.FirstSeen.IsZero() || b.FirstVersion != "" || b.LastRelease != "" {
+	if err != nil || !b.FirstSeen.IsZero() || b.LowestVersion != "" || b.HighestRelease != "" {
 		t.Errorf("got bucket %+v, error %v; want one that was never seen", b, err)
 	}
 	rows, err := h.store.BucketReports(t.Context(), b.ID, crash.OopsID{}, 10)

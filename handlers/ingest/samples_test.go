@@ -107,8 +107,8 @@ func TestSamplesOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.Reports != 2 || b.Systems != 1 || b.FirstVersion != "1.4.2-1ubuntu0.1" || b.LastVersion != "1.4.9-2" ||
-		b.FirstRelease != "Ubuntu 22.04" || b.LastRelease != "Ubuntu 24.04" || b.LastVerRel != "Ubuntu 24.04" {
+	if b.Reports != 2 || b.Systems != 1 || b.LowestVersion != "1.4.2-1ubuntu0.1" || b.HighestVersion != "1.4.9-2" ||
+		b.LowestRelease != "Ubuntu 22.04" || b.HighestRelease != "Ubuntu 24.04" || b.HighestVersionRelease != "Ubuntu 24.04" {
 		t.Errorf("got %+v", b)
 	}
 }

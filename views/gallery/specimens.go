@@ -67,7 +67,7 @@ func bucket(i int) crash.Bucket {
 		Title: fmt.Sprintf("tidewatch crashed with SIGSEGV in tide_parse_row_%d()", i), Package: "tidewatch", SourcePackage: "tidewatch",
 		Reports: int64(4211 / (i + 1)), Systems: int64(1902 / (i + 1)), FirstSeen: now.AddDate(0, -2, 0), LastSeen: now.Add(-3 * time.Minute),
 		FirstSeenVersion: "46.3-0ubuntu1", FirstSeenRelease: "Ubuntu 24.04", LastSeenVersion: "46.2-0ubuntu1", LastSeenRelease: "Ubuntu 24.04",
-		FirstVersion: "46.2-0ubuntu1", FirstVersionRel: "Ubuntu 24.04", LastVersion: "46.4-0ubuntu2", LastVerRel: "Ubuntu 26.04",
+		LowestVersion: "46.2-0ubuntu1", LowestVersionRelease: "Ubuntu 24.04", HighestVersion: "46.4-0ubuntu2", HighestVersionRelease: "Ubuntu 26.04",
 	}
 }
 
