@@ -78,7 +78,7 @@ var rules = map[string]rule{
 	"cmd/devtool": {
 		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",
 		others: "github.com/jackc/pgx/v5 github.com/klauspost/compress github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
-			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
+			"github.com/prometheus/procfs github.com/spf13/cobra github.com/tsenart/vegeta/v12 golang.org/x/sync golang.org/x/term",
 	},
 }
 
