@@ -1,38 +1,61 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/procfs"
+
+	"mishap/db/embedded"
 )
 
-// subject is a server under measurement: a process of its own on a database, connected to a practice tracker.
+// subject is a server under measurement, a process of its own.
 type subject struct {
-	url, ingest string
-	signedIn    http.Header // of requests from a person's browser
-	token       http.Header // of requests from an API client
-	meter       meter
-	counted     func(context.Context) error // waits until all reports are counted; nil: not waited for
-	demo        demo
-	environ     []string
-	stops       []func() error
+	*visitor
+
+	name, database     string
+	ingest             string      // where it takes reports
+	signedIn, token    http.Header // of requests from a person's browser and from an API client
+	server, postmaster int         // processes
+	stops              []func() error
 }
 
-func startSubject(ctx context.Context, program, folder, databaseURL string) (_ *subject, err error) {
-	s := &subject{}
+// startSubject starts a program, connected to a practice tracker, with an account that has signed in. It runs on a database,
+// or else on the private PostgreSQL of a data_dir, or else on a new one.
+func startSubject(ctx context.Context, name, program, dataDir, database string) (_ *subject, err error) {
+	s := &subject{name: name, database: database}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.stop())
+			s.stop()
 		}
 	}()
-	practice, err := startPractice(ctx, "127.0.0.1:0", "", func(h http.Handler) http.Handler { return h })
+	folder, err := os.MkdirTemp("", "mishap-bench-")
+	if err != nil {
+		return nil, err
+	}
+	s.stops = append(s.stops, func() error { return os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o755); err != nil { // the database's user passes through
+		return nil, err
+	}
+	if database == "" {
+		server, err := embedded.Start(ctx, embedded.Config{DataDir: cmp.Or(dataDir, folder), Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			return nil, err
+		}
+		s.stops = append(s.stops, func() error { return server.Stop(context.WithoutCancel(ctx)) })
+		s.database = server.URL()
+	}
+	practice, err := startPractice(ctx, "127.0.0.1:0", "")
 	if err != nil {
 		return nil, err
 	}
@@ -43,19 +66,16 @@ func startSubject(ctx context.Context, program, folder, databaseURL string) (_ *
 			return nil, err
 		}
 	}
-	s.url = "http://" + listen
-	s.demo = demo{folder: folder, program: program, environ: append(os.Environ(),
-		"MISHAP_DATABASE_URL="+databaseURL, "MISHAP_LISTEN="+listen, "MISHAP_BASE_URL="+s.url,
+	s.visitor = newVisitor("http://" + listen)
+	d := demo{folder: folder, program: program, environ: append(os.Environ(),
+		"MISHAP_DATABASE_URL="+s.database, "MISHAP_LISTEN="+listen, "MISHAP_BASE_URL="+s.url,
 		"MISHAP_INGEST_LISTEN="+s.ingest, "MISHAP_OPS_LISTEN="+ops, "MISHAP_INGEST_RATE_PER_SYSTEM=0",
 		"MISHAP_API_RATE_PER_ADDRESS=0", "MISHAP_API_RATE_PER_TOKEN=0", "MISHAP_READ_ARCHIVE=false")}
-	if err := s.demo.remember(); err != nil {
+	if err := errors.Join(d.remember(), d.configure(practice, practice.Token(consumerKey))); err != nil {
 		return nil, err
 	}
-	if err := s.demo.configure(practice, practice.Token(consumerKey)); err != nil {
-		return nil, err
-	}
-	s.environ = s.demo.childEnvironment(practice)
-	server, err := s.demo.start(ctx, s.environ)
+	environ := d.childEnvironment(practice)
+	server, err := d.start(ctx, environ)
 	if err != nil {
 		return nil, err
 	}
@@ -63,119 +83,107 @@ func startSubject(ctx context.Context, program, folder, databaseURL string) (_ *
 	if _, err := server.awaitReady(ctx); err != nil {
 		return nil, err
 	}
-	if s.meter, err = newMeter(ctx, server.command.Process.Pid, databaseURL); err != nil {
+	if err := s.findProcesses(ctx, server.command.Process.Pid); err != nil {
 		return nil, err
 	}
-	return s, s.enter(ctx)
-}
-
-// stop stops everything, what was started last first.
-func (s *subject) stop() (err error) {
-	for i := len(s.stops) - 1; i >= 0; i-- {
-		err = errors.Join(err, s.stops[i]())
+	if err := d.account(ctx, environ); err != nil {
+		return nil, err
 	}
-	s.stops = nil
-	return err
-}
-
-// enter makes an account, signs in with it by the form and makes a token.
-func (s *subject) enter(ctx context.Context) error {
-	if err := s.demo.account(ctx, s.environ); err != nil {
-		return err
-	}
-	create := exec.CommandContext(ctx, s.demo.program, "token", "create", demoAccount, "--name", "bench", "--config", s.demo.configFile())
-	create.Env = s.environ
+	create := exec.CommandContext(ctx, program, "token", "create", demoAccount, "--name", "bench", "--config", d.configFile())
+	create.Env = environ
 	token, err := create.Output()
 	if err != nil {
-		return fmt.Errorf("create a token: %w", err)
+		return nil, fmt.Errorf("create a token: %w", err)
 	}
 	s.token = http.Header{"Authorization": {"Bearer " + strings.TrimSpace(string(token))}}
-	client, err := newVisitor()
-	if err != nil {
-		return err
-	}
-	form, err := fetch(ctx, client, http.MethodGet, s.url+"/login", nil)
-	if err != nil {
-		return err
-	}
-	field := csrfField.FindSubmatch(form)
-	if field == nil {
-		return errors.New("the sign-in form holds no token")
-	}
-	values := url.Values{"csrf_token": {string(field[1])}, "username": {demoAccount}, "password": {s.demo.memory.Password}}
-	if _, err := fetch(ctx, client, http.MethodPost, s.url+"/login", strings.NewReader(values.Encode())); err != nil {
-		return err
-	}
-	base, err := url.Parse(s.url)
-	if err != nil {
-		return err
+	if err := s.signIn(ctx, d.memory.Password); err != nil {
+		return nil, err
 	}
 	var cookies []string
-	for _, c := range client.Jar.Cookies(base) {
+	for _, c := range s.client.Jar.Cookies(&url.URL{Scheme: "http", Host: listen, Path: "/"}) {
 		cookies = append(cookies, c.Name+"="+c.Value)
 	}
 	s.signedIn = http.Header{"Cookie": {strings.Join(cookies, "; ")}}
-	return nil
+	return s, nil
 }
 
-// fetch makes one request, a form as its body, and returns the body of the answer.
-func fetch(ctx context.Context, client *http.Client, method, address string, form io.Reader) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, address, form)
+// stop stops everything, what was started last first. Whatever fails then was measured already.
+func (s *subject) stop() {
+	for i := len(s.stops) - 1; i >= 0; i-- {
+		_ = s.stops[i]()
+	}
+}
+
+// findProcesses notes which processes are measured: the server and all of its PostgreSQL.
+func (s *subject) findProcesses(ctx context.Context, server int) error {
+	conn, err := pgx.Connect(ctx, s.database)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		req.Header.Set("Referer", address)
-	}
-	resp, err := client.Do(req)
+	defer conn.Close(ctx) //nolint:errcheck // nothing depends on it
+	backend, err := procfs.NewProc(int(conn.PgConn().PID()))
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("PostgreSQL does not run on this machine: %w", err)
 	}
-	body, err := io.ReadAll(resp.Body)
-	if err = errors.Join(err, resp.Body.Close()); err == nil && resp.StatusCode >= http.StatusBadRequest {
-		err = fmt.Errorf("%s: got status %d", address, resp.StatusCode)
+	stat, err := backend.Stat()
+	s.server, s.postmaster = server, stat.PPID
+	return err
+}
+
+// use is what the processes have used so far.
+type use struct{ server, postgres, memory float64 } // seconds, and MB that the server holds
+
+func (s *subject) use() (u use) {
+	const ticksPerSecond = 100 // USER_HZ, the same on every Linux
+	processes, _ := procfs.AllProcs()
+	for _, p := range processes {
+		stat, err := p.Stat()
+		if err != nil { // it has just ended: its time is in its parent's
+			continue
+		}
+		seconds := (float64(stat.UTime) + float64(stat.STime) + float64(stat.CUTime) + float64(stat.CSTime)) / ticksPerSecond
+		switch {
+		case stat.PID == s.server:
+			u.server, u.memory = seconds, float64(stat.ResidentMemory())/1e6
+		case stat.PID == s.postmaster, stat.PPID == s.postmaster:
+			u.postgres += seconds
+		}
 	}
-	return body, err
+	return u
 }
 
 // measure adds one round of traffic to a result. Its processor time includes what the server does afterwards.
 func (s *subject) measure(ctx context.Context, r *result, t traffic) error {
-	used, began := s.meter.seconds(), time.Now()
+	before, began := s.use(), time.Now()
 	m, err := t.send(ctx)
 	if err != nil {
 		return err
 	}
-	if s.counted != nil {
-		if err := s.counted(ctx); err != nil {
-			return err
-		}
-	}
 	r.seconds += time.Since(began).Seconds()
 	s.settle(ctx)
-	r.requests += float64(m.Requests)
-	r.cpu += s.meter.seconds() - used
-	r.bytes = m.BytesIn.Mean
-	r.p50, r.p99 = append(r.p50, m.Latencies.P50), append(r.p99, m.Latencies.P99)
+	after := s.use()
+	r.requests, r.bytes, r.memory = r.requests+float64(m.Requests), m.BytesIn.Mean, max(r.memory, after.memory)
+	r.server, r.postgres = r.server+after.server-before.server, r.postgres+after.postgres-before.postgres
+	r.p50, r.p99 = append(r.p50, ms(m.Latencies.P50)), append(r.p99, ms(m.Latencies.P99))
 	return nil
 }
 
-// settle waits until the server and its PostgreSQL have been nearly idle for half a second, at most half a minute. It needs
-// nothing from the server, so that it works with any version.
+// settle waits until the server and PostgreSQL have been nearly idle for half a second, at most five seconds. It asks
+// nothing of the server, so that it works with any version.
 func (s *subject) settle(ctx context.Context) {
-	used := s.meter.seconds()
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
-	for range 60 {
+	before := s.use()
+	for range 10 {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		now := s.meter.seconds()
-		if now-used <= 0.02 {
+		now := s.use()
+		if now.server+now.postgres-before.server-before.postgres <= 0.02 {
 			return
 		}
-		used = now
+		before = now
 	}
 }

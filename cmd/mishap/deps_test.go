@@ -77,8 +77,8 @@ var rules = map[string]rule{
 	"views/gallery":        {ours: "crash crash/query views assets", others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",
-		others: "github.com/jackc/pgx/v5 github.com/klauspost/compress github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
-			"github.com/prometheus/procfs github.com/spf13/cobra github.com/tsenart/vegeta/v12 golang.org/x/sync golang.org/x/term",
+		others: "github.com/PuerkitoBio/goquery github.com/jackc/pgx/v5 github.com/klauspost/compress github.com/prometheus/procfs github.com/schollz/progressbar/v3 " +
+			"github.com/spf13/cobra github.com/tsenart/vegeta/v12 golang.org/x/sync golang.org/x/term",
 	},
 }
 
