@@ -22,21 +22,10 @@ type bench struct {
 
 func benchCommands() []*cobra.Command {
 	b := &bench{}
-	ingest := b.command(b.ingest, "bench", "Measures how reports are taken", `
-Sends reports to the server over 1, 8, 32 and 128 connections and at half of the last load. Without
---database or --data-dir it starts an empty PostgreSQL. The reports stay in the database.`)
-	growth := b.command(b.growth, "bench-growth", "Compares a filled database with one of few reports", `
-Sends the same reports and asks for the same pages with a filled database ("devtool load --fill") and,
-in turns, with a new one of few reports. The reports stay in the filled one.`)
-	pages := b.command(b.pages, "bench-pages", "Measures pages and API resources on a filled database", `
-Asks for each kind of page (as visitors get it, uncached and signed in) and each resource of the API on
-a filled database ("devtool load --fill"). A line is marked OVER when 99 of 100 answers took longer
-than 30 ms, or 150 ms with any filter. Ends with what a first visit of the front page loads.`)
-	programs := b.command(b.programs, "bench-programs", "Compares two built programs under the same traffic", `
-Runs two built programs, each on a new database that gets the same reports, and sends reports, pages and
-API requests to both in turns. To see how much the machine itself varies, give the same program twice:
-
-  devtool bench-programs --program bin/mishap --against /elsewhere/bin/mishap`)
+	ingest := b.command(b.ingest, "bench", "Measures how reports are taken, on an empty database if none is named")
+	growth := b.command(b.growth, "bench-growth", "Compares a filled database with a new one of few reports")
+	pages := b.command(b.pages, "bench-pages", "Measures pages and API resources on a filled database, and marks slow ones")
+	programs := b.command(b.programs, "bench-programs", "Compares two built programs on new databases")
 	for _, cmd := range []*cobra.Command{ingest, growth, pages} {
 		cmd.Flags().StringVar(&b.dataDir, "data-dir", "", "the data_dir whose private PostgreSQL is used")
 	}
@@ -57,13 +46,10 @@ API requests to both in turns. To see how much the machine itself varies, give t
 	return []*cobra.Command{ingest, growth, pages, programs}
 }
 
-func (b *bench) command(run func(context.Context) error, use, short, long string) *cobra.Command {
+func (b *bench) command(run func(context.Context) error, use, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
-		Long: short + ".\n" + long + `
-
-A ratio divides the figure of a table's first server by that of the server in whose line it stands; those
-of times are medians over the rounds. No other server may run on the database meanwhile.`,
+		Long: short + ".\ndocs/performance.md explains the table. Reports that are sent stay in the database. No other server may run on it.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b.out, b.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return run(cmd.Context())

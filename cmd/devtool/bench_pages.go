@@ -60,10 +60,14 @@ func (b *bench) pageKinds(ctx context.Context, s *subject, brief bool) (kinds []
 	if err != nil {
 		return nil, err
 	}
+	perSecond := 0
+	if brief { // servers are compared under the same load
+		perSecond = b.pageRate
+	}
 	add := func(name, prefix string, header http.Header, fresh bool, bound time.Duration, paths string) {
 		for _, path := range strings.Fields(paths) {
 			address := s.url + prefix + names.Replace(path)
-			kinds = append(kinds, kind{name + " " + prefix + path, bound, traffic{next: get(address, header, fresh), connections: b.clients, perSecond: b.pageRate}})
+			kinds = append(kinds, kind{name + " " + prefix + path, bound, traffic{next: get(address, header, fresh), connections: b.clients, perSecond: perSecond}})
 		}
 	}
 	if brief {
@@ -124,17 +128,11 @@ func newNames(ctx context.Context, s *subject) (*strings.Replacer, error) {
 	if err != nil {
 		return nil, err
 	}
-	previous := common.LastSeen
-	for _, v := range versions.Objects {
-		if v.Version != common.LastSeen && v.Version != "All versions" {
-			previous = v.Version
-		}
-	}
 	now := time.Now().UTC()
 	pairs := []string{
 		"{common}", common.Link[strings.LastIndex(common.Link, "/")+1:], "{rare}", rare.Link[strings.LastIndex(rare.Link, "/")+1:],
 		"{report}", incident, "{system}", report.Data.SystemIdentifier, "{signature}", common.Function, "{package}", common.Package,
-		"{source}", bucket.Metadata.Source, "{version}", common.LastSeen, "{previous}", previous, "{release}", common.Release,
+		"{source}", bucket.Metadata.Source, "{version}", common.LastSeen, "{previous}", versions.Objects[0].Version, "{release}", common.Release,
 		"{today}", now.Format("20060102"), "{from}", now.AddDate(0, 0, -80).Format(time.DateOnly), "{to}", now.AddDate(0, 0, -40).Format(time.DateOnly),
 	}
 	for i := 1; i < len(pairs); i += 2 {

@@ -13,9 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/prometheus/procfs"
-
+	"mishap/db/dbtest"
 	"mishap/db/embedded"
 )
 
@@ -23,17 +21,17 @@ import (
 type subject struct {
 	*visitor
 
-	name, database     string
-	ingest             string      // where it takes reports
-	signedIn, token    http.Header // of requests from a person's browser and from an API client
-	server, postmaster int         // processes
-	stops              []func() error
+	name            string
+	ingest          string      // where it takes reports
+	signedIn, token http.Header // of requests from a person's browser and from an API client
+	processes       dbtest.Processes
+	stops           []func() error
 }
 
 // startSubject starts a program, connected to a practice tracker, with an account that has signed in. It runs on a database,
 // or else on the private PostgreSQL of a data_dir, or else on a new one.
 func startSubject(ctx context.Context, name, program, dataDir, database string) (_ *subject, err error) {
-	s := &subject{name: name, database: database}
+	s := &subject{name: name}
 	defer func() {
 		if err != nil {
 			s.stop()
@@ -53,7 +51,7 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 			return nil, err
 		}
 		s.stops = append(s.stops, func() error { return server.Stop(context.WithoutCancel(ctx)) })
-		s.database = server.URL()
+		database = server.URL()
 	}
 	practice, err := startPractice(ctx, "127.0.0.1:0", "")
 	if err != nil {
@@ -68,7 +66,7 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 	}
 	s.visitor = newVisitor("http://" + listen)
 	d := demo{folder: folder, program: program, environ: append(os.Environ(),
-		"MISHAP_DATABASE_URL="+s.database, "MISHAP_LISTEN="+listen, "MISHAP_BASE_URL="+s.url,
+		"MISHAP_DATABASE_URL="+database, "MISHAP_LISTEN="+listen, "MISHAP_BASE_URL="+s.url,
 		"MISHAP_INGEST_LISTEN="+s.ingest, "MISHAP_OPS_LISTEN="+ops, "MISHAP_INGEST_RATE_PER_SYSTEM=0",
 		"MISHAP_API_RATE_PER_ADDRESS=0", "MISHAP_API_RATE_PER_TOKEN=0", "MISHAP_READ_ARCHIVE=false")}
 	if err := errors.Join(d.remember(), d.configure(practice, practice.Token(consumerKey))); err != nil {
@@ -83,7 +81,7 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 	if _, err := server.awaitReady(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.findProcesses(ctx, server.command.Process.Pid); err != nil {
+	if s.processes, err = dbtest.FindProcesses(ctx, server.command.Process.Pid, database); err != nil {
 		return nil, err
 	}
 	if err := d.account(ctx, environ); err != nil {
@@ -114,76 +112,37 @@ func (s *subject) stop() {
 	}
 }
 
-// findProcesses notes which processes are measured: the server and all of its PostgreSQL.
-func (s *subject) findProcesses(ctx context.Context, server int) error {
-	conn, err := pgx.Connect(ctx, s.database)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing depends on it
-	backend, err := procfs.NewProc(int(conn.PgConn().PID()))
-	if err != nil {
-		return fmt.Errorf("PostgreSQL does not run on this machine: %w", err)
-	}
-	stat, err := backend.Stat()
-	s.server, s.postmaster = server, stat.PPID
-	return err
-}
-
-// use is what the processes have used so far.
-type use struct{ server, postgres, memory float64 } // seconds, and MB that the server holds
-
-func (s *subject) use() (u use) {
-	const ticksPerSecond = 100 // USER_HZ, the same on every Linux
-	processes, _ := procfs.AllProcs()
-	for _, p := range processes {
-		stat, err := p.Stat()
-		if err != nil { // it has just ended: its time is in its parent's
-			continue
-		}
-		seconds := (float64(stat.UTime) + float64(stat.STime) + float64(stat.CUTime) + float64(stat.CSTime)) / ticksPerSecond
-		switch {
-		case stat.PID == s.server:
-			u.server, u.memory = seconds, float64(stat.ResidentMemory())/1e6
-		case stat.PID == s.postmaster, stat.PPID == s.postmaster:
-			u.postgres += seconds
-		}
-	}
-	return u
-}
-
 // measure adds one round of traffic to a result. Its processor time includes what the server does afterwards.
 func (s *subject) measure(ctx context.Context, r *result, t traffic) error {
-	before, began := s.use(), time.Now()
+	before, began := s.processes.Used(), time.Now()
 	m, err := t.send(ctx)
 	if err != nil {
 		return err
 	}
 	r.seconds += time.Since(began).Seconds()
-	s.settle(ctx)
-	after := s.use()
-	r.requests, r.bytes, r.memory = r.requests+float64(m.Requests), m.BytesIn.Mean, max(r.memory, after.memory)
-	r.server, r.postgres = r.server+after.server-before.server, r.postgres+after.postgres-before.postgres
+	after := s.settle(ctx)
+	r.requests, r.bytes, r.memory = r.requests+float64(m.Requests), m.BytesIn.Mean, max(r.memory, after.Memory)
+	r.server, r.postgres = r.server+after.Server-before.Server, r.postgres+after.PostgreSQL-before.PostgreSQL
 	r.p50, r.p99 = append(r.p50, ms(m.Latencies.P50)), append(r.p99, ms(m.Latencies.P99))
 	return nil
 }
 
 // settle waits until the server and PostgreSQL have been nearly idle for half a second, at most five seconds. It asks
 // nothing of the server, so that it works with any version.
-func (s *subject) settle(ctx context.Context) {
+func (s *subject) settle(ctx context.Context) dbtest.Used {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
-	before := s.use()
+	now := s.processes.Used()
 	for range 10 {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return
 		}
-		now := s.use()
-		if now.server+now.postgres-before.server-before.postgres <= 0.02 {
-			return
+		before := now
+		now = s.processes.Used()
+		if ctx.Err() != nil || now.Server+now.PostgreSQL-before.Server-before.PostgreSQL <= 0.02 {
+			break
 		}
-		before = now
 	}
+	return now
 }

@@ -3,10 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -41,28 +40,20 @@ func (t traffic) send(ctx context.Context) (vegeta.Metrics, error) {
 	return m, ctx.Err()
 }
 
-// get asks for an address, compressed as browsers do. A fresh request differs from all others, so that no cached page answers it.
-func get(address string, header http.Header, fresh bool) vegeta.Targeter {
-	header = header.Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-	header.Set("Accept-Encoding", "gzip")
-	mark := "?nth="
-	if strings.Contains(address, "?") {
-		mark = "&nth="
-	}
-	return func(t *vegeta.Target) error {
-		t.Method, t.URL, t.Header = http.MethodGet, address, header
-		if fresh {
-			t.URL += mark + fmt.Sprint(requestNumber.Add(1))
+// get asks for an address, compressed as browsers do. With uncached the address is too long for the server to cache its page;
+// the page itself is the same.
+func get(address string, header http.Header, uncached bool) vegeta.Targeter {
+	headers := http.Header{"Accept-Encoding": {"gzip"}}
+	maps.Copy(headers, header)
+	if uncached {
+		mark := "?"
+		if strings.Contains(address, "?") {
+			mark = "&"
 		}
-		return nil
+		address += mark + "uncached=" + strings.Repeat("-", 2048)
 	}
+	return vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodGet, URL: address, Header: headers})
 }
-
-// requestNumber numbers fresh requests.
-var requestNumber atomic.Uint64
 
 // reportsTo posts reports to the address that takes them.
 func reportsTo(address string, load *crashtest.Load) vegeta.Targeter {

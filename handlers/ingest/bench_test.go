@@ -10,18 +10,17 @@ import (
 	"net/http/httptest"
 	"os"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/klauspost/compress/s2"
-	"github.com/prometheus/procfs"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
+	"mishap/db/dbtest"
 	"mishap/db/embedded"
 	"mishap/handlers/ingest"
 )
@@ -56,6 +55,10 @@ func BenchmarkReports(b *testing.B) {
 	if _, err := pool.Exec(b.Context(), sqlLeastTables); err != nil {
 		b.Fatal(err)
 	}
+	processes, err := dbtest.FindProcesses(b.Context(), os.Getpid(), server.URL())
+	if err != nil {
+		b.Fatal(err)
+	}
 	load := crashtest.NewLoad(time.Now())
 	for _, connections := range []int{1, 8, 32, 128} {
 		rates := map[string]float64{}
@@ -76,7 +79,7 @@ func BenchmarkReports(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				used := cpuSeconds(b, pool)
+				before := processes.Used()
 				b.SetParallelism(max(connections/runtime.GOMAXPROCS(0), 1))
 				b.ResetTimer()
 				b.RunParallel(func(pb *testing.PB) {
@@ -94,7 +97,8 @@ func BenchmarkReports(b *testing.B) {
 				}
 				rates[v.name] = float64(b.N) / b.Elapsed().Seconds()
 				b.ReportMetric(rates[v.name], "reports/s")
-				b.ReportMetric((cpuSeconds(b, pool)-used)*1000/float64(b.N), "CPU-ms/report")
+				after := processes.Used()
+				b.ReportMetric((after.Server-before.Server+after.PostgreSQL-before.PostgreSQL)*1000/float64(b.N), "CPU-ms/report")
 				for name, rate := range rates {
 					if v.store == store && name != v.name {
 						b.ReportMetric(rates[v.name]/rate, "of-"+name)
@@ -103,30 +107,6 @@ func BenchmarkReports(b *testing.B) {
 			})
 		}
 	}
-}
-
-// cpuSeconds returns the processor time that this process and PostgreSQL have used.
-func cpuSeconds(b *testing.B, pool *pgxpool.Pool) (seconds float64) {
-	b.Helper()
-	var backend int
-	if err := pool.QueryRow(b.Context(), "select pg_backend_pid()").Scan(&backend); err != nil {
-		b.Fatal(err)
-	}
-	p, err := procfs.NewProc(backend)
-	if err != nil {
-		b.Fatal(err)
-	}
-	of, err := p.Stat()
-	if err != nil {
-		b.Fatal(err)
-	}
-	processes, err := procfs.AllProcs()
-	for _, p := range processes {
-		if s, err := p.Stat(); err == nil && (s.PID == os.Getpid() || s.PID == of.PPID || s.PPID == of.PPID) {
-			seconds += float64(s.UTime+s.STime) / 100 // USER_HZ, the same on every Linux
-		}
-	}
-	return seconds
 }
 
 // The least that is stored of a report: its key, so that it counts once, its row, its bucket and a counter of its day.
@@ -162,21 +142,10 @@ const sqlStoreRow = sqlGiven + ` insert into bench_rows select id, body from giv
 type lessStore chan *lessReport
 
 type lessReport struct {
-	key, bucket, body []byte
-	id                [16]byte
-	received          time.Time
-	done              chan error
-}
+	crash.Record
 
-// startLess starts writers, each of which stores up to so many reports in one statement.
-func startLess(b *testing.B, pool *pgxpool.Pool, sql string, writers, most int) lessStore {
-	b.Helper()
-	q := make(lessStore, 128)
-	b.Cleanup(func() { close(q) })
-	for range writers {
-		go q.write(b.Context(), pool, sql, most)
-	}
-	return q
+	body []byte
+	done chan error
 }
 
 // SaveReport implements intake.Store.
@@ -188,29 +157,37 @@ func (q lessStore) SaveReport(_ context.Context, rec crash.Record) (crash.OopsID
 	for name, value := range rec.Fields {
 		plain = append(append(append(append(plain, name...), 0), value...), 0)
 	}
-	bucket := crash.BucketIDOf(rec.Grouping.Signature)
-	r := &lessReport{rec.DuplicateKey[:], bucket[:], s2.Encode(nil, plain), rec.ID, rec.Received(), make(chan error, 1)}
+	r := &lessReport{rec, s2.Encode(nil, plain), make(chan error, 1)}
 	q <- r
 	return rec.ID, false, <-r.done
 }
 
-func (q lessStore) write(ctx context.Context, pool *pgxpool.Pool, sql string, most int) {
-	for first := range q {
-		batch := []*lessReport{first}
-		for len(batch) < most && len(q) > 0 {
-			batch = append(batch, <-q)
-		}
-		slices.SortFunc(batch, func(a, b *lessReport) int { return bytes.Compare(a.key, b.key) })
-		var keys, buckets, bodies [][]byte
-		var ids [][16]byte
-		var received []time.Time
-		for _, r := range batch {
-			keys, buckets, bodies = append(keys, r.key), append(buckets, r.bucket), append(bodies, r.body)
-			ids, received = append(ids, r.id), append(received, r.received)
-		}
-		_, err := pool.Exec(ctx, sql, keys, ids, received, buckets, bodies)
-		for _, r := range batch {
-			r.done <- err
-		}
+// startLess starts writers, each of which stores up to so many reports in one statement.
+func startLess(b *testing.B, pool *pgxpool.Pool, sql string, writers, most int) lessStore {
+	b.Helper()
+	q := make(lessStore, 128)
+	b.Cleanup(func() { close(q) })
+	for range writers {
+		go func() {
+			for r := range q {
+				batch := []*lessReport{r}
+				for len(batch) < most && len(q) > 0 {
+					batch = append(batch, <-q)
+				}
+				var keys, buckets, bodies [][]byte
+				var ids [][16]byte
+				var received []time.Time
+				for _, r := range batch {
+					bucket := crash.BucketIDOf(r.Grouping.Signature)
+					keys, buckets, bodies = append(keys, r.DuplicateKey[:]), append(buckets, bucket[:]), append(bodies, r.body)
+					ids, received = append(ids, r.ID), append(received, r.Received())
+				}
+				_, err := pool.Exec(b.Context(), sql, keys, ids, received, buckets, bodies)
+				for _, r := range batch {
+					r.done <- err
+				}
+			}
+		}()
 	}
+	return q
 }
