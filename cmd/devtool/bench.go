@@ -12,12 +12,21 @@ import (
 	"mishap/crash/crashtest"
 )
 
+// Measurements of a running server: "make bench", "make bench-growth", "make bench-pages", "make
+// bench-api", and for two built programs
+//
+//	bin/devtool bench-programs --program bin/mishap --against /elsewhere/bin/mishap \
+//		[--reports 10000] [--rounds 7] [--for 2s] [--only ingest]
+//
+// docs/performance.md explains what they print. BenchmarkReports in handlers/ingest compares the
+// handler with less.
+
 // bench holds the options of all measurements. A command has flags for those that it uses.
 type bench struct {
-	program, against, database, dataDir, only           string
-	reports, rate, meanwhile, pageRate, clients, rounds int
-	length                                              time.Duration
-	out, err                                            io.Writer
+	program, against, database, dataDir, only string
+	reports, rate, pageRate, clients, rounds  int
+	length                                    time.Duration
+	out, err                                  io.Writer
 }
 
 func benchCommands() []*cobra.Command {
@@ -38,9 +47,11 @@ func benchCommands() []*cobra.Command {
 		cmd.Flags().IntVar(&b.rate, "rate", 200, "how many reports are sent per second")
 		cmd.Flags().IntVar(&b.pageRate, "page-rate", 60, "how many pages and resources are asked for per second")
 	}
+	for _, cmd := range []*cobra.Command{growth, pages, programs} {
+		cmd.Flags().StringVar(&b.only, "only", "", "measure only what has this `text` in its name")
+	}
 	programs.Flags().StringVar(&b.against, "against", "", "the mishap `program` that --program is compared with")
 	pages.Flags().IntVar(&b.clients, "connections", 8, "how many ask at once, each again as soon as it has its answer")
-	pages.Flags().IntVar(&b.meanwhile, "meanwhile", 0, "how many reports come in per second meanwhile")
 	pages.MarkFlagsOneRequired("database", "data-dir")
 	_ = errors.Join(growth.MarkFlagRequired("data-dir"), programs.MarkFlagRequired("against")) // both flags exist
 	return []*cobra.Command{ingest, growth, pages, programs}
@@ -49,14 +60,15 @@ func benchCommands() []*cobra.Command {
 func (b *bench) command(run func(context.Context) error, use, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
-		Long: short + ".\ndocs/performance.md explains the table. Reports that are sent stay in the database. No other server may run on it.",
+		Long: short + `.
+docs/performance.md explains the table. Reports that are sent stay in the database. No other server may
+run on it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b.out, b.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return run(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&b.program, "program", besideMe("mishap"), "the mishap `program`")
-	cmd.Flags().StringVar(&b.only, "only", "", "measure only what has this `text` in its name")
 	cmd.Flags().IntVar(&b.rounds, "rounds", 5, "how often each server gets each kind of traffic")
 	cmd.Flags().DurationVar(&b.length, "for", 2*time.Second, "how long a round takes")
 	return cmd
@@ -74,7 +86,8 @@ func (b *bench) ingest(ctx context.Context) error {
 	load := crashtest.NewLoad(time.Now())
 	full, err := b.table(ctx, []*subject{s}, func(s *subject) (kinds []kind, err error) {
 		for _, n := range []int{1, 8, 32, mostConnections} {
-			kinds = append(kinds, kind{fmt.Sprintf("%d connections", n), 0, traffic{next: reportsTo(s.ingest, load), connections: n}})
+			full := traffic{next: reportsTo(s.ingest, load), connections: n}
+			kinds = append(kinds, kind{fmt.Sprintf("%d connections", n), 0, full})
 		}
 		return kinds, nil
 	})
@@ -83,7 +96,8 @@ func (b *bench) ingest(ctx context.Context) error {
 	}
 	half := int(full.perSecond() / 2)
 	_, err = b.table(ctx, []*subject{s}, func(s *subject) ([]kind, error) {
-		return []kind{{"half of that", 0, traffic{next: reportsTo(s.ingest, load), connections: mostConnections, perSecond: half}}}, nil
+		paced := traffic{next: reportsTo(s.ingest, load), connections: mostConnections, perSecond: half}
+		return []kind{{"half of that", 0, paced}}, nil
 	})
 	return err
 }
@@ -118,7 +132,8 @@ func (b *bench) programs(ctx context.Context) error {
 	return b.pair(ctx, first, second)
 }
 
-// startFilled starts a program on a new database and posts reports to it as machines do, which any version understands.
+// startFilled starts a program on a new database and posts reports to it as machines do, which any
+// version understands.
 func (b *bench) startFilled(ctx context.Context, name, program string) (*subject, error) {
 	s, err := startSubject(ctx, name, program, "", "")
 	if err != nil {
@@ -157,12 +172,8 @@ func (b *bench) pages(ctx context.Context) error {
 		return err
 	}
 	defer s.stop()
-	if b.meanwhile > 0 {
-		background, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go traffic{next: reportsTo(s.ingest, crashtest.NewLoad(time.Now())), connections: 2, perSecond: b.meanwhile}.send(background) //nolint:errcheck // until then
-	}
-	if _, err := b.table(ctx, []*subject{s}, func(s *subject) ([]kind, error) { return b.pageKinds(ctx, s, false) }); err != nil {
+	_, err = b.table(ctx, []*subject{s}, func(s *subject) ([]kind, error) { return b.pageKinds(ctx, s, false) })
+	if err != nil {
 		return err
 	}
 	return b.firstVisit(ctx, s)

@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
 )
 
-// What pages and resources are asked for. The names in braces are things in the database, see newNames.
+// What pages and resources are asked for. The names in braces are things in the database, see
+// newNames.
 const (
 	briefPages = `/ /?period=year /problem/{common}`
 	briefAPI   = `most-common-problems/?limit=100&period=year average-crashes/?limit=0 instances/?limit=100&id={signature}
@@ -64,10 +66,11 @@ func (b *bench) pageKinds(ctx context.Context, s *subject, brief bool) (kinds []
 	if brief { // servers are compared under the same load
 		perSecond = b.pageRate
 	}
-	add := func(name, prefix string, header http.Header, fresh bool, bound time.Duration, paths string) {
+	add := func(name, prefix string, header http.Header, uncached bool, bound time.Duration, paths string) {
 		for _, path := range strings.Fields(paths) {
 			address := s.url + prefix + names.Replace(path)
-			kinds = append(kinds, kind{name + " " + prefix + path, bound, traffic{next: get(address, header, fresh), connections: b.clients, perSecond: perSecond}})
+			t := traffic{next: get(address, header, uncached), connections: b.clients, perSecond: perSecond}
+			kinds = append(kinds, kind{name + " " + prefix + path, bound, t})
 		}
 	}
 	if brief {
@@ -130,10 +133,11 @@ func newNames(ctx context.Context, s *subject) (*strings.Replacer, error) {
 	}
 	now := time.Now().UTC()
 	pairs := []string{
-		"{common}", common.Link[strings.LastIndex(common.Link, "/")+1:], "{rare}", rare.Link[strings.LastIndex(rare.Link, "/")+1:],
-		"{report}", incident, "{system}", report.Data.SystemIdentifier, "{signature}", common.Function, "{package}", common.Package,
-		"{source}", bucket.Metadata.Source, "{version}", common.LastSeen, "{previous}", versions.Objects[0].Version, "{release}", common.Release,
-		"{today}", now.Format("20060102"), "{from}", now.AddDate(0, 0, -80).Format(time.DateOnly), "{to}", now.AddDate(0, 0, -40).Format(time.DateOnly),
+		"{common}", path.Base(common.Link), "{rare}", path.Base(rare.Link), "{signature}", common.Function,
+		"{report}", incident, "{system}", report.Data.SystemIdentifier, "{release}", common.Release,
+		"{package}", common.Package, "{source}", bucket.Metadata.Source,
+		"{version}", common.LastSeen, "{previous}", versions.Objects[0].Version, "{today}", now.Format("20060102"),
+		"{from}", now.AddDate(0, 0, -80).Format(time.DateOnly), "{to}", now.AddDate(0, 0, -40).Format(time.DateOnly),
 	}
 	for i := 1; i < len(pairs); i += 2 {
 		pairs[i] = strings.ReplaceAll(url.PathEscape(pairs[i]), "+", "%2B") // for paths and queries alike

@@ -28,8 +28,8 @@ type subject struct {
 	stops           []func() error
 }
 
-// startSubject starts a program, connected to a practice tracker, with an account that has signed in. It runs on a database,
-// or else on the private PostgreSQL of a data_dir, or else on a new one.
+// startSubject starts a program, connected to a practice tracker, with an account that has signed
+// in. It runs on a database, or else on the private PostgreSQL of a data_dir, or else on a new one.
 func startSubject(ctx context.Context, name, program, dataDir, database string) (_ *subject, err error) {
 	s := &subject{name: name}
 	defer func() {
@@ -112,7 +112,8 @@ func (s *subject) stop() {
 	}
 }
 
-// measure adds one round of traffic to a result. Its processor time includes what the server does afterwards.
+// measure adds one round of traffic to a result. Its processor time includes what the server does
+// afterwards.
 func (s *subject) measure(ctx context.Context, r *result, t traffic) error {
 	before, began := s.processes.Used(), time.Now()
 	m, err := t.send(ctx)
@@ -127,8 +128,8 @@ func (s *subject) measure(ctx context.Context, r *result, t traffic) error {
 	return nil
 }
 
-// settle waits until the server and PostgreSQL have been nearly idle for half a second, at most five seconds. It asks
-// nothing of the server, so that it works with any version.
+// settle waits until the server and PostgreSQL have been nearly idle for half a second, at most
+// five seconds. It asks nothing of the server, so that it works with any version.
 func (s *subject) settle(ctx context.Context) dbtest.Used {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()

@@ -26,10 +26,12 @@ func (r result) perSecond() float64  { return r.requests / r.seconds }
 func (r result) serverMS() float64   { return r.server * 1000 / r.requests }
 func (r result) postgresMS() float64 { return r.postgres * 1000 / r.requests }
 
-// table sends each kind of traffic to all subjects in turns, so that whatever else the machine does falls on all alike. It
-// prints a line for each kind and subject, with ratios of the first subject to the others, and returns the first subject's
-// last result.
-func (b *bench) table(ctx context.Context, subjects []*subject, kindsOf func(*subject) ([]kind, error)) (first result, err error) {
+// table sends each kind of traffic to all subjects in turns, so that whatever else the machine does
+// falls on all alike. It prints a line for each kind and subject, with ratios of the first subject
+// to the others, and returns the first subject's last result.
+func (b *bench) table(
+	ctx context.Context, subjects []*subject, kindsOf func(*subject) ([]kind, error),
+) (first result, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(runtime.NumCPU()/2, 1))) // leaves processors to the servers
 	kinds := make([][]kind, len(subjects))
 	for i, s := range subjects {
@@ -37,8 +39,8 @@ func (b *bench) table(ctx context.Context, subjects []*subject, kindsOf func(*su
 			return first, err
 		}
 	}
-	fmt.Fprintf(b.out, "\n%10s %8s %8s %8s %10s %6s %6s   %-23s\n", "per second", "p50 ms", "p99 ms", "CPU ms", "PostgreSQL", "MB", "kB",
-		"ratios: rate p50 p99 CPU")
+	fmt.Fprintf(b.out, "\n%10s %8s %8s %8s %10s %6s %6s   %s\n",
+		"per second", "p50 ms", "p99 ms", "CPU ms", "PostgreSQL", "MB", "kB", "ratios: rate p50 p99 CPU")
 	for k, kind := range kinds[0] {
 		if !strings.Contains(kind.name, b.only) {
 			continue
@@ -60,14 +62,15 @@ func (b *bench) table(ctx context.Context, subjects []*subject, kindsOf func(*su
 		for i, r := range results {
 			p99, ratios, over := median(r.p99), "", ""
 			if i > 0 {
-				ratios = fmt.Sprintf("%.2f  %.2f  %.2f  %.2f", first.perSecond()/r.perSecond(), paired(first.p50, r.p50), paired(first.p99, r.p99),
-					(first.serverMS()+first.postgresMS())/(r.serverMS()+r.postgresMS()))
+				cpu := (first.serverMS() + first.postgresMS()) / (r.serverMS() + r.postgresMS())
+				ratios = fmt.Sprintf("%.2f  %.2f  %.2f  %.2f", first.perSecond()/r.perSecond(),
+					paired(first.p50, r.p50), paired(first.p99, r.p99), cpu)
 			}
 			if kind.bound > 0 && p99 > ms(kind.bound) {
 				over = fmt.Sprintf("OVER %.0f ms: ", ms(kind.bound))
 			}
-			fmt.Fprintf(b.out, "%10.0f %8.2f %8.2f %8.2f %10.2f %6.0f %6.1f   %-24s %s%s  %s\n", r.perSecond(), median(r.p50), p99,
-				r.serverMS(), r.postgresMS(), r.memory, r.bytes/1000, ratios, over, kind.name, subjects[i].name)
+			fmt.Fprintf(b.out, "%10.0f %8.2f %8.2f %8.2f %10.2f %6.0f %6.1f   %-24s %s%s  %s\n",
+				r.perSecond(), median(r.p50), p99, r.serverMS(), r.postgresMS(), r.memory, r.bytes/1000, ratios, over, kind.name, subjects[i].name)
 		}
 	}
 	return first, nil

@@ -18,7 +18,7 @@ type traffic struct {
 	next        vegeta.Targeter // makes the next request
 	connections int             // each sends again as soon as it has its answer, unless there is a rate
 	perSecond   int             // at a fixed rate requests are sent when they are due, however slow the answers are
-	length      time.Duration   // 0: until the context ends
+	length      time.Duration
 }
 
 // send sends the traffic and waits for all answers. An answer that is not a success is an error.
@@ -40,8 +40,8 @@ func (t traffic) send(ctx context.Context) (vegeta.Metrics, error) {
 	return m, ctx.Err()
 }
 
-// get asks for an address, compressed as browsers do. With uncached the address is too long for the server to cache its page;
-// the page itself is the same.
+// get asks for an address, compressed as browsers do. With uncached the address is too long for the
+// server to cache its page; the page itself is the same.
 func get(address string, header http.Header, uncached bool) vegeta.Targeter {
 	headers := http.Header{"Accept-Encoding": {"gzip"}}
 	maps.Copy(headers, header)

@@ -61,7 +61,8 @@ func (v *visitor) signIn(ctx context.Context, password string) error {
 	if field == nil {
 		return errors.New("the sign-in form holds no token")
 	}
-	_, err = v.fetch(ctx, "/login", nil, url.Values{"csrf_token": {string(field[1])}, "username": {demoAccount}, "password": {password}})
+	form := url.Values{"csrf_token": {string(field[1])}, "username": {demoAccount}, "password": {password}}
+	_, err = v.fetch(ctx, "/login", nil, form)
 	return err
 }
 

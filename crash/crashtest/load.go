@@ -35,7 +35,8 @@ func NewLoad(now time.Time) *Load {
 	return l
 }
 
-// Next returns the path and the body of the next report: each is another crash, as its process has another number.
+// Next returns the path and the body of the next report: each is another crash, as its process has
+// another number.
 func (l *Load) Next() (path string, body []byte) {
 	n := l.sent.Add(1)
 	body = bytes.Clone(l.bodies[n%loadReports])

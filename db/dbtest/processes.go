@@ -17,7 +17,8 @@ type Used struct {
 	Memory             float64 // MB that the server holds now
 }
 
-// FindProcesses returns the processes of the server with a process number and of the PostgreSQL at a URL.
+// FindProcesses returns the processes of the server with a process number and of the PostgreSQL at
+// a URL.
 func FindProcesses(ctx context.Context, server int, databaseURL string) (Processes, error) {
 	conn, err := pgx.Connect(ctx, databaseURL)
 	if err != nil {
@@ -32,7 +33,8 @@ func FindProcesses(ctx context.Context, server int, databaseURL string) (Process
 	return Processes{server, stat.PPID}, err
 }
 
-// Used adds up what the processes have used. A backend that has ended is part of the postmaster's share.
+// Used adds up what the processes have used. A backend that has ended is part of the postmaster's
+// share.
 func (p Processes) Used() (u Used) {
 	const ticksPerSecond = 100 // USER_HZ, the same on every Linux
 	processes, _ := procfs.AllProcs()

@@ -3,7 +3,6 @@ package ingest_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -25,40 +24,26 @@ import (
 	"mishap/handlers/ingest"
 )
 
-// BenchmarkReports measures the handler on a PostgreSQL that syncs to disk: with stores behind it that do less, then with
-// ours until everything is counted. It reports rates, processor time (PostgreSQL included) and the ratio of our rate to the
-// others'.
+// BenchmarkReports measures the handler on a PostgreSQL that syncs to disk: with stores behind it
+// that do less, then with ours until everything is counted. It reports rates, processor time
+// (PostgreSQL included) and the ratio of our rate to the others'.
 func BenchmarkReports(b *testing.B) {
-	folder, err := os.MkdirTemp("", "mishap-bench-")
+	folder := must(os.MkdirTemp("", "mishap-bench-"))(b)
 	b.Cleanup(func() { _ = os.RemoveAll(folder) })
-	if err := errors.Join(err, os.Chmod(folder, 0o755)); err != nil { // the database's user passes through
+	if err := os.Chmod(folder, 0o755); err != nil { // the database's user passes through
 		b.Fatal(err)
 	}
-	server, err := embedded.Start(b.Context(), embedded.Config{DataDir: folder})
-	if err != nil {
-		b.Fatal(err)
-	}
+	server := must(embedded.Start(b.Context(), embedded.Config{DataDir: folder}))(b)
 	b.Cleanup(func() { _ = server.Stop(context.WithoutCancel(b.Context())) })
 	if err := db.Migrate(b.Context(), server.URL(), slog.New(slog.DiscardHandler)); err != nil {
 		b.Fatal(err)
 	}
-	store, err := db.Open(b.Context(), db.Config{URL: server.URL(), MaxConns: 16})
-	if err != nil {
-		b.Fatal(err)
-	}
+	store := must(db.Open(b.Context(), db.Config{URL: server.URL(), MaxConns: 16}))(b)
 	b.Cleanup(store.Close)
-	pool, err := pgxpool.New(b.Context(), server.URL()+"&pool_max_conns=16")
-	if err != nil {
-		b.Fatal(err)
-	}
+	pool := must(pgxpool.New(b.Context(), server.URL()+"&pool_max_conns=16"))(b)
 	b.Cleanup(pool.Close)
-	if _, err := pool.Exec(b.Context(), sqlLeastTables); err != nil {
-		b.Fatal(err)
-	}
-	processes, err := dbtest.FindProcesses(b.Context(), os.Getpid(), server.URL())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(pool.Exec(b.Context(), sqlLeastTables))(b)
+	processes := must(dbtest.FindProcesses(b.Context(), os.Getpid(), server.URL()))(b)
 	load := crashtest.NewLoad(time.Now())
 	for _, connections := range []int{1, 8, 32, 128} {
 		rates := map[string]float64{}
@@ -73,12 +58,10 @@ func BenchmarkReports(b *testing.B) {
 			{"stored-and-counted", store},
 		} {
 			b.Run(fmt.Sprintf("connections=%d/%s", connections, v.name), func(b *testing.B) {
-				h, err := ingest.New(ingest.Deps{
-					Intake: intake.New(intake.Config{MaxAgeDays: 366}, v.store), Store: store, DataDir: b.TempDir(), MaxBytes: 16 << 20,
-				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				h := must(ingest.New(ingest.Deps{
+					Intake: intake.New(intake.Config{MaxAgeDays: 366}, v.store),
+					Store:  store, DataDir: b.TempDir(), MaxBytes: 16 << 20,
+				}))(b)
 				before := processes.Used()
 				b.SetParallelism(max(connections/runtime.GOMAXPROCS(0), 1))
 				b.ResetTimer()
@@ -98,7 +81,8 @@ func BenchmarkReports(b *testing.B) {
 				rates[v.name] = float64(b.N) / b.Elapsed().Seconds()
 				b.ReportMetric(rates[v.name], "reports/s")
 				after := processes.Used()
-				b.ReportMetric((after.Server-before.Server+after.PostgreSQL-before.PostgreSQL)*1000/float64(b.N), "CPU-ms/report")
+				cpu := after.Server - before.Server + after.PostgreSQL - before.PostgreSQL
+				b.ReportMetric(cpu*1000/float64(b.N), "CPU-ms/report")
 				for name, rate := range rates {
 					if v.store == store && name != v.name {
 						b.ReportMetric(rates[v.name]/rate, "of-"+name)
@@ -109,7 +93,19 @@ func BenchmarkReports(b *testing.B) {
 	}
 }
 
-// The least that is stored of a report: its key, so that it counts once, its row, its bucket and a counter of its day.
+// must ends the benchmark on an error.
+func must[T any](value T, err error) func(*testing.B) T {
+	return func(b *testing.B) T {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return value
+	}
+}
+
+// The least that is stored of a report: its key, so that it counts once, its row, its bucket and a
+// counter of its day.
 const sqlLeastTables = `
 	create table bench_keys (key bytea primary key, report_id uuid not null);
 	create table bench_reports (id uuid primary key, received timestamptz not null, bucket_id bytea not null, body bytea not null);
@@ -122,7 +118,8 @@ const sqlLeastTables = `
 
 const sqlGiven = `
 	with given as materialized (
-		select * from unnest($1::bytea[], $2::uuid[], $3::timestamptz[], $4::bytea[], $5::bytea[]) as u (key, id, received, bucket_id, body)
+		select * from unnest($1::bytea[], $2::uuid[], $3::timestamptz[], $4::bytea[], $5::bytea[])
+			as u (key, id, received, bucket_id, body)
 	)`
 
 const sqlStoreLeast = sqlGiven + `, new as (
@@ -138,7 +135,8 @@ const sqlStoreLeast = sqlGiven + `, new as (
 
 const sqlStoreRow = sqlGiven + ` insert into bench_rows select id, body from given`
 
-// lessStore queues reports for writers, which take whatever has come while they wrote. Nil stores nothing.
+// lessStore queues reports for writers, which take whatever has come while they wrote. Nil stores
+// nothing.
 type lessStore chan *lessReport
 
 type lessReport struct {
