@@ -66,11 +66,12 @@ hard: ## kills, freezes, fails over and restores under load: instances and two P
 	@MISHAP_TEST_KILLS=200 $(GO) run ./cmd/devtool postgres -- \
 		$(GO) test -count=1 -v -timeout 60m -run '^(TestKillUnderLoad|TestFailover|TestKilledUnits)$$' ./cmd/mishap ./tracker
 
-bench: build ## measures: reports per second, times of pages, beside the bare minimum on the same machine
+bench: build ## measures taking reports: rates, times, CPU and memory, beside stores that do less
 	@.ci/need postgresql
+	$(static) $(GO) test ./handlers/ingest -run '^$$' -bench Reports -benchtime 4s
 	@bin/devtool bench
 
-bench-growth: build ## measures whether taking reports becomes slower with what "devtool load --fill" has stored: make bench-growth DATA_DIR=...
+bench-growth: build ## compares what "devtool load --fill" has filled with 100,000 reports: make bench-growth DATA_DIR=...
 	@.ci/need postgresql
 	@bin/devtool bench-growth --data-dir '$(DATA_DIR)'
 
@@ -80,7 +81,7 @@ bench-pages: build ## measures pages on a database that "devtool load --fill" ha
 
 bench-api: build ## measures the API on a database that "devtool load --fill" has filled: make bench-api DATA_DIR=...
 	@.ci/need postgresql
-	@bin/devtool bench-api --data-dir '$(DATA_DIR)'
+	@bin/devtool bench-pages --data-dir '$(DATA_DIR)' --only API
 
 schema: ## writes docs/schema.sql from the migrations, and adds the checksums of new ones
 	@.ci/need postgresql

@@ -5,122 +5,176 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net/url"
-	"os"
-	"runtime/pprof"
+	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
-	"mishap/db"
-	"mishap/db/embedded"
+	"mishap/crash/crashtest"
 )
 
-// benchCommand is what `make bench` calls.
-func benchCommand() *cobra.Command {
-	var b bench
+// Measurements of a running server: "make bench", "make bench-growth", "make bench-pages", "make
+// bench-api", and for two built programs
+//
+//	bin/devtool bench-programs --program bin/mishap --against /elsewhere/bin/mishap \
+//		[--reports 10000] [--rounds 7] [--for 2s] [--only ingest]
+//
+// docs/performance.md explains what they print. BenchmarkReports in handlers/ingest compares the
+// handler with less.
+
+// bench holds the options of all measurements. A command has flags for those that it uses.
+type bench struct {
+	program, against, database, dataDir, only string
+	reports, rate, pageRate, clients, rounds  int
+	length                                    time.Duration
+	out, err                                  io.Writer
+}
+
+func benchCommands() []*cobra.Command {
+	b := &bench{}
+	ingest := b.command(b.ingest, "bench", "Measures how reports are taken, on an empty database if none is named")
+	growth := b.command(b.growth, "bench-growth", "Compares a filled database with a new one of few reports")
+	pages := b.command(b.pages, "bench-pages", "Measures pages and API resources on a filled database, and marks slow ones")
+	programs := b.command(b.programs, "bench-programs", "Compares two built programs on new databases")
+	for _, cmd := range []*cobra.Command{ingest, growth, pages} {
+		cmd.Flags().StringVar(&b.dataDir, "data-dir", "", "the data_dir whose private PostgreSQL is used")
+	}
+	for _, cmd := range []*cobra.Command{ingest, pages} {
+		cmd.Flags().StringVar(&b.database, "database", "", "the `url` of a database on this machine")
+		cmd.MarkFlagsMutuallyExclusive("database", "data-dir")
+	}
+	for _, cmd := range []*cobra.Command{growth, programs} {
+		cmd.Flags().IntVar(&b.reports, "reports", 100_000, "how many reports a new database gets first")
+		cmd.Flags().IntVar(&b.rate, "rate", 200, "how many reports are sent per second")
+		cmd.Flags().IntVar(&b.pageRate, "page-rate", 60, "how many pages and resources are asked for per second")
+	}
+	for _, cmd := range []*cobra.Command{growth, pages, programs} {
+		cmd.Flags().StringVar(&b.only, "only", "", "measure only what has this `text` in its name")
+	}
+	programs.Flags().StringVar(&b.against, "against", "", "the mishap `program` that --program is compared with")
+	pages.Flags().IntVar(&b.clients, "connections", 8, "how many ask at once, each again as soon as it has its answer")
+	pages.MarkFlagsOneRequired("database", "data-dir")
+	_ = errors.Join(growth.MarkFlagRequired("data-dir"), programs.MarkFlagRequired("against")) // both flags exist
+	return []*cobra.Command{ingest, growth, pages, programs}
+}
+
+func (b *bench) command(run func(context.Context) error, use, short string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Measures how many reports are taken and how fast pages and Create are",
-		Long: `Measures, on a PostgreSQL of its own that syncs to disk: how many reports are accepted per second
-and per core; then, with 100,000 reports stored, how long pages and Create take. Everything stands
-beside a bare handler and a bare one-row insert of the same run, since only ratios travel from one
-machine to another. It takes a few minutes; leave the machine alone meanwhile.`,
-		Example: "  devtool bench",
-		Args:    cobra.NoArgs,
+		Use: use, Short: short, Args: cobra.NoArgs,
+		Long: short + `.
+docs/performance.md explains the table. Reports that are sent stay in the database. No other server may
+run on it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b.out, b.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			return b.run(cmd.Context())
+			return run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&b.ingestOnly, "ingest", false, "measure only how reports are taken")
-	cmd.Flags().StringVar(&b.database, "database", "", "measure how reports are taken with this database, at a `URL` on this machine, which may hold reports already")
-	cmd.Flags().StringVar(&b.profile, "profile", "", "write how the server's time is spent to this `file`, for go tool pprof")
-	cmd.Flags().IntVar(&b.reports, "reports", 100_000, "how many reports are stored before pages are measured")
-	cmd.Flags().StringVar(&b.program, "mishap", besideMe("mishap"), "the mishap `program`")
+	cmd.Flags().StringVar(&b.program, "program", besideMe("mishap"), "the mishap `program`")
+	cmd.Flags().IntVar(&b.rounds, "rounds", 5, "how often each server gets each kind of traffic")
+	cmd.Flags().DurationVar(&b.length, "for", 2*time.Second, "how long a round takes")
 	return cmd
 }
 
-type bench struct {
-	reports    int
-	ingestOnly bool
-	database   string
-	profile    string
-	program    string
-	out, err   io.Writer
+const mostConnections = 128
+
+// ingest measures taking reports.
+func (b *bench) ingest(ctx context.Context) error {
+	s, err := startSubject(ctx, "", b.program, b.dataDir, b.database)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	load := crashtest.NewLoad(time.Now())
+	full, err := b.table(ctx, []*subject{s}, func(s *subject) (kinds []kind, err error) {
+		for _, n := range []int{1, 8, 32, mostConnections} {
+			full := traffic{next: reportsTo(s.ingest, load), connections: n}
+			kinds = append(kinds, kind{fmt.Sprintf("%d connections", n), 0, full})
+		}
+		return kinds, nil
+	})
+	if err != nil {
+		return err
+	}
+	half := int(full.perSecond() / 2)
+	_, err = b.table(ctx, []*subject{s}, func(s *subject) ([]kind, error) {
+		paced := traffic{next: reportsTo(s.ingest, load), connections: mostConnections, perSecond: half}
+		return []kind{{"half of that", 0, paced}}, nil
+	})
+	return err
 }
 
-func (b *bench) run(ctx context.Context) (err error) {
-	log := slog.New(slog.NewTextHandler(b.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if b.database != "" {
-		if err := db.Migrate(ctx, b.database, log); err != nil {
-			return err
-		}
-		return b.ingest(ctx, b.database)
-	}
-	folder, err := os.MkdirTemp("", "mishap-bench-")
+// growth compares a filled database with a new one of few reports.
+func (b *bench) growth(ctx context.Context) error {
+	filled, err := startSubject(ctx, "filled", b.program, b.dataDir, "")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	if err := os.Chmod(folder, 0o755); err != nil { // the database's user passes through
-		return err
-	}
-	postgres, err := embedded.Start(ctx, embedded.Config{DataDir: folder, Log: log})
+	defer filled.stop()
+	few, err := b.startFilled(ctx, fmt.Sprintf("%d reports", b.reports), b.program)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, postgres.Stop(context.WithoutCancel(ctx))) }()
-
-	ingest, err := b.empty(ctx, postgres.URL(), "bench_ingest", log)
-	if err != nil {
-		return err
-	}
-	if err := b.ingest(ctx, ingest); err != nil || b.ingestOnly {
-		return err
-	}
-	pages, err := b.empty(ctx, postgres.URL(), "bench_pages", log)
-	if err != nil {
-		return err
-	}
-	_, _ = fmt.Fprintf(b.out, "\nPages and Create with %d reports stored, one request after the other\n\n", b.reports)
-	return b.pages(ctx, folder, pages)
+	defer few.stop()
+	return b.pair(ctx, filled, few)
 }
 
-// ingest measures how reports are taken.
-func (b *bench) ingest(ctx context.Context, url string) (err error) {
-	_, _ = fmt.Fprintf(b.out, "Reports taken, with everything on disk before the answer (fsync on) and counted in the end\n\n")
-	if b.profile != "" {
-		f, err := os.Create(b.profile)
-		if err != nil {
-			return err
-		}
-		defer func() {
-			pprof.StopCPUProfile()
-			err = errors.Join(err, f.Close())
-		}()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
+// programs compares two programs on new databases.
+func (b *bench) programs(ctx context.Context) error {
+	first, err := b.startFilled(ctx, "--program", b.program)
+	if err != nil {
+		return err
 	}
-	return benchIngest(ctx, url, b.out)
+	defer first.stop()
+	second, err := b.startFilled(ctx, "--against", b.against)
+	if err != nil {
+		return err
+	}
+	defer second.stop()
+	return b.pair(ctx, first, second)
 }
 
-// empty makes an empty, migrated database beside the one of a URL.
-func (b *bench) empty(ctx context.Context, beside, name string, log *slog.Logger) (string, error) {
-	conn, err := pgx.Connect(ctx, beside)
+// startFilled starts a program on a new database and posts reports to it as machines do, which any
+// version understands.
+func (b *bench) startFilled(ctx context.Context, name, program string) (*subject, error) {
+	s, err := startSubject(ctx, name, program, "", "")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	_, err = conn.Exec(ctx, "create database "+name)
-	if err := errors.Join(err, conn.Close(ctx)); err != nil {
-		return "", err
-	}
-	u, err := url.Parse(beside)
+	volume := crashtest.Volume{Reports: b.reports, Padding: 1000, Now: time.Now()}
+	bar := progress(b.err, b.reports, "posting reports to "+program)
+	err = postReports(ctx, "http://"+s.ingest, volume.All(), func() { _ = bar.Add(1) })
+	_ = bar.Finish() // only drawn
 	if err != nil {
-		return "", err
+		s.stop()
 	}
-	u.Path = "/" + name
-	return u.String(), db.Migrate(ctx, u.String(), log)
+	return s, err
+}
+
+// pair compares two servers: reports at full and at a fixed rate, some pages and resources.
+func (b *bench) pair(ctx context.Context, subjects ...*subject) error {
+	load := crashtest.NewLoad(time.Now())
+	for _, s := range subjects {
+		s.settle(ctx)
+	}
+	_, err := b.table(ctx, subjects, func(s *subject) ([]kind, error) {
+		reports := traffic{next: reportsTo(s.ingest, load), connections: mostConnections}
+		paced := reports
+		paced.perSecond = b.rate
+		pages, err := b.pageKinds(ctx, s, true)
+		return append([]kind{{"ingest", 0, reports}, {fmt.Sprintf("ingest, %d per second", b.rate), 0, paced}}, pages...), err
+	})
+	return err
+}
+
+// pages measures all pages and resources.
+func (b *bench) pages(ctx context.Context) error {
+	s, err := startSubject(ctx, "", b.program, b.dataDir, b.database)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	_, err = b.table(ctx, []*subject{s}, func(s *subject) ([]kind, error) { return b.pageKinds(ctx, s, false) })
+	if err != nil {
+		return err
+	}
+	return b.firstVisit(ctx, s)
 }

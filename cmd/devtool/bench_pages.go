@@ -1,208 +1,174 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"text/tabwriter"
+	"net/url"
+	"path"
+	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"golang.org/x/sync/errgroup"
-
-	"mishap/crash"
-	"mishap/crash/board"
-	"mishap/crash/crashtest"
-	"mishap/crash/intake"
-	"mishap/db"
+	"github.com/PuerkitoBio/goquery"
 )
 
+// What pages and resources are asked for. The names in braces are things in the database, see
+// newNames.
 const (
-	pageRounds   = 400 // requests for each page
-	createRounds = 100 // bugs that are created
-	fillers      = 64  // reports that are stored at once
+	briefPages = `/ /?period=year /problem/{common}`
+	briefAPI   = `most-common-problems/?limit=100&period=year average-crashes/?limit=0 instances/?limit=100&id={signature}
+		versions/?limit=0&id={signature}`
+
+	usualPages = `/ /?period=day /?period=month /?period=year /problem/{common} /problem/{rare} /search?q={package} /search?q=step
+		/package/{package} /release/{release}`
+	filteredPages = `/?period=day&release={release} /?release={release} /?package={package} /?period=year&release={release}
+		/?period=year&package={package} /?period=year&package={package}&version={version} /?period=year&pkg_arch=arm64
+		/?period=year&type=Crash&pkg_arch=arm64&release={release} /?period=year&new=1 /?period=year&state=none
+		/?period=year&sort=last /?period=year&sort=first /?from={from}&to={to} /problem/{common}?release={release}
+		/problem/{common}?version={version} /search?q=package:{package}+step /search?q=arch:arm64+-step_1`
+	usualOfPeople    = `/oops/{report} /oops/{report}?via=/problem/{common} /user/{system} /problem/{common}/traits /my`
+	filteredOfPeople = `/problem/{common}?complete=1&release={release}`
+
+	usualAPI = `most-common-problems/?format=json&limit=30 most-common-problems/?limit=100&period=week bucket/{signature}/
+		bucket/{rare}/ versions/?limit=0&id={signature} instances/?limit=100&id={signature}
+		instances/?limit=100&id={signature}&start={report} average-instances/?limit=0&id={signature}
+		average-instances/?limit=0&id={rare} average-crashes/?limit=0 average-crashes/?limit=0&release={release}
+		package-rate-of-crashes/?release={release}&package={package}&old_version={previous}&new_version={version}&phased_update_percentage=10&date={today}
+		package-version-new-buckets/?package={source}&previous_version={previous}&new_version={version}
+		package-version-new-buckets/?package={source}&previous_version=0-1&new_version={version}
+		instances-count/ problems-count/ retracers-results/?limit=1 retracers-average-processing-time/?limit=1
+		reports-for-system/?limit=50&system={system} dayoops/{today}/?limit=100 oops/{report}/ instance/?id={report}
+		crash-signatures-for-bug/?bug=1 binary-package-versions/?binary_package={package}`
+	filteredAPI = `most-common-problems/?limit=100&period=year most-common-problems/?limit=100&period=month&release={release}
+		most-common-problems/?limit=100&period=year&package={package}&version={version}
+		most-common-problems/?limit=100&period=year&pkg_arch=arm64
+		most-common-problems/?limit=100&period=year&first_appearance=1&version={version} average-crashes/?limit=0&package={package}
+		average-crashes/?limit=0&release={release}&package={package}&version={version} instances-count/?limit=360
+		problems-count/?limit=360 retracers-results/?limit=360 dayoops/{today}/?limit=100&release={release}&details=1`
 )
 
-// timings are how long each round of something took.
-type timings []time.Duration
+// The times within which 99 of 100 answers have to come.
+const (
+	usualBound    = 30 * time.Millisecond
+	filteredBound = 150 * time.Millisecond
+)
 
-func (t timings) at(part float64) time.Duration {
-	sorted := slices.Sorted(slices.Values(t))
-	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
+// pageKinds returns requests for pages and resources: all, or a brief choice of them.
+func (b *bench) pageKinds(ctx context.Context, s *subject, brief bool) (kinds []kind, err error) {
+	names, err := newNames(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	perSecond := 0
+	if brief { // servers are compared under the same load
+		perSecond = b.pageRate
+	}
+	add := func(name, prefix string, header http.Header, uncached bool, bound time.Duration, paths string) {
+		for _, path := range strings.Fields(paths) {
+			address := s.url + prefix + names.Replace(path)
+			t := traffic{next: get(address, header, uncached), connections: b.clients, perSecond: perSecond}
+			kinds = append(kinds, kind{name + " " + prefix + path, bound, t})
+		}
+	}
+	if brief {
+		add("visitor", "", nil, false, 0, briefPages)
+		add("uncached", "", nil, true, 0, briefPages)
+		add("signed in", "", s.signedIn, false, 0, briefPages)
+		add("API", "/api/1.0/", s.token, false, 0, briefAPI)
+		return kinds, nil
+	}
+	add("visitor", "", nil, false, usualBound, usualPages)
+	add("visitor", "", nil, false, filteredBound, filteredPages)
+	add("uncached", "", nil, true, usualBound, usualPages)
+	add("uncached", "", nil, true, filteredBound, filteredPages)
+	add("signed in", "", s.signedIn, false, usualBound, usualPages+" "+usualOfPeople)
+	add("signed in", "", s.signedIn, false, filteredBound, filteredPages+" "+filteredOfPeople)
+	add("API", "/api/1.0/", s.token, false, usualBound, usualAPI)
+	add("API", "/api/1.0/", s.token, false, filteredBound, filteredAPI)
+	add("API", "", s.token, false, filteredBound, "/problems.atom")
+	return kinds, nil
 }
 
-// measure times n rounds, after a few that do not count.
-func measure(n int, round func() error) (timings, error) {
-	for range n/20 + 3 {
-		if err := round(); err != nil {
-			return nil, err
+// newNames finds out, over the API, what there is to ask about.
+func newNames(ctx context.Context, s *subject) (*strings.Replacer, error) {
+	type answer struct {
+		Objects []struct {
+			Function, Package, Version, Incident string
+			LastSeen                             string `json:"last_seen"`
+			Release                              string `json:"last_seen_release"`
+			Link                                 string `json:"web_link"`
 		}
+		Metadata struct{ Source string }
+		Data     struct{ SystemIdentifier string }
 	}
-	t := make(timings, 0, n)
-	for range n {
-		began := time.Now()
-		if err := round(); err != nil {
-			return nil, err
+	ask := func(path string, least int) (a answer, err error) {
+		body, err := s.fetch(ctx, "/api/1.0/"+path, s.token, nil)
+		if err == nil {
+			err = json.Unmarshal(body, &a)
 		}
-		t = append(t, time.Since(began))
+		if err == nil && len(a.Objects) < least {
+			err = errors.New("too little is stored; fill the database first")
+		}
+		return a, err
 	}
-	return t, nil
+	problems, err := ask("most-common-problems/?limit=100&period=year", 10)
+	if err != nil {
+		return nil, err
+	}
+	common, rare := problems.Objects[0], problems.Objects[len(problems.Objects)-1]
+	id := url.QueryEscape(common.Function)
+	versions, err1 := ask("versions/?limit=0&id="+id, 1)
+	instances, err2 := ask("instances/?limit=1&id="+id, 1)
+	bucket, err3 := ask("bucket/"+url.PathEscape(common.Function)+"/", 0)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	incident := instances.Objects[0].Incident
+	report, err := ask("oops/"+incident+"/", 0)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now().UTC()
+	pairs := []string{
+		"{common}", path.Base(common.Link), "{rare}", path.Base(rare.Link), "{signature}", common.Function,
+		"{report}", incident, "{system}", report.Data.SystemIdentifier, "{release}", common.Release,
+		"{package}", common.Package, "{source}", bucket.Metadata.Source,
+		"{version}", common.LastSeen, "{previous}", versions.Objects[0].Version, "{today}", now.Format("20060102"),
+		"{from}", now.AddDate(0, 0, -80).Format(time.DateOnly), "{to}", now.AddDate(0, 0, -40).Format(time.DateOnly),
+	}
+	for i := 1; i < len(pairs); i += 2 {
+		pairs[i] = strings.ReplaceAll(url.PathEscape(pairs[i]), "+", "%2B") // for paths and queries alike
+	}
+	return strings.NewReplacer(pairs...), nil
 }
 
-// pages measures pages and Create of the real server, a process of its own, on a filled database.
-func (b *bench) pages(ctx context.Context, folder, databaseURL string) (err error) {
-	problems, err := b.fill(ctx, databaseURL)
+// firstVisit prints what somebody's browser loads for the front page on a first visit.
+func (b *bench) firstVisit(ctx context.Context, s *subject) error {
+	html, err := newVisitor(s.url).fetch(ctx, "/", nil, nil)
 	if err != nil {
 		return err
 	}
-	site, err := startSite(ctx, b.program, folder, databaseURL)
+	page, err := goquery.NewDocumentFromReader(bytes.NewReader(html))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, site.stop()) }()
-
-	insert, err := oneRowInserts(ctx, databaseURL)
-	if err != nil {
-		return err
+	paths := []string{"/"}
+	for _, e := range page.Find("link[rel=stylesheet], link[rel=icon], link[rel=preload], script[src], img[src]").EachIter() {
+		paths = append(paths, e.AttrOr("href", e.AttrOr("src", "")))
 	}
-	page := func(address string) (timings, error) {
-		return measure(pageRounds, func() error { return site.get(ctx, address) })
-	}
-	bare, err := page(site.bare)
-	if err != nil {
-		return err
-	}
-	t := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	row := func(name string, took timings, beside string, than timings) {
-		_, _ = fmt.Fprintf(t, "%s\t%.2f ms\t%.2f ms\t", name, ms(took.at(.5)), ms(took.at(.99)))
-		if than != nil {
-			_, _ = fmt.Fprintf(t, "%.1f × %s\t", ms(took.at(.5))/ms(than.at(.5)), beside)
-		}
-		_, _ = fmt.Fprintln(t)
-	}
-	_, _ = fmt.Fprintln(t, "\tp50\tp99\tp50 beside\t")
-	row("bare handler", bare, "", nil)
-	row("one-row insert", insert, "", nil)
-	for _, path := range []string{"/", "/?period=year", problems[0].ID.Path(), problems[len(problems)/2].ID.Path()} {
-		took, err := page(site.url + path)
+	total := 0
+	fmt.Fprint(b.out, "\nA first visit loads\n")
+	for _, path := range paths {
+		body, err := newVisitor(s.url).fetch(ctx, path, http.Header{"Accept-Encoding": {"gzip"}}, nil)
 		if err != nil {
 			return err
 		}
-		row(shortPath(path), took, "bare handler", bare)
+		total += len(body)
+		fmt.Fprintf(b.out, "%8.1f kB  %s\n", float64(len(body))/1000, path)
 	}
-	own, err := b.creates(ctx, site, problems)
-	if err != nil {
-		return err
-	}
-	row("Create, without the tracker's time", own, "one-row insert", insert)
-	return t.Flush()
-}
-
-func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
-
-func shortPath(path string) string {
-	if len(path) > 20 {
-		return path[:16] + "…"
-	}
-	return path
-}
-
-// fill stores the reports of a fleet and returns problems, the most common first.
-func (b *bench) fill(ctx context.Context, databaseURL string) ([]crash.Problem, error) {
-	store, err := db.Open(ctx, db.Config{URL: databaseURL, MaxConns: 8})
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
-	in := intake.New(intake.Config{MaxAgeDays: 366}, store)
-	bar := progress(b.err, b.reports, "storing reports")
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(fillers)
-	for r := range crashtest.Fleet(fleetSeed, b.reports, time.Now()) {
-		if ctx.Err() != nil {
-			break
-		}
-		group.Go(func() error {
-			_, err := in.Accept(ctx, r)
-			_ = bar.Add(1)
-			return err
-		})
-	}
-	err = group.Wait()
-	_ = bar.Finish() // of no account
-	if err != nil {
-		return nil, err
-	}
-	return commonProblems(context.WithoutCancel(ctx), store)
-}
-
-func commonProblems(ctx context.Context, store *db.Store) ([]crash.Problem, error) {
-	today := time.Now().UTC().Truncate(24 * time.Hour)
-	b, err := store.Board(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var counts []crash.ProblemCursor
-	year := board.Filter{Since: board.DayOf(today.AddDate(-1, 0, 0)), Until: board.DayOf(today)}
-	for _, row := range b.List(year, nil, nil, 2*createRounds).Rows {
-		counts = append(counts, crash.ProblemCursor{Count: row.Count, ID: row.ID})
-	}
-	problems, err := store.ProblemsByID(ctx, counts)
-	if err != nil {
-		return nil, err
-	}
-	if len(problems) < createRounds+createRounds/10 {
-		return nil, fmt.Errorf("only %d problems came of the reports; give more --reports", len(problems))
-	}
-	return problems, nil
-}
-
-// oneRowInserts times the least that a database can be asked to keep: one small row in a transaction of its own.
-func oneRowInserts(ctx context.Context, databaseURL string) (timings, error) {
-	conn, err := pgx.Connect(ctx, databaseURL)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing depends on it
-	if _, err := conn.Exec(ctx, "create table bench_rows (id bigint generated always as identity primary key, word text not null)"); err != nil {
-		return nil, err
-	}
-	return measure(pageRounds, func() error {
-		_, err := conn.Exec(ctx, "insert into bench_rows (word) values ($1)", "bench")
-		return err
-	})
-}
-
-// creates presses Create for one bucket after the other. From each press the time is taken off that the practice tracker
-// itself worked for it.
-func (b *bench) creates(ctx context.Context, site *site, problems []crash.Problem) (timings, error) {
-	if err := site.signIn(ctx); err != nil {
-		return nil, err
-	}
-	var own timings
-	for _, p := range problems {
-		if len(own) == createRounds {
-			break
-		}
-		if p.NoFiling() != "" {
-			continue
-		}
-		site.tracker.reset()
-		began := time.Now()
-		status, err := site.create(ctx, p.Signature)
-		took := time.Since(began)
-		if err != nil {
-			return nil, err
-		}
-		if status != http.StatusCreated {
-			return nil, fmt.Errorf("create: got status %d, want %d", status, http.StatusCreated)
-		}
-		own = append(own, took-site.tracker.worked())
-	}
-	if len(own) == 0 {
-		return nil, errors.New("no problem could be filed")
-	}
-	return own, nil
+	fmt.Fprintf(b.out, "%8.1f kB  in %d requests\n", float64(total)/1000, len(paths))
+	return nil
 }

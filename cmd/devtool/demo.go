@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -63,8 +62,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.remember(); err != nil {
 		return err
 	}
-	asItIs := func(h http.Handler) http.Handler { return h }
-	practice, err := startPractice(ctx, d.tracker, d.path("tracker.json"), asItIs)
+	practice, err := startPractice(ctx, d.tracker, d.path("tracker.json"))
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"html"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -151,22 +153,25 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// signedIn is a visitor who has signed in with the account of the greeting.
-func signedIn(t *testing.T, d *demo) *site {
+// demoVisitor is somebody who has signed in to a demonstration.
+type demoVisitor struct {
+	*visitor
+
+	demo *demo
+}
+
+// signedIn signs in with the account of the greeting.
+func signedIn(t *testing.T, d *demo) *demoVisitor {
 	t.Helper()
-	client, err := newVisitor()
-	if err != nil {
+	v := newVisitor(variable(d.environ, "MISHAP_BASE_URL"))
+	if err := v.signIn(t.Context(), d.memory.Password); err != nil {
 		t.Fatal(err)
 	}
-	s := &site{url: variable(d.environ, "MISHAP_BASE_URL"), client: client, demo: *d}
-	if err := s.signIn(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return &demoVisitor{v, d}
 }
 
 // wantStories checks that there is a bug for each way in which a problem stands to its bug.
-func wantStories(t *testing.T, s *site) {
+func wantStories(t *testing.T, s *demoVisitor) {
 	t.Helper()
 	words := map[crash.StateWord]bool{}
 	for _, story := range stories(s.demo.memory.SeedTime) {
@@ -193,17 +198,17 @@ func wantStories(t *testing.T, s *site) {
 	}
 }
 
-func pageOf(t *testing.T, s *site, path string) string {
+func pageOf(t *testing.T, s *demoVisitor, path string) string {
 	t.Helper()
-	page, err := s.page(t.Context(), s.url+path)
+	page, err := s.fetch(t.Context(), path, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return page
+	return string(page)
 }
 
 // connect does what the greeting says.
-func connect(t *testing.T, s *site) {
+func connect(t *testing.T, s *demoVisitor) {
 	t.Helper()
 	press(t, s, s.url+"/admin/tracker/request-token", url.Values{"csrf_token": {csrfField.FindStringSubmatch(pageOf(t, s, "/admin/tracker"))[1]}})
 	steps := pageOf(t, s, "/admin/tracker")
@@ -223,7 +228,7 @@ func connect(t *testing.T, s *site) {
 }
 
 // press sends a form; the answer leads on, or is a page.
-func press(t *testing.T, s *site, address string, form url.Values) {
+func press(t *testing.T, s *demoVisitor, address string, form url.Values) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -231,19 +236,45 @@ func press(t *testing.T, s *site, address string, form url.Values) {
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Referer", s.url+"/admin/tracker")
-	if status, body, err := s.send(req); err != nil || status != http.StatusOK && status != http.StatusSeeOther {
-		t.Fatalf("%s: got %d, %v\n%s", address, status, err, body)
+	if status, body := send(t, s, req); status != http.StatusOK && status != http.StatusSeeOther {
+		t.Fatalf("%s: got %d\n%s", address, status, body)
 	}
 }
 
-// createFirst presses Create for the problem of the sample report and returns the status.
-func createFirst(t *testing.T, s *site) int {
+func send(t *testing.T, s *demoVisitor, req *http.Request) (status int, body string) {
 	t.Helper()
-	fresh := freshReport(s.demo.reports, s.demo.memory.SeedTime, s.demo.memory.SeedTime)
-	status, err := s.create(t.Context(), crash.SignatureOf(fresh.Fields()).Signature)
+	resp, err := s.client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end below
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(answer)
+}
+
+// createFirst presses Create for the problem of the sample report and returns the status.
+func createFirst(t *testing.T, s *demoVisitor) int {
+	t.Helper()
+	fresh := freshReport(s.demo.reports, s.demo.memory.SeedTime, s.demo.memory.SeedTime)
+	body, err := json.Marshal(map[string]string{"signature": url.PathEscape(crash.SignatureOf(fresh.Fields()).Signature)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/1.0/create-bug-report/", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range s.client.Jar.Cookies(req.URL) {
+		if c.Name == "csrftoken" {
+			req.Header.Set("X-CSRFToken", c.Value)
+		}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Referer", s.url+"/")
+	status, _ := send(t, s, req)
 	return status
 }
 

@@ -26,8 +26,8 @@ type practice struct {
 	done chan struct{}
 }
 
-// startPractice starts one on the address, or on another port when that is in use. Its handler is served as wrap makes it.
-func startPractice(ctx context.Context, address, state string, wrap func(http.Handler) http.Handler) (*practice, error) {
+// startPractice starts one on the address, or on another port when that is in use.
+func startPractice(ctx context.Context, address, state string) (*practice, error) {
 	s, err := trackertest.NewServer(trackertest.Options{StateFile: state, Control: true})
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func startPractice(ctx context.Context, address, state string, wrap func(http.Ha
 	}
 	p := &practice{
 		Server: s, url: "http://" + l.Addr().String(), done: make(chan struct{}),
-		http: &http.Server{Handler: wrap(s), ReadHeaderTimeout: 10 * time.Second},
+		http: &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second},
 	}
 	go func() {
 		defer close(p.done)

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"mishap/crash/crashtest"
 )
 
 const defaultDoor = "http://127.0.0.1:8081"
@@ -64,14 +65,13 @@ through the same rules and statements as those that machines post; it may be cut
 			if err != nil || to.Scheme != "http" || to.Port() == "" {
 				return fmt.Errorf("--to: expected an address such as %s, got %q", defaultDoor, door)
 			}
-			ctx, stop := context.WithCancel(cmd.Context())
-			defer stop()
-			result, err := newReportPool(time.Now()).load(ctx, loadOrder{Address: to.Host, Connections: connections, Length: length})
+			send := traffic{next: reportsTo(to.Host, crashtest.NewLoad(time.Now())), connections: connections, length: length}
+			m, err := send.send(cmd.Context())
 			if err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%.0f reports/s on %d connections, p50 %.2f ms, p99 %.2f ms\n",
-				result.perSecond(), connections, ms(result.P50), ms(result.P99))
+				m.Throughput, connections, ms(m.Latencies.P50), ms(m.Latencies.P99))
 			return err
 		},
 	}

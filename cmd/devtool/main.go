@@ -35,6 +35,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), benchCommand(), benchViewsCommand(), benchAPICommand(), benchGrowthCommand(), senderCommand(), trackerCommand(), galleryCommand(), postgresCommand())
+	root.AddCommand(benchCommands()...)
+	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), trackerCommand(), galleryCommand(), postgresCommand())
 	return root
 }

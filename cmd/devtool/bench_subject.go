@@ -1,0 +1,149 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"mishap/db/dbtest"
+	"mishap/db/embedded"
+)
+
+// subject is a server under measurement, a process of its own.
+type subject struct {
+	*visitor
+
+	name            string
+	ingest          string      // where it takes reports
+	signedIn, token http.Header // of requests from a person's browser and from an API client
+	processes       dbtest.Processes
+	stops           []func() error
+}
+
+// startSubject starts a program, connected to a practice tracker, with an account that has signed
+// in. It runs on a database, or else on the private PostgreSQL of a data_dir, or else on a new one.
+func startSubject(ctx context.Context, name, program, dataDir, database string) (_ *subject, err error) {
+	s := &subject{name: name}
+	defer func() {
+		if err != nil {
+			s.stop()
+		}
+	}()
+	folder, err := os.MkdirTemp("", "mishap-bench-")
+	if err != nil {
+		return nil, err
+	}
+	s.stops = append(s.stops, func() error { return os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o755); err != nil { // the database's user passes through
+		return nil, err
+	}
+	if database == "" {
+		server, err := embedded.Start(ctx, embedded.Config{DataDir: cmp.Or(dataDir, folder), Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			return nil, err
+		}
+		s.stops = append(s.stops, func() error { return server.Stop(context.WithoutCancel(ctx)) })
+		database = server.URL()
+	}
+	practice, err := startPractice(ctx, "127.0.0.1:0", "")
+	if err != nil {
+		return nil, err
+	}
+	s.stops = append(s.stops, func() error { practice.close(); return nil })
+	var listen, ops string
+	for _, a := range []*string{&listen, &s.ingest, &ops} {
+		if *a, err = freeAddress(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.visitor = newVisitor("http://" + listen)
+	d := demo{folder: folder, program: program, environ: append(os.Environ(),
+		"MISHAP_DATABASE_URL="+database, "MISHAP_LISTEN="+listen, "MISHAP_BASE_URL="+s.url,
+		"MISHAP_INGEST_LISTEN="+s.ingest, "MISHAP_OPS_LISTEN="+ops, "MISHAP_INGEST_RATE_PER_SYSTEM=0",
+		"MISHAP_API_RATE_PER_ADDRESS=0", "MISHAP_API_RATE_PER_TOKEN=0", "MISHAP_READ_ARCHIVE=false")}
+	if err := errors.Join(d.remember(), d.configure(practice, practice.Token(consumerKey))); err != nil {
+		return nil, err
+	}
+	environ := d.childEnvironment(practice)
+	server, err := d.start(ctx, environ)
+	if err != nil {
+		return nil, err
+	}
+	s.stops = append(s.stops, server.stop)
+	if _, err := server.awaitReady(ctx); err != nil {
+		return nil, err
+	}
+	if s.processes, err = dbtest.FindProcesses(ctx, server.command.Process.Pid, database); err != nil {
+		return nil, err
+	}
+	if err := d.account(ctx, environ); err != nil {
+		return nil, err
+	}
+	create := exec.CommandContext(ctx, program, "token", "create", demoAccount, "--name", "bench", "--config", d.configFile())
+	create.Env = environ
+	token, err := create.Output()
+	if err != nil {
+		return nil, fmt.Errorf("create a token: %w", err)
+	}
+	s.token = http.Header{"Authorization": {"Bearer " + strings.TrimSpace(string(token))}}
+	if err := s.signIn(ctx, d.memory.Password); err != nil {
+		return nil, err
+	}
+	var cookies []string
+	for _, c := range s.client.Jar.Cookies(&url.URL{Scheme: "http", Host: listen, Path: "/"}) {
+		cookies = append(cookies, c.Name+"="+c.Value)
+	}
+	s.signedIn = http.Header{"Cookie": {strings.Join(cookies, "; ")}}
+	return s, nil
+}
+
+// stop stops everything, what was started last first. Whatever fails then was measured already.
+func (s *subject) stop() {
+	for i := len(s.stops) - 1; i >= 0; i-- {
+		_ = s.stops[i]()
+	}
+}
+
+// measure adds one round of traffic to a result. Its processor time includes what the server does
+// afterwards.
+func (s *subject) measure(ctx context.Context, r *result, t traffic) error {
+	before, began := s.processes.Used(), time.Now()
+	m, err := t.send(ctx)
+	if err != nil {
+		return err
+	}
+	r.seconds += time.Since(began).Seconds()
+	after := s.settle(ctx)
+	r.requests, r.bytes, r.memory = r.requests+float64(m.Requests), m.BytesIn.Mean, max(r.memory, after.Memory)
+	r.server, r.postgres = r.server+after.Server-before.Server, r.postgres+after.PostgreSQL-before.PostgreSQL
+	r.p50, r.p99 = append(r.p50, ms(m.Latencies.P50)), append(r.p99, ms(m.Latencies.P99))
+	return nil
+}
+
+// settle waits until the server and PostgreSQL have been nearly idle for half a second, at most
+// five seconds. It asks nothing of the server, so that it works with any version.
+func (s *subject) settle(ctx context.Context) dbtest.Used {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	now := s.processes.Used()
+	for range 10 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+		before := now
+		now = s.processes.Used()
+		if ctx.Err() != nil || now.Server+now.PostgreSQL-before.Server-before.PostgreSQL <= 0.02 {
+			break
+		}
+	}
+	return now
+}

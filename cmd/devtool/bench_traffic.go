@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"strings"
+	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"mishap/crash/crashtest"
+)
+
+// traffic is what clients send for a while.
+type traffic struct {
+	next        vegeta.Targeter // makes the next request
+	connections int             // each sends again as soon as it has its answer, unless there is a rate
+	perSecond   int             // at a fixed rate requests are sent when they are due, however slow the answers are
+	length      time.Duration
+}
+
+// send sends the traffic and waits for all answers. An answer that is not a success is an error.
+func (t traffic) send(ctx context.Context) (vegeta.Metrics, error) {
+	options := []func(*vegeta.Attacker){vegeta.Connections(mostConnections), vegeta.Workers(uint64(t.connections))}
+	if t.perSecond == 0 {
+		options = append(options, vegeta.MaxWorkers(uint64(t.connections)))
+	}
+	attacker := vegeta.NewAttacker(options...)
+	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
+	var m vegeta.Metrics
+	for r := range attacker.Attack(t.next, vegeta.Rate{Freq: t.perSecond, Per: time.Second}, t.length, "") {
+		m.Add(r)
+	}
+	m.Close()
+	if len(m.Errors) > 0 {
+		return m, errors.New(m.Errors[0])
+	}
+	return m, ctx.Err()
+}
+
+// get asks for an address, compressed as browsers do. With uncached the address is too long for the
+// server to cache its page; the page itself is the same.
+func get(address string, header http.Header, uncached bool) vegeta.Targeter {
+	headers := http.Header{"Accept-Encoding": {"gzip"}}
+	maps.Copy(headers, header)
+	if uncached {
+		mark := "?"
+		if strings.Contains(address, "?") {
+			mark = "&"
+		}
+		address += mark + "uncached=" + strings.Repeat("-", 2048)
+	}
+	return vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodGet, URL: address, Header: headers})
+}
+
+// reportsTo posts reports to the address that takes them.
+func reportsTo(address string, load *crashtest.Load) vegeta.Targeter {
+	return func(t *vegeta.Target) error {
+		path, body := load.Next()
+		t.Method, t.URL, t.Body = http.MethodPost, "http://"+address+path, body
+		return nil
+	}
+}

@@ -1,0 +1,191 @@
+package ingest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/klauspost/compress/s2"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/db"
+	"mishap/db/dbtest"
+	"mishap/db/embedded"
+	"mishap/handlers/ingest"
+)
+
+// BenchmarkReports measures the handler on a PostgreSQL that syncs to disk: with stores behind it
+// that do less, then with ours until everything is counted. It reports rates, processor time
+// (PostgreSQL included) and the ratio of our rate to the others'.
+func BenchmarkReports(b *testing.B) {
+	folder := must(os.MkdirTemp("", "mishap-bench-"))(b)
+	b.Cleanup(func() { _ = os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o755); err != nil { // the database's user passes through
+		b.Fatal(err)
+	}
+	server := must(embedded.Start(b.Context(), embedded.Config{DataDir: folder}))(b)
+	b.Cleanup(func() { _ = server.Stop(context.WithoutCancel(b.Context())) })
+	if err := db.Migrate(b.Context(), server.URL(), slog.New(slog.DiscardHandler)); err != nil {
+		b.Fatal(err)
+	}
+	store := must(db.Open(b.Context(), db.Config{URL: server.URL(), MaxConns: 16}))(b)
+	b.Cleanup(store.Close)
+	pool := must(pgxpool.New(b.Context(), server.URL()+"&pool_max_conns=16"))(b)
+	b.Cleanup(pool.Close)
+	must(pool.Exec(b.Context(), sqlLeastTables))(b)
+	processes := must(dbtest.FindProcesses(b.Context(), os.Getpid(), server.URL()))(b)
+	load := crashtest.NewLoad(time.Now())
+	for _, connections := range []int{1, 8, 32, 128} {
+		rates := map[string]float64{}
+		for _, v := range []struct {
+			name  string
+			store intake.Store
+		}{
+			{"nothing-stored", lessStore(nil)},
+			{"least-shared", startLess(b, pool, sqlStoreLeast, 2, 256)},
+			{"least-each", startLess(b, pool, sqlStoreLeast, 16, 1)},
+			{"one-row", startLess(b, pool, sqlStoreRow, 16, 1)},
+			{"stored-and-counted", store},
+		} {
+			b.Run(fmt.Sprintf("connections=%d/%s", connections, v.name), func(b *testing.B) {
+				h := must(ingest.New(ingest.Deps{
+					Intake: intake.New(intake.Config{MaxAgeDays: 366}, v.store),
+					Store:  store, DataDir: b.TempDir(), MaxBytes: 16 << 20,
+				}))(b)
+				before := processes.Used()
+				b.SetParallelism(max(connections/runtime.GOMAXPROCS(0), 1))
+				b.ResetTimer()
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						path, body := load.Next()
+						w := httptest.NewRecorder()
+						h.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodPost, path, bytes.NewReader(body)))
+						if w.Code != http.StatusOK {
+							b.Errorf("got status %d: %s", w.Code, w.Body)
+						}
+					}
+				})
+				if err := store.WaitCounted(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				rates[v.name] = float64(b.N) / b.Elapsed().Seconds()
+				b.ReportMetric(rates[v.name], "reports/s")
+				after := processes.Used()
+				cpu := after.Server - before.Server + after.PostgreSQL - before.PostgreSQL
+				b.ReportMetric(cpu*1000/float64(b.N), "CPU-ms/report")
+				for name, rate := range rates {
+					if v.store == store && name != v.name {
+						b.ReportMetric(rates[v.name]/rate, "of-"+name)
+					}
+				}
+			})
+		}
+	}
+}
+
+// must ends the benchmark on an error.
+func must[T any](value T, err error) func(*testing.B) T {
+	return func(b *testing.B) T {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return value
+	}
+}
+
+// The least that is stored of a report: its key, so that it counts once, its row, its bucket and a
+// counter of its day.
+const sqlLeastTables = `
+	create table bench_keys (key bytea primary key, report_id uuid not null);
+	create table bench_reports (id uuid primary key, received timestamptz not null, bucket_id bytea not null, body bytea not null);
+	create index bench_reports_bucket on bench_reports (bucket_id, received desc);
+	create table bench_buckets (id bytea primary key, reports bigint not null) with (fillfactor = 80);
+	create table bench_days (bucket_id bytea, day date, reports bigint not null, primary key (bucket_id, day)) with (fillfactor = 80);
+	create table bench_rows (id uuid primary key, body bytea not null);
+	alter table bench_rows alter column body set storage external;
+	alter table bench_reports alter column body set storage external`
+
+const sqlGiven = `
+	with given as materialized (
+		select * from unnest($1::bytea[], $2::uuid[], $3::timestamptz[], $4::bytea[], $5::bytea[])
+			as u (key, id, received, bucket_id, body)
+	)`
+
+const sqlStoreLeast = sqlGiven + `, new as (
+		insert into bench_keys select key, id from given order by key on conflict do nothing returning report_id as id
+	), stored as (
+		insert into bench_reports select id, received, bucket_id, body from given join new using (id)
+	), counted as (
+		insert into bench_buckets as b select bucket_id, count(*) from given join new using (id) group by 1 order by 1
+		on conflict (id) do update set reports = b.reports + excluded.reports
+	)
+	insert into bench_days as d select bucket_id, received::date, count(*) from given join new using (id) group by 1, 2 order by 1, 2
+	on conflict (bucket_id, day) do update set reports = d.reports + excluded.reports`
+
+const sqlStoreRow = sqlGiven + ` insert into bench_rows select id, body from given`
+
+// lessStore queues reports for writers, which take whatever has come while they wrote. Nil stores
+// nothing.
+type lessStore chan *lessReport
+
+type lessReport struct {
+	crash.Record
+
+	body []byte
+	done chan error
+}
+
+// SaveReport implements intake.Store.
+func (q lessStore) SaveReport(_ context.Context, rec crash.Record) (crash.OopsID, bool, error) {
+	if q == nil {
+		return rec.ID, false, nil
+	}
+	var plain []byte
+	for name, value := range rec.Fields {
+		plain = append(append(append(append(plain, name...), 0), value...), 0)
+	}
+	r := &lessReport{rec, s2.Encode(nil, plain), make(chan error, 1)}
+	q <- r
+	return rec.ID, false, <-r.done
+}
+
+// startLess starts writers, each of which stores up to so many reports in one statement.
+func startLess(b *testing.B, pool *pgxpool.Pool, sql string, writers, most int) lessStore {
+	b.Helper()
+	q := make(lessStore, 128)
+	b.Cleanup(func() { close(q) })
+	for range writers {
+		go func() {
+			for r := range q {
+				batch := []*lessReport{r}
+				for len(batch) < most && len(q) > 0 {
+					batch = append(batch, <-q)
+				}
+				var keys, buckets, bodies [][]byte
+				var ids [][16]byte
+				var received []time.Time
+				for _, r := range batch {
+					bucket := crash.BucketIDOf(r.Grouping.Signature)
+					keys, buckets, bodies = append(keys, r.DuplicateKey[:]), append(buckets, bucket[:]), append(bodies, r.body)
+					ids, received = append(ids, r.ID), append(received, r.Received())
+				}
+				_, err := pool.Exec(b.Context(), sql, keys, ids, received, buckets, bodies)
+				for _, r := range batch {
+					r.done <- err
+				}
+			}
+		}()
+	}
+	return q
+}
