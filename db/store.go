@@ -111,6 +111,7 @@ func (s *Store) Close() {
 	s.counter.release()
 	s.saver.close()
 	s.counter.close()
+	s.keeper.background.Wait()
 	s.unit.close()
 	s.pool.Close()
 }
