@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"mishap/crash"
@@ -29,6 +30,9 @@ func (st *statuses) current(b *board.Board, now revision, at time.Time) bool {
 	return st != nil && st.board == b && st.day.Equal(utcDay(at)) && (st.revision == now ||
 		st.revision.server == now.server && st.revision.changes == now.changes && time.Since(st.at) < statesMaxAge)
 }
+
+// judgeChunk is how many states are set at once. The board is locked for about 10 ms meanwhile.
+const judgeChunk = 5000
 
 func utcDay(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
@@ -143,13 +147,17 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 			return has || p.Bug != 0 || newer[p.Package]
 		})...)
 	}
-	states := make(map[crash.BucketID]board.State, len(changed))
-	for _, p := range changed {
-		if _, done := states[p.ID]; !done {
-			states[p.ID] = board.State{Word: st.of(p, now).Word, Bug: st.bugs[p.ID].Number}
+	judged := make(map[crash.BucketID]bool, len(changed))
+	for chunk := range slices.Chunk(changed, judgeChunk) {
+		states := make(map[crash.BucketID]board.State, len(chunk))
+		for _, p := range chunk {
+			if !judged[p.ID] {
+				judged[p.ID] = true
+				states[p.ID] = board.State{Word: st.of(p, now).Word, Bug: st.bugs[p.ID].Number}
+			}
 		}
+		st.board.SetStates(states)
 	}
-	st.board.SetStates(states)
 }
 
 // of returns the status of a problem of the board.
