@@ -28,6 +28,7 @@ const (
 	maxPageBytes = 32 << 20 // limit of the page cache
 	maxPageKey   = 2048     // longest address of a cached page, in bytes
 	pageAge      = 10 * time.Second
+	maxStalePage = 5 * time.Second // for visitors who ask for a page while it is rendered
 )
 
 // cachedPage is a complete answer. It does not refer to the buffers that it was rendered in.

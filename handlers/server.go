@@ -123,7 +123,7 @@ func New(d Deps) (*Server, error) {
 	if s.config.SearchTime == 0 {
 		s.config.SearchTime = 4 * time.Second
 	}
-	s.pageCache, s.factCache = cache.New[string](maxPageBytes), cache.New[string](maxFactBytes)
+	s.pageCache, s.factCache = cache.NewStale[string](maxPageBytes, maxStalePage), cache.New[string](maxFactBytes)
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -21,13 +22,14 @@ import (
 // Values have any type; a key belongs to the values of one type. Values are shared and must not be
 // changed.
 type Cache[R comparable] struct {
-	limit int64
+	limit    int64
+	maxStale time.Duration // see NewStale
 
 	mu       sync.Mutex
 	revision R
 	previous R // the revision before: requests that began then may still ask
 	held     int64
-	lru      *simplelru.LRU[typedKey, sized]
+	lru      *simplelru.LRU[typedKey, entry[R]]
 	loading  map[typedKey]any // *load of what is being read
 }
 
@@ -36,9 +38,11 @@ type typedKey struct {
 	key any
 }
 
-type sized struct {
-	value any
-	bytes int64
+type entry[R comparable] struct {
+	value    any
+	bytes    int64
+	revision R
+	stored   time.Time
 }
 
 // Sizer is a value that says how many bytes it holds, where [SizeOf] cannot see all of them or sees
@@ -52,6 +56,15 @@ func New[R comparable](limit int64) *Cache[R] {
 	return c
 }
 
+// NewStale returns a cache that does not drop values of older revisions. [Get] returns such a value
+// if it is not older than maxStale and another caller is reading the current one: with frequent
+// changes, one caller waits and not all.
+func NewStale[R comparable](limit int64, maxStale time.Duration) *Cache[R] {
+	c := New[R](limit)
+	c.maxStale = maxStale
+	return c
+}
+
 // Get returns the cached value of a key, or calls read and caches what it returns. Callers that ask
 // for the same value meanwhile wait for it. Errors are not cached. A caller with the previous
 // revision reads a value of its own.
@@ -62,20 +75,22 @@ func Get[V any, R comparable](c *Cache[R], revision R, key any, read func() (V, 
 		c.mu.Unlock()
 		return read()
 	}
-	if e, ok := c.lru.Get(k); ok {
+	e, cached := c.lru.Get(k)
+	l, loading := c.loading[k].(*load[R, V])
+	if cached && (e.revision == revision || loading && time.Since(e.stored) < c.maxStale) {
 		c.mu.Unlock()
 		return e.value.(V), nil //nolint:forcetypeassert // the key names the type
 	}
-	if l, ok := c.loading[k].(*load[V]); ok {
+	if loading && l.revision == revision {
 		c.mu.Unlock()
 		<-l.done
 		return l.value, l.err
 	}
-	l := &load[V]{done: make(chan struct{}), err: errPanicked}
+	l = &load[R, V]{revision: revision, done: make(chan struct{}), err: errPanicked}
 	c.loading[k] = l
 	c.mu.Unlock()
 	defer func() {
-		c.endLoad(revision, k)
+		c.endLoad(k, l)
 		close(l.done)
 	}()
 	if l.value, l.err = read(); l.err == nil {
@@ -85,19 +100,20 @@ func Get[V any, R comparable](c *Cache[R], revision R, key any, read func() (V, 
 }
 
 // load is a value that one caller of Get reads and others wait for.
-type load[V any] struct {
-	done  chan struct{} // closed when value and err are set
-	value V
-	err   error
+type load[R comparable, V any] struct {
+	revision R
+	done     chan struct{} // closed when value and err are set
+	value    V
+	err      error
 }
 
 // errPanicked is what those who wait get when the caller that reads panics.
 var errPanicked = errors.New("reading a value for the cache panicked")
 
-func (c *Cache[R]) endLoad(revision R, k typedKey) {
+func (c *Cache[R]) endLoad(k typedKey, load any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.revision == revision {
+	if c.loading[k] == load {
 		delete(c.loading, k)
 	}
 }
@@ -107,7 +123,7 @@ func Find[V any, R comparable](c *Cache[R], revision R, key any) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.enter(revision) {
-		if e, ok := c.lru.Get(typedKey{reflect.TypeFor[V](), key}); ok {
+		if e, ok := c.lru.Get(typedKey{reflect.TypeFor[V](), key}); ok && e.revision == revision {
 			return e.value.(V), true //nolint:forcetypeassert // the key names the type
 		}
 	}
@@ -119,7 +135,7 @@ func Find[V any, R comparable](c *Cache[R], revision R, key any) (V, bool) {
 // the value is larger than the limit.
 func Put[V any, R comparable](c *Cache[R], revision R, key any, value V) {
 	k := typedKey{reflect.TypeFor[V](), key}
-	bytes := entryBytes + SizeOf(&k.key)
+	bytes := entryBytes[R]() + SizeOf(&k.key)
 	if s, ok := any(value).(Sizer); ok {
 		bytes += s.CachedBytes()
 	} else {
@@ -137,7 +153,7 @@ func Put[V any, R comparable](c *Cache[R], revision R, key any, value V) {
 	if bytes > c.limit {
 		return
 	}
-	c.lru.Add(k, sized{value, bytes})
+	c.lru.Add(k, entry[R]{value, bytes, revision, time.Now()})
 	for c.held += bytes; c.held > c.limit; {
 		_, oldest, _ := c.lru.RemoveOldest()
 		c.held -= oldest.bytes
@@ -154,14 +170,16 @@ func (c *Cache[R]) enter(revision R) bool {
 		return false
 	}
 	c.previous, c.revision = c.revision, revision
-	c.clear()
+	if c.maxStale == 0 {
+		c.clear()
+	}
 	return true
 }
 
 // clear drops everything. It makes new maps, since a map does not give back memory when keys are
 // deleted.
 func (c *Cache[R]) clear() {
-	c.lru, _ = simplelru.NewLRU[typedKey, sized](math.MaxInt, nil) // fails only without a size
+	c.lru, _ = simplelru.NewLRU[typedKey, entry[R]](math.MaxInt, nil) // fails only without a size
 	c.loading, c.held = map[typedKey]any{}, 0
 }
 
@@ -179,10 +197,9 @@ func (c *Cache[R]) Len() int {
 	return c.lru.Len()
 }
 
-// entryBytes is the size of an entry without what its key and value point to: a list node of key,
-// value and six words, and the key with a pointer in a map that may be half empty.
-const (
-	word       = int64(unsafe.Sizeof(uintptr(0)))
-	keyBytes   = int64(unsafe.Sizeof(typedKey{}))
-	entryBytes = keyBytes + int64(unsafe.Sizeof(sized{})) + 6*word + 2*(keyBytes+word+1)
-)
+// entryBytes returns the size of an entry without what its key and value point to: a list node of
+// key, entry and six words, and the key with a pointer in a map that may be half empty.
+func entryBytes[R comparable]() int64 {
+	const word, key = int64(unsafe.Sizeof(uintptr(0))), int64(unsafe.Sizeof(typedKey{}))
+	return key + size(reflect.TypeFor[entry[R]]()) + 6*word + 2*(key+word+1)
+}

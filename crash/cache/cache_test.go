@@ -125,6 +125,39 @@ func TestLoadsAreShared(t *testing.T) {
 	})
 }
 
+// TestStale checks that others get a stale value while one caller reads the current one, if it is not too old, and that a
+// caller who asks alone waits for the current one.
+func TestStale(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := NewStale[int](1<<20, 5*time.Second)
+		release := make(chan struct{})
+		want := func(revision int, value string, read func() (string, error)) {
+			t.Helper()
+			if got, err := Get(c, revision, "a", read); err != nil || got != value {
+				t.Errorf("revision %d: got %q, %v, want %q", revision, got, err, value)
+			}
+		}
+		text := func(s string) func() (string, error) { return func() (string, error) { return s, nil } }
+		want(1, "a", text("a"))
+		want(2, "b", text("b")) // alone
+		var waiting sync.WaitGroup
+		waiting.Go(func() { want(3, "c", func() (string, error) { <-release; return "c", nil }) })
+		synctest.Wait()
+		want(3, "b", text("x"))
+		want(4, "b", text("x")) // after another change
+		if got, ok := Find[string](c, 4, "a"); ok {
+			t.Errorf("got %q from Find, want no stale value", got)
+		}
+		<-time.After(5 * time.Second)
+		want(4, "d", text("d")) // the stale value is too old
+		close(release)
+		waiting.Wait()
+		want(4, "d", text("x"))
+		want(5, "e", text("e"))
+	})
+}
+
 func TestPanicOfLoad(t *testing.T) {
 	t.Parallel()
 	c := New[int](1 << 20)
