@@ -52,7 +52,7 @@ type activeChange struct {
 // ActiveMachines returns how many machines of some releases were active on each UTC day from since to until, both included:
 // that reported anything for the release in the 90 days up to the day.
 func (s *Store) ActiveMachines(ctx context.Context, releases []crash.Release, since, until time.Time) (map[crash.Release][]int64, error) {
-	all, err := s.active.get(ctx, s, struct{}{}, func() (map[crash.Release][]activeChange, error) { return s.readActive(ctx) })
+	all, err := cachedCounts(ctx, s, nil, s.readActive)
 	if err != nil {
 		return nil, fmt.Errorf("active machines: %w", known(err))
 	}
@@ -100,7 +100,7 @@ type RateFilter struct {
 // earliest day first. Days without a report or an active machine are left out. What is returned is not to be changed.
 func (s *Store) Rates(ctx context.Context, f RateFilter) ([]crash.DayRate, error) {
 	f.Since, f.Until = f.Since.UTC().Truncate(24*time.Hour), f.Until.UTC().Truncate(24*time.Hour)
-	rates, err := s.rates.get(ctx, s, f, func() ([]crash.DayRate, error) { return s.readRates(ctx, f) })
+	rates, err := cachedCounts(ctx, s, f, func(ctx context.Context) ([]crash.DayRate, error) { return s.readRates(ctx, f) })
 	return rates, known(err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,26 +16,38 @@ import (
 	"mishap/crash/board"
 )
 
-// BoardDays is how far back the board knows single days: the longest period of lists, and some more.
+// BoardDays is how many days back the board has counts of single days: the longest period of lists,
+// and some more.
 const BoardDays = 400
 
-// boardKeeper has the board of this process and knows how far it has been told.
+// boardKeeper has the board of this process. Each lock is a channel that is full while somebody
+// holds the lock.
 type boardKeeper struct {
-	turn   chan struct{} // holds one: whoever has it may update the board
-	known  atomic.Pointer[toldBoard]
-	states atomic.Pointer[statuses]
+	updating   chan struct{} // lock: one caller at a time loads or updates the board
+	judging    chan struct{} // lock: one caller at a time judges problems; the board may be updated meanwhile
+	loaded     atomic.Pointer[loadedBoard]
+	states     atomic.Pointer[statuses]
+	background sync.WaitGroup // judging that goes on after its caller has left
 }
 
-// toldBoard is a board and the stamp up to which it has been told.
-type toldBoard struct {
+// loadedBoard is a board and the stamp of the counts that are on it.
+type loadedBoard struct {
 	board *board.Board
 	at    stamp
 }
 
 func newBoardKeeper() *boardKeeper {
-	k := &boardKeeper{turn: make(chan struct{}, 1)}
-	k.turn <- struct{}{}
-	return k
+	return &boardKeeper{updating: make(chan struct{}, 1), judging: make(chan struct{}, 1)}
+}
+
+// acquire waits for a lock until ctx ends.
+func acquire(ctx context.Context, lock chan struct{}) error {
+	select {
+	case lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return errUnavailable.Because(ctx.Err())
+	}
 }
 
 const (
@@ -59,27 +72,25 @@ const (
 		select bucket_id, day, release, version, architecture, package_architecture, reports from bucket_days where bucket_id = any(@ids) and day >= @since`
 )
 
-// BoardSince is the first UTC day of which boards know every report for sure.
+// BoardSince returns the first UTC day of which boards have every report.
 func (s *Store) BoardSince() time.Time {
 	return s.now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-BoardDays)
 }
 
-// Board returns all problems, up to date: what was counted before the call is in it. The first call loads them, which takes
-// seconds when there are millions of days.
+// Board returns all problems, up to date: what was counted before the call is in it. The first call
+// loads them, which takes seconds when there are millions of days.
 func (s *Store) Board(ctx context.Context) (*board.Board, error) {
 	at, err := s.stamp(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("board: %w", err)
 	}
-	if k := s.keeper.known.Load(); k != nil && k.at == at {
-		return k.board, nil
+	if l := s.keeper.loaded.Load(); l != nil && l.at == at {
+		return l.board, nil
 	}
-	select {
-	case <-s.keeper.turn:
-		defer func() { s.keeper.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return nil, errUnavailable.Because(ctx.Err())
+	if err := acquire(ctx, s.keeper.updating); err != nil {
+		return nil, err
 	}
+	defer func() { <-s.keeper.updating }()
 	b, err := s.keeper.update(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("board: %w", known(err))
@@ -87,42 +98,43 @@ func (s *Store) Board(ctx context.Context) (*board.Board, error) {
 	return b, nil
 }
 
-// stamp returns which database answers, and how often reports have been counted in it: that number grows with every change of
-// problems and counts.
+// stamp returns which database answers, and how many rounds of counting it has seen. The number of
+// rounds grows with every change of problems and counts.
 func (s *Store) stamp(ctx context.Context) (at stamp, err error) {
 	err = s.pool.QueryRow(ctx, sqlRound).Scan(&at.round, &at.server.started, &at.server.database)
 	return at, known(err)
 }
 
-// update tells the board what has changed since the last time. Rows may be told that are newer than the round that was read
-// first; they come again with the next update, and then change nothing. When the server is another one, or has been started
-// again, the board is loaded anew: the database may be an older copy, which lacks what the board has been told.
+// update applies to the board what has changed since the last update. Rows may be newer than the
+// round that is read first; they come again with the next update and then change nothing. After a
+// restart of the server, or on another one, update loads a new board: the database may be an older
+// copy, which lacks what is on the board.
 func (k *boardKeeper) update(ctx context.Context, s *Store) (*board.Board, error) {
 	at, err := s.stamp(ctx)
 	if err != nil {
 		return nil, err
 	}
-	last := k.known.Load()
+	last := k.loaded.Load()
 	if last != nil && at == last.at {
 		return last.board, nil
 	}
 	if last != nil && at.server == last.at.server && at.round > last.at.round {
-		if err := s.tellNewer(ctx, last); err != nil {
+		if err := s.applyNewer(ctx, last); err != nil {
 			return nil, err
 		}
-		k.known.Store(&toldBoard{last.board, at})
+		k.loaded.Store(&loadedBoard{last.board, at})
 		return last.board, nil
 	}
-	b, err := s.loadBoard(context.WithoutCancel(ctx)) // the next one needs it too
+	b, err := s.loadBoard(context.WithoutCancel(ctx)) // the next caller needs it, too
 	if err != nil {
 		return nil, err
 	}
 	k.states.Store(nil)
-	k.known.Store(&toldBoard{b, at})
+	k.loaded.Store(&loadedBoard{b, at})
 	return b, nil
 }
 
-// loadTime is how long loading the board may take.
+// loadTime is the longest time that loading the board, or judging all problems, may take.
 const loadTime = 10 * time.Minute
 
 func (s *Store) loadBoard(ctx context.Context) (*board.Board, error) {
@@ -134,9 +146,9 @@ func (s *Store) loadBoard(ctx context.Context) (*board.Board, error) {
 		return nil, err
 	}
 	b := board.New()
-	b.Update(func(u *board.Updater) { // nobody else has it yet, so it may be held for long
-		tell(u, leaves, nil, nil)
-		err = s.boardCells(ctx, sqlBoardCells, args, func(c boardCell) { c.tell(u) })
+	b.Update(func(u *board.Updater) { // locks the board for long, but nobody else has it yet
+		applyRows(u, leaves, nil, nil)
+		err = s.boardCells(ctx, sqlBoardCells, args, func(c boardCell) { c.apply(u) })
 	})
 	return b, err
 }
@@ -145,8 +157,8 @@ func (s *Store) boardArgs(round int64) pgx.NamedArgs {
 	return pgx.NamedArgs{"round": round, "since": s.now().UTC().AddDate(0, 0, -BoardDays)}
 }
 
-// tellNewer tells a board what is newer than the round that it has been told.
-func (s *Store) tellNewer(ctx context.Context, last *toldBoard) error {
+// applyNewer applies to a board what is newer than its stamp.
+func (s *Store) applyNewer(ctx context.Context, last *loadedBoard) error {
 	args := s.boardArgs(last.at.round)
 	leaves, err := s.boardLeaves(ctx, args)
 	if err != nil {
@@ -167,11 +179,11 @@ func (s *Store) tellNewer(ctx context.Context, last *toldBoard) error {
 			return err
 		}
 	}
-	last.board.Update(func(u *board.Updater) { tell(u, leaves, shrunk, cells) })
+	last.board.Update(func(u *board.Updater) { applyRows(u, leaves, shrunk, cells) })
 	return nil
 }
 
-func tell(u *board.Updater, leaves []board.Leaf, shrunk []crash.BucketID, cells []boardCell) {
+func applyRows(u *board.Updater, leaves []board.Leaf, shrunk []crash.BucketID, cells []boardCell) {
 	for _, l := range leaves {
 		u.Leaf(l)
 	}
@@ -179,7 +191,7 @@ func tell(u *board.Updater, leaves []board.Leaf, shrunk []crash.BucketID, cells 
 		u.Forget(id)
 	}
 	for _, c := range cells {
-		c.tell(u)
+		c.apply(u)
 	}
 }
 
@@ -258,7 +270,7 @@ type boardCell struct {
 	reports                           int64
 }
 
-func (c boardCell) tell(u *board.Updater) {
+func (c boardCell) apply(u *board.Updater) {
 	u.Cell(c.id, c.day, c.release, c.version, c.architecture, c.packageArchitecture, c.reports)
 }
 
@@ -268,8 +280,8 @@ func (c boardCell) copy() boardCell {
 	return c
 }
 
-// boardCells reads rows of bucket_days as they come over the wire, in PostgreSQL's binary form: there may be millions, and
-// this spares making several values of each.
+// boardCells calls each for rows of bucket_days in PostgreSQL's binary form: there may be millions,
+// and scanning would allocate several values for each of them.
 func (s *Store) boardCells(ctx context.Context, sql string, args pgx.NamedArgs, each func(boardCell)) error {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {

@@ -3,32 +3,36 @@ package db
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"mishap/crash"
 	"mishap/crash/board"
 )
 
-// statesMaxAge is for how long counting alone does not make the board judge problems anew: a new version in use or one more
-// report may change how a problem stands.
+// statesMaxAge is how old states may be when only counts have changed since: a new version in use
+// or one more report may change the state of a problem.
 const statesMaxAge = 2 * time.Second
 
-// statuses is what the board was last judged by. It does not change.
+// statuses is what the problems of a board were last judged by. It does not change.
 type statuses struct {
 	board    *board.Board
 	revision revision
 	at       time.Time
-	day      time.Time // UTC; at midnight everything is judged anew
-	changed  uint64    // the moment of the board up to which it was judged
+	day      time.Time // UTC; all problems are judged again on a new day
+	changed  uint64    // the change of the board up to which problems were judged
 	bugs     map[crash.BucketID]crash.Bug
 	inUse    *versionsInUse
 }
 
-// current reports whether the states are as true as need be.
-func (st *statuses) current(now revision, at time.Time) bool {
-	return st != nil && st.day.Equal(utcDay(at)) && (st.revision == now ||
+// current reports whether the states of a board are recent enough.
+func (st *statuses) current(b *board.Board, now revision, at time.Time) bool {
+	return st != nil && st.board == b && st.day.Equal(utcDay(at)) && (st.revision == now ||
 		st.revision.server == now.server && st.revision.changes == now.changes && time.Since(st.at) < statesMaxAge)
 }
+
+// judgeChunk is how many states are set at once. The board is locked for about 10 ms meanwhile.
+const judgeChunk = 5000
 
 func utcDay(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
@@ -37,44 +41,72 @@ const sqlCountingBugs = `
 	from bucket_bugs as l join buckets as h on h.id = l.bucket_id ` + bugJoins + `
 	order by h.head, ` + bugOrder
 
-// BoardWithStates is Board, with how problems stand in one word: by links and what the tracker said as they are now, and by
-// counts as they were a moment ago.
+// BoardWithStates returns the board with the states of problems: by links and by what the tracker
+// said as they are now, and by counts as they were at most statesMaxAge ago. The first call judges
+// all problems, which takes seconds when there are 100,000; [Store.Board] does not wait for that.
+// On a new day all are judged again in the background, and callers get the states of the day before
+// meanwhile.
 func (s *Store) BoardWithStates(ctx context.Context) (*board.Board, error) {
 	now, err := s.revision(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("states of problems: %w", err)
 	}
-	k := s.keeper.known.Load()
-	if st := s.keeper.states.Load(); k != nil && k.at == now.stamp && st.current(now, s.now()) && st.board == k.board {
-		return k.board, nil
+	k := s.keeper
+	if l := k.loaded.Load(); l != nil && l.at == now.stamp && k.states.Load().current(l.board, now, s.now()) {
+		return l.board, nil
 	}
 	b, err := s.Board(ctx)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-s.keeper.turn:
-		defer func() { s.keeper.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return nil, errUnavailable.Because(ctx.Err())
-	}
-	old := s.keeper.states.Load()
-	if old.current(now, s.now()) && old.board == b {
+	if old := k.states.Load(); old != nil && old.board == b && old.day.Equal(utcDay(s.now()).AddDate(0, 0, -1)) {
+		s.judgeInBackground(ctx, b, now)
 		return b, nil
+	}
+	if err := acquire(ctx, k.judging); err != nil {
+		return nil, err
+	}
+	defer func() { <-k.judging }()
+	return b, s.judge(ctx, b, now)
+}
+
+// judgeInBackground judges the problems of a board while the caller goes on, unless somebody does
+// so already. Close waits for it.
+func (s *Store) judgeInBackground(ctx context.Context, b *board.Board, now revision) {
+	select {
+	case s.keeper.judging <- struct{}{}:
+	default:
+		return
+	}
+	s.keeper.background.Go(func() {
+		defer func() { <-s.keeper.judging }()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
+		defer cancel()
+		if err := s.judge(ctx, b, now); err != nil {
+			s.log.WarnContext(ctx, "the states of problems are those of yesterday", "error", err)
+		}
+	})
+}
+
+// judge brings the states of a board up to a revision. The caller holds k.judging.
+func (s *Store) judge(ctx context.Context, b *board.Board, now revision) (err error) {
+	old := s.keeper.states.Load()
+	if old.current(b, now, s.now()) {
+		return nil
 	}
 	next := &statuses{board: b, revision: now, at: time.Now(), day: utcDay(s.now())}
 	if next.inUse, err = s.versionsInUse(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if next.bugs, err = s.countingBugs(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	next.judge(old, s.now())
 	s.keeper.states.Store(next)
-	return b, nil
+	return nil
 }
 
-// countingBugs returns the bug that counts of each problem that has one.
+// countingBugs returns, for each problem with bugs, the one that its state depends on.
 func (s *Store) countingBugs(ctx context.Context) (map[crash.BucketID]crash.Bug, error) {
 	bugs := map[crash.BucketID]crash.Bug{}
 	rows, err := s.pool.Query(ctx, sqlCountingBugs)
@@ -97,14 +129,17 @@ func (s *Store) countingBugs(ctx context.Context) (map[crash.BucketID]crash.Bug,
 	return bugs, nil
 }
 
-// judge judges the problems of which anything has changed since old (nil: all), and tells the board.
+// judge judges the problems that have changed since old, or all if old is nil, of another board or
+// of another day, and sets their states. It locks the board only for moments: lists can be read,
+// and the board can be updated meanwhile. A problem that changes meanwhile is judged again next
+// time.
 func (st *statuses) judge(old *statuses, now time.Time) {
 	var since uint64
 	if old != nil && old.board == st.board && old.day.Equal(st.day) {
 		since = old.changed
 	}
-	changed, moment := st.board.Changed(since)
-	st.changed = moment
+	changed, upTo := st.board.Changed(since)
+	st.changed = upTo
 	if since > 0 {
 		newer := st.inUse.changedSince(old.inUse)
 		changed = append(changed, st.board.Select(func(p *board.Problem) bool {
@@ -112,16 +147,20 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 			return has || p.Bug != 0 || newer[p.Package]
 		})...)
 	}
-	states := make(map[crash.BucketID]board.State, len(changed))
-	for _, p := range changed {
-		if _, done := states[p.ID]; !done {
-			states[p.ID] = board.State{Word: st.of(p, now).Word, Bug: st.bugs[p.ID].Number}
+	judged := make(map[crash.BucketID]bool, len(changed))
+	for chunk := range slices.Chunk(changed, judgeChunk) {
+		states := make(map[crash.BucketID]board.State, len(chunk))
+		for _, p := range chunk {
+			if !judged[p.ID] {
+				judged[p.ID] = true
+				states[p.ID] = board.State{Word: st.of(p, now).Word, Bug: st.bugs[p.ID].Number}
+			}
 		}
+		st.board.SetStates(states)
 	}
-	st.board.SetStates(states)
 }
 
-// of judges a problem of the board.
+// of returns the status of a problem of the board.
 func (st *statuses) of(p *board.Problem, now time.Time) crash.Status {
 	return st.judgeBucket(crash.Bucket{
 		ID: p.ID, Provisional: p.Provisional, Reports: p.Reports, FirstSeen: p.First.At, LastSeen: p.Last.At,
@@ -137,7 +176,8 @@ func (st *statuses) judgeBucket(b crash.Bucket, p *board.Problem, now time.Time)
 	return crash.Judge(b, seen, st.inUse.of[b.Package], now)
 }
 
-// Judge fills in how problems stand, from the same facts as [Store.BoardWithStates]. Their bugs are taken as they are.
+// Judge sets the status of problems from the same facts as [Store.BoardWithStates]. It does not
+// read their bugs.
 func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
 	if len(buckets) == 0 {
 		return nil
@@ -158,7 +198,7 @@ func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
 	return nil
 }
 
-// StatusOf returns how a problem of the board stands. The board must come from BoardWithStates, which was called before.
+// StatusOf returns the status of a problem. The board must come from BoardWithStates.
 func (s *Store) StatusOf(p *board.Problem) crash.Status {
 	st := s.keeper.states.Load()
 	if st == nil {

@@ -78,7 +78,7 @@ const releaseDays = 91
 // Releases returns what lists name of the releases that counted reports came from, by their reports of the last weeks. The
 // table says which names are trusted; a store is asked with one table only.
 func (s *Store) Releases(ctx context.Context, table *crash.ReleaseTable) (crash.ReleaseList, error) {
-	list, err := s.releases.get(ctx, s, struct{}{}, func() (crash.ReleaseList, error) {
+	list, err := cachedCounts(ctx, s, nil, func(ctx context.Context) (crash.ReleaseList, error) {
 		reports, err := s.readReleases(ctx)
 		return table.List(reports), err
 	})
@@ -114,7 +114,7 @@ const sqlBucketArchitectures = `
 // BucketArchitectures returns how often the problem that a bucket is part of was seen by architecture, the most first, and
 // how many of all its reports came from the proposed pocket. What is returned is not to be changed.
 func (s *Store) BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error) {
-	all, err := s.architectures.get(ctx, s, id, func() (a architectures, err error) {
+	all, err := cachedCounts(ctx, s, id, func(ctx context.Context) (a architectures, err error) {
 		a.counts, a.proposed, err = s.readArchitectures(ctx, id)
 		return a, err
 	})

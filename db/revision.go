@@ -13,7 +13,7 @@ const (
 	sqlDeleteOldChanges = `delete from changes where at < now() - interval '1 hour'`
 )
 
-// revision is the state of what is shown.
+// revision identifies the state of everything that pages show.
 type revision struct {
 	stamp          // of counting
 	changes string // of all else
@@ -24,10 +24,10 @@ func (s *Store) revision(ctx context.Context) (r revision, err error) {
 	return r, known(err)
 }
 
-// Revision is a word that is another one as soon as anything is that lists and pages show to everybody: counts, problems,
-// bugs and their states, filings, notes, decisions, what is known of the archive; or when another server answers, or the same
-// one that has been started again. It does not depend on the order in which
-// transactions are committed: see migrations/009_changes.sql.
+// Revision returns a word that changes with everything that lists and pages show to everybody:
+// counts, problems, bugs and their states, filings, notes, decisions and facts of the archive. It
+// also changes with the database server and its start. It does not depend on the order in which
+// transactions commit: see migrations/009_changes.sql.
 func (s *Store) Revision(ctx context.Context) (string, error) {
 	r, err := s.revision(ctx)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"mishap/crash"
+	"mishap/crash/cache"
 )
 
 // Config says which database to use and how.
@@ -40,16 +41,13 @@ type Store struct {
 	counter *counter
 	keeper  *boardKeeper
 
-	rates         remembered[RateFilter, []crash.DayRate]
-	releases      remembered[struct{}, crash.ReleaseList]
-	architectures remembered[crash.BucketID, architectures]
-	active        remembered[struct{}, map[crash.Release][]activeChange]
-	allInUse      atomic.Pointer[versionsInUse]
-	names         seen[crash.BucketID, bool] // of address signatures, that are in the database
-	spans         cachedSpans                // in which machines are active
-	unit          *unit                      // shows other units that this one lives
-	password      string                     // with which the database is reached: seals the tracker's secret
-	inserter      *river.Client[pgx.Tx]      // puts jobs into the queue
+	counts   *cache.Cache[stamp] // see cachedCounts
+	allInUse atomic.Pointer[versionsInUse]
+	names    seen[crash.BucketID, bool] // of address signatures, that are in the database
+	spans    cachedSpans                // in which machines are active
+	unit     *unit                      // shows other units that this one lives
+	password string                     // with which the database is reached: seals the tracker's secret
+	inserter *river.Client[pgx.Tx]      // puts jobs into the queue
 }
 
 // Session settings; what the URL itself sets wins. No statement of a web request may run for ever, and dates in SQL are
@@ -83,7 +81,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	s := &Store{pool: pool, log: c.Log, now: c.Now, keeper: newBoardKeeper()}
+	s := &Store{pool: pool, log: c.Log, now: c.Now, keeper: newBoardKeeper(), counts: cache.New[stamp](maxCountBytes)}
 	s.names.most, s.spans.most = maxSeenNames, maxCachedSpans
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -113,6 +111,7 @@ func (s *Store) Close() {
 	s.counter.release()
 	s.saver.close()
 	s.counter.close()
+	s.keeper.background.Wait()
 	s.unit.close()
 	s.pool.Close()
 }

@@ -92,8 +92,8 @@ func (s *Server) nosurf(next http.Handler, tls bool) http.Handler {
 	h.SetFailureHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		visitOf(r).csrf = h
 		switch {
-		case errors.Is(nosurf.Reason(r), nosurf.ErrBadToken) && s.keepable(r):
-			s.do(s.keepText)(w, r)
+		case errors.Is(nosurf.Reason(r), nosurf.ErrBadToken) && s.saveable(r):
+			s.do(s.saveForm)(w, r)
 		case currentUser(r).ID == 0 && r.URL.Path != pathSignIn:
 			s.serveError(w, r, errNotSignedIn)
 		case errors.Is(nosurf.Reason(r), nosurf.ErrBadToken):

@@ -118,7 +118,7 @@ func (a answer) part(r *http.Request) templ.Component {
 	if strings.TrimSuffix(r.URL.Path, "/") == pathCreateBug {
 		return views.BugTrouble(a.Message, comeBackTo(r), a.Kind == crash.Unauthenticated && currentUser(r).ID == 0)
 	}
-	if keepsText(r.URL.Path) && a.Kind == crash.Unauthenticated && currentUser(r).ID == 0 {
+	if holdsLongText(r.URL.Path) && a.Kind == crash.Unauthenticated && currentUser(r).ID == 0 {
 		return views.SignInElsewhere()
 	}
 	return views.Flashes([]views.Flash{{Kind: views.FlashError, Text: a.Message}})

@@ -140,7 +140,7 @@ func (s *Server) listRows(r *http.Request, b *board.Board, filter board.Filter, 
 		counts[i] = crash.ProblemCursor{Count: row.Count, ID: row.ID}
 		from[row.ID] = row
 	}
-	problems, err := s.problemsShown(r, counts)
+	problems, err := s.cachedProblems(r, counts)
 	if err != nil {
 		return nil, err
 	}

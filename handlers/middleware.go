@@ -55,7 +55,7 @@ func (s *Server) registerCaches(reg prometheus.Registerer) error {
 		Len() int
 	}
 	var errs []error
-	for name, c := range map[string]held{"pages": s.keptPages.cache, "facts": s.facts.cache} {
+	for name, c := range map[string]held{"pages": s.pageCache, "facts": s.factCache} {
 		label := prometheus.Labels{"cache": name}
 		errs = append(errs,
 			reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

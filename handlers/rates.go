@@ -22,12 +22,8 @@ func (s *Server) rates(r *http.Request, choice views.ListChoice) (views.RateChar
 	if choice.Package == "" {
 		version = ""
 	}
-	state, err := s.state(r)
-	if err != nil {
-		return views.RateChart{}, err
-	}
 	key := strings.Join([]string{string(choice.Release), choice.Package, version}, "\x00")
-	return s.shownRates.get(r.Context(), state, key, func(r *http.Request) (views.RateChart, error) {
+	return cachedFacts(s, r, key, func(r *http.Request) (views.RateChart, error) {
 		return s.readRates(r.Context(), choice.Release, choice.Package, version)
 	})
 }
@@ -40,7 +36,7 @@ func (s *Server) readRates(ctx context.Context, release crash.Release, pkg, vers
 		return views.RateChart{}, err
 	}
 	rates = slices.Clone(rates) // the store caches them
-	for i := range rates {      // what pages of all are made of
+	for i := range rates {      // they become part of public pages
 		rates[i].Release = redact.Label(rates[i].Release)
 	}
 	return views.NewRateChart(rates, s.releases.ReleasedBetween(since, until), s.releases, since, until), nil

@@ -22,7 +22,7 @@ func (s *Server) showReview(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if form, found := s.takeKept(r); found && page.Fileable {
+	if form, found := s.takeSavedForm(r); found && page.Fileable {
 		page.Draft = draftIn(form)
 		page.Notice = "What you wrote is back. Nothing has been filed yet."
 	}

@@ -18,7 +18,7 @@ import (
 // pageTime is the longest that a page may take.
 const pageTime = 30 * time.Second
 
-// packLevel packs twice as quickly as the usual level and makes pages a seventh larger. Kept pages are packed by the usual one.
+// packLevel compresses twice as fast as the default level and makes pages a seventh larger. Cached pages use the default.
 const packLevel = 3
 
 // Packing packs answers that are made for one request, by gzip.
@@ -49,16 +49,16 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get(pathSignIn, s.do(s.showSignIn))
 		public.Post(pathSignIn, s.do(s.signIn))
 		public.Post("/logout", s.do(s.signOut))
-		public.Get("/", s.do(s.kept(s.listQuery, s.listProblems)))
+		public.Get("/", s.do(s.cachePage(s.listQuery, s.listProblems)))
 		public.Get("/api", s.do(s.showAPI))
 		public.Get("/problems.{format}", s.do(s.exportFile))
-		public.Get("/package/{name}", s.do(s.kept(noQuery, s.showPackage)))
-		public.Get("/release/{name}", s.do(s.kept(noQuery, s.showRelease)))
-		public.Get("/problem/{id}", s.do(s.kept(s.problemQuery, s.showProblem)))
+		public.Get("/package/{name}", s.do(s.cachePage(noQuery, s.showPackage)))
+		public.Get("/release/{name}", s.do(s.cachePage(noQuery, s.showRelease)))
+		public.Get("/problem/{id}", s.do(s.cachePage(s.problemQuery, s.showProblem)))
 		public.Get("/problem/{id}/bug", s.do(s.showBug))
 		public.Get("/problem/{id}/versions.{format}", s.do(s.exportVersions))
 		public.Get("/bug/{number}", s.do(s.redirectBug))
-		public.Get(views.PathSearch, s.do(s.kept(s.searchQuery, s.search)))
+		public.Get(views.PathSearch, s.do(s.cachePage(s.searchQuery, s.search)))
 		public.Get(views.PathSearch+".{format}", s.do(s.exportSearch))
 		public.Get(views.PathComplete, s.do(s.completeSearch))
 		public.Get(views.PathKeys, s.do(s.showKeys))

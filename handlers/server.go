@@ -20,12 +20,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/cache"
 	"mishap/crash/redact"
 	"mishap/db"
 	"mishap/handlers/api"
 	"mishap/handlers/proxies"
 	"mishap/tracker"
-	"mishap/views"
 )
 
 // Config is what the web side needs to know of the configuration.
@@ -84,26 +84,18 @@ type Server struct {
 	now      func() time.Time
 	releases *crash.ReleaseTable
 
-	api      *api.API
-	base     *url.URL
-	sessions *scs.SessionManager
-	metrics  *metrics
-	pages    sync.Pool // of *bytes.Buffer, to render pages into
-	packers  sync.Pool // of *gzip.Writer, to pack kept pages
-	handler  http.Handler
+	api         *api.API
+	base        *url.URL
+	sessions    *scs.SessionManager
+	metrics     *metrics
+	pages       sync.Pool // of *bytes.Buffer, to render pages into
+	compressors sync.Pool // of *fastgzip.Writer, for cached pages
+	handler     http.Handler
 
 	redacted  redact.Cache
 	revisions revisions
-	keptPages *keptPages
-
-	facts         *shownFacts         // what all of these hold
-	shownRows     shown[crash.Bucket] // by problem
-	shownRates    shown[views.RateChart]
-	shownProblems shown[problemFacts]
-	shownReleases shown[views.ReleasePage]
-	shownStacks   shown[stackFacts]
-	shownTraits   shown[traitFacts]
-	shownPackages shown[views.PackagePage]
+	pageCache *cache.Cache[string] // whole pages for visitors, by Server.revision
+	factCache *cache.Cache[string] // what pages are made of, by Server.revision
 }
 
 // New builds the server. It returns an error that names every dependency that is missing.
@@ -131,8 +123,7 @@ func New(d Deps) (*Server, error) {
 	if s.config.SearchTime == 0 {
 		s.config.SearchTime = 4 * time.Second
 	}
-	s.keptPages = newKeptPages(maxPageBytes)
-	s.newShown()
+	s.pageCache, s.factCache = cache.NewStale[string](maxPageBytes, maxStalePage), cache.New[string](maxFactBytes)
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {
 		return nil, err
 	}
@@ -145,19 +136,6 @@ func New(d Deps) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// newShown makes the caches of what pages are made of.
-func (s *Server) newShown() {
-	facts := newShownFacts()
-	s.facts = facts
-	s.shownRows = shown[crash.Bucket]{"row", facts}
-	s.shownRates = shown[views.RateChart]{"rates", facts}
-	s.shownProblems = shown[problemFacts]{"problem", facts}
-	s.shownReleases = shown[views.ReleasePage]{"release", facts}
-	s.shownStacks = shown[stackFacts]{"stack", facts}
-	s.shownTraits = shown[traitFacts]{"traits", facts}
-	s.shownPackages = shown[views.PackagePage]{"package", facts}
 }
 
 // missing lists the dependencies that were not given.

@@ -147,8 +147,8 @@ func (s *Server) need(role crash.Role) func(http.Handler) http.Handler {
 					"This needs the role %s; yours is %s. Somebody who is an administrator here can change that.", role, u.Role)
 			case shapeOf(r) == shapePage && safeMethods[r.Method]:
 				return redirect(w, r, signInPath(comeBackTo(r)))
-			case s.keepable(r):
-				return s.keepText(w, r)
+			case s.saveable(r):
+				return s.saveForm(w, r)
 			}
 			return errNotSignedIn
 		})

@@ -38,11 +38,7 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.PackagePath(name), filter: filter})
 	}
-	state, err := s.state(r)
-	if err != nil {
-		return err
-	}
-	page, err := s.shownPackages.get(r.Context(), state, name, func(r *http.Request) (views.PackagePage, error) {
+	page, err := cachedFacts(s, r, name, func(r *http.Request) (views.PackagePage, error) {
 		return s.readPackage(r, name, filter)
 	})
 	if err != nil {
@@ -65,7 +61,7 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 // readPackage is what everybody may see of a package.
 func (s *Server) readPackage(r *http.Request, name string, filter board.Filter) (page views.PackagePage, err error) {
 	since, until := s.lastDays(packageDays)
-	b, err := s.store.BoardWithStates(r.Context())
+	b, err := s.store.Board(r.Context())
 	if err != nil {
 		return page, err
 	}
@@ -104,7 +100,7 @@ func (s *Server) withBugs(r *http.Request, rows []views.PackageProblem, table st
 	for i := range rows {
 		counts[i].ID = rows[i].Bucket.ID
 	}
-	problems, err := s.problemsShown(r, counts)
+	problems, err := s.cachedProblems(r, counts)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/cache"
 	"mishap/crash/redact"
 	"mishap/views"
 )
@@ -73,11 +74,7 @@ func (s *Server) showProblem(w http.ResponseWriter, r *http.Request) error {
 
 // problemPage is what everybody may see of a bucket.
 func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemPage, error) {
-	state, err := s.state(r)
-	if err != nil {
-		return nil, err
-	}
-	facts, err := s.shownProblems.get(r.Context(), state, string(id[:]), func(r *http.Request) (problemFacts, error) {
+	facts, err := cachedFacts(s, r, string(id[:]), func(r *http.Request) (problemFacts, error) {
 		return s.readProblem(r, id)
 	})
 	if err != nil {
@@ -236,7 +233,8 @@ type stackFacts struct {
 	fields int64 // bytes of the report's fields, of which the stack may hold parts
 }
 
-func (f stackFacts) pinned() int64 { return f.fields }
+// CachedBytes implements [cache.Sizer].
+func (f stackFacts) CachedBytes() int64 { return cache.SizeOf(&f) + f.fields }
 
 func (s *Server) readStack(r *http.Request, b crash.Bucket, advise bool) (facts stackFacts, err error) {
 	report, err := s.store.RepresentativeReport(r.Context(), b.ID)
@@ -264,11 +262,7 @@ func (s *Server) readStack(r *http.Request, b crash.Bucket, advise bool) (facts 
 
 // stackOf is what readStack reads, cached.
 func (s *Server) stackOf(r *http.Request, b crash.Bucket, advise bool) (stackFacts, error) {
-	state, err := s.state(r)
-	if err != nil {
-		return stackFacts{}, err
-	}
-	return s.shownStacks.get(r.Context(), state, string(b.ID[:])+strconv.FormatBool(advise), func(r *http.Request) (stackFacts, error) {
+	return cachedFacts(s, r, string(b.ID[:])+strconv.FormatBool(advise), func(r *http.Request) (stackFacts, error) {
 		return s.readStack(r, b, advise)
 	})
 }

@@ -49,11 +49,7 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.ReleasePath(release), filter: filter})
 	}
-	state, err := s.state(r)
-	if err != nil {
-		return err
-	}
-	page, err := s.shownReleases.get(r.Context(), state, name, func(r *http.Request) (views.ReleasePage, error) {
+	page, err := cachedFacts(s, r, name, func(r *http.Request) (views.ReleasePage, error) {
 		seen, err := s.store.Releases(r.Context(), s.releases)
 		if err != nil {
 			return views.ReleasePage{}, err
@@ -137,7 +133,7 @@ func isNewIn(row board.Row, release crash.Release) bool {
 // releaseRates fills the page with how reliable the release is, and the one before.
 func (s *Server) releaseRates(r *http.Request, page *views.ReleasePage) error {
 	since, until := s.lastDays(ratesDays)
-	rates, err := s.store.Rates(r.Context(), db.RateFilter{Since: since, Until: until}) // as the front page, which remembers them
+	rates, err := s.store.Rates(r.Context(), db.RateFilter{Since: since, Until: until}) // the same as on the front page, so usually cached
 	if err != nil {
 		return err
 	}

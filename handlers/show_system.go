@@ -71,7 +71,7 @@ func (s *Server) bugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.Buck
 	for id := range heads {
 		counts = append(counts, crash.ProblemCursor{ID: id})
 	}
-	problems, err := s.problemsShown(r, counts)
+	problems, err := s.cachedProblems(r, counts)
 	if err != nil {
 		return nil, err
 	}

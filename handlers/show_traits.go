@@ -20,11 +20,7 @@ func (s *Server) showTraits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	state, err := s.state(r)
-	if err != nil {
-		return err
-	}
-	facts, err := s.shownTraits.get(r.Context(), state, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
+	facts, err := cachedFacts(s, r, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
 		f.found, f.here, f.there, err = s.store.StandsOut(r.Context(), b)
 		return f, err
 	})

@@ -56,8 +56,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.base.Scheme == "https",
 	})
 	renewToken(w, r)
-	if form.Kept != "" && keepsText(form.Next) {
-		return s.keepInSession(w, r, form.Next, form.Kept)
+	if form.Kept != "" && holdsLongText(form.Next) {
+		return s.saveInSession(w, r, form.Next, form.Kept)
 	}
 	return redirect(w, r, form.Next)
 }

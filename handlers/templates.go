@@ -15,7 +15,7 @@ import (
 
 // showTemplates is the page on which the texts of bugs are changed, opened at the one for the package and type of the query.
 func (s *Server) showTemplates(w http.ResponseWriter, r *http.Request) error {
-	form, kept := s.takeKept(r)
+	form, kept := s.takeSavedForm(r)
 	if !kept {
 		form = r.URL.Query()
 	}

@@ -12,12 +12,12 @@ import (
 // visit is what the middleware found out about one request. There is one per request; handlers read it through the
 // functions below.
 type visit struct {
-	id      string          // request id
-	user    crash.User      // zero: a visitor
-	token   *crash.APIToken // by which the request came; nil: by a session, or nobody
-	session bool            // the session of the request has been loaded
-	csrf    *nosurf.CSRFHandler
-	state   string // of what pages show, when it has been asked for
+	id       string          // request id
+	user     crash.User      // zero: a visitor
+	token    *crash.APIToken // by which the request came; nil: by a session, or nobody
+	session  bool            // the session of the request has been loaded
+	csrf     *nosurf.CSRFHandler
+	revision string // see Server.revision; empty until it is read
 }
 
 type visitKey struct{}

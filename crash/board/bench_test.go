@@ -73,3 +73,18 @@ func BenchmarkList(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkSetStates gives every problem another state, as the first judging of a day may do. Lists wait meanwhile.
+func BenchmarkSetStates(b *testing.B) {
+	all, _ := large()
+	problems := all.Select(func(*board.Problem) bool { return true })
+	n := int64(0)
+	for b.Loop() {
+		n++
+		states := make(map[crash.BucketID]board.State, len(problems))
+		for _, p := range problems {
+			states[p.ID] = board.State{Word: crash.StateOpen, Bug: n}
+		}
+		all.SetStates(states)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/cache"
 )
 
 // Board is all problems. It is safe for concurrent use; what a list returns stays as it is while the board goes on.
@@ -20,10 +21,10 @@ type Board struct {
 	texts    map[string]string // of buckets, those that many have; each once
 	leaves   map[crash.BucketID]*leaf
 	problems map[crash.BucketID]*Problem
-	order    []*Problem      // all, in no order that means anything
-	scan     []scan          // the same, in the same places
-	types    map[string]bool // of problems that there are or were
-	cache    cache
+	order    []*Problem           // all, in no order that means anything
+	scan     []scan               // the same, in the same places
+	types    map[string]bool      // of problems that there are or were
+	cache    *cache.Cache[uint64] // by change
 
 	byPackage map[string][]*leaf // buckets that have or had the binary or source package
 }
@@ -32,7 +33,7 @@ type Board struct {
 func New() *Board {
 	return &Board{
 		versions: newNumbers[string](), places: newNumbers[place](), texts: map[string]string{}, leaves: map[crash.BucketID]*leaf{}, problems: map[crash.BucketID]*Problem{},
-		byPackage: map[string][]*leaf{}, types: map[string]bool{},
+		byPackage: map[string][]*leaf{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes),
 	}
 }
 

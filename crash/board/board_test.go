@@ -259,8 +259,8 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// A list that was made is given again until something changes.
-func TestListsAreRemembered(t *testing.T) {
+// TestListsAreCached checks that a list is made once until the board changes.
+func TestListsAreCached(t *testing.T) {
 	t.Parallel()
 	b := sample()
 	one, _ := b.All(week, nil)
@@ -274,8 +274,8 @@ func TestListsAreRemembered(t *testing.T) {
 	}
 }
 
-// A list with a match is remembered by what the filter says that the match means, and only then.
-func TestMatchesAreRemembered(t *testing.T) {
+// TestMatchesAreCached checks that a list with a match is cached if the filter has a query, and only then.
+func TestMatchesAreCached(t *testing.T) {
 	t.Parallel()
 	b, asked := sample(), 0
 	match := func(p *board.Problem) bool { asked++; return p.Package == "b" }

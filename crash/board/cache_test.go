@@ -29,15 +29,12 @@ func TestCacheIsBounded(t *testing.T) { //nolint:paralleltest // as said
 		}
 		b.ProblemDays(Day(1000+i), 9000)
 	}
-	lists, others := b.cache.lists, b.cache.others
-	if held := lists.Held(); held > maxListBytes || held < maxListBytes*8/10 || lists.Len() < 20 || lists.Len() > 100 {
-		t.Errorf("got %d lists of %d MB, want as many as fit into %d MB", lists.Len(), held>>20, maxListBytes>>20)
+	held := b.cache.Held()
+	if n := b.cache.Len(); held > maxCacheBytes || held < maxCacheBytes*8/10 || n < 100 || n > 300 {
+		t.Errorf("got %d values of %d MB, want as many as fit into %d MB", n, held>>20, maxCacheBytes>>20)
 	}
-	if held := others.Held(); held > maxOtherBytes || others.Len() < 100 {
-		t.Errorf("got %d others of %d MB, want as many as fit into %d MB", others.Len(), held>>20, maxOtherBytes>>20)
-	}
-	if grown, said := heap()-before, lists.Held()+others.Held(); grown > said*12/10 || grown < said*8/10 {
-		t.Errorf("the heap grew by %d MB, want about the %d MB that are said to be held", grown>>20, said>>20)
+	if grown := heap() - before; grown > held*12/10 || grown < held*8/10 {
+		t.Errorf("the heap grew by %d MB, want about the %d MB that the cache reports", grown>>20, held>>20)
 	}
 	runtime.KeepAlive(b)
 }

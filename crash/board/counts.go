@@ -12,15 +12,15 @@ import (
 // span is days from since to until.
 type span struct{ since, until Day }
 
-// ProblemDays returns how many different problems were counted on each of the days from since to until. It is remembered until
-// something changes, and not to be changed.
+// ProblemDays returns how many different problems were counted on each of the days from since to until. The result is
+// cached and must not be changed.
 func (b *Board) ProblemDays(since, until Day) []int64 {
 	if until < since {
 		return nil
 	}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return remember(b, span{since, until}, func() []int64 { return b.problemDays(since, until) })
+	return cached(b, span{since, until}, func() []int64 { return b.problemDays(since, until) })
 }
 
 func (b *Board) problemDays(since, until Day) []int64 {
@@ -47,7 +47,7 @@ type Traced struct {
 }
 
 // TracedDays counts crashes of the problems with these grouping rules on the days from since to until, the latest first,
-// then by release and architecture. They are remembered until something changes, and not to be changed.
+// then by release and architecture. The result is cached and must not be changed.
 func (b *Board) TracedDays(since, until Day, rules []crash.Rule) []Traced {
 	if until < since {
 		return nil
@@ -58,7 +58,7 @@ func (b *Board) TracedDays(since, until Day, rules []crash.Rule) []Traced {
 		span
 		rules string
 	}
-	return remember(b, traced{span{since, until}, fmt.Sprintf("%q", rules)}, func() []Traced { return b.tracedDays(since, until, rules) })
+	return cached(b, traced{span{since, until}, fmt.Sprintf("%q", rules)}, func() []Traced { return b.tracedDays(since, until, rules) })
 }
 
 func (b *Board) tracedDays(since, until Day, rules []crash.Rule) []Traced {

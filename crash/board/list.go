@@ -3,7 +3,6 @@ package board
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"mishap/crash"
 )
@@ -35,7 +34,7 @@ type Filter struct {
 	Type         string // problem type
 	State        string // a [crash.StateWord], "none" (no bug) or "bug" (any)
 	New          bool   // only problems whose oldest report is of these days; with a version, those whose lowest version it is
-	Query        string // what the match that goes with the filter means; lists with a match and without this are not remembered
+	Query        string // what the match that goes with the filter means; lists with a match and without this are not cached
 	Sort         Column // empty: ByCount
 	Ascending    bool   // the other way round than is natural for the column
 
@@ -71,7 +70,7 @@ type Place struct {
 }
 
 // List returns at most limit rows behind a place (nil: from the start). match, when there is one, says which problems are in
-// the list at all. Lists are remembered until something changes, those with a match by what the filter says that it means.
+// the list at all. Lists are cached until the board changes; those with a match only if the filter has a Query.
 func (b *Board) List(f Filter, match func(*Problem) bool, after *Place, limit int) Page {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -92,23 +91,19 @@ func (b *Board) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	list := b.list(f, match)
-	list.given.Do(func() {
-		list.rows = b.rows(list, list.found)
-		b.cache.weigh(f, list)
-	})
-	return list.rows, list.totals
+	all := func() allRows { return b.rows(list, list.found) }
+	if !f.cacheable(match) {
+		return all(), list.totals
+	}
+	return cached(b, f, all), list.totals
 }
 
-// list is a list as it is remembered. It is good for as long as the board does not change.
+// list is the result of a filter. It is valid until the board changes.
 type list struct {
-	change  uint64 // of the board, for which it is good
-	made    sync.Once
 	release crash.Release // whose facts the rows have; empty: those of all releases
 	found   []found
 	past    []int64 // how often each problem was seen in the days before, ascending: for the ranks that they had
 	totals  Totals
-	given   sync.Once
-	rows    []Row // of all that was found
 }
 
 // found is a row before it is given out. It has no pointers, so that sorting many is quick.
@@ -133,24 +128,20 @@ func (b *Board) rows(l *list, some []found) []Row {
 	return rows
 }
 
-// list makes a list, or finds it made. Whoever asks for one that is being made waits for it. The board is held still.
+// cacheable reports whether the filter alone says what is in the list.
+func (f Filter) cacheable(match func(*Problem) bool) bool { return match == nil || f.Query != "" }
+
+// list returns the list of a filter, cached if possible. The caller holds b.mu for reading.
 func (b *Board) list(f Filter, match func(*Problem) bool) *list {
-	if match != nil && f.Query == "" {
-		l := &list{}
-		b.make(l, f, match)
-		return l
+	if !f.cacheable(match) {
+		return b.newList(f, match)
 	}
-	l := b.cache.get(b.change, f)
-	l.made.Do(func() {
-		b.make(l, f, match)
-		b.cache.weigh(f, l)
-	})
-	return l
+	return cached(b, f, func() *list { return b.newList(f, match) })
 }
 
-// make goes through all problems. The board is held still.
-func (b *Board) make(l *list, f Filter, match func(*Problem) bool) {
-	l.release = f.Release
+// newList goes through all problems. The caller holds b.mu for reading.
+func (b *Board) newList(f Filter, match func(*Problem) bool) *list {
+	l := &list{release: f.Release}
 	days := b.window(f)
 	narrowed := matchIn(f.Release, match)
 	var packages map[string]bool
@@ -183,6 +174,7 @@ func (b *Board) make(l *list, f Filter, match func(*Problem) bool) {
 		l.found[i].rank = int32(i + 1)
 	}
 	b.sort(l.found, f)
+	return l
 }
 
 // matchIn makes match see the facts of one release.

@@ -113,7 +113,7 @@ func (b *Board) textOrder(c Column) []uint32 {
 		text string
 		at   int
 	}
-	return remember(b, c, func() []uint32 {
+	return cached(b, c, func() []uint32 {
 		texts := make([]text, len(b.order))
 		for i, p := range b.order {
 			texts[i] = text{p.Signature, i}

@@ -6,16 +6,17 @@ import (
 	"mishap/crash"
 )
 
-// week is how many UTC days [crash.VersionSeen.Week] counts, today included.
+// week is the number of UTC days that [crash.VersionSeen.Week] counts, today included.
 const week = 7
 
-// Occurrences returns in which versions and releases a problem was seen, as far back as the board knows days, in no order.
-// Versions of other packages than the problem's, of buckets that were merged into it, are left out: they cannot be compared.
+// Occurrences returns the versions and releases in which a problem was seen on the days of the
+// board, in no order. It leaves out versions of merged buckets of other packages, which cannot be
+// compared.
 func (b *Board) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	type key struct {
-		version int64 // its number; -1: none that can be compared
+		version int64 // number of the version, or -1 if it cannot be compared
 		release string
 	}
 	var keys []key
@@ -53,8 +54,8 @@ func (b *Board) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 	return list
 }
 
-// Changed returns the problems of which anything was counted or decided after a moment, and the moment up to which this is
-// known. Moment 0 is before everything.
+// Changed returns the problems that have changed after a change of the board, and the latest
+// change. Change 0 is before all.
 func (b *Board) Changed(since uint64) (changed []*Problem, now uint64) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -79,13 +80,13 @@ func (b *Board) Select(ok func(*Problem) bool) []*Problem {
 	return found
 }
 
-// State is how a problem stands, in one word, and its bug; 0: none.
+// State is the state of a problem and the number of its bug, or 0.
 type State struct {
 	Word crash.StateWord
 	Bug  int64
 }
 
-// SetStates says how the named problems stand. Others keep what they have; new ones have none.
+// SetStates sets the states of some problems. New problems have none.
 func (b *Board) SetStates(states map[crash.BucketID]State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,7 +96,7 @@ func (b *Board) SetStates(states map[crash.BucketID]State) {
 		if p == nil || p.State == s.Word && p.Bug == s.Bug {
 			continue
 		}
-		other := *p // lists that were given out keep what they have
+		other := *p // rows that were returned keep the old state
 		other.State, other.Bug = s.Word, s.Bug
 		b.order[p.place], b.problems[id] = &other, &other
 		changed = true
@@ -105,7 +106,8 @@ func (b *Board) SetStates(states map[crash.BucketID]State) {
 	}
 }
 
-// statePlace sorts problems by their state: those first that need a person, those without a bug last.
+// statePlace returns the place of a problem in the order of states: those that need a person first,
+// those without a bug last.
 func statePlace(p *Problem) int {
 	if p.Bug == 0 {
 		return len(crash.StateWords) + 1

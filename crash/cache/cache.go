@@ -1,92 +1,205 @@
-// Package cache holds values that can be made again, up to a limit of bytes. It counts what the values hold in memory, not
-// how many there are: keys come from outside, and values differ in size by a factor of a thousand.
+// Package cache holds loaded values in memory, up to a limit of bytes. It counts what values hold
+// in memory, not how many there are: keys come from outside, and values differ in size by a factor
+// of a thousand.
 package cache
 
 import (
+	"errors"
 	"math"
+	"reflect"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Cache is a cache that drops what was used least recently when it would hold more bytes than its limit. It is safe for
-// concurrent use. Values are shared and must not be changed.
-type Cache[K comparable, V any] struct {
-	mu    sync.Mutex
-	limit int64
-	held  int64
-	lru   *simplelru.LRU[K, sized[V]]
+// Cache holds values that were loaded at one revision R of the data that they come from. The first
+// use of another revision drops all of them. A revision never returns: it contains the start of the
+// database server where that matters. When the cache is full, it drops the values that were used
+// least recently. It is safe for concurrent use.
+//
+// Values have any type; a key belongs to the values of one type. Values are shared and must not be
+// changed.
+type Cache[R comparable] struct {
+	limit    int64
+	maxStale time.Duration // see NewStale
+
+	mu       sync.Mutex
+	revision R
+	previous R // the revision before: requests that began then may still ask
+	held     int64
+	lru      *simplelru.LRU[typedKey, entry[R]]
+	loading  map[typedKey]any // *load of what is being read
 }
 
-type sized[V any] struct {
-	value V
-	bytes int64
+type typedKey struct {
+	of  reflect.Type
+	key any
 }
+
+type entry[R comparable] struct {
+	value    any
+	bytes    int64
+	revision R
+	stored   time.Time
+}
+
+// Sizer is a value that says how many bytes it holds, where [SizeOf] cannot see all of them or sees
+// shared ones.
+type Sizer interface{ CachedBytes() int64 }
 
 // New returns an empty cache that holds at most limit bytes.
-func New[K comparable, V any](limit int64) *Cache[K, V] {
-	c := &Cache[K, V]{limit: limit}
-	c.Clear()
+func New[R comparable](limit int64) *Cache[R] {
+	c := &Cache[R]{limit: limit}
+	c.clear()
 	return c
 }
 
-// Get returns the value of a key.
-func (c *Cache[K, V]) Get(key K) (V, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.lru.Get(key)
-	return e.value, ok
+// NewStale returns a cache that does not drop values of older revisions. [Get] returns such a value
+// if it is not older than maxStale and another caller is reading the current one: with frequent
+// changes, one caller waits and not all.
+func NewStale[R comparable](limit int64, maxStale time.Duration) *Cache[R] {
+	c := New[R](limit)
+	c.maxStale = maxStale
+	return c
 }
 
-// Put stores a value, of which bytes are held in memory besides the value itself: see [SizeOf]. A value that is larger than
-// the limit is not stored.
-func (c *Cache[K, V]) Put(key K, value V, bytes int64) {
+// Get returns the cached value of a key, or calls read and caches what it returns. Callers that ask
+// for the same value meanwhile wait for it. Errors are not cached. A caller with the previous
+// revision reads a value of its own.
+func Get[V any, R comparable](c *Cache[R], revision R, key any, read func() (V, error)) (V, error) {
+	k := typedKey{reflect.TypeFor[V](), key}
+	c.mu.Lock()
+	if !c.enter(revision) {
+		c.mu.Unlock()
+		return read()
+	}
+	e, cached := c.lru.Get(k)
+	l, loading := c.loading[k].(*load[R, V])
+	if cached && (e.revision == revision || loading && time.Since(e.stored) < c.maxStale) {
+		c.mu.Unlock()
+		return e.value.(V), nil //nolint:forcetypeassert // the key names the type
+	}
+	if loading && l.revision == revision {
+		c.mu.Unlock()
+		<-l.done
+		return l.value, l.err
+	}
+	l = &load[R, V]{revision: revision, done: make(chan struct{}), err: errPanicked}
+	c.loading[k] = l
+	c.mu.Unlock()
+	defer func() {
+		c.endLoad(k, l)
+		close(l.done)
+	}()
+	if l.value, l.err = read(); l.err == nil {
+		Put(c, revision, key, l.value)
+	}
+	return l.value, l.err
+}
+
+// load is a value that one caller of Get reads and others wait for.
+type load[R comparable, V any] struct {
+	revision R
+	done     chan struct{} // closed when value and err are set
+	value    V
+	err      error
+}
+
+// errPanicked is what those who wait get when the caller that reads panics.
+var errPanicked = errors.New("reading a value for the cache panicked")
+
+func (c *Cache[R]) endLoad(k typedKey, load any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old, ok := c.lru.Peek(key); ok {
-		c.held -= old.bytes
-		c.lru.Remove(key)
+	if c.loading[k] == load {
+		delete(c.loading, k)
 	}
-	bytes += entryBytes[K, V]() + SizeOf(key)
+}
+
+// Find returns the cached value of a key.
+func Find[V any, R comparable](c *Cache[R], revision R, key any) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.enter(revision) {
+		if e, ok := c.lru.Get(typedKey{reflect.TypeFor[V](), key}); ok && e.revision == revision {
+			return e.value.(V), true //nolint:forcetypeassert // the key names the type
+		}
+	}
+	var none V
+	return none, false
+}
+
+// Put stores a value that was loaded at a revision, unless another revision has been used since, or
+// the value is larger than the limit.
+func Put[V any, R comparable](c *Cache[R], revision R, key any, value V) {
+	k := typedKey{reflect.TypeFor[V](), key}
+	bytes := entryBytes[R]() + SizeOf(&k.key)
+	if s, ok := any(value).(Sizer); ok {
+		bytes += s.CachedBytes()
+	} else {
+		bytes += SizeOf(&value)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.revision != revision {
+		return
+	}
+	if old, ok := c.lru.Peek(k); ok {
+		c.held -= old.bytes
+		c.lru.Remove(k)
+	}
 	if bytes > c.limit {
 		return
 	}
-	c.lru.Add(key, sized[V]{value, bytes})
+	c.lru.Add(k, entry[R]{value, bytes, revision, time.Now()})
 	for c.held += bytes; c.held > c.limit; {
 		_, oldest, _ := c.lru.RemoveOldest()
 		c.held -= oldest.bytes
 	}
 }
 
-// Clear drops everything.
-func (c *Cache[K, V]) Clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	// A map does not give back its memory when its keys are deleted, so that a new one is made.
-	c.lru, _ = simplelru.NewLRU[K, sized[V]](math.MaxInt, nil) // fails only without a size
-	c.held = 0
+// enter makes a revision the current one, and reports whether it is. The previous one does not
+// become current again.
+func (c *Cache[R]) enter(revision R) bool {
+	if c.revision == revision {
+		return true
+	}
+	if c.previous == revision {
+		return false
+	}
+	c.previous, c.revision = c.revision, revision
+	if c.maxStale == 0 {
+		c.clear()
+	}
+	return true
 }
 
-// Held returns how many bytes the cache holds, and Len how many values.
-func (c *Cache[K, V]) Held() int64 {
+// clear drops everything. It makes new maps, since a map does not give back memory when keys are
+// deleted.
+func (c *Cache[R]) clear() {
+	c.lru, _ = simplelru.NewLRU[typedKey, entry[R]](math.MaxInt, nil) // fails only without a size
+	c.loading, c.held = map[typedKey]any{}, 0
+}
+
+// Held returns how many bytes the cache holds.
+func (c *Cache[R]) Held() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.held
 }
 
 // Len returns how many values the cache holds.
-func (c *Cache[K, V]) Len() int {
+func (c *Cache[R]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lru.Len()
 }
 
-// entryBytes returns what an entry costs besides what key and value point to: a node of the list with both and six words,
-// and the key with a pointer in a map that may be half empty.
-func entryBytes[K comparable, V any]() int64 {
-	var key K
-	var value sized[V]
-	const word = int64(unsafe.Sizeof(uintptr(0)))
-	return int64(unsafe.Sizeof(key)) + int64(unsafe.Sizeof(value)) + 10*word + 2*(int64(unsafe.Sizeof(key))+word+1)
+// entryBytes returns the size of an entry without what its key and value point to: a list node of
+// key, entry and six words, and the key with a pointer in a map that may be half empty.
+func entryBytes[R comparable]() int64 {
+	const word, key = int64(unsafe.Sizeof(uintptr(0))), int64(unsafe.Sizeof(typedKey{}))
+	return key + size(reflect.TypeFor[entry[R]]()) + 6*word + 2*(key+word+1)
 }

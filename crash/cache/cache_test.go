@@ -2,42 +2,175 @@ package cache
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 func TestCache(t *testing.T) {
 	t.Parallel()
-	c := New[string, string](2000)
-	want := func(key, value string, there bool) {
+	c := New[int](2600)
+	want := func(key, value string, found bool) {
 		t.Helper()
-		if got, ok := c.Get(key); got != value || ok != there {
-			t.Errorf("%s: got %q, %t, want %q, %t", key, got, ok, value, there)
+		if got, ok := Find[string](c, 1, key); got != value || ok != found {
+			t.Errorf("%s: got %q, %t, want %q, %t", key, got, ok, value, found)
 		}
 	}
 	want("a", "", false)
+	long := strings.Repeat("x", 400)
 	for _, key := range []string{"a", "b", "c"} {
-		c.Put(key, key, 400)
+		Put(c, 1, key, long)
 	}
-	want("a", "a", true) // and so it is the newest
+	want("a", long, true) // makes it the most recently used
 	for _, key := range []string{"d", "e"} {
-		c.Put(key, key, 400)
+		Put(c, 1, key, long)
 	}
-	want("a", "a", true)
+	want("a", long, true)
 	want("b", "", false)
 	held := c.Held()
-	c.Put("a", "another", 400)
-	want("a", "another", true)
+	Put(c, 1, "a", strings.Repeat("y", 400))
+	want("a", strings.Repeat("y", 400), true)
 	if c.Held() != held {
 		t.Errorf("got %d bytes after a value was replaced, want %d as before", c.Held(), held)
 	}
-	c.Put("a", "too large", 2000)
+	if _, ok := Find[int](c, 1, "a"); ok {
+		t.Error("got a value of another type, want none")
+	}
+	Put(c, 1, "a", strings.Repeat("x", 2600))
 	want("a", "", false)
-	if c.Clear(); c.Held() != 0 || c.Len() != 0 {
-		t.Errorf("got %d bytes of %d values after Clear, want none", c.Held(), c.Len())
+	Put(c, 1, "e", reported(2600))
+	if _, ok := Find[reported](c, 1, "e"); ok {
+		t.Error("got a value that says it is too large, want none")
+	}
+}
+
+type reported int64
+
+func (r reported) CachedBytes() int64 { return int64(r) }
+
+// TestRevisions checks that nothing that was loaded at one revision is returned at another one.
+func TestRevisions(t *testing.T) {
+	t.Parallel()
+	c := New[string](1 << 20)
+	failed := errors.New("failed")
+	loads := 0
+	for i, step := range []struct {
+		revision, key string
+		value         int
+		err           error
+		want          int
+		loads         int
+	}{
+		{"1", "a", 3, nil, 3, 1},
+		{"1", "a", 4, nil, 3, 1},
+		{"1", "b", 5, nil, 5, 2},
+		{"2", "a", 6, nil, 6, 3},
+		{"2", "c", 0, failed, 0, 4},
+		{"2", "c", 7, nil, 7, 5}, // errors are not cached
+		{"1", "a", 8, nil, 8, 6}, // a late request loads a value for itself
+		{"2", "a", 9, nil, 6, 6}, // and drops nothing
+		{"3", "a", 1, nil, 1, 7},
+	} {
+		got, err := Get(c, step.revision, step.key, func() (int, error) { loads++; return step.value, step.err })
+		if got != step.want || !errors.Is(err, step.err) || loads != step.loads {
+			t.Errorf("step %d: got %d, %v after %d loads, want %d, %v after %d", i, got, err, loads, step.want, step.err, step.loads)
+		}
+	}
+	if n := c.Len(); n != 1 {
+		t.Errorf("got %d values, want only that of the newest revision", n)
+	}
+	Put(c, "2", "late", 8)
+	for _, revision := range []string{"2", "3"} {
+		if got, ok := Find[int](c, revision, "late"); ok {
+			t.Errorf("revision %s: got %d, want no value that was stored too late", revision, got)
+		}
+	}
+}
+
+// TestLoadsAreShared has many ask for a value while it is loaded, and while another revision is loaded.
+func TestLoadsAreShared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := New[int](1 << 20)
+		var loads atomic.Int32
+		release := make(chan struct{})
+		var asking sync.WaitGroup
+		for i := range 12 {
+			revision := 1 + i/4 // 1, 2, 3
+			if i%4 == 0 {
+				synctest.Wait()
+			}
+			asking.Go(func() {
+				got, err := Get(c, revision, "a", func() (int, error) { loads.Add(1); <-release; return revision, nil })
+				if got != revision || err != nil {
+					t.Errorf("got %d, %v, want %d", got, err, revision)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := loads.Load(); n != 3 {
+			t.Errorf("got %d loads, want one for each revision", n)
+		}
+		close(release)
+		asking.Wait()
+		if got, ok := Find[int](c, 3, "a"); got != 3 || !ok || c.Len() != 1 {
+			t.Errorf("got %d, %t and %d values, want only that of the newest revision", got, ok, c.Len())
+		}
+	})
+}
+
+// TestStale checks that others get a stale value while one caller reads the current one, if it is not too old, and that a
+// caller who asks alone waits for the current one.
+func TestStale(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := NewStale[int](1<<20, 5*time.Second)
+		release := make(chan struct{})
+		want := func(revision int, value string, read func() (string, error)) {
+			t.Helper()
+			if got, err := Get(c, revision, "a", read); err != nil || got != value {
+				t.Errorf("revision %d: got %q, %v, want %q", revision, got, err, value)
+			}
+		}
+		text := func(s string) func() (string, error) { return func() (string, error) { return s, nil } }
+		want(1, "a", text("a"))
+		want(2, "b", text("b")) // alone
+		var waiting sync.WaitGroup
+		waiting.Go(func() { want(3, "c", func() (string, error) { <-release; return "c", nil }) })
+		synctest.Wait()
+		want(3, "b", text("x"))
+		want(4, "b", text("x")) // after another change
+		if got, ok := Find[string](c, 4, "a"); ok {
+			t.Errorf("got %q from Find, want no stale value", got)
+		}
+		<-time.After(5 * time.Second)
+		want(4, "d", text("d")) // the stale value is too old
+		close(release)
+		waiting.Wait()
+		want(4, "d", text("x"))
+		want(5, "e", text("e"))
+	})
+}
+
+func TestPanicOfLoad(t *testing.T) {
+	t.Parallel()
+	c := New[int](1 << 20)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("got no panic, want that of load")
+			}
+		}()
+		_, _ = Get(c, 1, "a", func() (int, error) { panic("broken") })
+	}()
+	if got, err := Get(c, 1, "a", func() (int, error) { return 7, nil }); got != 7 || err != nil {
+		t.Errorf("got %d, %v after a panic, want 7", got, err)
 	}
 }
 
@@ -104,15 +237,16 @@ func TestCacheHoldsWhatItSays(t *testing.T) { //nolint:paralleltest // as said
 		}},
 	} {
 		before := heap()
-		c := New[string, any](limit)
+		c := New[int](limit)
+		Find[any](c, 1, "")
 		n := 0
 		for ; n < 1000 || c.Len() == n; n++ {
 			value := test.make(n)
-			c.Put(fmt.Sprintf("key number %d", n), value, SizeOf(value))
+			Put(c, 1, fmt.Sprintf("key number %d", n), value)
 		}
 		for i := range n / 2 { // until other keys have taken the places of many
 			value := test.make(n + i)
-			c.Put(fmt.Sprintf("key number %d", n+i), value, SizeOf(value))
+			Put(c, 1, fmt.Sprintf("key number %d", n+i), value)
 		}
 		grown := heap() - before
 		if held := c.Held(); held > limit || held < limit*9/10 || grown > limit*14/10 || grown < limit/2 {

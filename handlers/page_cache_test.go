@@ -12,8 +12,8 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// Visitors get the same page until anything that it shows is another; people who are signed in get their own.
-func TestKeptPages(t *testing.T) {
+// TestPageCache checks that visitors get the same page until something on it changes, and people who are signed in their own.
+func TestPageCache(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	p.several(3, crashtest.Native)
@@ -43,8 +43,8 @@ func TestKeptPages(t *testing.T) {
 	}
 }
 
-// What happens shows at once.
-func TestKeptPagesFollow(t *testing.T) {
+// TestPageCacheFollows checks that pages show changes at once.
+func TestPageCacheFollows(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	p.several(3, crashtest.Native)
@@ -71,8 +71,9 @@ func TestKeptPagesFollow(t *testing.T) {
 	}
 }
 
-// A kept page is sent packed to those who can read that, and unpacked to others. Redirects and errors are not kept.
-func TestKeptPagesAsSent(t *testing.T) {
+// TestCachedPagesAsSent checks that cached pages are sent compressed only to clients that accept it, and that redirects and
+// errors are not cached.
+func TestCachedPagesAsSent(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	p.several(3, crashtest.Native)

@@ -9,9 +9,9 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// People who are signed in see at once what happens, though pages are made of what is kept: in lists, on problems, packages
-// and releases.
-func TestShownFollows(t *testing.T) {
+// TestFactCacheFollows checks that people who are signed in see changes at once, although pages are made from cached facts:
+// in lists, and on pages of problems, packages and releases.
+func TestFactCacheFollows(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	p.several(3, crashtest.Native)

@@ -9,8 +9,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// What one unit remembers of counts is right as soon as another one has counted more.
-func TestRememberedCounts(t *testing.T) {
+// TestCachedCounts checks that the cached counts of one instance are right as soon as another one has counted more.
+func TestCachedCounts(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s, other := dbtest.Open(t, url), dbtest.Open(t, url)
