@@ -16,7 +16,7 @@ import (
 // How often stored reports are counted, and how many by one round.
 const (
 	// roundInterval is the time between rounds under load.
-	roundInterval = 100 * time.Millisecond
+	roundInterval = 250 * time.Millisecond
 	// promptRounds is how many rounds may start at once after a quiet time. One more is saved up in each interval.
 	promptRounds = 64
 	// promptReports is up to how many reports, being stored or uncounted, an answer waits until its report is counted.
@@ -95,7 +95,7 @@ func (c *counter) add(id [16]byte, reports int, underWay int64) <-chan struct{} 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, failing := c.failing.get()
-	prompt := failing == nil && underWay <= promptReports && c.reports <= promptReports && c.interval.Tokens() >= 1
+	prompt := failing == nil && underWay <= promptReports && c.reports <= promptReports && !c.busy()
 	w := &work{id, reports, make(chan struct{})}
 	c.uncounted = append(c.uncounted, w)
 	c.reports += reports
@@ -105,6 +105,9 @@ func (c *counter) add(id [16]byte, reports int, underWay int64) <-chan struct{} 
 	}
 	return w.counted
 }
+
+// busy reports whether rounds wait for their interval: so many reports arrive.
+func (c *counter) busy() bool { return c.interval.Tokens() < 1 }
 
 // notify wakes the counter now, or as soon as it waits again.
 func (c *counter) notify() {

@@ -114,7 +114,7 @@ func (v *saver) fill(ctx context.Context, queue <-chan *pendingReport) (batch []
 	if !open {
 		return nil
 	}
-	if v.underWay.Load() > promptReports {
+	if v.underWay.Load() > 1 && v.store.counter.busy() {
 		wait(ctx, batchInterval)
 	}
 	for size := 0; ; {
