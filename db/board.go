@@ -3,14 +3,13 @@ package db
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"mishap/crash"
 	"mishap/crash/board"
@@ -280,24 +279,21 @@ func (c boardCell) copy() boardCell {
 	return c
 }
 
-// boardCells calls each for rows of bucket_days in PostgreSQL's binary form: there may be millions,
-// and scanning would allocate several values for each of them.
+// boardCells calls each for rows of bucket_days.
 func (s *Store) boardCells(ctx context.Context, sql string, args pgx.NamedArgs, each func(boardCell)) error {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		v := rows.RawValues()
-		if len(v[0]) != len(crash.BucketID{}) || len(v[1]) != 4 || len(v[6]) != 8 || rows.FieldDescriptions()[1].Format != pgx.BinaryFormatCode {
-			return errors.New("a row of bucket_days is not in binary form")
-		}
-		day := int32(binary.BigEndian.Uint32(v[1])) //nolint:gosec // PostgreSQL's days since 2000
-		each(boardCell{
-			id: crash.BucketID(v[0]), day: board.Day(min(max(day, 0), 1<<16-1)),
-			release: v[2], version: v[3], architecture: v[4], packageArchitecture: v[5], reports: int64(binary.BigEndian.Uint64(v[6])), //nolint:gosec // a bigint
-		})
-	}
-	return rows.Err()
+	var c boardCell
+	var day time.Time
+	_, err = pgx.ForEachRow(rows, []any{
+		into(c.id[:]), &day, (*pgtype.DriverBytes)(&c.release), (*pgtype.DriverBytes)(&c.version), (*pgtype.DriverBytes)(&c.architecture),
+		(*pgtype.DriverBytes)(&c.packageArchitecture), &c.reports,
+	}, func() error {
+		c.day = board.DayOf(day)
+		each(c)
+		return nil
+	})
+	return err
 }

@@ -20,9 +20,9 @@ const (
 		select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
 			set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 	sqlWorkOf = `select id, reports from uncounted where id = any(@ids::uuid[]) order by stored, id`
-	// As many rows as are listed here may hold a single report each.
+	// The limit bounds memory: a row lists up to 256 reports.
 	sqlWorkOlderThan = `
-		select id, reports from uncounted where stored <= clock_timestamp() - @age::interval order by stored, id limit 64`
+		select id, reports from uncounted where stored <= clock_timestamp() - @age::interval order by stored, id limit 256`
 	sqlDeleteWork     = `delete from uncounted where id = any(@ids::uuid[])`
 	sqlShortenWork    = `update uncounted set reports = @reports where id = @id`
 	sqlReportsToCount = `

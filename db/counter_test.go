@@ -13,7 +13,7 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestCountedWhenAnswered: who posts a report and then looks, sees it.
+// TestCountedWhenAnswered checks that a report is counted before its caller gets the answer, while the load is low.
 func TestCountedWhenAnswered(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
@@ -27,17 +27,17 @@ func TestCountedWhenAnswered(t *testing.T) {
 	}
 }
 
-// TestWaitCounted: of many reports at once, and of another unit's, nothing is missing after the wait.
+// TestWaitCounted checks that nothing is missing after the wait, of many reports that two instances store at once.
 func TestWaitCounted(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
-	units := [...]*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
+	instances := [...]*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
 	const reports = 300
 	var wg sync.WaitGroup
 	for i := range reports {
 		rec := record(t, today.AddDate(0, 0, -i%5), fmt.Sprint("machine", i%40), crash.Fields{"ProcStatus": fmt.Sprint("Pid:\t", i)})
 		wg.Go(func() {
-			if _, _, err := units[i%2].SaveReport(t.Context(), rec); err != nil {
+			if _, _, err := instances[i%2].SaveReport(t.Context(), rec); err != nil {
 				t.Errorf("report %d: %v", i, err)
 			}
 		})
@@ -50,23 +50,23 @@ func TestWaitCounted(t *testing.T) {
 	checkCounts(t, url)
 }
 
-// TestActiveMachineIsRemembered: what a process remembers of when a machine is active leaves nothing out, in whatever order
-// its reports arrive and whichever unit counts them.
-func TestActiveMachineIsRemembered(t *testing.T) {
+// TestActiveMachineIsCached checks that cached spans of active machines leave nothing out, in whatever order reports arrive
+// and whichever instance counts them.
+func TestActiveMachineIsCached(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
-	units := [...]*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
+	instances := [...]*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
 	for i, day := range []int{-40, -40, -30, -41, -130, -129, -131, -220, 0, 0, -300, -40, -219, -390} {
 		for _, machine := range []string{"a", "b"} {
 			rec := record(t, today.AddDate(0, 0, day), machine, crash.Fields{"ProcStatus": fmt.Sprint("Pid:\t", i)})
-			save(t, units[(i+i/3)%2], rec) // each is counted by a round of its own
+			save(t, instances[(i+i/3)%2], rec) // each is counted by a round of its own
 		}
 	}
 	checkCounts(t, url)
 }
 
-// TestCountingHeldUp: while nothing can be counted, reports are still stored, and are counted once, whoever comes first:
-// the unit that stored them, or one that takes them for left over.
+// TestCountingHeldUp checks that reports are stored while nothing can be counted, and are counted once, by the instance that
+// stored them or by another one.
 func TestCountingHeldUp(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -84,8 +84,8 @@ func TestCountingHeldUp(t *testing.T) {
 	}
 }
 
-// TestNothingLeftOver: looking for what others left uncounted, which each unit does when it starts and then every few seconds,
-// makes nobody think that counts are other ones.
+// TestNothingLeftOver checks that looking for uncounted reports, which each instance does when it starts and then every few
+// seconds, uses up no number of a round when there are none.
 func TestNothingLeftOver(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -111,8 +111,8 @@ func TestNothingLeftOver(t *testing.T) {
 	}
 }
 
-// TestUncountedIsBounded: while nothing can be counted, a bounded number of reports is stored, a bounded number waits, and the
-// others are told to come again; once counting goes on, everything that was taken in is stored and counted.
+// TestUncountedIsBounded checks that a bounded number of reports is stored and queued while nothing can be counted, that the
+// others are refused, and that everything that was accepted is counted in the end.
 func TestUncountedIsBounded(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -162,12 +162,12 @@ func TestUncountedIsBounded(t *testing.T) {
 func wantOverload(t *testing.T, err error) {
 	t.Helper()
 	if e, ok := errors.AsType[*crash.Error](err); !ok || e.Code != "overload" || e.RetryAfter <= 0 {
-		t.Errorf("got %v, want to be told to come again later", err)
+		t.Errorf("got %v, want an error that says when to try again", err)
 	}
 }
 
-// TestRepetitionLeavesNoBucket: a crash that is sent again, and would now be grouped otherwise, is not stored, so that
-// bucket is not there; the next report of it brings it.
+// TestRepetitionLeavesNoBucket checks that a crash that is sent again, and would now go to another bucket, does not create
+// that bucket. The next report of that bucket does.
 func TestRepetitionLeavesNoBucket(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -185,7 +185,7 @@ func TestRepetitionLeavesNoBucket(t *testing.T) {
 	checkCounts(t, url)
 }
 
-// TestCountManyAtOnce counts a round of so many reports that it goes through them in pieces.
+// TestCountManyAtOnce counts many different reports in one round.
 func TestCountManyAtOnce(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

@@ -44,7 +44,7 @@ func holdBy(t *testing.T, url, lock string) (release func()) {
 	}
 }
 
-// TestSaveReportFullQueue fills the queue while nothing can be stored: what is over the bound is turned away at once,
+// TestSaveReportFullQueue fills the queue while nothing can be stored: what exceeds the bound is refused at once,
 // what was accepted is stored although its senders have gone, and closing the store waits for that.
 func TestSaveReportFullQueue(t *testing.T) {
 	t.Parallel()

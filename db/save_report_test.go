@@ -158,7 +158,7 @@ func TestSaveReportSimultaneousRepetitions(t *testing.T) {
 	checkCounts(t, url)
 }
 
-// TestCountsAfterHostileMixture sends all kinds of reports from two units at once, many of them several times, while
+// TestCountsAfterHostileMixture sends all kinds of reports from two instances at once, many of them several times, while
 // every connection to the database is cut again and again; as a machine does, each sender repeats what was not confirmed.
 func TestCountsAfterHostileMixture(t *testing.T) {
 	t.Parallel()
