@@ -140,7 +140,7 @@ func stillPage(ctx context.Context, databaseURL, base string) (page views.ListPa
 	if err != nil {
 		return page, err
 	}
-	filter := page.Choice.Filter(now)
+	filter := page.Choice.FilterOn(now)
 	list := all.List(filter, nil, nil, size)
 	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
 	page.Types, page.Machines = all.Types(), all.PackageArchitectures()
