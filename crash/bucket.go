@@ -57,13 +57,14 @@ type Occurrence struct {
 	Release Release   // empty: the report has none
 }
 
-// Compare orders occurrences by time, those of one time by version (see [dpkg.Order]), and then by the name of the release.
-// It is the order of the type of the same name in the database.
+// Compare orders occurrences by time, those of one time by version (see [dpkg.Order]), and then by
+// the name of the release. It is the order of the type of the same name in the database.
 func (o Occurrence) Compare(other Occurrence) int {
 	return cmp.Or(o.At.Compare(other.At), dpkg.Order(o.Version, other.Version), cmp.Compare(o.Release, other.Release))
 }
 
-// SeenSpan holds what the reports of a problem from one release say together: the oldest, the newest, and the versions.
+// SeenSpan holds what the reports of a problem from one release say together: the oldest, the
+// newest, and the versions.
 type SeenSpan struct {
 	First, Last Occurrence // zero: no report
 	Versions    dpkg.Range
@@ -127,17 +128,6 @@ type Problem struct {
 // ProblemTotals are the sums over the whole list, not only the rows shown.
 type ProblemTotals struct {
 	Problems, Reports int64
-}
-
-// ReportFilter chooses reports of a problem. Empty: any.
-type ReportFilter struct {
-	Version      string // of the package
-	Release      Release
-	Architecture string    // of the machine
-	Complete     bool      // only those with something to read in them
-	Since, Until time.Time // UTC days that reports count on, both included; zero: any
-
-	PackageArchitecture string
 }
 
 // VersionCount is one cell of the versions × releases table.

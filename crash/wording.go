@@ -15,7 +15,8 @@ func Truncate(s string, n int) string {
 	return s
 }
 
-// Shorten returns at most n characters of s. Where it leaves something out, the last of them is an ellipsis.
+// Shorten returns at most n characters of s. Where it leaves something out, the last of them is an
+// ellipsis.
 func Shorten(s string, n int) string {
 	if Truncate(s, n) == s {
 		return s

@@ -3,26 +3,13 @@ package db
 import (
 	"context"
 	"fmt"
-	"time"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
 	"mishap/crash/board"
 )
-
-// CommonFilter chooses what a list of the most common problems of days long ago counts: the board knows those of a year.
-type CommonFilter struct {
-	Since, Until   time.Time // UTC days, both included
-	Release        crash.Release
-	Packages       []string // binary or source packages; nil: all
-	Version        string
-	Architecture   string // of the package
-	WithPackage    bool   // problems with a package
-	WithoutPackage bool   // problems without one
-	LowestVersion  string // only problems whose lowest version (within the release) it is; empty: all
-	Limit          int
-}
 
 // The buckets of some packages are looked up one by one; for all packages the days are added up as they lie.
 const (
@@ -55,16 +42,36 @@ const (
 			group by d.bucket_id` + commonRows
 )
 
-// CommonProblems returns the problems that were seen most in the chosen days, those of one count in the order of their
-// signatures.
-func (s *Store) CommonProblems(ctx context.Context, f CommonFilter) ([]crash.Problem, error) {
-	sql := sqlCommonProblems
-	if f.Packages != nil {
+// CommonProblems returns the limit problems that were seen most, for days that the board no longer
+// knows; with and without say whether problems with a package count, and those without one.
+// Problems of one count come in the order of their signatures.
+//
+// Of the filter it supports the days, Release, Version, PackageArchitecture, either Package or
+// Packages, and New with a version. It refuses one that asks for more.
+func (s *Store) CommonProblems(
+	ctx context.Context, f board.Filter, with, without bool, limit int,
+) ([]crash.Problem, error) {
+	supported := board.Filter{
+		Since: f.Since, Until: f.Until, Release: f.Release, Version: f.Version, PackageArchitecture: f.PackageArchitecture,
+		Some: f.Some, Packages: f.Packages, New: f.New && f.Version != "",
+	}
+	if !f.Some {
+		supported.Package = f.Package
+	}
+	if f != supported {
+		return nil, fmt.Errorf("common problems of days long ago cannot be chosen by all of %+v", f)
+	}
+	sql, first := sqlCommonProblems, ""
+	if f.Some || f.Package != "" {
 		sql = sqlCommonOfPackages
 	}
+	if f.New {
+		first = f.Version
+	}
 	rows, err := s.pool.Query(ctx, sql, pgx.NamedArgs{
-		"since": f.Since, "until": f.Until, "release": f.Release, "packages": f.Packages, "version": f.Version,
-		"architecture": f.Architecture, "with": f.WithPackage, "without": f.WithoutPackage, "first": f.LowestVersion, "limit": f.Limit,
+		"since": f.Since.Time(), "until": f.Until.Time(), "release": f.Release,
+		"packages": strings.Fields(f.Packages + " " + f.Package), "version": f.Version, "architecture": f.PackageArchitecture,
+		"with": with, "without": without, "first": first, "limit": limit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("common problems: %w", known(err))

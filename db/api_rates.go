@@ -87,7 +87,9 @@ func (s *Store) readActive(ctx context.Context) (map[crash.Release][]activeChang
 	return all, err
 }
 
-// RateFilter chooses reports to count by release and day.
+// RateFilter chooses reports to count by release and day. It is not a [board.Filter] because its
+// package is a binary package only, as in the API that machines know, and because it counts one
+// problem type apart.
 type RateFilter struct {
 	Since, Until time.Time // UTC days, both included
 	Release      crash.Release

@@ -70,11 +70,7 @@ func checkBoard(t *testing.T, s *db.Store, f board.Filter, since, until time.Tim
 	t.Helper()
 	var want []string
 	if f.Type == "" {
-		filter := db.CommonFilter{Since: since, Until: until, Release: f.Release, WithPackage: true, WithoutPackage: true, Limit: 1000}
-		if f.Package != "" {
-			filter.Packages = []string{f.Package}
-		}
-		problems, err := s.CommonProblems(t.Context(), filter)
+		problems, err := s.CommonProblems(t.Context(), f, true, true, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -85,8 +85,10 @@ func (c *checking) compareSeen(of string, k keptSeen) {
 		c.differ("a release in which a problem was seen", of, is(k.kept), is(k.expected))
 		return
 	}
-	if counted := rangeOf(k.counted); dpkg.Compare(k.lowest, counted.Lowest) != 0 || dpkg.Compare(k.highest, counted.Highest) != 0 {
-		c.differ("lowest and highest version of a problem in a release", of, k.lowest+" – "+k.highest, counted.Lowest+" – "+counted.Highest)
+	counted := rangeOf(k.counted)
+	if dpkg.Compare(k.lowest, counted.Lowest) != 0 || dpkg.Compare(k.highest, counted.Highest) != 0 {
+		c.differ("lowest and highest version of a problem in a release", of,
+			k.lowest+" – "+k.highest, counted.Lowest+" – "+counted.Highest)
 	}
 	oldest, newest := crash.Occurrence{At: k.oldest}, crash.Occurrence{At: k.newest}
 	if len(k.oldestIn) > 0 {

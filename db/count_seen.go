@@ -28,7 +28,8 @@ const sqlCountSeen = `
 		lowest_version = least(r.lowest_version, excluded.lowest_version),
 		highest_version = greatest(r.highest_version, excluded.highest_version)`
 
-// newOccurrence returns what a report says. The time is rounded down to the microsecond, as PostgreSQL stores it.
+// newOccurrence returns what a report says. The time is rounded down to the microsecond, as
+// PostgreSQL stores it.
 func newOccurrence(seen time.Time, version string) crash.Occurrence {
 	return crash.Occurrence{At: seen.Truncate(time.Microsecond), Version: version}
 }
@@ -50,14 +51,18 @@ func compareBucketReleases(a, b bucketRelease) int {
 func seenArgs(rows []*crash.SeenSpan, keys sortKeys) pgx.NamedArgs {
 	args := pgx.NamedArgs{}
 	for name, of := range map[string]func(*crash.SeenSpan) crash.Occurrence{
-		"first": func(s *crash.SeenSpan) crash.Occurrence { return s.First }, "last": func(s *crash.SeenSpan) crash.Occurrence { return s.Last },
+		"first": func(s *crash.SeenSpan) crash.Occurrence { return s.First },
+		"last":  func(s *crash.SeenSpan) crash.Occurrence { return s.Last },
 	} {
 		args[name+"_seen"] = column(rows, func(s *crash.SeenSpan) time.Time { return of(s).At })
-		args[name+"_key"] = column(rows, func(s *crash.SeenSpan) []byte { return append([]byte{}, keys.ofVersion(of(s).Version)...) }) // never null
+		args[name+"_key"] = column(rows, func(s *crash.SeenSpan) []byte {
+			return append([]byte{}, keys.ofVersion(of(s).Version)...) // never null
+		})
 		args[name+"_version"] = column(rows, func(s *crash.SeenSpan) string { return of(s).Version })
 	}
 	for name, of := range map[string]func(*crash.SeenSpan) string{
-		"lowest": func(s *crash.SeenSpan) string { return s.Versions.Lowest }, "highest": func(s *crash.SeenSpan) string { return s.Versions.Highest },
+		"lowest":  func(s *crash.SeenSpan) string { return s.Versions.Lowest },
+		"highest": func(s *crash.SeenSpan) string { return s.Versions.Highest },
 	} {
 		args[name+"_key"] = column(rows, func(s *crash.SeenSpan) []byte { return keys.ofVersion(of(s)) })
 		args[name+"_version"] = column(rows, of)

@@ -143,7 +143,9 @@ func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map
 // seenAgain replaces the rows of some releases of a bucket by what the stored reports say. Where reports of an older or
 // later day are counted that are no longer stored, it takes the day and the version from the counts, and the time from the
 // row if one there is of the same day.
-func (d *deciding) seenAgain(ctx context.Context, id crash.BucketID, releases []string, rows map[bucketRelease]*crash.SeenSpan) error {
+func (d *deciding) seenAgain(
+	ctx context.Context, id crash.BucketID, releases []string, rows map[bucketRelease]*crash.SeenSpan,
+) error {
 	stored, err := d.endsBy(ctx, sqlStoredEnds, id, releases)
 	if err != nil {
 		return fmt.Errorf("oldest and newest reports: %w", err)
@@ -183,7 +185,9 @@ func within(day time.Time, times ...time.Time) time.Time {
 }
 
 // endsBy reads releases, times and versions, and returns the first and the last occurrence of each release.
-func (d *deciding) endsBy(ctx context.Context, sql string, id crash.BucketID, releases []string) (map[string]crash.SeenSpan, error) {
+func (d *deciding) endsBy(
+	ctx context.Context, sql string, id crash.BucketID, releases []string,
+) (map[string]crash.SeenSpan, error) {
 	found, err := d.Query(ctx, sql, pgx.NamedArgs{"id": id[:], "releases": releases})
 	if err != nil {
 		return nil, err

@@ -273,7 +273,7 @@ func TestReportLists(t *testing.T) {
 		}
 	}
 	for i, id := range all {
-		newer, older, err := s.ReportNeighbours(t.Context(), bucket, crash.ReportFilter{}, id)
+		newer, older, err := s.ReportNeighbours(t.Context(), bucket, board.Filter{}, id)
 		var wantNewer, wantOlder crash.OopsID
 		if i+1 < len(all) {
 			wantNewer = all[i+1]
@@ -356,7 +356,7 @@ func TestReadsDatabaseAway(t *testing.T) {
 		"RepresentativeReport": func() error { _, err := s.RepresentativeReport(ctx, bucket); return err },
 		"Report":               func() error { _, err := s.Report(ctx, id); return err },
 		"ReportSystem":         func() error { _, err := s.ReportSystem(ctx, id); return err },
-		"ReportNeighbours":     func() error { _, _, err := s.ReportNeighbours(ctx, bucket, crash.ReportFilter{}, id); return err },
+		"ReportNeighbours":     func() error { _, _, err := s.ReportNeighbours(ctx, bucket, board.Filter{}, id); return err },
 		"HasRelease":           func() error { _, err := s.HasRelease(ctx, "x"); return err },
 		"Releases":             func() error { _, err := s.Releases(ctx, crash.BuiltInReleases()); return err },
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/board"
 )
 
 // The first condition on received looks superfluous, but it is what leaves partitions out.
@@ -29,7 +30,7 @@ const (
 		) as r
 		order by received desc, id desc limit 1`
 
-	// likeThat is what a crash.ReportFilter asks of a report.
+	// likeThat is what a board.Filter asks of a report.
 	likeThat = `(@version = '' or version = @version) and (@release = '' or release = @release)
 		and (@architecture = '' or architecture = @architecture)
 		and (@of = '' or package_architecture = @of) and (not @complete or complete) and day between @since and @until`
@@ -40,7 +41,7 @@ const (
 // BucketReports returns the reports of the problem that a bucket is part of in the order of their arrival, the newest
 // first, at most limit, from below the report after on (zero: from the newest). Reports of test machines are among them.
 func (s *Store) BucketReports(ctx context.Context, id crash.BucketID, after crash.OopsID, limit int) ([]crash.ReportRow, error) {
-	rows, _, err := s.BucketReportsLike(ctx, id, crash.ReportFilter{}, after, limit)
+	rows, _, err := s.BucketReportsLike(ctx, id, board.Filter{}, after, limit)
 	return rows, err
 }
 
@@ -48,16 +49,21 @@ func (s *Store) BucketReports(ctx context.Context, id crash.BucketID, after cras
 // let none through, and a problem may have millions.
 const reportsLooked = 20_000
 
-// BucketReportsLike is BucketReports for those that a filter lets through. It looks at a bounded number of reports; when that
-// was not all, and fewer than limit were found, further is where to go on (as after), else zero.
+// BucketReportsLike is BucketReports for those that a filter lets through, of which it supports
+// what chooses reports (see [board.Filter.OfReports]); it refuses more. It looks at a bounded
+// number of reports; when that was not all, and fewer than limit were found, further is where to go
+// on (as after), else zero.
 func (s *Store) BucketReportsLike(
-	ctx context.Context, id crash.BucketID, f crash.ReportFilter, after crash.OopsID, limit int,
+	ctx context.Context, id crash.BucketID, f board.Filter, after crash.OopsID, limit int,
 ) (rows []crash.ReportRow, further crash.OopsID, err error) {
-	args := likeArgs(newestFirst(after, limit), id, f)
+	args, err := likeArgs(newestFirst(after, limit), id, f)
+	if err != nil {
+		return nil, further, err
+	}
 	if rows, err = s.reportList(ctx, sqlBucketList, args); err != nil {
 		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, known(err))
 	}
-	if len(rows) >= limit || f == (crash.ReportFilter{}) {
+	if len(rows) >= limit || f == (board.Filter{}) {
 		return rows, further, nil
 	}
 	var received time.Time
@@ -73,19 +79,23 @@ func (s *Store) BucketReportsLike(
 	return rows, further, nil
 }
 
-// likeArgs adds what likeThat reads.
-func likeArgs(args pgx.NamedArgs, id crash.BucketID, f crash.ReportFilter) pgx.NamedArgs {
+// likeArgs adds what likeThat reads. It refuses a filter that asks for more. A filter without a
+// last day has no end.
+func likeArgs(args pgx.NamedArgs, id crash.BucketID, f board.Filter) (pgx.NamedArgs, error) {
+	if f != f.OfReports() {
+		return nil, fmt.Errorf("reports cannot be chosen by all of %+v", f)
+	}
 	args["bucket"], args["version"], args["release"], args["architecture"] = id[:], f.Version, string(f.Release), f.Architecture
 	args["of"] = f.PackageArchitecture
 	args["complete"], args["look"] = f.Complete, reportsLooked
-	args["since"], args["until"] = f.Since, f.Until
-	if f.Until.IsZero() {
+	args["since"], args["until"] = f.Since.Time(), f.Until.Time()
+	if f.Until == 0 {
 		args["until"] = endOfTime
 	}
-	if f == (crash.ReportFilter{}) {
+	if f == (board.Filter{}) {
 		args["look"] = 1 << 30 // nothing is passed over
 	}
-	return args
+	return args, nil
 }
 
 // SystemReports returns the reports of a machine, as BucketReports does those of a bucket.

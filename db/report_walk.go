@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/board"
 )
 
 // The first condition on received looks superfluous, but it is what leaves partitions out.
@@ -33,10 +34,16 @@ const (
 	sqlNewerWithoutName = `select id from reports where system_key is null` + aboveReport + ` limit 1`
 )
 
-// ReportNeighbours returns the reports that arrived next after and next before the given one, among those of the problem that
-// a bucket is part of that a filter lets through; zero ids where there is none. It looks at a bounded number of reports.
-func (s *Store) ReportNeighbours(ctx context.Context, bucket crash.BucketID, f crash.ReportFilter, id crash.OopsID) (newer, older crash.OopsID, err error) {
-	args := likeArgs(reportArgs(id), bucket, f)
+// ReportNeighbours returns the reports that arrived next after and next before the given one, among
+// those of the problem that a bucket is part of that a filter lets through, as BucketReportsLike;
+// zero ids where there is none. It looks at a bounded number of reports.
+func (s *Store) ReportNeighbours(
+	ctx context.Context, bucket crash.BucketID, f board.Filter, id crash.OopsID,
+) (newer, older crash.OopsID, err error) {
+	args, err := likeArgs(reportArgs(id), bucket, f)
+	if err != nil {
+		return newer, older, err
+	}
 	if newer, older, err = s.neighbours(ctx, sqlNextNewer, sqlNextOlder, args); err != nil {
 		return newer, older, fmt.Errorf("neighbours of report %s: %w", id, known(err))
 	}
@@ -56,8 +63,13 @@ func (s *Store) SystemNeighbours(ctx context.Context, system crash.SystemID, id 
 }
 
 // EndReports returns the newest and the oldest report of a problem that a filter lets through; zero ids when there is none.
-func (s *Store) EndReports(ctx context.Context, bucket crash.BucketID, f crash.ReportFilter) (newest, oldest crash.OopsID, err error) {
-	args := likeArgs(newestFirst(crash.OopsID{}, 1), bucket, f)
+func (s *Store) EndReports(
+	ctx context.Context, bucket crash.BucketID, f board.Filter,
+) (newest, oldest crash.OopsID, err error) {
+	args, err := likeArgs(newestFirst(crash.OopsID{}, 1), bucket, f)
+	if err != nil {
+		return newest, oldest, err
+	}
 	if _, newest, err = s.neighbours(ctx, "", sqlNextOlder, args); err == nil {
 		args["received"] = crash.OopsID{}.Received()
 		oldest, _, err = s.neighbours(ctx, sqlNextNewer, "", args)

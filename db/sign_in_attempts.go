@@ -147,7 +147,8 @@ func (a *Accounts) countAttempt(ctx context.Context, all []attempt) error {
 func errTooManyFailures(wait time.Duration) error {
 	seconds := int(math.Ceil(wait.Seconds()))
 	e := crash.Errorf(crash.TooMany, "slow_down",
-		"There were several failed attempts. Please wait %d %s, then try again; a right password works then.", seconds, crash.Plural(int64(seconds), "second", "seconds"))
+		"There were several failed attempts. Please wait %d %s, then try again; a right password works then.",
+		seconds, crash.Plural(int64(seconds), "second", "seconds"))
 	e.RetryAfter = time.Duration(seconds) * time.Second
 	return e
 }

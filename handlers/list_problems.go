@@ -78,7 +78,7 @@ func (s *Server) problemList(r *http.Request, choice views.ListChoice, q query.Q
 
 // chosen turns a choice into a filter for the board. The notice says what cannot be shown yet.
 func (s *Server) chosen(ctx context.Context, choice views.ListChoice) (*board.Board, board.Filter, string, error) {
-	filter, notice := choice.Filter(s.now()), ""
+	filter, notice := choice.FilterOn(s.now()), ""
 	if oldest := s.now().UTC().AddDate(0, 0, -db.BoardDays); filter.Since < board.DayOf(oldest) {
 		notice = "Lists go back to " + views.Date(oldest, s.now()) + "; what was counted before is in the API."
 	}

@@ -124,7 +124,7 @@ type followedBy map[string][]int
 
 // filter is the choice, narrowed to these packages.
 func (p followedBy) filter(choice views.ListChoice, now time.Time) board.Filter {
-	filter := choice.Filter(now)
+	filter := choice.FilterOn(now)
 	names := make([]string, 0, len(p))
 	for name := range p {
 		names = append(names, name)

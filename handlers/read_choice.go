@@ -40,7 +40,7 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	for name, into := range map[string]*string{
 		"release": &release, "period": &period, "shown": &shown, "from": &from, "to": &to, "sort": &sort, "package": &choice.Package,
 		"source": &choice.Source, "version": &choice.Version,
-		"pkg_arch": &choice.Machine, "type": &choice.Type, "state": &choice.State, "packageset": &choice.Set, "user": &choice.Person,
+		"pkg_arch": &choice.PackageArchitecture, "type": &choice.Type, "state": &choice.State, "packageset": &choice.Set, "user": &choice.Person,
 	} {
 		text, err := queryText(q, name)
 		if err != nil {

@@ -321,8 +321,9 @@ func (s *Server) bucketReports(r *http.Request, id crash.BucketID) (*views.Repor
 	return &list, nil
 }
 
-// readReportFilter reads which reports of a problem are wanted.
-func readReportFilter(q url.Values) (f crash.ReportFilter, err error) {
+// readReportFilter reads which reports of a problem are wanted: version, release, architecture,
+// complete.
+func readReportFilter(q url.Values) (f board.Filter, err error) {
 	var release string
 	for name, into := range map[string]*string{"version": &f.Version, "release": &release, "architecture": &f.Architecture} {
 		if *into, err = queryText(q, name); err != nil {

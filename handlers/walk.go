@@ -18,11 +18,11 @@ import (
 // list is the list that a way leads through.
 type list struct {
 	address string
-	problem *crash.BucketID    // its reports
-	chosen  crash.ReportFilter // some of them only
-	system  *crash.SystemID    // or the reports of this machine
-	choice  *views.ListChoice  // or problems: of the front page, or of a search
-	query   query.Query        // what the search wants
+	problem *crash.BucketID   // its reports
+	chosen  board.Filter      // some of them only
+	system  *crash.SystemID   // or the reports of this machine
+	choice  *views.ListChoice // or problems: of the front page, or of a search
+	query   query.Query       // what the search wants
 }
 
 // readVia reads where the visitor came from. What is no list of ours, or cannot be understood, is none: it only means that
@@ -159,10 +159,7 @@ func (s *Server) searchWay(r *http.Request, l *list, report crash.StoredReport) 
 	if err != nil || report.Bucket == nil {
 		return way, err
 	}
-	counted := crash.ReportFilter{
-		Version: filter.Version, Release: filter.Release, Architecture: filter.Architecture, Since: filter.Since.Time(), Until: filter.Until.Time(),
-		PackageArchitecture: filter.PackageArchitecture,
-	}
+	counted := filter.OfReports()
 	whole, err := s.store.Bucket(ctx, *report.Bucket) // what it was merged into is in the list
 	if err != nil {
 		return way, err

@@ -10,24 +10,17 @@ import (
 	"mishap/crash/board"
 )
 
-// ListChoice is what the controls of the front page say. Empty texts mean all.
+// ListChoice is what the controls of the front page say, and the address of a list. Its filter has
+// no days, which come from the period or from From and To, and no Packages, which Set and Person
+// stand for. Query is the text of a search: the list stands at /search then.
 type ListChoice struct {
-	Period    crash.Period
-	From, To  time.Time // UTC days, both included, in place of the period; zero: not chosen
-	Ranged    bool      // days are wanted in place of the period, which stands until they are given
-	Release   crash.Release
-	Package   string // binary or source package
-	Source    string // source package
-	Version   string
-	Machine   string // architecture of the package
-	Type      string // problem type
-	State     string // see [board.Filter]
-	Set       string // package set
-	Person    string // of whose packages, a person or team of the tracker
-	New       bool   // only what was seen first then
-	Sort      board.Column
-	Ascending bool
-	Query     string // what a search wants; the list stands at /search then
+	board.Filter
+
+	Period   crash.Period
+	From, To time.Time // UTC days, both included, in place of the period; zero: not chosen
+	Ranged   bool      // days are wanted in place of the period, which stands until they are given
+	Set      string    // package set
+	Person   string    // of whose packages, a person or team of the tracker
 }
 
 // periods are the choices of the front page, shortest first.
@@ -112,13 +105,13 @@ func (c ListChoice) Days(now time.Time) (since, until time.Time) {
 	return since, until
 }
 
-// Filter is the choice for the board; the names behind Set and Person are not in it.
-func (c ListChoice) Filter(now time.Time) board.Filter {
+// FilterOn returns the filter of the choice with its days. The packages behind Set and Person, and
+// the query, are for the caller to add.
+func (c ListChoice) FilterOn(now time.Time) board.Filter {
 	since, until := c.Days(now)
-	return board.Filter{
-		Since: board.DayOf(since), Until: board.DayOf(until), Release: c.Release, Package: c.Package, Source: c.Source, Version: c.Version, PackageArchitecture: c.Machine,
-		Type: c.Type, State: c.State, New: c.New, Sort: c.Sort, Ascending: c.Ascending,
-	}
+	f := c.Filter
+	f.Since, f.Until, f.Query = board.DayOf(since), board.DayOf(until), ""
+	return f
 }
 
 // URL is the address of the first page of this choice.
@@ -147,7 +140,7 @@ func (c ListChoice) url(q url.Values) string {
 	set(q, "package", c.Package)
 	set(q, "source", c.Source)
 	set(q, "version", c.Version)
-	set(q, "pkg_arch", c.Machine)
+	set(q, "pkg_arch", c.PackageArchitecture)
 	set(q, "type", c.Type)
 	set(q, "state", c.State)
 	set(q, "packageset", c.Set)

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"mishap/crash"
+	"mishap/crash/board"
 )
 
 // PackagePath is the page of a package.
@@ -46,7 +47,9 @@ func (p PackagePage) several() bool {
 
 // newURL is the list of what is new in a version.
 func (p PackagePage) newURL(release crash.Release, version string) string {
-	return ListChoice{Period: crash.PeriodYear, Release: release, Package: p.Name, Version: version, New: true}.URL()
+	return ListChoice{
+		Period: crash.PeriodYear, Filter: board.Filter{Release: release, Package: p.Name, Version: version, New: true},
+	}.URL()
 }
 
 // PackageProblem is one problem of a package.

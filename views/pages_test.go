@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/html"
 
 	"mishap/crash"
+	"mishap/crash/board"
 	"mishap/views"
 )
 
@@ -46,7 +47,9 @@ func components(text string, n int) map[string]templ.Component {
 		Architecture: text, Proposed: true,
 	}
 	list := views.ListPage{
-		Shell: shell, Choice: views.ListChoice{Period: crash.PeriodWeek, Release: crash.Release(text), Package: text},
+		Shell: shell, Choice: views.ListChoice{
+			Period: crash.PeriodWeek, Filter: board.Filter{Release: crash.Release(text), Package: text},
+		},
 		Releases: []crash.Release{crash.Release(text), "Ubuntu 24.04"}, First: 51, Size: 50, Next: "/?after=" + text, IngestURL: text,
 	}
 	reports := views.ReportList{ID: "reports", Now: now, Next: "/?after=" + text, First: "/", Empty: text}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/board"
 )
 
 // ReleasePage is one release: how reliable it is, and what is broken in it.
@@ -59,10 +60,10 @@ func (p ReleasePage) life() string {
 
 // listURL is the list of all its problems.
 func (p ReleasePage) listURL() string {
-	return ListChoice{Release: p.Release, Period: crash.PeriodMonth}.URL()
+	return ListChoice{Period: crash.PeriodMonth, Filter: board.Filter{Release: p.Release}}.URL()
 }
 
 // stateURL is the list of its problems that stand so.
 func (p ReleasePage) stateURL(state crash.StateWord) string {
-	return ListChoice{Release: p.Release, Period: crash.PeriodMonth, State: string(state)}.URL()
+	return ListChoice{Period: crash.PeriodMonth, Filter: board.Filter{Release: p.Release, State: string(state)}}.URL()
 }

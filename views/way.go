@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/board"
 )
 
 // Via is the parameter of an address that names the list by which a page was reached.
@@ -41,7 +42,7 @@ func (c ListChoice) Name() string {
 }
 
 // FilterWords says which reports a filter lets through; empty: all.
-func FilterWords(f crash.ReportFilter) string {
+func FilterWords(f board.Filter) string {
 	var words []string
 	for _, part := range []struct{ before, text string }{{"version ", f.Version}, {"", string(f.Release)}, {"", f.Architecture}} {
 		if part.text != "" {

@@ -213,6 +213,7 @@ func TestFilters(t *testing.T) {
 		"a set":          {func(f *board.Filter) { f.Some, f.Packages = true, "a c" }, []byte{3, 1}},
 		"an empty set":   {func(f *board.Filter) { f.Some = true }, nil},
 		"no such word":   {func(f *board.Filter) { f.Architecture = "s390x" }, nil},
+		"complete":       {func(f *board.Filter) { f.Complete = true }, nil}, // the board cannot tell
 		"another period": {func(f *board.Filter) { f.Since, f.Until = f.Since-6, f.Since-1 }, []byte{1}},
 	} {
 		f := week

@@ -7,40 +7,6 @@ import (
 	"mishap/crash"
 )
 
-// Column is what a list is sorted by.
-type Column string
-
-// The columns.
-const (
-	ByCount   Column = "count"
-	ByPackage Column = "package"
-	ByFirst   Column = "first"
-	ByLast    Column = "last"
-	ByProblem Column = "problem"
-	ByBug     Column = "bug"
-)
-
-// Filter chooses problems and what is counted of them. The zero values mean all. With a release, first and last seen and the
-// versions of a problem are those of that release, for what New and Sort mean too.
-type Filter struct {
-	Since, Until Day // both included
-	Release      crash.Release
-	Package      string // binary or source package
-	Source       string // source package
-	Packages     string // several, parted by blanks: the problem's binary or source package is one of them
-	Some         bool   // Packages counts, even when it names none
-	Version      string
-	Architecture string // of the machine
-	Type         string // problem type
-	State        string // a [crash.StateWord], "none" (no bug) or "bug" (any)
-	New          bool   // only problems whose oldest report is of these days; with a version, those whose lowest version it is
-	Query        string // what the match that goes with the filter means; lists with a match and without this are not cached
-	Sort         Column // empty: ByCount
-	Ascending    bool   // the other way round than is natural for the column
-
-	PackageArchitecture string // of the package
-}
-
 // Row is one problem in a list.
 type Row struct {
 	*Problem
@@ -194,33 +160,6 @@ func matchIn(release crash.Release, match func(*Problem) bool) func(*Problem) bo
 		}
 		return match(&view)
 	}
-}
-
-// all reports whether the filter leaves no problem out but by its days.
-func (f Filter) all() bool {
-	return f.Package == "" && f.Source == "" && f.Type == "" && !f.New && f.State == ""
-}
-
-// admits looks at all of the filter but the days.
-func (f Filter) admits(p *Problem, packages map[string]bool) bool {
-	switch {
-	case f.Package != "" && p.Package != f.Package && p.Source != f.Package,
-		f.Source != "" && p.Source != f.Source,
-		packages != nil && !packages[p.Package] && !packages[p.Source],
-		f.Type != "" && p.Type != f.Type,
-		f.New && f.Version != "" && p.In(f.Release).LowestVersion != f.Version,
-		f.New && f.Version == "" && DayOf(p.In(f.Release).First.At) < f.Since:
-		return false
-	}
-	switch f.State {
-	case "":
-		return true
-	case "none":
-		return p.Bug == 0
-	case "bug":
-		return p.Bug != 0
-	}
-	return string(p.State) == f.State
 }
 
 // Problem finds a problem by its id, or by that of a bucket which was merged into it.

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Order is a total order of all texts, the order of a list in which every version has its place. It puts those that dpkg
-// refuses (see [Valid]) first, orders the others as [Compare] does, and then by their text.
+// Order is a total order of all texts, the order of a list in which every version has its place. It
+// puts those that dpkg refuses (see [Valid]) first, orders the others as [Compare] does, and then
+// by their text.
 func Order(a, b string) int {
 	if a == b {
 		return 0
@@ -22,7 +23,8 @@ func Order(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// Range holds the lowest and the highest of some versions by [Order]. Both are empty as long as it holds none.
+// Range holds the lowest and the highest of some versions by [Order]. Both are empty as long as it
+// holds none.
 type Range struct{ Lowest, Highest string }
 
 // Add widens the range by a version. It ignores a version that dpkg refuses.

@@ -188,19 +188,18 @@ func (q *Query) gather(p *parser) *Error {
 		if c.nested {
 			return errorAt(c.at, c.length, "%s: says what is counted, so it stands by itself, without OR or a minus.", c.field)
 		}
-		f := &q.filter
 		var into *string
 		switch c.field {
 		case "release":
-			into = &f.release
+			into = (*string)(&q.counted.Release)
 		case "version":
-			into = &f.version
+			into = &q.counted.Version
 		case "arch":
-			into = &f.architecture
+			into = &q.counted.Architecture
 		case "since":
-			f.since, f.hasSince = dayOf(c.value), true
+			q.counted.Since, q.hasSince = dayOf(c.value), true
 		case "until":
-			f.until, f.hasUntil = dayOf(c.value), true
+			q.counted.Until, q.hasUntil = dayOf(c.value), true
 		}
 		if into != nil {
 			if *into != "" && !strings.EqualFold(*into, c.value) {
@@ -209,7 +208,7 @@ func (q *Query) gather(p *parser) *Error {
 			*into = c.value
 		}
 	}
-	if q.filter.hasSince && q.filter.hasUntil && q.filter.since > q.filter.until {
+	if q.hasSince && q.hasUntil && q.counted.Since > q.counted.Until {
 		return errorAt(0, 0, "since: is after until:, so nothing can be found.")
 	}
 	return nil

@@ -7,10 +7,10 @@
 package query
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 
-	"mishap/crash"
 	"mishap/crash/board"
 )
 
@@ -19,16 +19,13 @@ const MaxLength = 2000
 
 // Query is a search that has been understood. The zero value finds everything.
 type Query struct {
-	node   node
-	filter filter
-}
+	node node
 
-// filter is what a query says about when and where reports were counted: it narrows what a list counts, not only which
-// problems it has.
-type filter struct {
-	release, version, architecture string
-	since, until                   board.Day
-	hasSince, hasUntil             bool
+	// What the query says about when and where reports were counted. It narrows what a list counts,
+	// not only which problems the list has. A query can say Release, Version, Architecture and the
+	// days.
+	counted            board.Filter
+	hasSince, hasUntil bool
 }
 
 // node is a part of a query.
@@ -127,23 +124,17 @@ func (q Query) Match(p *board.Problem) bool { return q.node == nil || q.node.mat
 // have. The filter is then for a list that q.Match chooses, and for no other.
 func (q Query) Narrow(f board.Filter) board.Filter {
 	f.Query = q.String()
-	if q.filter.release != "" {
-		f.Release = crash.Release(q.filter.release)
+	f.Release = cmp.Or(q.counted.Release, f.Release)
+	f.Version = cmp.Or(q.counted.Version, f.Version)
+	f.Architecture = cmp.Or(q.counted.Architecture, f.Architecture)
+	if q.hasSince {
+		f.Since = q.counted.Since
 	}
-	if q.filter.version != "" {
-		f.Version = q.filter.version
-	}
-	if q.filter.architecture != "" {
-		f.Architecture = q.filter.architecture
-	}
-	if q.filter.hasSince {
-		f.Since = q.filter.since
-	}
-	if q.filter.hasUntil {
-		f.Until = q.filter.until
+	if q.hasUntil {
+		f.Until = q.counted.Until
 	}
 	return f
 }
 
 // HasDays reports whether the query says itself which days count.
-func (q Query) HasDays() bool { return q.filter.hasSince || q.filter.hasUntil }
+func (q Query) HasDays() bool { return q.hasSince || q.hasUntil }

@@ -106,7 +106,7 @@ func (s *Server) take(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := pause(ctx, pollEvery); err != nil {
+		if err := crash.Sleep(ctx, pollEvery); err != nil {
 			return inUse(s.cfg.DataDir, other).Because(err)
 		}
 	}
@@ -201,19 +201,9 @@ func (s *Server) awaitUsers(ctx context.Context) {
 			waiting = true
 			s.cfg.Log.InfoContext(ctx, "waiting for other mishap commands to finish with the database")
 		}
-		if pause(ctx, pollEvery) != nil {
+		if crash.Sleep(ctx, pollEvery) != nil {
 			return
 		}
-	}
-}
-
-// pause waits for d, or returns why ctx ended before.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
 	}
 }
 

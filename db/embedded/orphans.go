@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"mishap/crash"
 )
 
 // endOrphans ends what is left of a server whose owner was killed. The caller holds the owner's lock, so nobody else
@@ -33,7 +35,7 @@ func (h home) endOrphans(ctx context.Context, log *slog.Logger) error {
 			if orphans, err = h.processes(); err != nil || len(orphans) == 0 {
 				return err
 			}
-			if err := pause(ctx, pollEvery); err != nil {
+			if err := crash.Sleep(ctx, pollEvery); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"mishap/crash"
 )
 
 const (
@@ -111,7 +113,7 @@ func (pm *postmaster) awaitReady(ctx context.Context) error {
 			return fmt.Errorf("PostgreSQL did not start: %s", pm.lastWords())
 		default:
 		}
-		if err := pause(ctx, pollEvery/2); err != nil {
+		if err := crash.Sleep(ctx, pollEvery/2); err != nil {
 			return fmt.Errorf("PostgreSQL is not ready yet: %w", err)
 		}
 	}

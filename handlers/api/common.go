@@ -12,7 +12,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/board"
 	search "mishap/crash/query"
-	"mishap/db"
 )
 
 func (a *API) mostCommonProblems() resource {
@@ -72,20 +71,25 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if since.Before(a.today().AddDate(0, 0, -boardDays)) {
-		if in.given["q"] {
-			return nil, crash.Errorf(crash.Invalid, "bad_q", "Searches look at the days of the last %d days only.", boardDays)
-		}
-		return a.longAgo(ctx, in, since, until, packages)
-	}
-	b, err := a.store.BoardWithStates(ctx)
-	if err != nil {
-		return nil, err
-	}
 	filter := board.Filter{
 		Since: board.DayOf(since), Until: board.DayOf(until), Release: crash.Release(in.text("release")), Version: in.text("version"),
 		PackageArchitecture: in.text("pkg_arch"), New: in.flag("first_appearance"),
 		Some: packages != nil, Packages: strings.Join(packages, " "),
+	}
+	with, without := packageKinds(in)
+	if since.Before(a.today().AddDate(0, 0, -boardDays)) {
+		if in.given["q"] {
+			return nil, crash.Errorf(crash.Invalid, "bad_q", "Searches look at the days of the last %d days only.", boardDays)
+		}
+		problems, err := a.store.CommonProblems(ctx, filter, with, without, limit)
+		if err != nil {
+			return nil, err
+		}
+		return a.longAgo(ctx, in, filter.Release, problems)
+	}
+	b, err := a.store.BoardWithStates(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var match func(*board.Problem) bool
 	if q, ok := in.values["q"].(search.Query); ok {
@@ -95,7 +99,6 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	if until.Before(since) {
 		rows = nil
 	}
-	with, without := packageKinds(in)
 	rows = firstRows(rows, with, without, limit)
 	whole, err := a.store.WholeSignatures(ctx, rows)
 	if err != nil {
@@ -146,20 +149,8 @@ func firstRows(rows []board.Row, with, without bool, limit int) []board.Row {
 	return out[:min(len(out), limit)]
 }
 
-// longAgo is the list for days that the board no longer knows.
-func (a *API) longAgo(ctx context.Context, in input, since, until time.Time, packages []string) ([]any, error) {
-	f := db.CommonFilter{
-		Since: since, Until: until, Release: crash.Release(in.text("release")), Version: in.text("version"), Architecture: in.text("pkg_arch"),
-		Packages: packages, Limit: in.number("limit"),
-	}
-	f.WithPackage, f.WithoutPackage = packageKinds(in)
-	if in.flag("first_appearance") {
-		f.LowestVersion = in.text("version")
-	}
-	problems, err := a.store.CommonProblems(ctx, f)
-	if err != nil {
-		return nil, err
-	}
+// longAgo is the answer for problems of days that the board no longer knows.
+func (a *API) longAgo(ctx context.Context, in input, release crash.Release, problems []crash.Problem) ([]any, error) {
 	objects := make([]any, len(problems))
 	b, err := a.store.Board(ctx)
 	if err != nil {
@@ -168,7 +159,7 @@ func (a *API) longAgo(ctx context.Context, in input, since, until time.Time, pac
 	for i, p := range problems {
 		facts := &board.Facts{}
 		if known, ok := b.Problem(p.ID); ok {
-			facts = known.In(f.Release)
+			facts = known.In(release)
 		}
 		p.Bucket = a.seenBy(in, p.Bucket)
 		row := commonProblem{

@@ -1,0 +1,18 @@
+package crash
+
+import (
+	"context"
+	"time"
+)
+
+// Sleep pauses for d. It returns the error of ctx when ctx ends before that, or has ended already.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return ctx.Err()
+	}
+}
