@@ -47,17 +47,17 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, e
 			claim.Step = crash.StepNone
 		}
 		if claim.Step == crash.StepCreate {
-			turn, err := s.myTurn(ctx, tx, id)
+			next, err := s.maySend(ctx, tx, id)
 			if err != nil {
 				return err
 			}
-			if turn.linked != 0 || turn.cedes || !turn.mine {
+			if next.linked != 0 || next.cedes || !next.allowed {
 				claim.Step = crash.StepNone
 			}
-			if turn.linked != 0 {
-				return s.filed(ctx, tx, &claim.Filing, crash.Bug{Number: turn.linked, How: crash.Linked})
+			if next.linked != 0 {
+				return s.filed(ctx, tx, &claim.Filing, crash.Bug{Number: next.linked, How: crash.Linked})
 			}
-			if turn.cedes {
+			if next.cedes {
 				return s.cede(ctx, tx, &claim.Filing)
 			}
 		}

@@ -47,18 +47,21 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 			"entry": r.Claim.Entry, "outcome": r.Answer.Outcome, "status": r.Answer.Status,
 			"request": r.Answer.RequestID, "words": r.Answer.Words,
 		})
-		if err == nil && r.Claim.Step == crash.StepCreate {
-			err = s.endWriting(ctx, tx, r.Rest)
+		sent := r.Claim.Step == crash.StepCreate
+		if err == nil && sent {
+			err = s.endSending(ctx, tx, r.Rest)
 		}
 		switch {
 		case err != nil:
-			return err
 		case r.State == crash.FilingFiled:
-			return s.filed(ctx, tx, &f, r.Bug)
+			err = s.filed(ctx, tx, &f, r.Bug)
 		case awaits(f, r):
-			return s.move(ctx, tx, &f, r, terms)
+			err = s.move(ctx, tx, &f, r, terms)
 		}
-		return nil
+		if err == nil && sent {
+			err = s.queueNext(ctx, tx)
+		}
+		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, errUnknownFiling

@@ -35,6 +35,19 @@ const retentionLock = int64(0x6d697344726f7073) // "misDrops"
 // keysKept is for how long at least a crash is recognised when it is sent again.
 const keysKept = 400 * 24 * time.Hour
 
+// DropOldReports drops the reports of all months of arrival that ended keepDays days ago; 0: none. What was counted of them
+// stays.
+func (s *Store) DropOldReports(ctx context.Context, keepDays int) error {
+	if keepDays == 0 {
+		return nil
+	}
+	months, err := s.DropReports(ctx, s.now().AddDate(0, 0, -keepDays))
+	if len(months) > 0 {
+		s.log.InfoContext(ctx, "dropped reports; their counts stay", "months", months, "reports_keep_days", keepDays)
+	}
+	return err
+}
+
 // DropReports drops the reports of all months of arrival that ended before the given time, after they have been counted,
 // and returns the dropped months, "2025-11". It does nothing while another unit is at it. What a death in the middle leaves
 // half done is finished by the next call.

@@ -136,24 +136,13 @@ func TestJobs(t *testing.T) {
 	s := dbtest.New(t)
 	f := asked(t, s)
 	worked := make(chan int64, 1)
-	jobs, err := db.NewJobs(s, db.JobsConfig{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
+	startJobs(t, s, db.JobsConfig{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
 		select {
 		case worked <- id:
 		default:
 		}
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := jobs.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := jobs.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
 	if err := s.ParkFilings(t.Context(), "tracker_credentials", "r", time.Hour); err != nil {
 		t.Fatal(err)
 	}

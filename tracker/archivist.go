@@ -25,7 +25,6 @@ type ArchiveStore interface {
 
 // ArchiveOptions say how politely the archive is read. The zero value is what a real tracker can bear.
 type ArchiveOptions struct {
-	Every time.Duration // between two looks for what is due; 0: 5 s
 	Pause time.Duration // between two calls; 0: 500 ms; negative: none
 	Retry time.Duration // before what failed is tried again, doubled each time; 0: 1 min
 }
@@ -51,29 +50,17 @@ type Archivist struct {
 	paused int       // how often in a row it had to rest
 }
 
-// NewArchivist returns an Archivist. Run keeps it going.
+// NewArchivist returns an Archivist. Its Round is to be called again and again.
 func NewArchivist(cfg Config, store ArchiveStore, client *Client, o ArchiveOptions) *Archivist {
 	cfg = cfg.withDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
-		&o.Every: 5 * time.Second, &o.Pause: 500 * time.Millisecond, &o.Retry: time.Minute,
+		&o.Pause: 500 * time.Millisecond, &o.Retry: time.Minute,
 	} {
 		if *value == 0 {
 			*value = standard
 		}
 	}
 	return &Archivist{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log}
-}
-
-// Run reads until ctx ends.
-func (a *Archivist) Run(ctx context.Context) {
-	for {
-		if err := a.Round(ctx); err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "cannot read the archive", "error", err)
-		}
-		if !wait(ctx, jitter(a.opts.Every)) {
-			return
-		}
-	}
 }
 
 // Round does once what is due, unless another unit is at it or the tracker is being left alone. It must not run twice at

@@ -26,10 +26,9 @@ type Filer struct {
 	giveUp  context.CancelFunc
 	closing chan struct{} // closed when nothing more is to be taken up
 
-	mu      sync.Mutex
-	flights map[int64]chan struct{} // filings that this unit works on; closed when it has done a step
-	line    line
-	closed  bool
+	mu     sync.Mutex
+	steps  map[int64]chan struct{} // steps of filings under way in this instance; closed when done
+	closed bool
 
 	subscribing bool // somebody is at it
 	running     sync.WaitGroup
@@ -47,7 +46,7 @@ func NewFiler(cfg Config, store Store, client *Client) *Filer {
 		cfg: cfg, store: store, client: client, log: cfg.Log,
 		slots:   make(chan struct{}, maxCalls),
 		closing: make(chan struct{}),
-		flights: map[int64]chan struct{}{},
+		steps:   map[int64]chan struct{}{},
 	}
 	f.ctx, f.giveUp = context.WithCancel(context.Background()) //nolint:forbidigo // outlives the request that starts a filing; Close ends it
 	if cfg.Registerer != nil {
@@ -167,7 +166,7 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 			timer.Stop()
 			return filing, nil
 		}
-		if filing.State != crash.FilingSending || f.flies(filing.ID) {
+		if filing.State != crash.FilingSending || f.working(filing.ID) {
 			done = f.start(filing.ID)
 		}
 	}
@@ -178,7 +177,7 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 func (f *Filer) start(id int64) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if done, ok := f.flights[id]; ok {
+	if done, ok := f.steps[id]; ok {
 		return done
 	}
 	done := make(chan struct{})
@@ -186,20 +185,16 @@ func (f *Filer) start(id int64) <-chan struct{} {
 		close(done)
 		return done
 	}
-	f.flights[id] = done
-	f.running.Go(func() {
-		if f.fly(id, done) {
-			f.advance()
-		}
-	})
+	f.steps[id] = done
+	f.running.Go(func() { f.run(id, done) })
 	return done
 }
 
-// fly does one step of a filing, and reports whether a bug was sent.
-func (f *Filer) fly(id int64, done chan struct{}) (sent bool) {
+// run does one step of a filing, and closes done.
+func (f *Filer) run(id int64, done chan struct{}) {
 	defer func() {
 		f.mu.Lock()
-		delete(f.flights, id)
+		delete(f.steps, id)
 		f.mu.Unlock()
 		close(done)
 	}()
@@ -207,25 +202,39 @@ func (f *Filer) fly(id int64, done chan struct{}) (sent bool) {
 	case f.slots <- struct{}{}:
 		defer func() { <-f.slots }()
 	case <-f.closing:
-		return false
+		return
 	}
-	sent, err := f.step(f.ctx, id)
-	if err != nil {
+	if err := f.step(f.ctx, id); err != nil {
 		f.log.ErrorContext(f.ctx, "a step of a filing failed", "filing", id, "error", err)
 	}
-	return sent
 }
 
-// flies reports whether this unit works on a filing.
-func (f *Filer) flies(id int64) bool {
+// working reports whether a step of a filing is under way in this instance.
+func (f *Filer) working(id int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.flights[id] != nil
+	return f.steps[id] != nil
 }
 
-// Work does the next step of a filing, if one is due. It returns when the step is done or ctx ends; then the step goes on
-// and its outcome is recorded all the same.
+// Work does the next step of a filing, if one is due, and is what a FilingJob does. When the filing is the next to be sent it
+// first waits for the end of the pause after the last one. Work returns when the step is done or ctx ends; then the step
+// continues, and its outcome is recorded all the same.
 func (f *Filer) Work(ctx context.Context, filingID int64) error {
+	next, err := f.store.NextFiling(ctx)
+	if err != nil {
+		return err
+	}
+	if next.Filing == filingID {
+		pause := time.NewTimer(next.In)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-f.closing:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	select {
 	case <-f.start(filingID):
 		return nil
@@ -234,32 +243,13 @@ func (f *Filer) Work(ctx context.Context, filingID int64) error {
 	}
 }
 
-// sweepEvery is how often Run looks for filings that are due. The query reads a small index.
-const sweepEvery = time.Second
+// maxDue is how many filings StartDue starts at once.
+const maxDue = 50
 
-// Run works on filings that nobody waits for: those whose time has come, whose job was lost, whose unit has died. It
-// returns when ctx ends.
-func (f *Filer) Run(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		if err := f.Sweep(ctx); err != nil && ctx.Err() == nil {
-			f.log.WarnContext(ctx, "cannot look for due filings", "error", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// maxSweep is how many filings one sweep takes up.
-const maxSweep = 50
-
-// Sweep starts the work on filings that are due, oldest first, and does not wait for it.
-func (f *Filer) Sweep(ctx context.Context) error {
-	ids, err := f.store.DueFilings(ctx, f.terms(), maxSweep)
+// StartDue starts the work on filings that are due, oldest first, and does not wait for it. It finds those whose job was lost
+// or came too early, and those whose instance died.
+func (f *Filer) StartDue(ctx context.Context) error {
+	ids, err := f.store.DueFilings(ctx, f.terms(), maxDue)
 	for _, id := range ids {
 		f.start(id)
 	}

@@ -50,8 +50,8 @@ type Ledger interface {
 	GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error)
 	// ParkFilings puts off all filings that are due, for a reason that has nothing to do with any of them.
 	ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error
-	// NextTurn says which filing is sent next, and when.
-	NextTurn(ctx context.Context) (crash.FilingTurn, error)
+	// NextFiling returns which filing is sent next, and in how long.
+	NextFiling(ctx context.Context) (crash.NextFiling, error)
 	// DueFilings lists filings that a step is due for: those to be searched for, and the next to be sent. Those whose unit has died while it was sending, or has
 	// kept them for longer than terms allow, become uncertain first.
 	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)

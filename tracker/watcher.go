@@ -32,7 +32,6 @@ type WatchStore interface {
 
 // WatchOptions say how politely the tracker is read. The zero value is what a real one can bear.
 type WatchOptions struct {
-	Every   time.Duration // between two looks for bugs that are due; 0: 10 s
 	Pause   time.Duration // between two calls; 0: 300 ms; negative: none
 	Changes time.Duration // between two questions what changed; 0: 1 min
 	Again   time.Duration // after which a bug is read again without a reason; 0: 6 h
@@ -54,11 +53,11 @@ type Watcher struct {
 	paused int       // how often in a row it had to rest
 }
 
-// NewWatcher returns a Watcher. Run keeps it going.
+// NewWatcher returns a Watcher. Its Round is to be called again and again.
 func NewWatcher(cfg Config, store WatchStore, client *Client, o WatchOptions) *Watcher {
 	cfg = cfg.withDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
-		&o.Every: 10 * time.Second, &o.Pause: 300 * time.Millisecond, &o.Changes: time.Minute, &o.Again: 6 * time.Hour, &o.Retry: time.Minute,
+		&o.Pause: 300 * time.Millisecond, &o.Changes: time.Minute, &o.Again: 6 * time.Hour, &o.Retry: time.Minute,
 	} {
 		if *value == 0 {
 			*value = standard
@@ -69,18 +68,6 @@ func NewWatcher(cfg Config, store WatchStore, client *Client, o WatchOptions) *W
 		registered[*watchMetrics](cfg.Registerer, newWatchMetrics(store, cfg.Now))
 	}
 	return w
-}
-
-// Run reads until ctx ends.
-func (w *Watcher) Run(ctx context.Context) {
-	for {
-		if err := w.Round(ctx); err != nil && ctx.Err() == nil {
-			w.log.WarnContext(ctx, "cannot follow bugs in the tracker", "error", err)
-		}
-		if !wait(ctx, jitter(w.opts.Every)) {
-			return
-		}
-	}
 }
 
 // wait pauses; false when ctx ended.

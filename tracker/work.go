@@ -21,30 +21,45 @@ func (f *Filer) terms() crash.FilingTerms {
 	return crash.FilingTerms{Sending: maxSending, Answer: f.cfg.Timeout, Settle: f.cfg.Settle}
 }
 
-// step claims the next step of a filing, does it, and records what came of it. It reports whether a bug was sent: then it is
-// the next one's turn.
-func (f *Filer) step(ctx context.Context, id int64) (sent bool, err error) {
+// step claims the next step of a filing, does it, and records its outcome.
+func (f *Filer) step(ctx context.Context, id int64) error {
 	if err := f.ready(ctx); err != nil {
-		return false, f.park(ctx, err)
+		return f.park(ctx, err)
 	}
 	started := time.Now() // of the sending, on this machine's steady clock
 	claim, err := f.store.ClaimFiling(ctx, id)
 	if err != nil {
-		return false, err
+		return err
 	}
 	var result crash.FilingResult
 	switch claim.Step {
 	case crash.StepCreate:
 		number, err := f.client.createBug(ctx, claim.Intent, maxSending-time.Since(started))
 		result = f.created(claim, number, err)
-		result.Rest = f.rest(time.Since(started), err)
+		result.Rest = f.pauseAfter(time.Since(started), err)
 	case crash.StepSearch:
 		number, err := f.search(ctx, claim)
 		result = f.searched(claim, number, err)
 	case crash.StepNone:
-		return false, nil
+		return nil
 	}
-	return claim.Step == crash.StepCreate, f.finish(ctx, result)
+	return f.finish(ctx, result)
+}
+
+// maxPause is the longest pause between two bugs, in shortest ones.
+const maxPause = 20
+
+// pauseAfter returns how long the queue pauses after a bug was sent: as long as the tracker took, so that it has half of its
+// time for others, and much longer when it is unavailable, busy, or refuses our credentials.
+func (f *Filer) pauseAfter(took time.Duration, err error) time.Duration {
+	if e, ok := errors.AsType[*CallError](err); ok {
+		switch e.Outcome {
+		case OutcomeBusy, OutcomeNotSent, OutcomeCredentials:
+			return maxPause * f.cfg.Rest
+		case OutcomeDone, OutcomeRefused, OutcomeUnknown:
+		}
+	}
+	return min(max(took, f.cfg.Rest), maxPause*f.cfg.Rest)
 }
 
 // search looks in the tracker for the bug of a claimed filing; 0: it is certainly not there. Bugs that were filed for other

@@ -65,7 +65,7 @@ func (p *program) serve(ctx context.Context, c Config, k kinds) (err error) {
 		return err
 	}
 	defer doors.close()
-	u := newUnit(c, doors, log)
+	u := newInstance(c, doors, log)
 	defer u.stopServers()
 	if u.store, err = u.openStore(ctx, database.url); errors.Is(err, errStoppedWaiting) {
 		return nil

@@ -25,7 +25,7 @@ var errStoppedWaiting = errors.New("stopped while waiting for the database")
 
 // openStore opens the database, brought up to date. While there is no server that takes writes, it waits and has the
 // listeners answer that. Mistakes in the configuration end it at once.
-func (u *unit) openStore(ctx context.Context, url string) (*db.Store, error) {
+func (u *instance) openStore(ctx context.Context, url string) (*db.Store, error) {
 	until := u.now().Add(primaryPatience)
 	var said time.Time
 	for {
@@ -52,7 +52,7 @@ func (u *unit) openStore(ctx context.Context, url string) (*db.Store, error) {
 }
 
 // tryStore is one attempt of openStore.
-func tryStore(ctx context.Context, url string, u *unit) (*db.Store, error) {
+func tryStore(ctx context.Context, url string, u *instance) (*db.Store, error) {
 	if err := db.CheckPrimary(ctx, url); err != nil {
 		return nil, err
 	}

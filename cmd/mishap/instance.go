@@ -27,11 +27,10 @@ const (
 	drainPatience   = 30 * time.Second // requests under way
 	trackerPatience = 20 * time.Second // calls to the tracker under way; later they count as unknown and are settled by search
 	jobsPatience    = 10 * time.Second
-	tidyEvery       = 10 * time.Minute
 )
 
-// unit is everything that runs in one process: the servers behind the doors, and what works in the background.
-type unit struct {
+// instance is everything that runs in one process: the servers behind the listeners, and the work in the background.
+type instance struct {
 	config  Config
 	doors   *doors
 	store   *db.Store
@@ -49,11 +48,12 @@ type unit struct {
 	watcher                *tracker.Watcher
 	archivist              *tracker.Archivist // nil: the archive is not read
 	jobs                   *db.Jobs
+	background             *background
 }
 
 // newUnit makes the servers behind the listeners, which answer that the unit is starting.
-func newUnit(c Config, d *doors, log *slog.Logger) *unit {
-	u := &unit{config: c, doors: d, log: log, metrics: newMetrics(), now: time.Now, failed: make(chan error, 3)}
+func newInstance(c Config, d *doors, log *slog.Logger) *instance {
+	u := &instance{config: c, doors: d, log: log, metrics: newMetrics(), now: time.Now, failed: make(chan error, 3)}
 	if d.web != nil {
 		u.onWeb = newReplaceable(http.HandlerFunc(startingPages))
 		u.web = webServer(u.onWeb, log)
@@ -62,13 +62,14 @@ func newUnit(c Config, d *doors, log *slog.Logger) *unit {
 		u.onIngest = newReplaceable(http.HandlerFunc(startingIngest))
 		u.ingest = ingest.NewServer(u.onIngest)
 	}
+	u.background = newBackground(log, u.metrics)
 	u.onOps = newReplaceable(opsHandler(u.metrics, startingHealth))
 	u.ops = opsServer(u.onOps, log)
 	return u
 }
 
 // build makes the parts that this kind of unit needs, and has the servers serve them; the background does not run yet.
-func (u *unit) build() error {
+func (u *instance) build() error {
 	if u.doors.web != nil {
 		if err := u.buildWeb(); err != nil {
 			return err
@@ -102,11 +103,11 @@ func (u *unit) build() error {
 }
 
 // health checks what must work for this instance to do its job.
-func (u *unit) health(ctx context.Context) []crash.HealthCheck {
+func (u *instance) health(ctx context.Context) []crash.HealthCheck {
 	return append(u.store.Health(ctx), u.disk.Health()...)
 }
 
-func (u *unit) buildWeb() error {
+func (u *instance) buildWeb() error {
 	settings := u.config.tracker(u.log, u.metrics)
 	credentials := tracker.NewCredentials(settings, u.store)
 	client := tracker.NewClient(settings, credentials)
@@ -115,7 +116,7 @@ func (u *unit) buildWeb() error {
 	if u.config.ReadArchive {
 		u.archivist = tracker.NewArchivist(settings, u.store, client, tracker.ArchiveOptions{})
 	}
-	jobs, err := db.NewJobs(u.store, db.JobsConfig{Log: u.log, KeepReportsDays: u.config.ReportsKeepDays, File: u.filer.Work})
+	jobs, err := db.NewJobs(u.store, db.JobsConfig{Log: u.log, File: u.filer.Work, Tasks: u.background.jobs(u.sharedTasks())})
 	if err != nil {
 		return fmt.Errorf("job queue: %w", err)
 	}
@@ -168,7 +169,7 @@ func linkTemplates(text string) crash.LinkTemplates {
 }
 
 // ingestURL is where machines post reports, as pages tell it: the door of this process, or the configured one of another.
-func (u *unit) ingestURL() string {
+func (u *instance) ingestURL() string {
 	if u.doors.ingest != nil {
 		return httpAddress(u.doors.ingest.Addr().String())
 	}
@@ -177,25 +178,16 @@ func (u *unit) ingestURL() string {
 
 // run serves until ctx ends or a server fails, then stops everything in good order: first the doors, then what is under
 // way behind them.
-func (u *unit) run(ctx context.Context) error {
+func (u *instance) run(ctx context.Context) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
-	var work sync.WaitGroup
 	if u.web != nil {
 		if err := u.jobs.Start(background); err != nil {
 			return fmt.Errorf("job queue: %w", err)
 		}
-		work.Go(func() { u.filer.Run(background) })
-		work.Go(func() { u.watcher.Run(background) })
-		if u.archivist != nil {
-			work.Go(func() { u.archivist.Run(background) })
-		}
-		work.Go(func() { u.tidy(background) })
-		work.Go(func() { u.warmUp(background) })
+		u.background.loops.Go(func() { u.loadProblems(background) })
 	}
-	if u.ingest != nil {
-		work.Go(func() { u.tidyCores(background) })
-	}
+	u.background.start(background, u.ownTasks())
 	u.listen()
 	var err error
 	select {
@@ -205,14 +197,14 @@ func (u *unit) run(ctx context.Context) error {
 	u.log.InfoContext(ctx, "stopping: finishing what was accepted; another signal stops at once")
 	u.drain(background)
 	stopBackground()
-	work.Wait()
+	u.background.wait()
 	u.stopServers()
 	u.log.InfoContext(ctx, "stopped")
 	return err
 }
 
 // listen has the servers take connections, once.
-func (u *unit) listen() {
+func (u *instance) listen() {
 	u.listening.Do(func() {
 		u.each(func(s *http.Server, l net.Listener) {
 			u.serving.Go(func() {
@@ -225,13 +217,13 @@ func (u *unit) listen() {
 }
 
 // stopServers ends the servers at once, if they run, and waits for their end. It may be called more than once.
-func (u *unit) stopServers() {
+func (u *instance) stopServers() {
 	u.each(func(s *http.Server, _ net.Listener) { _ = s.Close() }) // what a listener says at its end is of no interest
 	u.serving.Wait()
 }
 
-// warmUp loads what lists are made from, so that the first visitor need not wait for it.
-func (u *unit) warmUp(ctx context.Context) {
+// loadProblems fills the cache of lists, so that the first visitor need not wait for it.
+func (u *instance) loadProblems(ctx context.Context) {
 	began := time.Now()
 	b, err := u.store.Board(ctx)
 	if err != nil {
@@ -242,7 +234,7 @@ func (u *unit) warmUp(ctx context.Context) {
 }
 
 // each calls do for every server of this unit.
-func (u *unit) each(do func(*http.Server, net.Listener)) {
+func (u *instance) each(do func(*http.Server, net.Listener)) {
 	if u.web != nil {
 		do(u.web, u.doors.web)
 	}
@@ -253,7 +245,7 @@ func (u *unit) each(do func(*http.Server, net.Listener)) {
 }
 
 // drain closes the doors, lets requests finish, then calls to the tracker, then jobs; each for its time.
-func (u *unit) drain(ctx context.Context) {
+func (u *instance) drain(ctx context.Context) {
 	var drained sync.WaitGroup
 	u.each(func(s *http.Server, l net.Listener) {
 		if s == u.ops {
@@ -279,45 +271,5 @@ func (u *unit) drain(ctx context.Context) {
 	defer cancel()
 	if err := u.jobs.Stop(ctx2); err != nil {
 		u.log.WarnContext(ctx, "jobs were cut off", "error", err)
-	}
-}
-
-// tidyCores removes core dumps that are too old or too many, now and then, until ctx ends.
-func (u *unit) tidyCores(ctx context.Context) {
-	tick := time.NewTicker(tidyEvery)
-	defer tick.Stop()
-	for {
-		var before time.Time
-		if u.config.CoresKeepDays > 0 {
-			before = u.now().AddDate(0, 0, -u.config.CoresKeepDays)
-		}
-		n, err := ingest.RemoveCores(u.config.DataDir, before, int64(u.config.CoresTotalMaxBytes))
-		if err != nil {
-			u.log.WarnContext(ctx, "cannot remove old core dumps", "error", err)
-		}
-		if n > 0 {
-			u.log.InfoContext(ctx, "removed old core dumps", "cores", n)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// tidy removes what has expired from the database, now and then, until ctx ends.
-func (u *unit) tidy(ctx context.Context) {
-	tick := time.NewTicker(tidyEvery)
-	defer tick.Stop()
-	for {
-		if err := u.store.DeleteExpired(ctx); err != nil && ctx.Err() == nil {
-			u.log.WarnContext(ctx, "cannot remove expired sessions", "error", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
 	}
 }
