@@ -18,7 +18,8 @@ const (
 	longWorkers = 2
 )
 
-// SplitJob moves the stored reports of a split, or moves them back. The decision records its progress.
+// SplitJob moves the stored reports of a split, or moves them back. The decision records its
+// progress.
 type SplitJob struct {
 	Decision int64 `json:"decision"`
 }
@@ -34,8 +35,8 @@ type RegroupJob struct {
 // Kind is the name of the job in the queue.
 func (RegroupJob) Kind() string { return "regroup" }
 
-// longJobs is what the long jobs share. They record their progress in the database. When they are interrupted, another
-// instance, or a later run, continues from there.
+// longJobs is what the long jobs share. They record their progress in the database. When they are
+// interrupted, another instance, or a later run, continues from there.
 type longJobs struct {
 	store   *Store
 	rules   crash.Rules
@@ -49,7 +50,9 @@ type splitWorker struct {
 
 // Work does all steps of a split.
 func (w *splitWorker) Work(ctx context.Context, job *river.Job[SplitJob]) error {
-	return interruptible(ctx, w.running, func(ctx context.Context) error { return w.store.FinishSplit(ctx, job.Args.Decision) })
+	return interruptible(ctx, w.running, func(ctx context.Context) error {
+		return w.store.FinishSplit(ctx, job.Args.Decision)
+	})
 }
 
 // Timeout lets River clean up after a killed instance. FinishDecisions continues a longer job.
@@ -74,7 +77,8 @@ func (w *regroupWorker) Work(ctx context.Context, job *river.Job[RegroupJob]) er
 // Timeout lets River clean up after a killed instance. FinishDecisions continues a longer job.
 func (w *regroupWorker) Timeout(*river.Job[RegroupJob]) time.Duration { return jobLimit }
 
-// FinishDecisions continues all splits and regrouping runs that are not finished and that no instance works on.
+// FinishDecisions continues all splits and regrouping runs that are not finished and that no
+// instance works on.
 func (s *Store) FinishDecisions(ctx context.Context, rules crash.Rules) error {
 	ids, err := s.UnfinishedSplits(ctx)
 	if err != nil {
@@ -95,7 +99,8 @@ func (s *Store) FinishDecisions(ctx context.Context, rules crash.Rules) error {
 	return s.continueRegroup(ctx, run, rules)
 }
 
-// continueRegroup works on a run if it is for these rules: during an update, only instances that know them do.
+// continueRegroup works on a run if it is for these rules: during an update, only instances that
+// know them do.
 func (s *Store) continueRegroup(ctx context.Context, run crash.RegroupRun, rules crash.Rules) error {
 	if run.Rules != rules.Version {
 		return nil
@@ -118,7 +123,8 @@ func (s *Store) addRegroupJob(ctx context.Context, tx pgx.Tx, run int64) error {
 	return nil
 }
 
-// FinishSplit does all steps that a split still needs, with a pause after each. It returns early when ctx ends.
+// FinishSplit does all steps that a split still needs, with a pause after each. It returns early
+// when ctx ends.
 func (s *Store) FinishSplit(ctx context.Context, id int64) error {
 	for {
 		began := time.Now()

@@ -16,23 +16,24 @@ const (
 		select ` + filingColumns + `, unit is not null, not_before <= now(), sent_from
 		from filings where id = @id for update`
 	sqlClaimCreate = `
-		update filings set state = 'filing', unit = @unit, claimed = now(), attempts = attempts + 1,
+		update filings set state = 'filing', unit = @instance, claimed = now(), attempts = attempts + 1,
 			sent_from = coalesce(sent_from, now()), problem = '', reason = '', updated = now()
 		where id = @id
 		returning ` + filingColumns + `, sent_from`
 	sqlClaimSearch = `
-		update filings set unit = @unit, claimed = now(), updated = now()
+		update filings set unit = @instance, claimed = now(), updated = now()
 		where id = @id
 		returning ` + filingColumns + `, sent_from`
 	sqlInsertAttempt = `
-		insert into filing_attempts (filing_id, action, unit, started) values (@id, @action, @unit, now())
+		insert into filing_attempts (filing_id, action, unit, started) values (@id, @action, @instance, now())
 		returning id`
 )
 
-// ClaimFiling takes the next step of a filing for this unit. The step is StepNone when there is nothing to do now, another
-// unit is at it, or it is not this one's turn to be sent. It returns NotFound for an unknown filing.
+// ClaimFiling claims the next step of a filing for this instance. The step is StepNone when there
+// is nothing to do now, another instance works on it, or another filing is sent first. It returns
+// NotFound for an unknown filing.
 func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error) {
-	unit, err := s.unit.number(ctx)
+	instance, err := s.instance.number(ctx)
 	if err != nil {
 		return crash.FilingClaim{}, err
 	}
@@ -69,7 +70,7 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, e
 			sql = sqlClaimSearch
 		case crash.StepCreate:
 		}
-		args := pgx.NamedArgs{"id": id, "unit": unit, "action": string(claim.Step)}
+		args := pgx.NamedArgs{"id": id, "instance": instance, "action": string(claim.Step)}
 		if err := scanFiling(tx.QueryRow(ctx, sql, args), &claim.Filing, orZero(&claim.SentFrom)); err != nil {
 			return err
 		}
@@ -98,20 +99,24 @@ func nextStep(state crash.FilingState) crash.FilingStep {
 
 const (
 	sqlClaimedFilings = `
-		select id, unit, claimed, now() > claimed + case state when 'filing' then @create::interval else @search::interval end as overdue
+		select id, unit, claimed,
+			now() > claimed + case state when 'filing' then @create::interval else @search::interval end as overdue
 		from filings where state in ('queued', 'filing', 'uncertain') and unit is not null order by claimed limit 1000`
-	// What was perhaps sent was sent before its unit died, and before the time for sending was over.
+	// A request can have left only before its instance died, and before the time for sending was
+	// over.
 	sqlAbandonFiling = `
 		update filings set
 			state = 'uncertain', unit = null, updated = now(), problem = 'tracker_failed',
-			reason = 'The unit that was sending the bug ended before it knew whether it was filed. The tracker is searched before anything is sent again.',
-			settles = case state when 'filing' then least(now(), claimed + @sending::interval) + @settle::interval else settles end,
+			reason = @reason,
+			settles = case state
+				when 'filing' then least(now(), claimed + @sending::interval) + @settle::interval
+				else settles end,
 			not_before = case state
 				when 'filing' then least(now(), claimed + @sending::interval) + @settle::interval
 				else greatest(now(), not_before) end
-		where id = @id and unit = @unit and claimed = @claimed`
+		where id = @id and unit = @instance and claimed = @claimed`
 	sqlCloseAttempts = `
-		update filing_attempts set ended = now(), outcome = 'unknown', words = 'the unit ended before it knew'
+		update filing_attempts set ended = now(), outcome = 'unknown', words = 'the instance ended before it knew'
 		where filing_id = @id and ended is null`
 	sqlDueFilings = `
 		(select id from filings where state = 'uncertain' and unit is null and not_before <= now()
@@ -122,15 +127,15 @@ const (
 			order by created, id limit 1)`
 )
 
-// A unit keeps a filing no longer than its calls can take; longer, and something has gone wrong there.
+// A claim lasts no longer than its calls can take. After that it counts as abandoned.
 const (
 	claimGrace  = 30 * time.Second
 	searchLimit = 15 * time.Minute
 )
 
-// DueFilings lists filings that a step is due for: those to be searched for in the order in which they were asked for, and
-// of those to be sent the head of the line, unless one is being sent. Those whose unit died while
-// it was sending or searching, or has kept them for longer than terms allow, become uncertain first.
+// DueFilings lists filings with a due step: those to be searched for, oldest first, and the first
+// in the queue, unless one is being sent. Before that, filings whose instance died while it was
+// sending or searching become uncertain, and so do those claimed for longer than terms allow.
 func (s *Store) DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error) {
 	var due []int64
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
@@ -150,12 +155,12 @@ func (s *Store) DueFilings(ctx context.Context, terms crash.FilingTerms, limit i
 	return due, nil
 }
 
-// claimedFiling is a filing that some unit works on.
+// claimedFiling is a filing that an instance works on.
 type claimedFiling struct {
-	ID      int64
-	Unit    int64
-	Claimed time.Time
-	Overdue bool
+	ID       int64
+	Instance int64
+	Claimed  time.Time
+	Overdue  bool
 }
 
 func (s *Store) abandonDead(ctx context.Context, tx pgx.Tx, terms crash.FilingTerms) error {
@@ -171,18 +176,20 @@ func (s *Store) abandonDead(ctx context.Context, tx pgx.Tx, terms crash.FilingTe
 	}
 	dead := map[int64]bool{}
 	for _, f := range claimed {
-		gone, asked := dead[f.Unit]
+		gone, asked := dead[f.Instance]
 		if !asked {
-			if err := tx.QueryRow(ctx, sqlUnitDead, pgx.NamedArgs{"unit": f.Unit}).Scan(&gone); err != nil {
+			if err := tx.QueryRow(ctx, sqlInstanceDead, pgx.NamedArgs{"instance": f.Instance}).Scan(&gone); err != nil {
 				return err
 			}
-			dead[f.Unit] = gone
+			dead[f.Instance] = gone
 		}
 		if !gone && !f.Overdue {
 			continue
 		}
 		tag, err := tx.Exec(ctx, sqlAbandonFiling, pgx.NamedArgs{
-			"id": f.ID, "unit": f.Unit, "claimed": f.Claimed, "sending": terms.Sending, "settle": terms.Settle,
+			"id": f.ID, "instance": f.Instance, "claimed": f.Claimed, "sending": terms.Sending, "settle": terms.Settle,
+			"reason": "The instance that was sending the bug ended before it knew whether it was filed. " +
+				"The tracker is searched before anything is sent again.",
 		})
 		if err != nil {
 			return err
@@ -193,7 +200,8 @@ func (s *Store) abandonDead(ctx context.Context, tx pgx.Tx, terms crash.FilingTe
 		if _, err := tx.Exec(ctx, sqlCloseAttempts, pgx.NamedArgs{"id": f.ID}); err != nil {
 			return err
 		}
-		s.log.WarnContext(ctx, "a filing was left behind by its unit", "filing", f.ID, "unit", f.Unit, "unit_died", gone)
+		s.log.WarnContext(ctx, "a filing was abandoned by its instance",
+			"filing", f.ID, "instance", f.Instance, "instance_died", gone)
 		if err := s.addFilingJob(ctx, tx, f.ID, terms.Settle); err != nil {
 			return err
 		}

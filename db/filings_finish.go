@@ -31,9 +31,10 @@ const (
 		returning ` + filingColumns + `, not_before - now()`
 )
 
-// FinishFiling records what came of a claimed step and returns the filing as it then stands. That a bug was filed always
-// counts, however late it is known. Any other outcome counts only while the filing still waits for this very one. When the
-// filing is filed already, the one that comes back may have another number: then the tracker has two bugs.
+// FinishFiling records what came of a claimed step and returns the filing as it then stands. That a
+// bug was filed always counts, however late it is known. Any other outcome counts only while the
+// filing still waits for this very one. When the filing is filed already, the one that comes back
+// may have another number: then the tracker has two bugs.
 func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error) {
 	var f crash.Filing
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
@@ -78,7 +79,7 @@ func awaits(f crash.Filing, r crash.FilingResult) bool {
 		return false
 	}
 	switch r.Claim.Step {
-	case crash.StepCreate: // another unit may have given this one up, and learns now that it should not have
+	case crash.StepCreate: // another instance may have declared this one dead, wrongly
 		return f.State == crash.FilingSending || f.State == crash.FilingUncertain && r.State != crash.FilingUncertain
 	case crash.StepSearch:
 		return f.State == crash.FilingUncertain
@@ -103,7 +104,9 @@ func (s *Store) filed(ctx context.Context, tx pgx.Tx, f *crash.Filing, bug crash
 	})
 }
 
-func (s *Store) move(ctx context.Context, tx pgx.Tx, f *crash.Filing, r crash.FilingResult, terms crash.FilingTerms) error {
+func (s *Store) move(
+	ctx context.Context, tx pgx.Tx, f *crash.Filing, r crash.FilingResult, terms crash.FilingTerms,
+) error {
 	var wait time.Duration
 	err := scanFiling(tx.QueryRow(ctx, sqlMoveFiling, pgx.NamedArgs{
 		"id": f.ID, "state": string(r.State), "problem": r.Problem, "reason": r.Reason,

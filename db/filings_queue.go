@@ -11,9 +11,9 @@ import (
 	"mishap/crash"
 )
 
-// All instances together send one bug at a time, in the order in which they were asked for. A filing that waits for a retry
-// or a search is not in the queue. The lock on filing_writer is released before the tracker is called. Meanwhile the row in
-// state "filing" makes the others wait.
+// All instances together send one bug at a time, in the order in which they were asked for. A
+// filing that waits for a retry or a search is not in the queue. The lock on filing_writer is
+// released before the tracker is called. Meanwhile the row in state "filing" makes the others wait.
 const (
 	sqlLockWriter = `select from filing_writer for update`
 	sqlMaySend    = `
@@ -30,12 +30,14 @@ const (
 					and (o.created, o.id) < (f.created, f.id))
 			and (f.created > w.ended or clock_timestamp() >= w.ended + w.rest)
 		from filings as f, filing_writer as w, lateral (
-			select array_agg(id) || f.bucket_id as ids from buckets where head = (select head from buckets where id = f.bucket_id)
+			select array_agg(id) || f.bucket_id as ids from buckets
+			where head = (select head from buckets where id = f.bucket_id)
 		) as whole
 		where f.id = @id`
 	sqlEndSending = `update filing_writer set ended = clock_timestamp(), rest = @rest::interval`
 	sqlNextFiling = `
-		select f.id, case when f.created > w.ended then interval '0' else greatest(w.ended + w.rest - clock_timestamp(), interval '0') end
+		select f.id, case when f.created > w.ended then interval '0'
+			else greatest(w.ended + w.rest - clock_timestamp(), interval '0') end
 		from filing_writer as w, lateral (
 			select id, created from filings where state = 'queued' and unit is null and not_before <= clock_timestamp()
 			order by created, id limit 1) as f
@@ -49,14 +51,15 @@ type sending struct {
 	allowed bool  // it may be sent now
 }
 
-// maySend finds out what is to become of a queued filing. The caller's transaction then holds the lock on sending. The answer
-// counts all buckets of the problem, as it is merged now.
+// maySend finds out what is to become of a queued filing. The caller's transaction then holds the
+// lock on sending. The answer counts all buckets of the problem, as it is merged now.
 func (s *Store) maySend(ctx context.Context, tx pgx.Tx, id int64) (sending, error) {
 	var next sending
 	if _, err := tx.Exec(ctx, sqlLockWriter); err != nil {
 		return next, fmt.Errorf("lock the queue of filings: %w", err)
 	}
-	if err := tx.QueryRow(ctx, sqlMaySend, pgx.NamedArgs{"id": id}).Scan(&next.linked, &next.cedes, &next.allowed); err != nil {
+	row := tx.QueryRow(ctx, sqlMaySend, pgx.NamedArgs{"id": id})
+	if err := row.Scan(&next.linked, &next.cedes, &next.allowed); err != nil {
 		return next, fmt.Errorf("place of filing %d in the queue: %w", id, err)
 	}
 	return next, nil
@@ -90,7 +93,8 @@ func (s *Store) queueNext(ctx context.Context, tx pgx.Tx) error {
 	return s.addFilingJob(ctx, tx, next.Filing, 0)
 }
 
-// NextFiling returns which filing is sent next, and in how long. Its Filing is 0 when none waits, or while one is being sent.
+// NextFiling returns which filing is sent next, and in how long. Its Filing is 0 when none waits,
+// or while one is being sent.
 func (s *Store) NextFiling(ctx context.Context) (crash.NextFiling, error) {
 	return nextFiling(s.pool.QueryRow(ctx, sqlNextFiling))
 }
@@ -108,7 +112,8 @@ const sqlParkFilings = `
 		select id from filings where state in ('queued', 'uncertain') and unit is null and not_before <= now()
 		for update skip locked)`
 
-// ParkFilings postpones all filings that are due, for a reason that concerns none of them in particular.
+// ParkFilings postpones all filings that are due, for a reason that concerns none of them in
+// particular.
 func (s *Store) ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error {
 	_, err := s.pool.Exec(ctx, sqlParkFilings, pgx.NamedArgs{"problem": problem, "reason": reason, "delay": delay})
 	if err != nil {

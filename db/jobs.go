@@ -15,8 +15,8 @@ import (
 	"mishap/crash"
 )
 
-// FilingJob does the next step of one filing. It may run too often, too late or not at all without harm: the filing itself
-// says what is to be done.
+// FilingJob does the next step of one filing. It may run too often, too late or not at all without
+// harm: the filing itself says what is to be done.
 type FilingJob struct {
 	Filing int64 `json:"filing"`
 }
@@ -29,7 +29,7 @@ type JobsConfig struct {
 	Log   *slog.Logger
 	File  func(ctx context.Context, filing int64) error // does one step of a filing
 	Tasks []Task                                        // what the instances do again and again, each time one of them
-	Rules crash.Rules                                   // rules by which stored reports are regrouped; zero: this program's
+	Rules crash.Rules                                   // for regrouping; zero: this program's
 }
 
 // Jobs works on the queue. Any number of instances may run one.
@@ -42,8 +42,9 @@ const (
 	filingWorkers = 4
 	fetchCooldown = 5 * time.Millisecond // shortest pause between two fetches; new jobs announce themselves
 
-	// jobLimit is the longest that a job may run. River gives a job that seems to run longer to another instance: its
-	// instance was killed. Without a limit such a job would count as running for ever.
+	// jobLimit is the longest that a job may run. River gives a job that seems to run longer to
+	// another instance: its instance was killed. Without a limit such a job would count as running
+	// for ever.
 	jobLimit = 6 * time.Hour
 )
 
@@ -98,8 +99,8 @@ func (j *Jobs) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop fetches no more jobs, interrupts long jobs and tasks, whose progress is in the database, and waits for filings under
-// way until ctx ends; then it cancels them.
+// Stop fetches no more jobs, interrupts long jobs and tasks, whose progress is in the database, and
+// waits for filings under way until ctx ends; then it cancels them.
 func (j *Jobs) Stop(ctx context.Context) error {
 	j.stop()
 	err := j.client.Stop(ctx)
@@ -134,7 +135,8 @@ func newInserter(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
 	return client, nil
 }
 
-// addFilingJob queues a step of a filing, in the transaction that makes the step necessary. It runs in so much time from now.
+// addFilingJob queues a step of a filing, in the transaction that makes the step necessary. It runs
+// in so much time from now.
 func (s *Store) addFilingJob(ctx context.Context, tx pgx.Tx, filing int64, in time.Duration) error {
 	opts := &river.InsertOpts{}
 	if in > 0 {

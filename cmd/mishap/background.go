@@ -15,9 +15,10 @@ import (
 	"mishap/handlers/ingest"
 )
 
-// Everything that mishap does without being asked is in this file, except two things. Filing, splitting and regrouping are
-// jobs that somebody's click queues (db.FilingJob, db.SplitJob, db.RegroupJob). Storing and counting reports belong to
-// db.Store: an answer to a machine waits for them, and a queue or a ticker would add up to a second to each.
+// Everything that mishap does without being asked is in this file, except two things. Filing,
+// splitting and regrouping are jobs that somebody's click queues (db.FilingJob, db.SplitJob,
+// db.RegroupJob). Storing and counting reports belong to db.Store: an answer to a machine waits for
+// them, and a queue or a ticker would add up to a second to each.
 
 // task is work that is done again and again, once when it starts and then at an interval.
 type task struct {
@@ -28,46 +29,58 @@ type task struct {
 }
 
 // sharedTasks are for all instances together: River has one of the web instances run each.
-func (u *instance) sharedTasks() []task {
-	tasks := []task{
-		{"read-bugs", "reads bugs from the tracker that are new, changed, looked at or not read for long", 10 * time.Second, u.watcher.Round},
-		{"finish-decisions", "continues splits and regrouping runs whose instance died", time.Minute, func(ctx context.Context) error {
-			return u.store.FinishDecisions(ctx, crash.CurrentRules())
-		}},
-		{"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes", 10 * time.Minute, u.store.DeleteExpired},
-		{"drop-old-reports", "drops months of reports that are older than reports_keep_days", 6 * time.Hour, func(ctx context.Context) error {
-			return u.store.DropOldReports(ctx, u.config.ReportsKeepDays)
-		}},
-	}
-	if u.archivist != nil {
-		tasks = append(tasks, task{"read-archive", "asks the tracker about packages and people that somebody wanted to know", 5 * time.Second, u.archivist.Round})
+func (i *instance) sharedTasks() []task {
+	tasks := []task{{
+		"read-bugs", "reads bugs from the tracker that are new, changed, looked at or not read for long",
+		10 * time.Second, i.watcher.Round,
+	}, {
+		"finish-decisions", "continues splits and regrouping runs whose instance died",
+		time.Minute, func(ctx context.Context) error { return i.store.FinishDecisions(ctx, crash.CurrentRules()) },
+	}, {
+		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
+		10 * time.Minute, i.store.DeleteExpired,
+	}, {
+		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
+		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },
+	}}
+	if i.archivist != nil {
+		tasks = append(tasks, task{
+			"read-archive", "asks the tracker about packages and people that somebody wanted to know",
+			5 * time.Second, i.archivist.Round,
+		})
 	}
 	return tasks
 }
 
 // ownTasks are what each instance runs for itself, in a loop.
-func (u *instance) ownTasks() []task {
+func (i *instance) ownTasks() []task {
 	var tasks []task
-	if u.filer != nil {
-		// No job: this finds filings whose job or instance is lost, also while River has no leader, up to 15 s after its death.
-		tasks = append(tasks, task{"start-due-filings", "starts filings that no job has started, and settles those of dead instances", 2 * time.Second, u.filer.StartDue})
+	if i.filer != nil {
+		// No job: it finds filings whose job or instance is lost, even while River has no leader, for up to
+		// 15 s after the death of one.
+		tasks = append(tasks, task{
+			"start-due-filings", "starts filings that no job has started, and settles those of dead instances",
+			2 * time.Second, i.filer.StartDue,
+		})
 	}
-	if u.ingest != nil {
+	if i.ingest != nil {
 		// No job: the files are those of this instance's data_dir.
-		tasks = append(tasks, task{"remove-cores", "removes core dumps that are too old or too many", 10 * time.Minute, u.removeCores})
+		tasks = append(tasks, task{
+			"remove-cores", "removes core dumps that are too old or too many", 10 * time.Minute, i.removeCores,
+		})
 	}
 	return tasks
 }
 
 // removeCores removes old core dumps from this instance's data_dir.
-func (u *instance) removeCores(ctx context.Context) error {
+func (i *instance) removeCores(ctx context.Context) error {
 	var before time.Time
-	if u.config.CoresKeepDays > 0 {
-		before = u.now().AddDate(0, 0, -u.config.CoresKeepDays)
+	if i.config.CoresKeepDays > 0 {
+		before = i.now().AddDate(0, 0, -i.config.CoresKeepDays)
 	}
-	n, err := ingest.RemoveCores(u.config.DataDir, before, int64(u.config.CoresTotalMaxBytes))
+	n, err := ingest.RemoveCores(i.config.DataDir, before, int64(i.config.CoresTotalMaxBytes))
 	if n > 0 {
-		u.log.InfoContext(ctx, "removed old core dumps", "cores", n)
+		i.log.InfoContext(ctx, "removed old core dumps", "cores", n)
 	}
 	return err
 }
@@ -85,10 +98,12 @@ func newBackground(log *slog.Logger, metrics prometheus.Registerer) *background 
 	b := &background{
 		log: log,
 		interval: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "mishap_task_interval_seconds", Help: "Interval of each background task of this instance, with its purpose.",
+			Name: "mishap_task_interval_seconds",
+			Help: "Interval of each background task of this instance, with its purpose.",
 		}, []string{"task", "purpose"}),
 		lastRun: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "mishap_task_last_run_timestamp_seconds", Help: "End of the last run of a background task in this instance; 0: none yet.",
+			Name: "mishap_task_last_run_timestamp_seconds",
+			Help: "End of the last run of a background task in this instance; 0: none yet.",
 		}, []string{"task"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mishap_task_failures_total", Help: "Runs of background tasks in this instance that failed.",
@@ -98,8 +113,8 @@ func newBackground(log *slog.Logger, metrics prometheus.Registerer) *background 
 	return b
 }
 
-// observed returns the function that runs a task once. A failure or panic is logged and counted, and returned as an error. An
-// error at the end of ctx is none: the instance stops.
+// observed returns the function that runs a task once. A failure or panic is logged and counted,
+// and returned as an error. An error at the end of ctx is none: the instance stops.
 func (b *background) observed(t task) func(context.Context) error {
 	b.interval.WithLabelValues(t.name, t.purpose).Set(t.every.Seconds())
 	lastRun, failures := b.lastRun.WithLabelValues(t.name), b.failures.WithLabelValues(t.name)
@@ -114,7 +129,8 @@ func (b *background) observed(t task) func(context.Context) error {
 			}
 			if err != nil {
 				failures.Inc()
-				b.log.WarnContext(ctx, "a background task failed; it is tried again", "task", t.name, "in", t.every.String(), "error", err)
+				b.log.WarnContext(ctx, "a background task failed; it runs again",
+					"task", t.name, "in", t.every.String(), "error", err)
 			}
 		}()
 		return t.run(ctx)
