@@ -118,3 +118,44 @@ func (s *Store) move(
 	}
 	return s.addFilingJob(ctx, tx, f.ID, max(wait, 0))
 }
+
+const (
+	sqlEndSending = `update filing_writer set ended = clock_timestamp(), rest = @rest::interval`
+	sqlNextFiling = `
+		select f.id, case when f.created > w.ended then interval '0'
+			else greatest(w.ended + w.rest - clock_timestamp(), interval '0') end
+		from filing_writer as w, lateral (
+			select id, created from filings where state = 'queued' and unit is null and not_before <= clock_timestamp()
+			order by created, id limit 1) as f
+		where not exists (select from filings where state = 'filing')`
+)
+
+// endSending starts the pause after a bug was sent. It takes the lock on sending.
+func (s *Store) endSending(ctx context.Context, tx pgx.Tx, pause time.Duration) error {
+	if _, err := tx.Exec(ctx, sqlEndSending, pgx.NamedArgs{"rest": max(pause, 0)}); err != nil {
+		return fmt.Errorf("end of sending: %w", err)
+	}
+	return nil
+}
+
+// queueNext adds a job for the filing that is sent next, if there is one.
+func (s *Store) queueNext(ctx context.Context, tx pgx.Tx) error {
+	next, err := nextFiling(tx.QueryRow(ctx, sqlNextFiling))
+	if err != nil || next.Filing == 0 {
+		return err
+	}
+	return s.addFilingJob(ctx, tx, next.Filing, 0)
+}
+
+// NextFiling returns which filing is sent next, and in how long. Its Filing is 0 when none waits,
+// or while one is being sent.
+func (s *Store) NextFiling(ctx context.Context) (crash.NextFiling, error) {
+	return nextFiling(s.pool.QueryRow(ctx, sqlNextFiling))
+}
+
+func nextFiling(row pgx.Row) (next crash.NextFiling, err error) {
+	if err = row.Scan(&next.Filing, &next.In); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return next, fmt.Errorf("next filing: %w", known(err))
+	}
+	return next, nil
+}
