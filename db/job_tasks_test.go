@@ -9,7 +9,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// A task runs although a job of it seems to be running, as one does for ever whose instance was killed.
+// A task runs although a job of it seems to be running, as one does for ever whose instance was
+// killed.
 func TestTaskAfterKill(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -38,7 +39,8 @@ func TestTaskAfterKill(t *testing.T) {
 	}
 }
 
-// During an update an instance leaves jobs that it does not know to the instances of the other version.
+// During an update an instance leaves jobs that it does not know to the instances of the other
+// version.
 func TestUnknownJobs(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

@@ -33,8 +33,8 @@ const retentionLock = int64(0x6d697344726f7073) // "misDrops"
 // keysKept is for how long at least a crash is recognised when it is sent again.
 const keysKept = 400 * 24 * time.Hour
 
-// DropOldReports drops the reports of all months of arrival that ended keepDays days ago; 0: none. What was counted of them
-// stays.
+// DropOldReports drops the reports of all months of arrival that ended keepDays days ago; 0: none.
+// Their counts stay.
 func (s *Store) DropOldReports(ctx context.Context, keepDays int) error {
 	if keepDays == 0 {
 		return nil

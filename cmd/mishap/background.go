@@ -56,8 +56,8 @@ func (i *instance) sharedTasks() []task {
 func (i *instance) ownTasks() []task {
 	var tasks []task
 	if i.filer != nil {
-		// No job: it finds filings whose job or instance is lost, even while River has no leader, for up to
-		// 15 s after the death of one.
+		// No job: it finds filings whose job or instance is lost, even while River has no leader,
+		// for up to 15 s after the death of one.
 		tasks = append(tasks, task{
 			"start-due-filings", "starts filings that no job has started, and settles those of dead instances",
 			2 * time.Second, i.filer.StartDue,
