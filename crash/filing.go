@@ -54,10 +54,10 @@ type FilingTotals struct {
 	Parked int64     // how many open ones wait until the tracker accepts our credentials
 }
 
-// FilingTurn is who sends next.
-type FilingTurn struct {
-	Filing int64         // the head of the line; 0: nobody waits, or somebody is sending
-	In     time.Duration // when its turn is
+// NextFiling is the filing that is sent next.
+type NextFiling struct {
+	Filing int64         // 0: none waits, or one is being sent
+	In     time.Duration // pause before it may be sent
 }
 
 // NoFiling says why no bug can be filed for the bucket, as a sentence; empty when one can. It does not look whether the

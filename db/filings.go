@@ -40,7 +40,8 @@ func (s *Store) Filing(ctx context.Context, id int64) (crash.Filing, error) {
 
 var errUnknownFiling = crash.Errorf(crash.NotFound, "unknown_filing", "There is no such filing.")
 
-// jobHead is the start that the unit of the person who asks has over the workers of the queue: it goes to work at once.
+// jobHead delays the job of a new filing: the instance that handles the click works on it at once,
+// without the queue.
 const jobHead = 5 * time.Second
 
 const (
@@ -62,12 +63,14 @@ const (
 		returning ` + filingColumns
 )
 
-// AskFiling stores what a person wants filed, together with the job that works on it. A bucket has one filing: when there
-// is one already it comes back instead, and stored is false. But a filing that was refused or abandoned, or that waits to be
-// tried again, is renewed with this intent (stored is true) if nothing has happened to it since the caller saw it, so that many
-// people who press at once do not have it tried once each. The filing that the caller saw may be that of another bucket of the
-// same problem.
-func (s *Store) AskFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error) {
+// AskFiling stores what a person wants filed, together with the job that works on it. A bucket has
+// one filing. If there is one already, AskFiling returns it, and stored is false. But a filing that
+// was refused or abandoned, or that waits for a retry, is renewed with this intent (stored is true)
+// if it has not changed since the caller saw it. So many people who press at once cause one
+// attempt. The filing that the caller saw may belong to another bucket of the same problem.
+func (s *Store) AskFiling(
+	ctx context.Context, in crash.Intent, seen crash.Filing,
+) (f crash.Filing, stored bool, err error) {
 	args := pgx.NamedArgs{
 		"bucket": in.Bucket[:], "person": in.Person, "target": in.Target, "title": in.Title, "description": in.Description,
 		"tags": tagList(in.Tags), "marker": in.Marker, "edited": in.Edited, "information": string(in.InformationType),

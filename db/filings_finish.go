@@ -31,9 +31,10 @@ const (
 		returning ` + filingColumns + `, not_before - now()`
 )
 
-// FinishFiling records what came of a claimed step and returns the filing as it then stands. That a bug was filed always
-// counts, however late it is known. Any other outcome counts only while the filing still waits for this very one. When the
-// filing is filed already, the one that comes back may have another number: then the tracker has two bugs.
+// FinishFiling records what came of a claimed step and returns the filing as it then stands. That a
+// bug was filed always counts, however late it is known. Any other outcome counts only while the
+// filing still waits for this very one. When the filing is filed already, the one that comes back
+// may have another number: then the tracker has two bugs.
 func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error) {
 	var f crash.Filing
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
@@ -47,18 +48,21 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 			"entry": r.Claim.Entry, "outcome": r.Answer.Outcome, "status": r.Answer.Status,
 			"request": r.Answer.RequestID, "words": r.Answer.Words,
 		})
-		if err == nil && r.Claim.Step == crash.StepCreate {
-			err = s.endWriting(ctx, tx, r.Rest)
+		sent := r.Claim.Step == crash.StepCreate
+		if err == nil && sent {
+			err = s.endSending(ctx, tx, r.Rest)
 		}
 		switch {
 		case err != nil:
-			return err
 		case r.State == crash.FilingFiled:
-			return s.filed(ctx, tx, &f, r.Bug)
+			err = s.filed(ctx, tx, &f, r.Bug)
 		case awaits(f, r):
-			return s.move(ctx, tx, &f, r, terms)
+			err = s.move(ctx, tx, &f, r, terms)
 		}
-		return nil
+		if err == nil && sent {
+			err = s.queueNext(ctx, tx)
+		}
+		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, errUnknownFiling
@@ -75,7 +79,7 @@ func awaits(f crash.Filing, r crash.FilingResult) bool {
 		return false
 	}
 	switch r.Claim.Step {
-	case crash.StepCreate: // another unit may have given this one up, and learns now that it should not have
+	case crash.StepCreate: // another instance may have declared this one dead, wrongly
 		return f.State == crash.FilingSending || f.State == crash.FilingUncertain && r.State != crash.FilingUncertain
 	case crash.StepSearch:
 		return f.State == crash.FilingUncertain
@@ -100,7 +104,9 @@ func (s *Store) filed(ctx context.Context, tx pgx.Tx, f *crash.Filing, bug crash
 	})
 }
 
-func (s *Store) move(ctx context.Context, tx pgx.Tx, f *crash.Filing, r crash.FilingResult, terms crash.FilingTerms) error {
+func (s *Store) move(
+	ctx context.Context, tx pgx.Tx, f *crash.Filing, r crash.FilingResult, terms crash.FilingTerms,
+) error {
 	var wait time.Duration
 	err := scanFiling(tx.QueryRow(ctx, sqlMoveFiling, pgx.NamedArgs{
 		"id": f.ID, "state": string(r.State), "problem": r.Problem, "reason": r.Reason,
@@ -111,4 +117,45 @@ func (s *Store) move(ctx context.Context, tx pgx.Tx, f *crash.Filing, r crash.Fi
 		return err
 	}
 	return s.addFilingJob(ctx, tx, f.ID, max(wait, 0))
+}
+
+const (
+	sqlEndSending = `update filing_writer set ended = clock_timestamp(), rest = @rest::interval`
+	sqlNextFiling = `
+		select f.id, case when f.created > w.ended then interval '0'
+			else greatest(w.ended + w.rest - clock_timestamp(), interval '0') end
+		from filing_writer as w, lateral (
+			select id, created from filings where state = 'queued' and unit is null and not_before <= clock_timestamp()
+			order by created, id limit 1) as f
+		where not exists (select from filings where state = 'filing')`
+)
+
+// endSending starts the pause after a bug was sent. It takes the lock on sending.
+func (s *Store) endSending(ctx context.Context, tx pgx.Tx, pause time.Duration) error {
+	if _, err := tx.Exec(ctx, sqlEndSending, pgx.NamedArgs{"rest": max(pause, 0)}); err != nil {
+		return fmt.Errorf("end of sending: %w", err)
+	}
+	return nil
+}
+
+// queueNext adds a job for the filing that is sent next, if there is one.
+func (s *Store) queueNext(ctx context.Context, tx pgx.Tx) error {
+	next, err := nextFiling(tx.QueryRow(ctx, sqlNextFiling))
+	if err != nil || next.Filing == 0 {
+		return err
+	}
+	return s.addFilingJob(ctx, tx, next.Filing, 0)
+}
+
+// NextFiling returns which filing is sent next, and in how long. Its Filing is 0 when none waits,
+// or while one is being sent.
+func (s *Store) NextFiling(ctx context.Context) (crash.NextFiling, error) {
+	return nextFiling(s.pool.QueryRow(ctx, sqlNextFiling))
+}
+
+func nextFiling(row pgx.Row) (next crash.NextFiling, err error) {
+	if err = row.Scan(&next.Filing, &next.In); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return next, fmt.Errorf("next filing: %w", known(err))
+	}
+	return next, nil
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -14,8 +15,8 @@ import (
 	"mishap/crash"
 )
 
-// FilingJob is the job that works on one filing. It may run too often, too late or not at all without harm: what is to be
-// done is in the filing.
+// FilingJob does the next step of one filing. It may run too often, too late or not at all without
+// harm: the filing itself says what is to be done.
 type FilingJob struct {
 	Filing int64 `json:"filing"`
 }
@@ -25,54 +26,69 @@ func (FilingJob) Kind() string { return "filing" }
 
 // JobsConfig says what the jobs do.
 type JobsConfig struct {
-	Log             *slog.Logger
-	File            func(ctx context.Context, filing int64) error // one step of a filing
-	KeepReportsDays int                                           // for how many days after the end of their month of arrival reports are kept; 0: for ever
-	Rules           crash.Rules                                   // that stored reports are regrouped by; zero: this program's
+	Log   *slog.Logger
+	File  func(ctx context.Context, filing int64) error // does one step of a filing
+	Tasks []Task                                        // what the instances do again and again, each time one of them
+	Rules crash.Rules                                   // for regrouping; zero: this program's
 }
 
-// Jobs works on the queue. It is safe to run in any number of units.
+// Jobs works on the queue. Any number of instances may run one.
 type Jobs struct {
 	client *river.Client[pgx.Tx]
-	slow   *slowWork
+	stop   context.CancelFunc // ends long jobs and tasks at once
 }
 
 const (
 	filingWorkers = 4
-	fetchCooldown = 5 * time.Millisecond // between two looks into the queue; new jobs announce themselves
+	fetchCooldown = 5 * time.Millisecond // shortest pause between two fetches; new jobs announce themselves
+
+	// jobLimit is the longest that a job may run. River gives a job that seems to run longer to
+	// another instance: its instance was killed. Without a limit such a job would count as running
+	// for ever.
+	jobLimit = 6 * time.Hour
 )
 
-// NewJobs returns the workers of this unit. Start starts them.
+// NewJobs returns the workers of this instance. Start starts them.
 func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
-	workers := river.NewWorkers()
-	if err := river.AddWorkerSafely(workers, &filingWorker{file: c.File}); err != nil {
-		return nil, fmt.Errorf("jobs: %w", err)
-	}
-	log := c.Log
-	if log == nil {
-		log = s.log
+	if c.Log == nil {
+		c.Log = s.log
 	}
 	if c.Rules.Group == nil {
 		c.Rules = crash.CurrentRules()
 	}
-	slow := newSlowWork(s, c.Rules)
-	if err := slow.add(workers); err != nil {
-		return nil, fmt.Errorf("jobs: %w", err)
+	running, stop := context.WithCancel(context.Background()) //nolint:forbidigo // Stop ends it
+	long := &longJobs{store: s, rules: c.Rules, running: running}
+	workers := river.NewWorkers()
+	err := errors.Join(
+		river.AddWorkerSafely(workers, &filingWorker{file: c.File}),
+		river.AddWorkerSafely(workers, &splitWorker{longJobs: long}),
+		river.AddWorkerSafely(workers, &regroupWorker{longJobs: long}),
+	)
+	var periodic []*river.PeriodicJob
+	for _, t := range c.Tasks {
+		river.AddWorkerArgs(workers, taskJob{kind: t.Name}, &taskWorker{task: t, running: running})
+		periodic = append(periodic, t.periodic())
 	}
-	if err := river.AddWorkerSafely(workers, &retentionWorker{store: s, keepDays: c.KeepReportsDays}); err != nil {
-		return nil, fmt.Errorf("jobs: %w", err)
+	var client *river.Client[pgx.Tx]
+	if err == nil {
+		client, err = river.NewClient(riverpgxv5.New(s.pool), &river.Config{
+			Logger:  c.Log,
+			Workers: workers,
+			Queues: map[string]river.QueueConfig{
+				river.QueueDefault: {MaxWorkers: filingWorkers},
+				queueLong:          {MaxWorkers: longWorkers},
+				queueTasks:         {MaxWorkers: len(c.Tasks) + 1}, // room for one that finds its task busy
+			},
+			FetchCooldown:       fetchCooldown,
+			FetchOnlyKnownKinds: true, // during an update, leave the jobs of another version to its instances
+			PeriodicJobs:        periodic,
+		})
 	}
-	client, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
-		Logger:        log,
-		Workers:       workers,
-		Queues:        map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: filingWorkers}, queueSlow: {MaxWorkers: slowWorkers}},
-		FetchCooldown: fetchCooldown,
-		PeriodicJobs:  []*river.PeriodicJob{leftBehind(), dropPeriodically()},
-	})
 	if err != nil {
+		stop()
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	return &Jobs{client: client, slow: slow}, nil
+	return &Jobs{client: client, stop: stop}, nil
 }
 
 // Start begins working. The workers outlive ctx; Stop ends them.
@@ -83,9 +99,10 @@ func (j *Jobs) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop takes up no more jobs and waits for those under way until ctx ends; then they are cancelled.
+// Stop fetches no more jobs, interrupts long jobs and tasks, whose progress is in the database, and
+// waits for filings under way until ctx ends; then it cancels them.
 func (j *Jobs) Stop(ctx context.Context) error {
-	j.slow.stop() // where it was stands in the database
+	j.stop()
 	err := j.client.Stop(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = j.client.StopAndCancel(context.WithoutCancel(ctx))
@@ -101,13 +118,13 @@ type filingWorker struct {
 	file func(ctx context.Context, filing int64) error
 }
 
-// Work does one step. What comes after it has a job of its own.
+// Work does one step. The step after it has a job of its own.
 func (w *filingWorker) Work(ctx context.Context, job *river.Job[FilingJob]) error {
 	return w.file(ctx, job.Args.Filing)
 }
 
-// Timeout is none: the step knows its own limits.
-func (w *filingWorker) Timeout(*river.Job[FilingJob]) time.Duration { return -1 }
+// Timeout is far above what a step takes, which has its own limits.
+func (w *filingWorker) Timeout(*river.Job[FilingJob]) time.Duration { return jobLimit }
 
 // newInserter returns a client that only puts jobs into the queue.
 func newInserter(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
@@ -118,7 +135,8 @@ func newInserter(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
 	return client, nil
 }
 
-// addFilingJob puts a filing into the queue, in the transaction that makes the step necessary.
+// addFilingJob queues a step of a filing, in the transaction that makes the step necessary. It runs
+// in so much time from now.
 func (s *Store) addFilingJob(ctx context.Context, tx pgx.Tx, filing int64, in time.Duration) error {
 	opts := &river.InsertOpts{}
 	if in > 0 {

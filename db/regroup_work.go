@@ -29,7 +29,7 @@ func (s *Store) WorkRegroup(ctx context.Context, id int64, rules crash.Rules, pr
 	defer conn.Release()
 	for {
 		var mine bool
-		if err := conn.QueryRow(ctx, sqlTryTurn, pgx.NamedArgs{"lock": regroupLock}).Scan(&mine); err != nil {
+		if err := conn.QueryRow(ctx, sqlTryLock, pgx.NamedArgs{"lock": regroupLock}).Scan(&mine); err != nil {
 			return crash.RegroupRun{}, fmt.Errorf("work on regrouping: %w", known(err))
 		}
 		if mine {
@@ -44,7 +44,7 @@ func (s *Store) WorkRegroup(ctx context.Context, id int64, rules crash.Rules, pr
 			return run, ctx.Err()
 		}
 	}
-	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), sqlEndTurn, pgx.NamedArgs{"lock": regroupLock}) }()
+	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), sqlUnlock, pgx.NamedArgs{"lock": regroupLock}) }()
 	for {
 		began := time.Now()
 		run, err := s.GoOnRegroup(ctx, id, rules)

@@ -25,32 +25,43 @@ const (
 	sqlDroppedMonth = `
 		insert into dropped_months as d (month, reports, dropped) values (@month, @reports, @now)
 		on conflict (month) do update set reports = d.reports + excluded.reports, dropped = excluded.dropped`
-	sqlRetentionTurn = `select pg_try_advisory_lock(@lock)`
-	sqlRetentionDone = `select pg_advisory_unlock(@lock)`
 )
 
-// retentionLock is the advisory lock of the unit that drops. Any fixed number will do.
+// retentionLock is the advisory lock of the instance that drops reports. Any fixed number will do.
 const retentionLock = int64(0x6d697344726f7073) // "misDrops"
 
 // keysKept is for how long at least a crash is recognised when it is sent again.
 const keysKept = 400 * 24 * time.Hour
 
+// DropOldReports drops the reports of all months of arrival that ended keepDays days ago; 0: none.
+// Their counts stay.
+func (s *Store) DropOldReports(ctx context.Context, keepDays int) error {
+	if keepDays == 0 {
+		return nil
+	}
+	months, err := s.DropReports(ctx, s.now().AddDate(0, 0, -keepDays))
+	if len(months) > 0 {
+		s.log.InfoContext(ctx, "dropped reports; their counts stay", "months", months, "reports_keep_days", keepDays)
+	}
+	return err
+}
+
 // DropReports drops the reports of all months of arrival that ended before the given time, after they have been counted,
-// and returns the dropped months, "2025-11". It does nothing while another unit is at it. What a death in the middle leaves
-// half done is finished by the next call.
+// and returns the dropped months, "2025-11". It does nothing while another instance drops reports. A call that was interrupted
+// is finished by the next one.
 func (s *Store) DropReports(ctx context.Context, before time.Time) (months []string, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("drop reports: %w", known(err))
 	}
 	defer conn.Release()
-	var turn bool
+	var locked bool
 	lock := pgx.NamedArgs{"lock": retentionLock}
-	if err := conn.QueryRow(ctx, sqlRetentionTurn, lock).Scan(&turn); err != nil || !turn {
+	if err := conn.QueryRow(ctx, sqlTryLock, lock).Scan(&locked); err != nil || !locked {
 		return nil, known(err)
 	}
 	defer func() {
-		_, unlockErr := conn.Exec(context.WithoutCancel(ctx), sqlRetentionDone, lock)
+		_, unlockErr := conn.Exec(context.WithoutCancel(ctx), sqlUnlock, lock)
 		err = errors.Join(err, known(unlockErr))
 	}()
 	d := &dropping{store: s, conn: conn.Conn()}

@@ -45,7 +45,7 @@ type Store struct {
 	allInUse atomic.Pointer[versionsInUse]
 	names    seen[crash.BucketID, bool] // of address signatures, that are in the database
 	spans    cachedSpans                // in which machines are active
-	unit     *unit                      // shows other units that this one lives
+	instance *instance                  // shows other instances that this one is alive
 	password string                     // with which the database is reached: seals the tracker's secret
 	inserter *river.Client[pgx.Tx]      // puts jobs into the queue
 }
@@ -90,7 +90,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		s.now = time.Now
 	}
 	s.bodies, s.reading = newBodyCodec(), newReadBudget()
-	s.unit, s.password = newUnit(ctx, pool.Config().ConnConfig), pc.ConnConfig.Password
+	s.instance, s.password = newInstance(ctx, pool.Config().ConnConfig), pc.ConnConfig.Password
 	if s.inserter, err = newInserter(pool); err != nil {
 		pool.Close()
 		return nil, err
@@ -112,7 +112,7 @@ func (s *Store) Close() {
 	s.saver.close()
 	s.counter.close()
 	s.keeper.background.Wait()
-	s.unit.close()
+	s.instance.close()
 	s.pool.Close()
 }
 

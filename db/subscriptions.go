@@ -22,7 +22,7 @@ const (
 		where f.id = due.id and u.name = f.person
 		returning f.id, f.bug_number, u.tracker_name`
 	sqlInsertSubscribing = `
-		insert into filing_attempts (filing_id, action, unit, started) values (@id, 'subscribe', @unit, now())
+		insert into filing_attempts (filing_id, action, unit, started) values (@id, 'subscribe', @instance, now())
 		returning id`
 	sqlSubscribed = `update filings set subscription = 'done' where id = @id`
 )
@@ -35,11 +35,11 @@ func (s *Store) ClaimSubscription(ctx context.Context) (crash.Subscription, erro
 		if err := tx.QueryRow(ctx, sqlClaimSubscription).Scan(&sub.Filing, &sub.Bug, &sub.Account); err != nil {
 			return err
 		}
-		unit, err := s.unit.number(ctx)
+		instance, err := s.instance.number(ctx)
 		if err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, sqlInsertSubscribing, pgx.NamedArgs{"id": sub.Filing, "unit": unit}).Scan(&sub.Entry)
+		return tx.QueryRow(ctx, sqlInsertSubscribing, pgx.NamedArgs{"id": sub.Filing, "instance": instance}).Scan(&sub.Entry)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return crash.Subscription{}, nil

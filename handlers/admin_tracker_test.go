@@ -71,7 +71,7 @@ func TestConnectTracker(t *testing.T) {
 			t.Error("the secret is in a page or the log")
 		}
 	}
-	if err := site.Filer.Sweep(t.Context()); err != nil { // the bug that waited
+	if err := site.Filer.StartDue(t.Context()); err != nil { // the bug that waited
 		t.Fatal(err)
 	}
 	for site.Bucket(t, b.ID).Bug.Number == 0 {

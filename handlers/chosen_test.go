@@ -50,7 +50,7 @@ func TestChosen(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("the bugs are not filed")
 		}
-		_ = site.Filer.Sweep(t.Context())
+		_ = site.Filer.StartDue(t.Context())
 	}
 	page := c.Get(place).Want(http.StatusOK).WantText("#flash", "3 bugs are asked for")
 	page.WantText("#chosen-progress", "4 problems: all done").WantNone("#chosen-progress[hx-get]").

@@ -35,42 +35,87 @@ type bugCreated struct {
 	State     string  `json:"state"` // "filed", or "filing"
 }
 
-// againAfter is when asking for the state of a filing makes sense.
-const againAfter = 2 * time.Second
+// pollAfter is the pause before a client should ask for the state of a filing again.
+const pollAfter = 2 * time.Second
 
-// createBug has one bug created for the bucket with the given signature. The same address serves scripts (JSON), the form
-// with scripts (a part), and the form without (303 back to the bucket).
+// createByAPI serves Create to programs and pages. An API token stands for its person, and no page
+// of another site can send it, so it needs no CSRF token; a session does.
+func (s *Server) createByAPI() http.Handler {
+	create := s.need(crash.RoleTriager)(s.do(s.createBug))
+	return s.ifNoToken(func(http.Handler) http.Handler { return s.withSession(s.recognise(s.guard(create))) },
+		s.do(func(w http.ResponseWriter, r *http.Request) error {
+			switch {
+			case !visitOf(r).token.Allows(crash.ScopeFile):
+				return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope file.")
+			case isForm(r) || wantsPart(r):
+				return errMedia
+			}
+			r.Body = http.MaxBytesReader(w, r.Body, maxRequestBytes)
+			create.ServeHTTP(w, r)
+			return nil
+		}))
+}
+
+// creation is the outcome of a request to create a bug, which JSON, the part and the form each show
+// in their way.
+type creation struct {
+	bucket crash.Bucket
+	result tracker.Result
+	err    error // why no bug was created
+}
+
+// createBug creates one bug for the bucket with the given signature. The same address serves
+// programs (JSON), the form with scripts (a part), and the form without (303 back to the bucket).
 func (s *Server) createBug(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.requestBug(r)
+	switch {
+	case err != nil:
+		return err
+	case wantsPart(r):
+		return s.answerPart(w, r, c)
+	case isForm(r):
+		return s.answerForm(w, r, c)
+	}
+	return answerJSON(w, c)
+}
+
+// requestBug reads a request and creates the bug that it asks for. An error means that the request
+// is invalid.
+func (s *Server) requestBug(r *http.Request) (creation, error) {
 	if !s.config.AllowBugFiling {
-		return errFilingOff
+		return creation{}, errFilingOff
 	}
 	sent, err := sentSignature(r)
 	if err != nil {
-		return err
+		return creation{}, err
 	}
 	b, err := s.bucketFor(r.Context(), sent)
 	if err != nil {
-		return err
+		return creation{}, err
 	}
-	result, err := s.filer.CreateBug(r.Context(), b.Signature, tracker.Options{Person: currentUser(r).Name, Wait: s.config.CreateWait})
-	switch {
-	case wantsPart(r):
-		return s.answerPart(w, r, b.ID, result, err)
-	case isForm(r):
-		return s.answerForm(w, r, b.ID, result, err)
-	case err != nil:
-		return err
-	}
-	out := bugCreated{Signature: b.Signature, State: "filing"}
-	if result.State == crash.FilingFiled {
-		number := strconv.FormatInt(result.Bug, 10)
-		out.Report, out.URL, out.State = &number, &result.URL, "filed"
-	}
-	setAgain(w, result)
-	return writeJSON(w, createdStatus(result), out)
+	c := creation{bucket: b}
+	c.result, c.err = s.filer.CreateBug(r.Context(), b.Signature, tracker.Options{
+		Person: currentUser(r).Name, Wait: s.config.CreateWait,
+	})
+	return c, nil
 }
 
-// createdStatus says who filed the bug: this request, somebody before, or nobody yet.
+// answerJSON answers a program.
+func answerJSON(w http.ResponseWriter, c creation) error {
+	if c.err != nil {
+		return c.err
+	}
+	out := bugCreated{Signature: c.bucket.Signature, State: "filing"}
+	if c.result.State == crash.FilingFiled {
+		number := strconv.FormatInt(c.result.Bug, 10)
+		out.Report, out.URL, out.State = &number, &c.result.URL, "filed"
+	}
+	setRetryAfter(w, c.result)
+	return writeJSON(w, createdStatus(c.result), out)
+}
+
+// createdStatus returns the HTTP status for a bug created by this request, by an earlier one, or
+// not yet.
 func createdStatus(result tracker.Result) int {
 	switch {
 	case result.State != crash.FilingFiled:
@@ -81,28 +126,28 @@ func createdStatus(result tracker.Result) int {
 	return http.StatusOK
 }
 
-func setAgain(w http.ResponseWriter, result tracker.Result) {
+func setRetryAfter(w http.ResponseWriter, result tracker.Result) {
 	if result.State != crash.FilingFiled {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(againAfter.Seconds()))))
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(pollAfter.Seconds()))))
 	}
 }
 
-// answerPart shows the bug cell as it is now, or the status around it, with the HTTP status that the API would give. When no
-// bug was created, it is always the cell.
-func (s *Server) answerPart(w http.ResponseWriter, r *http.Request, id crash.BucketID, result tracker.Result, failed error) error {
-	b, err := s.bucket(r.Context(), id)
+// answerPart shows the current bug cell, or the status around it, with the HTTP status that the API
+// would return. When no bug was created, it always shows the cell.
+func (s *Server) answerPart(w http.ResponseWriter, r *http.Request, c creation) error {
+	b, err := s.bucket(r.Context(), c.bucket.ID)
 	if err != nil {
-		return errors.Join(failed, err)
+		return errors.Join(c.err, err)
 	}
-	if failed == nil {
-		setAgain(w, result)
-		return s.answerBug(w, r, createdStatus(result), b)
+	if c.err == nil {
+		setRetryAfter(w, c.result)
+		return s.answerBug(w, r, createdStatus(c.result), b)
 	}
 	p := s.bugPart(r, b)
 	target := r.Header.Get("HX-Target")
 	p.Whole, p.Copy = views.IsStatusTarget(target), views.CopyTargeted(target, b.ID)
-	a := answerTo(r, failed)
-	s.logError(r, failed, a)
+	a := answerTo(r, c.err)
+	s.logError(r, c.err, a)
 	a.headers(w)
 	if p.State == views.BugCreate {
 		p.State, p.Reason = views.BugRefused, a.Message
@@ -110,27 +155,28 @@ func (s *Server) answerPart(w http.ResponseWriter, r *http.Request, id crash.Buc
 	return s.page(w, r, a.status, views.BugNow(p))
 }
 
-// answerForm sends a browser without scripts back to the bucket, with a message.
-func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, id crash.BucketID, result tracker.Result, failed error) error {
+// answerForm redirects a browser without scripts to the bucket, with a message.
+func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, c creation) error {
 	kind, text := views.FlashDone, "The bug is being created."
 	switch {
-	case failed != nil:
-		a := answerTo(r, failed)
-		s.logError(r, failed, a)
+	case c.err != nil:
+		a := answerTo(r, c.err)
+		s.logError(r, c.err, a)
 		kind, text = views.FlashError, "The bug was not created. "+a.Message
-	case result.State == crash.FilingFiled && result.New:
-		text = fmt.Sprintf("Bug %d was created.", result.Bug)
-	case result.State == crash.FilingFiled:
-		text = fmt.Sprintf("There is a bug already: %d.", result.Bug)
+	case c.result.State == crash.FilingFiled && c.result.New:
+		text = fmt.Sprintf("Bug %d was created.", c.result.Bug)
+	case c.result.State == crash.FilingFiled:
+		text = fmt.Sprintf("There is a bug already: %d.", c.result.Bug)
 	}
 	if err := s.flash(r, kind, text); err != nil {
 		return err
 	}
-	http.Redirect(w, r, id.Path(), http.StatusSeeOther)
+	http.Redirect(w, r, c.bucket.ID.Path(), http.StatusSeeOther)
 	return nil
 }
 
-// sentSignature reads the signature of a request, as it was sent. It returns UnsupportedMedia, TooLarge or Invalid.
+// sentSignature reads the signature of a request, as it was sent. It returns UnsupportedMedia,
+// TooLarge or Invalid.
 func sentSignature(r *http.Request) (string, error) {
 	if isForm(r) { // read by the guard
 		if signature := r.PostFormValue("signature"); signature != "" {
@@ -160,8 +206,8 @@ func sentSignature(r *http.Request) (string, error) {
 	return signature, nil
 }
 
-// bucketFor finds the bucket that a signature as sent means: percent-decoded once if there is such a bucket, else as it
-// stands. It returns NotFound when there is neither.
+// bucketFor finds the bucket of a signature: percent-decoded once if there is such a bucket, else
+// as it was sent. It returns NotFound when there is neither.
 func (s *Server) bucketFor(ctx context.Context, sent string) (crash.Bucket, error) {
 	if decoded := percentDecoded(sent); decoded != sent {
 		b, err := s.store.Bucket(ctx, crash.BucketIDOf(decoded))
@@ -172,7 +218,8 @@ func (s *Server) bucketFor(ctx context.Context, sent string) (crash.Bucket, erro
 	return s.store.Bucket(ctx, crash.BucketIDOf(sent))
 }
 
-// percentDecoded decodes %XX once, and leaves a percent sign alone that no two hex digits follow. Plus signs stay.
+// percentDecoded decodes %XX once, and leaves a percent sign alone that no two hex digits follow.
+// Plus signs stay.
 func percentDecoded(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

@@ -168,7 +168,7 @@ func TestBanner(t *testing.T) {
 	}
 	admin.Post(trackerPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, trackerPath)
 	admin.Get("/").Want(http.StatusOK).WantNone(".banner")
-	if err := site.Filer.Sweep(t.Context()); err != nil {
+	if err := site.Filer.StartDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	deadline := time.Now().Add(20 * time.Second)
@@ -176,6 +176,6 @@ func TestBanner(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("the queue is not released")
 		}
-		_ = site.Filer.Sweep(t.Context())
+		_ = site.Filer.StartDue(t.Context())
 	}
 }

@@ -43,24 +43,6 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// createByAPI is Create for scripts and pages. An API token stands for its person, and no page of another site can send it,
-// so it needs no CSRF token; a session does.
-func (s *Server) createByAPI() http.Handler {
-	create := s.need(crash.RoleTriager)(s.do(s.createBug))
-	return s.ifNoToken(func(http.Handler) http.Handler { return s.withSession(s.recognise(s.guard(create))) },
-		s.do(func(w http.ResponseWriter, r *http.Request) error {
-			switch {
-			case !visitOf(r).token.Allows(crash.ScopeFile):
-				return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope file.")
-			case isForm(r) || wantsPart(r):
-				return errMedia
-			}
-			r.Body = http.MaxBytesReader(w, r.Body, maxRequestBytes)
-			create.ServeHTTP(w, r)
-			return nil
-		}))
-}
-
 // ifNoToken serves requests without an API token by next as other makes it, and those with one by next itself.
 func (s *Server) ifNoToken(other func(http.Handler) http.Handler, next http.Handler) http.Handler {
 	without := other(next)

@@ -133,7 +133,7 @@ func TestArchiveTrouble(t *testing.T) {
 		t.Errorf("after the trouble: got %+v, want the set", f)
 	}
 	other := h.unit()
-	end, ok, err := other.store.TakeArchiveTurn(t.Context())
+	end, ok, err := other.store.LockArchive(t.Context())
 	if err != nil || !ok {
 		t.Fatalf("turn: got %v, %v, want it", ok, err)
 	}

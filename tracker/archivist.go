@@ -9,28 +9,30 @@ import (
 	"mishap/crash"
 )
 
-// ArchiveStore is what an Archivist needs remembered. All methods may return Unavailable.
+// ArchiveStore stores facts about the archive. All methods may return Unavailable.
 type ArchiveStore interface {
-	// TakeArchiveTurn asks for the turn to read the archive; one unit has it at a time, until end is called or it dies.
-	TakeArchiveTurn(ctx context.Context) (end func(), ok bool, err error)
-	// DueArchiveFacts lists what it is time to ask, what was never asked before first.
+	// LockArchive acquires the lock on reading the archive. One instance holds it at a time, until
+	// it calls unlock or dies.
+	LockArchive(ctx context.Context) (unlock func(), ok bool, err error)
+	// DueArchiveFacts lists the facts that are due, those never asked for first.
 	DueArchiveFacts(ctx context.Context, limit int) ([]crash.ArchiveWant, error)
-	// SaveArchiveFact keeps an answer, and after how long to ask again.
+	// SaveArchiveFact stores an answer, and after how long to ask again.
 	SaveArchiveFact(ctx context.Context, f crash.ArchiveFact, again time.Duration) error
-	// FailArchiveFact notes why there was no answer; the pause before the next try doubles with each failure.
+	// FailArchiveFact records why there was no answer. The pause before the next try doubles with
+	// each failure.
 	FailArchiveFact(ctx context.Context, w crash.ArchiveWant, why string, again time.Duration) error
-	// DropArchiveFacts forgets what nobody has wanted to know for long.
+	// DropArchiveFacts deletes facts that nobody has needed for a long time.
 	DropArchiveFacts(ctx context.Context) error
 }
 
-// ArchiveOptions say how politely the archive is read. The zero value is what a real tracker can bear.
+// ArchiveOptions throttle reading the archive. The zero value suits a real tracker.
 type ArchiveOptions struct {
-	Every time.Duration // between two looks for what is due; 0: 5 s
 	Pause time.Duration // between two calls; 0: 500 ms; negative: none
 	Retry time.Duration // before what failed is tried again, doubled each time; 0: 1 min
 }
 
-// archiveAge is how long what the tracker said is believed, and how long that there is no such thing.
+// archiveAge is how long an answer of the tracker is fresh, and how long the answer that there is
+// nothing.
 var archiveAge = map[crash.ArchiveKind][2]time.Duration{
 	crash.ArchiveSource:  {6 * time.Hour, 24 * time.Hour},
 	crash.ArchiveBinary:  {6 * time.Hour, 24 * time.Hour},
@@ -39,23 +41,24 @@ var archiveAge = map[crash.ArchiveKind][2]time.Duration{
 	crash.ArchivePerson:  {24 * time.Hour, 24 * time.Hour},
 }
 
-// Archivist keeps what is known of the distribution's archive fresh: it asks the tracker what somebody wanted to know, and
-// again when the answer is old. Any number of units may run one; one reads at a time.
+// Archivist keeps facts about the distribution's archive fresh: it asks the tracker for what
+// somebody needed, and again when the answer is stale. Any number of instances may run one; one of
+// them reads at a time.
 type Archivist struct {
 	cfg    Config
 	store  ArchiveStore
 	client *Client
 	opts   ArchiveOptions
 	log    *slog.Logger
-	rest   time.Time // nothing is called before
-	paused int       // how often in a row it had to rest
+	resume time.Time // no calls before this time
+	paused int       // pauses in a row
 }
 
-// NewArchivist returns an Archivist. Run keeps it going.
+// NewArchivist returns an Archivist. A task calls its Round.
 func NewArchivist(cfg Config, store ArchiveStore, client *Client, o ArchiveOptions) *Archivist {
 	cfg = cfg.withDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
-		&o.Every: 5 * time.Second, &o.Pause: 500 * time.Millisecond, &o.Retry: time.Minute,
+		&o.Pause: 500 * time.Millisecond, &o.Retry: time.Minute,
 	} {
 		if *value == 0 {
 			*value = standard
@@ -64,29 +67,17 @@ func NewArchivist(cfg Config, store ArchiveStore, client *Client, o ArchiveOptio
 	return &Archivist{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log}
 }
 
-// Run reads until ctx ends.
-func (a *Archivist) Run(ctx context.Context) {
-	for {
-		if err := a.Round(ctx); err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "cannot read the archive", "error", err)
-		}
-		if !wait(ctx, jitter(a.opts.Every)) {
-			return
-		}
-	}
-}
-
-// Round does once what is due, unless another unit is at it or the tracker is being left alone. It must not run twice at
-// the same time in one Archivist.
+// Round asks for the facts that are due, unless another instance does or calls are paused. It must
+// not run concurrently in one Archivist.
 func (a *Archivist) Round(ctx context.Context) error {
-	if a.cfg.Now().Before(a.rest) {
+	if a.cfg.Now().Before(a.resume) {
 		return nil
 	}
-	end, ok, err := a.store.TakeArchiveTurn(ctx)
+	unlock, ok, err := a.store.LockArchive(ctx)
 	if err != nil || !ok {
 		return err
 	}
-	defer end()
+	defer unlock()
 	wants, err := a.store.DueArchiveFacts(ctx, roundLimit)
 	if err != nil {
 		return err
@@ -96,17 +87,17 @@ func (a *Archivist) Round(ctx context.Context) error {
 			return err
 		}
 	}
-	trouble := 0
+	failures := 0
 	for _, w := range wants {
 		e, err := a.read(ctx, w)
 		switch {
 		case err != nil:
 			return err
 		case e == nil:
-			trouble = 0
+			failures = 0
 		default:
-			if trouble++; leave(e) || trouble == maxTrouble {
-				a.leaveAlone(ctx, e)
+			if failures++; unavailable(e) || failures == maxFailures {
+				a.pause(ctx, e)
 				return nil
 			}
 		}
@@ -118,7 +109,7 @@ func (a *Archivist) Round(ctx context.Context) error {
 	return nil
 }
 
-// read asks one thing. The CallError is why there was no answer; it is noted.
+// read asks for one fact. The CallError is why there was no answer, which is recorded.
 func (a *Archivist) read(ctx context.Context, w crash.ArchiveWant) (*CallError, error) {
 	fact, err := a.client.ReadArchive(ctx, w)
 	if e, ok := errors.AsType[*CallError](err); ok {
@@ -137,10 +128,12 @@ func (a *Archivist) read(ctx context.Context, w crash.ArchiveWant) (*CallError, 
 	return nil, a.store.SaveArchiveFact(ctx, fact, jitter(again))
 }
 
-// leaveAlone makes no calls for a while, which grows with each failure in a row; as long as the tracker asked, if it did.
-func (a *Archivist) leaveAlone(ctx context.Context, e *CallError) {
-	pause := min(firstRest<<min(a.paused, 10), longestRest)
+// pause makes no calls for a while, which grows with each failure in a row and is at least what the
+// tracker asked for.
+func (a *Archivist) pause(ctx context.Context, e *CallError) {
+	d := min(firstPause<<min(a.paused, 10), longestPause)
 	a.paused++
-	a.rest = a.cfg.Now().Add(jitter(max(pause, min(e.RetryAfter, longestRest))))
-	a.log.WarnContext(ctx, "the archive is left alone for a while", "until", a.rest, "operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "words", e.Words)
+	a.resume = a.cfg.Now().Add(jitter(max(d, min(e.RetryAfter, longestPause))))
+	a.log.WarnContext(ctx, "calls for archive facts pause", "until", a.resume,
+		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "words", e.Words)
 }

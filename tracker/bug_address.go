@@ -62,3 +62,23 @@ func (c *Client) ours(u *url.URL) bool {
 
 // BugURL is the page of a bug for people.
 func (c *Client) BugURL(number int64) string { return c.cfg.bugURL(number) }
+
+var bugPath = regexp.MustCompile(`/bugs/([1-9][0-9]{0,17})$`)
+
+// bugNumber reads the number from the address of a bug, which must be one of the tracker's own.
+func (c *Client) bugNumber(address string) (int64, bool) {
+	base, err := url.Parse(c.cfg.APIURL)
+	if err != nil || address == "" {
+		return 0, false
+	}
+	u, err := base.Parse(address)
+	if err != nil || !c.cfg.sameOrigin(u) || u.RawQuery != "" || u.Fragment != "" {
+		return 0, false
+	}
+	m := bugPath.FindStringSubmatch(u.EscapedPath())
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	return n, err == nil
+}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -244,4 +245,40 @@ func retryAfter(h http.Header) time.Duration {
 		return 0
 	}
 	return min(time.Duration(n)*time.Second, time.Hour)
+}
+
+// createBug sends one bug and returns its number. It never sends anything twice. The errors are a *CallError: of
+// OutcomeUnknown when the bug may have been filed all the same, and of the others when it certainly was not; or
+// Unavailable with the code tracker_credentials when there is no token, and nothing was sent.
+func (c *Client) createBug(ctx context.Context, in crash.Intent, sendBy time.Duration) (int64, error) {
+	const operation = "create"
+	form := url.Values{
+		"ws.op":       {"createBug"},
+		"title":       {encodeJSON(in.Title)},
+		"description": {encodeJSON(in.Description)},
+		"target":      {encodeJSON(c.cfg.link(in.Target))},
+	}
+	if len(in.Tags) > 0 {
+		form.Set("tags", encodeList(in.Tags))
+	}
+	if in.InformationType != crash.InformationDefault {
+		form.Set("information_type", string(in.InformationType)) // a fixed vocabulary: as it stands
+	}
+	a, err := c.post(ctx, operation, c.cfg.link("/bugs"), form, sendBy)
+	if err != nil {
+		return 0, err
+	}
+	if a.status != http.StatusCreated {
+		e := failure(operation, a, c.creds.secrets()...)
+		if a.status < 300 {
+			e.Outcome, e.Words = OutcomeUnknown, "the answer does not say whether a bug was filed"
+		}
+		return 0, c.record(ctx, e)
+	}
+	number, ok := c.bugNumber(a.header.Get("Location"))
+	if !ok {
+		return 0, c.record(ctx, malformed(operation, a, "the answer does not say which bug was filed"))
+	}
+	c.done(ctx, operation)
+	return number, nil
 }

@@ -37,7 +37,7 @@ func TestDeadUnit(t *testing.T) {
 			dying, other := h.unit(patient), h.unit(patient)
 			signature := h.problem(1)
 			h.sending(dying, signature, fault)
-			if err := other.filer.Sweep(t.Context()); err != nil {
+			if err := other.filer.StartDue(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if f := h.bucket(signature).Filing; f.State != crash.FilingSending {

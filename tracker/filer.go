@@ -9,47 +9,46 @@ import (
 	"mishap/crash"
 )
 
-// Filer takes buckets to the tracker: at most one bug for each, and none that was filed is lost. Any number of Filers, in
-// any number of units, may work on one database.
+// Filer files bugs in the tracker: at most one for each bucket, and none that was filed is lost.
+// Any number of Filers, in any number of instances, may work on one database.
 //
-// docs/filing.md draws the states. In short: an intent is stored before the tracker is called; a unit claims it, calls with
-// no transaction open, and records the outcome; an outcome that is not known is settled by searching the tracker, not
-// before it can no longer be working on the request.
+// docs/filing.md draws the states. In short: an intent is stored before the tracker is called. An
+// instance claims it, calls the tracker with no transaction open, and records the outcome. If the
+// outcome is unknown, the tracker is searched once it can no longer be working on the request.
 type Filer struct {
 	cfg    Config
 	store  Store
 	client *Client
 	log    *slog.Logger
-	slots  chan struct{} // one is taken during each step, so that a unit makes few calls at the same time
+	slots  chan struct{} // holds one value for each step under way, at most maxCalls
 
 	ctx     context.Context // ends when calls under way must be given up
 	giveUp  context.CancelFunc
-	closing chan struct{} // closed when nothing more is to be taken up
+	closing chan struct{} // closed when no further step may begin
 
-	mu      sync.Mutex
-	flights map[int64]chan struct{} // filings that this unit works on; closed when it has done a step
-	line    line
-	closed  bool
+	mu     sync.Mutex
+	steps  map[int64]chan struct{} // steps of filings under way in this instance; closed when done
+	closed bool
 
-	subscribing bool // somebody is at it
+	subscribing bool // startSubscribing is under way
 	running     sync.WaitGroup
 
 	probes prober
 }
 
-// maxCalls is how many calls to the tracker one unit makes at the same time.
+// maxCalls is how many calls to the tracker one instance makes at the same time.
 const maxCalls = 4
 
-// NewFiler returns a Filer. Run keeps it going, Close ends it.
+// NewFiler returns a Filer. Work and StartDue do what nobody waits for; Close ends it.
 func NewFiler(cfg Config, store Store, client *Client) *Filer {
 	cfg = cfg.withDefaults()
 	f := &Filer{
 		cfg: cfg, store: store, client: client, log: cfg.Log,
 		slots:   make(chan struct{}, maxCalls),
 		closing: make(chan struct{}),
-		flights: map[int64]chan struct{}{},
+		steps:   map[int64]chan struct{}{},
 	}
-	f.ctx, f.giveUp = context.WithCancel(context.Background()) //nolint:forbidigo // outlives the request that starts a filing; Close ends it
+	f.ctx, f.giveUp = context.WithCancel(context.Background()) //nolint:forbidigo // outlives requests; Close ends it
 	if cfg.Registerer != nil {
 		registered[*filingMetrics](cfg.Registerer, newFilingMetrics(store, cfg.Now))
 	}
@@ -62,23 +61,25 @@ type Options struct {
 	Distribution bool          // file on the distribution when no source package is known
 	Person       string        // name of the account that asked
 	Wait         time.Duration // how long to wait for the outcome
-	Draft        *crash.Draft  // the bug as a person wants it, which the tracker takes (see CheckDraft); nil: as Propose has it
+	Draft        *crash.Draft  // the bug as a person edited it, checked by CheckDraft; nil: that of Propose
 }
 
-// Result is where a filing stands when CreateBug returns.
+// Result is the state of a filing when CreateBug returns.
 type Result struct {
 	crash.Filing
 	URL string // page of the bug, when State is FilingFiled
-	New bool   // this call stored the intent, or renewed it; false: somebody had asked before, or the bug was linked by hand
+	New bool   // this call stored or renewed the intent; false: an earlier one did, or the bug was linked by hand
 }
 
-// CreateBug has one bug filed for the bucket with this signature, and waits up to opts.Wait for the outcome. However often
-// and wherever it is called, one bug is filed. The state is FilingFiled, or one of the open ones when the outcome is not
-// known yet; asking again later tells. When ctx ends early the filing goes on.
+// CreateBug files one bug for the bucket with this signature, and waits up to opts.Wait for the
+// outcome. However often and in however many instances it is called, one bug is filed. The state is
+// FilingFiled, or an open one when the outcome is not known yet. When ctx ends early the filing
+// continues.
 //
-// It returns NotFound when there is no such bucket, Unprocessable when it cannot be filed, Refused with the tracker's words,
-// and Unavailable, with RetryAfter, when the tracker cannot be reached or does not accept our credentials
-// (tracker_credentials); then the intent is kept, and filed as soon as that is possible.
+// It returns NotFound when there is no such bucket, Unprocessable when it cannot be filed, and
+// Refused with the tracker's words. It returns Unavailable, with RetryAfter, when the tracker
+// cannot be reached or does not accept our credentials (tracker_credentials). Then the intent is
+// stored all the same, and filed as soon as possible.
 func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (Result, error) {
 	bucket, err := f.store.Bucket(ctx, crash.BucketIDOf(signature))
 	if err != nil {
@@ -108,10 +109,11 @@ func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (
 	return Result{Filing: filing, New: isNew}, outcomeError(filing)
 }
 
-// needsIntent reports whether a click starts something: there is no filing, or a person may have it tried again.
+// needsIntent reports whether a click starts a filing: there is none, or a person may retry it.
 func needsIntent(filing crash.Filing) bool { return filing.ID == 0 || filing.Renewable() }
 
-// outcomeError is what a person is told about a filing that did not lead to a bug. It is nil while it is being filed.
+// outcomeError returns why a filing did not lead to a bug, for people. It is nil while the bug is
+// being filed.
 func outcomeError(filing crash.Filing) error {
 	switch {
 	case filing.State == crash.FilingRefused:
@@ -126,17 +128,17 @@ func outcomeError(filing crash.Filing) error {
 	return nil
 }
 
-// settled reports whether waiting longer would tell the person more.
+// settled reports whether a filing has an outcome, so that nobody need wait any longer.
 func settled(filing crash.Filing) bool {
 	return filing.State == crash.FilingFiled || outcomeError(filing) != nil
 }
 
 const (
-	firstLook = 25 * time.Millisecond  // how soon another unit's work on a filing is looked at again
-	lastLook  = 400 * time.Millisecond // the longest pause between looks
+	firstPoll = 25 * time.Millisecond  // first pause between two readings of a filing
+	lastPoll  = 400 * time.Millisecond // the longest one
 )
 
-// await starts the work on a filing and waits for its outcome, whichever unit brings it.
+// await starts the work on a filing and waits for its outcome, which another instance may record.
 func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Duration) (crash.Filing, error) {
 	if settled(filing) {
 		return filing, nil
@@ -144,7 +146,7 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 	done := f.start(filing.ID)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+	for pause := firstPoll; ; pause = min(2*pause, lastPoll) {
 		select {
 		case <-done:
 		case <-ctx.Done():
@@ -157,7 +159,9 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 		if err != nil {
 			return filing, err
 		}
-		if filing = now; settled(filing) || filing.State == crash.FilingUncertain && f.cfg.Now().Add(wait).Before(filing.NotBefore) {
+		filing = now
+		tooLong := filing.State == crash.FilingUncertain && f.cfg.Now().Add(wait).Before(filing.NotBefore)
+		if settled(filing) || tooLong {
 			return filing, nil
 		}
 		timer := time.NewTimer(pause)
@@ -167,18 +171,18 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 			timer.Stop()
 			return filing, nil
 		}
-		if filing.State != crash.FilingSending || f.flies(filing.ID) {
+		if filing.State != crash.FilingSending || f.working(filing.ID) {
 			done = f.start(filing.ID)
 		}
 	}
 }
 
-// start does the next step of a filing in the background and returns a channel that is closed when it is done. Callers
-// that come while a step is under way share it.
+// start does the next step of a filing in the background and returns a channel that is closed when
+// it is done. Concurrent callers share one step.
 func (f *Filer) start(id int64) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if done, ok := f.flights[id]; ok {
+	if done, ok := f.steps[id]; ok {
 		return done
 	}
 	done := make(chan struct{})
@@ -186,20 +190,16 @@ func (f *Filer) start(id int64) <-chan struct{} {
 		close(done)
 		return done
 	}
-	f.flights[id] = done
-	f.running.Go(func() {
-		if f.fly(id, done) {
-			f.advance()
-		}
-	})
+	f.steps[id] = done
+	f.running.Go(func() { f.run(id, done) })
 	return done
 }
 
-// fly does one step of a filing, and reports whether a bug was sent.
-func (f *Filer) fly(id int64, done chan struct{}) (sent bool) {
+// run does one step of a filing, and closes done.
+func (f *Filer) run(id int64, done chan struct{}) {
 	defer func() {
 		f.mu.Lock()
-		delete(f.flights, id)
+		delete(f.steps, id)
 		f.mu.Unlock()
 		close(done)
 	}()
@@ -207,25 +207,40 @@ func (f *Filer) fly(id int64, done chan struct{}) (sent bool) {
 	case f.slots <- struct{}{}:
 		defer func() { <-f.slots }()
 	case <-f.closing:
-		return false
+		return
 	}
-	sent, err := f.step(f.ctx, id)
-	if err != nil {
+	if err := f.step(f.ctx, id); err != nil {
 		f.log.ErrorContext(f.ctx, "a step of a filing failed", "filing", id, "error", err)
 	}
-	return sent
 }
 
-// flies reports whether this unit works on a filing.
-func (f *Filer) flies(id int64) bool {
+// working reports whether a step of a filing is under way in this instance.
+func (f *Filer) working(id int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.flights[id] != nil
+	return f.steps[id] != nil
 }
 
-// Work does the next step of a filing, if one is due. It returns when the step is done or ctx ends; then the step goes on
-// and its outcome is recorded all the same.
+// Work does the next step of a filing, if one is due, and is what a FilingJob does. When the filing
+// is the next to be sent it first waits for the end of the pause after the last one. Work returns
+// when the step is done or ctx ends; then the step continues, and its outcome is recorded all the
+// same.
 func (f *Filer) Work(ctx context.Context, filingID int64) error {
+	next, err := f.store.NextFiling(ctx)
+	if err != nil {
+		return err
+	}
+	if next.Filing == filingID {
+		pause := time.NewTimer(next.In)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-f.closing:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	select {
 	case <-f.start(filingID):
 		return nil
@@ -234,32 +249,13 @@ func (f *Filer) Work(ctx context.Context, filingID int64) error {
 	}
 }
 
-// sweepEvery is how often Run looks for filings that are due. The query reads a small index.
-const sweepEvery = time.Second
+// maxDue is how many filings StartDue starts at once.
+const maxDue = 50
 
-// Run works on filings that nobody waits for: those whose time has come, whose job was lost, whose unit has died. It
-// returns when ctx ends.
-func (f *Filer) Run(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		if err := f.Sweep(ctx); err != nil && ctx.Err() == nil {
-			f.log.WarnContext(ctx, "cannot look for due filings", "error", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// maxSweep is how many filings one sweep takes up.
-const maxSweep = 50
-
-// Sweep starts the work on filings that are due, oldest first, and does not wait for it.
-func (f *Filer) Sweep(ctx context.Context) error {
-	ids, err := f.store.DueFilings(ctx, f.terms(), maxSweep)
+// StartDue starts the work on filings that are due, oldest first, and does not wait for it. It
+// finds those whose job was lost or came too early, and those whose instance died.
+func (f *Filer) StartDue(ctx context.Context) error {
+	ids, err := f.store.DueFilings(ctx, f.terms(), maxDue)
 	for _, id := range ids {
 		f.start(id)
 	}
@@ -269,8 +265,8 @@ func (f *Filer) Sweep(ctx context.Context) error {
 	return err
 }
 
-// Close takes up nothing more, lets the steps under way finish until ctx ends, then gives up their calls: their outcome is
-// not known then, and is settled later like any other.
+// Close begins no further step and waits for those under way until ctx ends. Then it cancels their
+// calls, whose outcome is unknown, and is found out later by a search.
 func (f *Filer) Close(ctx context.Context) {
 	f.mu.Lock()
 	if !f.closed {

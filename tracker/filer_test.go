@@ -221,7 +221,7 @@ func TestUncertainIsNotSentAgain(t *testing.T) {
 		if err != nil || r.State != crash.FilingUncertain || r.URL != "" {
 			t.Errorf("got %+v, %v, want it uncertain", r.Filing, err)
 		}
-		if err := u.filer.Sweep(t.Context()); err != nil {
+		if err := u.filer.StartDue(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}

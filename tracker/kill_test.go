@@ -72,8 +72,7 @@ func runChild(spec string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	filer.Run(ctx)
-	return nil
+	return work(ctx, store, filer)
 }
 
 // start starts a child; it is killed by the test, or by the test's end.

@@ -29,7 +29,7 @@ func TestDeadCredentialsParkTheQueue(t *testing.T) {
 	}
 	for range 5 {
 		for _, u := range units {
-			if err := u.filer.Sweep(t.Context()); err != nil {
+			if err := u.filer.StartDue(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -3,6 +3,7 @@ package tracker_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,19 +74,41 @@ func (h *house) unit(change ...func(*tracker.Config)) *unit {
 	return u
 }
 
-// run keeps a unit's filings going until the test ends.
+// run starts the queue's workers and the loop for due filings, as an instance does. They end with the test.
 func (u *unit) run(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		u.filer.Run(ctx)
-	}()
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := work(ctx, u.store, u.filer); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Cleanup(func() {
 		cancel()
-		<-done
+		done.Wait()
 	})
+}
+
+// work runs the queue's workers and the loop for due filings until ctx ends.
+func work(ctx context.Context, store *db.Store, filer *tracker.Filer) error {
+	jobs, err := db.NewJobs(store, db.JobsConfig{File: filer.Work})
+	if err != nil {
+		return err
+	}
+	if err := jobs.Start(ctx); err != nil {
+		return err
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			_ = filer.StartDue(ctx) // the next one tries again
+		case <-ctx.Done():
+			return jobs.Stop(context.WithoutCancel(ctx))
+		}
+	}
 }
 
 // report stores a report and returns the signature of its bucket.
@@ -126,8 +149,8 @@ func (h *house) until(what string, units []*unit, check func() bool) {
 			h.t.Fatalf("waited too long until %s", what)
 		}
 		for _, u := range units {
-			if err := u.filer.Sweep(h.t.Context()); err != nil {
-				h.t.Fatalf("sweep: %v", err)
+			if err := u.filer.StartDue(h.t.Context()); err != nil {
+				h.t.Fatalf("start due filings: %v", err)
 			}
 		}
 		pause(h.t, 5*time.Millisecond)

@@ -85,7 +85,7 @@ func (w *Watcher) say(ctx context.Context, b crash.Bucket, version, text string)
 		outcome = ""
 	}
 	err := w.store.EndComment(context.WithoutCancel(ctx), b.Bug.Counts(), version, outcome, words)
-	if failed && leave(e) {
+	if failed && unavailable(e) {
 		return errors.Join(e, err)
 	}
 	return err

@@ -7,7 +7,7 @@ import (
 	"mishap/crash"
 )
 
-// Store is what the tracker package needs remembered. All methods may return Unavailable.
+// Store is what the tracker package stores and reads. All methods may return Unavailable.
 type Store interface {
 	Problems
 	Ledger
@@ -21,41 +21,47 @@ type Problems interface {
 	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
 	// BucketArchitectures returns how often the bucket was seen by architecture, the most first.
 	BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error)
-	// RepresentativeReport returns the report that says most about the bucket, NotFound when it has none any more.
+	// RepresentativeReport returns the report that says most about the bucket, NotFound when it has
+	// none any more.
 	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
-	// BugTemplate returns the template for bugs of a source package and a problem type; its body is empty when the shipped
-	// one is to be taken.
+	// BugTemplate returns the template for bugs of a source package and a problem type; its body is
+	// empty when the shipped one is to be taken.
 	BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error)
 }
 
-// Ledger keeps filings. Its times are the database's, one clock for all units.
+// Ledger stores filings. Its times are the database's, one clock for all instances.
 type Ledger interface {
-	// AskFiling stores the intent, with the job that works on it, in one transaction. A bucket has one filing: when there
-	// is one already it comes back instead, and stored is false; but one that was refused, or waits to be tried again, is
-	// renewed with this intent (stored is true) if it is still as the caller has seen it.
+	// AskFiling stores the intent, with the job that works on it, in one transaction. A bucket has
+	// one filing: when there is one already it comes back instead, and stored is false; but one
+	// that was refused, or waits to be tried again, is renewed with this intent (stored is true) if
+	// it is still as the caller has seen it.
 	AskFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error)
 	// Filing returns NotFound for an unknown id.
 	Filing(ctx context.Context, id int64) (crash.Filing, error)
-	// ClaimFiling takes the next step of a filing for this unit. Step is StepNone when there is nothing to do now, another
-	// unit is at it, or it is not this one's turn to be sent.
+	// ClaimFiling claims the next step of a filing for this instance. Step is StepNone when there
+	// is nothing to do now, another instance works on it, or another filing is sent first.
 	ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error)
-	// FinishFiling records what came of a claimed step and returns the filing as it then stands. That a bug was filed
-	// always counts; anything else only while the filing still waits for this very outcome.
+	// FinishFiling records what came of a claimed step and returns the filing as it then stands.
+	// That a bug was filed always counts; anything else only while the filing still waits for this
+	// very outcome.
 	FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error)
-	// HastenFiling makes a filing that waits due at once, or as soon as a search can tell; others come back as they are. It
-	// returns NotFound for an unknown filing.
+	// HastenFiling makes a filing that waits due at once, or as soon as a search can tell; others
+	// come back as they are. It returns NotFound for an unknown filing.
 	HastenFiling(ctx context.Context, id int64, person string) (crash.Filing, error)
-	// GiveUpFiling ends a filing that has not led to a bug. It returns Conflict when it is being sent or is final, and
-	// NotFound for an unknown one.
+	// GiveUpFiling ends a filing that has not led to a bug. It returns Conflict when it is being
+	// sent or is final, and NotFound for an unknown one.
 	GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error)
-	// ParkFilings puts off all filings that are due, for a reason that has nothing to do with any of them.
+	// ParkFilings postpones all filings that are due, for a reason that concerns none of them in
+	// particular.
 	ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error
-	// NextTurn says which filing is sent next, and when.
-	NextTurn(ctx context.Context) (crash.FilingTurn, error)
-	// DueFilings lists filings that a step is due for: those to be searched for, and the next to be sent. Those whose unit has died while it was sending, or has
-	// kept them for longer than terms allow, become uncertain first.
+	// NextFiling returns which filing is sent next, and in how long.
+	NextFiling(ctx context.Context) (crash.NextFiling, error)
+	// DueFilings lists filings with a due step: those to be searched for, and the next to be sent.
+	// Before that, filings whose instance died while it was sending, or that are claimed for longer
+	// than terms allow, become uncertain.
 	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)
-	// ClaimSubscription takes somebody who is to be subscribed to a bug; Filing is 0 when nobody is.
+	// ClaimSubscription takes somebody who is to be subscribed to a bug; Filing is 0 when nobody
+	// is.
 	ClaimSubscription(ctx context.Context) (crash.Subscription, error)
 	// FinishSubscription records what came of it.
 	FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error
@@ -65,20 +71,21 @@ type Ledger interface {
 	FilingTotals(ctx context.Context) (crash.FilingTotals, error)
 }
 
-// CredentialStore remembers access tokens for all units.
+// CredentialStore stores access tokens for all instances.
 type CredentialStore interface {
 	// SavedToken returns the remembered token, zero when there is none or it cannot be unsealed.
 	SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error)
 	// SaveToken remembers a token and makes filings that wait for one due at once.
 	SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error
-	// KeepConfiguredToken remembers the token of a unit's configuration, for units that have none. One that a person
-	// connected stays, and one that was forgotten stays forgotten.
+	// KeepConfiguredToken stores the token of an instance's configuration, for instances that have
+	// none. One that a person connected stays, and one that was forgotten stays forgotten.
 	KeepConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error
 	// ForgetToken forgets the remembered token.
 	ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error
 	// TokenHealth returns how a token has fared, zero when nothing is known.
 	TokenHealth(ctx context.Context, key crash.TrackerKey, token string) (crash.TokenHealth, error)
-	// TrackerAccounts lists the tracker's names of the accounts that tokens have acted for, now or before.
+	// TrackerAccounts lists the tracker's names of the accounts that tokens have acted for, now or
+	// before.
 	TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error)
 	// SaveTokenHealth records how a token has fared.
 	SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth) error

@@ -79,7 +79,7 @@ func TestSubscribe(t *testing.T) {
 	if err := errors.Join(accounts.Remove(t.Context(), "", "gone"), accounts.SetTrackerName(t.Context(), "", "theo", "theo-lp")); err != nil {
 		t.Fatal(err)
 	}
-	if err := u.filer.Sweep(t.Context()); err != nil {
+	if err := u.filer.StartDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.until("the outcome is written down", []*unit{u}, func() bool { return h.lineOf(next, "subscribe").Outcome != "" })
@@ -91,7 +91,7 @@ func TestSubscribe(t *testing.T) {
 	}
 
 	unknown := create(3, "theo")
-	if err := u.filer.Sweep(t.Context()); err != nil {
+	if err := u.filer.StartDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := h.lineOf(unknown, "subscribe"); got.Call != "" || len(h.lp.Requests(trackertest.OpSubscribe)) != 3 {

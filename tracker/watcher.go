@@ -4,44 +4,48 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
 	"mishap/crash"
 )
 
-// WatchStore is what a Watcher needs remembered. All methods may return Unavailable.
+// WatchStore stores the states of bugs. All methods may return Unavailable.
 type WatchStore interface {
-	// TakeTurn asks for the turn to call the tracker; one unit has it at a time, until end is called or the unit dies.
-	TakeTurn(ctx context.Context) (end func(), ok bool, err error)
-	// DueBugs lists bugs that it is time to read, longest waiting first.
+	// LockBugs acquires the lock on reading bugs. One instance holds it at a time, until it calls
+	// unlock or dies.
+	LockBugs(ctx context.Context) (unlock func(), ok bool, err error)
+	// DueBugs lists bugs that are due to be read, longest waiting first.
 	DueBugs(ctx context.Context, limit int) ([]int64, error)
-	// SaveBugReading keeps a reading, and when to read again. The bug that it repeats is followed from then on.
+	// SaveBugReading stores a reading, and when to read again. The bug that it duplicates is
+	// followed from then on.
 	SaveBugReading(ctx context.Context, r crash.BugReading, masterURL string, again time.Duration) error
-	// FailBugReading notes why a bug could not be read; the pause before the next try doubles with each failure.
+	// FailBugReading records why a bug could not be read. The pause before the next try doubles
+	// with each failure.
 	FailBugReading(ctx context.Context, number int64, why string, again time.Duration) error
-	// ChangesUntil is up to where the tracker was asked what changed; zero: never.
+	// ChangesUntil returns the time up to which changes in the tracker are known; zero: never
+	// asked.
 	ChangesUntil(ctx context.Context) (time.Time, error)
-	// SaveChanges has those of the bugs read soon that are followed, and notes up to where the tracker was asked.
+	// SaveChanges makes those of the bugs due that are followed, and records up to when changes are
+	// known.
 	SaveChanges(ctx context.Context, numbers []int64, until time.Time) error
 	// BugTotals counts the bugs that are followed.
 	BugTotals(ctx context.Context) (crash.BugTotals, error)
 	CommentStore
 }
 
-// WatchOptions say how politely the tracker is read. The zero value is what a real one can bear.
+// WatchOptions throttle reading the tracker. The zero value suits a real one.
 type WatchOptions struct {
-	Every   time.Duration // between two looks for bugs that are due; 0: 10 s
 	Pause   time.Duration // between two calls; 0: 300 ms; negative: none
-	Changes time.Duration // between two questions what changed; 0: 1 min
-	Again   time.Duration // after which a bug is read again without a reason; 0: 6 h
+	Changes time.Duration // between two queries for changes; 0: 1 min
+	Again   time.Duration // after which an unchanged bug is read again; 0: 6 h
 	Retry   time.Duration // before a bug that could not be read is tried again, doubled each time; 0: 1 min
-	Silent  bool          // never comment, whatever the administrators have switched on
+	Silent  bool          // never comment, whatever administrators have switched on
 }
 
-// Watcher keeps up with what becomes of bugs in the tracker: it reads those that are new here, that somebody looks at, that
-// the tracker says have changed, and all of them now and then. Any number of units may run one; one reads at a time.
+// Watcher reads the states of bugs from the tracker: of bugs that are new here, that somebody looks
+// at, or that have changed there, and of all others from time to time. Any number of instances may
+// run one; one of them reads at a time.
 type Watcher struct {
 	cfg    Config
 	store  WatchStore
@@ -49,16 +53,16 @@ type Watcher struct {
 	opts   WatchOptions
 	log    *slog.Logger
 
-	asked  time.Time // when this unit asked last what changed
-	rest   time.Time // nothing is called before
-	paused int       // how often in a row it had to rest
+	asked  time.Time // when this instance last queried changes
+	resume time.Time // no calls before this time
+	paused int       // pauses in a row
 }
 
-// NewWatcher returns a Watcher. Run keeps it going.
+// NewWatcher returns a Watcher. A task calls its Round.
 func NewWatcher(cfg Config, store WatchStore, client *Client, o WatchOptions) *Watcher {
 	cfg = cfg.withDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
-		&o.Every: 10 * time.Second, &o.Pause: 300 * time.Millisecond, &o.Changes: time.Minute, &o.Again: 6 * time.Hour, &o.Retry: time.Minute,
+		&o.Pause: 300 * time.Millisecond, &o.Changes: time.Minute, &o.Again: 6 * time.Hour, &o.Retry: time.Minute,
 	} {
 		if *value == 0 {
 			*value = standard
@@ -69,18 +73,6 @@ func NewWatcher(cfg Config, store WatchStore, client *Client, o WatchOptions) *W
 		registered[*watchMetrics](cfg.Registerer, newWatchMetrics(store, cfg.Now))
 	}
 	return w
-}
-
-// Run reads until ctx ends.
-func (w *Watcher) Run(ctx context.Context) {
-	for {
-		if err := w.Round(ctx); err != nil && ctx.Err() == nil {
-			w.log.WarnContext(ctx, "cannot follow bugs in the tracker", "error", err)
-		}
-		if !wait(ctx, jitter(w.opts.Every)) {
-			return
-		}
-	}
 }
 
 // wait pauses; false when ctx ended.
@@ -99,35 +91,35 @@ func wait(ctx context.Context, d time.Duration) bool {
 }
 
 const (
-	roundLimit = 50 // bugs in one round
-	maxTrouble = 3  // failures in a row after which the tracker is left alone for a while
-	// clockMargin is by how much a question for changes reaches back: the tracker's clock is not ours.
-	clockMargin = 2 * time.Minute
-	firstRest   = 5 * time.Second
-	longestRest = 10 * time.Minute
-	hiddenAgain = time.Hour
+	roundLimit  = 50 // bugs in one round
+	maxFailures = 3  // failures in a row after which all calls pause
+	// clockMargin is the overlap of two queries for changes: the tracker's clock is not ours.
+	clockMargin  = 2 * time.Minute
+	firstPause   = 5 * time.Second
+	longestPause = 10 * time.Minute
+	hiddenAgain  = time.Hour
 )
 
-// Round does once what is due, unless another unit is at it or the tracker is being left alone. It must not run twice at
-// the same time in one Watcher.
+// Round reads the bugs that are due, unless another instance does or calls are paused. It must not
+// run concurrently in one Watcher.
 func (w *Watcher) Round(ctx context.Context) error {
-	if w.cfg.Now().Before(w.rest) {
+	if w.cfg.Now().Before(w.resume) {
 		return nil
 	}
 	if token, err := w.client.creds.Current(ctx); err != nil || token.IsZero() {
 		if crash.KindOf(err) == crash.Unavailable {
-			return nil // not connected: said elsewhere
+			return nil // not connected, which pages show
 		}
 		return err
 	}
-	end, ok, err := w.store.TakeTurn(ctx)
+	unlock, ok, err := w.store.LockBugs(ctx)
 	if err != nil || !ok {
 		return err
 	}
-	defer end()
+	defer unlock()
 	err = w.round(ctx)
 	if e, ok := errors.AsType[*CallError](err); ok {
-		w.leaveAlone(ctx, e)
+		w.pause(ctx, e)
 		return nil
 	}
 	if err == nil {
@@ -136,7 +128,7 @@ func (w *Watcher) Round(ctx context.Context) error {
 	return err
 }
 
-// round returns a CallError when the tracker should be left alone.
+// round returns a CallError when calls should pause.
 func (w *Watcher) round(ctx context.Context) error {
 	if err := w.changes(ctx); err != nil {
 		return err
@@ -145,7 +137,7 @@ func (w *Watcher) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	trouble := 0
+	failures := 0
 	for _, number := range numbers {
 		err := w.read(ctx, number)
 		e, failed := errors.AsType[*CallError](err)
@@ -153,11 +145,11 @@ func (w *Watcher) round(ctx context.Context) error {
 		case err != nil && !failed:
 			return err
 		case !failed:
-			trouble = 0
-		case leave(e):
+			failures = 0
+		case unavailable(e):
 			return e
 		default:
-			if trouble++; trouble == maxTrouble {
+			if failures++; failures == maxFailures {
 				return e
 			}
 		}
@@ -168,23 +160,26 @@ func (w *Watcher) round(ctx context.Context) error {
 	return w.speak(ctx)
 }
 
-// leave reports whether a failure says something about the tracker and not about one bug.
-func leave(e *CallError) bool {
-	return e.Outcome == OutcomeNotSent || e.Outcome == OutcomeBusy || e.Outcome == OutcomeCredentials || e.Status == http.StatusServiceUnavailable
+// unavailable reports whether a failure concerns the tracker and not one bug.
+func unavailable(e *CallError) bool {
+	return e.Outcome == OutcomeNotSent || e.Outcome == OutcomeBusy || e.Outcome == OutcomeCredentials ||
+		e.Status == http.StatusServiceUnavailable
 }
 
-// leaveAlone makes no calls for a while, which grows with each failure in a row; as long as the tracker asked, if it did.
-func (w *Watcher) leaveAlone(ctx context.Context, e *CallError) {
-	pause := min(firstRest<<min(w.paused, 10), longestRest)
+// pause makes no calls for a while, which grows with each failure in a row and is at least what the
+// tracker asked for.
+func (w *Watcher) pause(ctx context.Context, e *CallError) {
+	d := min(firstPause<<min(w.paused, 10), longestPause)
 	if e.Outcome == OutcomeCredentials {
-		pause = parkFor
+		d = parkFor
 	}
 	w.paused++
-	w.rest = w.cfg.Now().Add(jitter(max(pause, min(e.RetryAfter, longestRest))))
-	w.log.WarnContext(ctx, "the tracker is left alone for a while", "until", w.rest, "operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "words", e.Words)
+	w.resume = w.cfg.Now().Add(jitter(max(d, min(e.RetryAfter, longestPause))))
+	w.log.WarnContext(ctx, "calls to the tracker pause", "until", w.resume,
+		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "words", e.Words)
 }
 
-// changes asks which of our bugs changed since it was last asked, and has them read.
+// changes asks the tracker which of our bugs changed since the last query, and makes them due.
 func (w *Watcher) changes(ctx context.Context) error {
 	now := w.cfg.Now()
 	if !w.asked.IsZero() && now.Sub(w.asked) < w.opts.Changes {
@@ -194,11 +189,11 @@ func (w *Watcher) changes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if now.Sub(until) < w.opts.Changes { // another unit asked
+	if now.Sub(until) < w.opts.Changes { // another instance asked
 		return nil
 	}
 	var numbers []int64
-	if !until.IsZero() { // before the first question everything is due anyway
+	if !until.IsZero() { // before the first query everything is due anyway
 		if numbers, err = w.client.Changed(ctx, until.Add(-clockMargin)); err != nil {
 			if answered(err) != http.StatusNotFound && answered(err) != http.StatusBadRequest {
 				return err
@@ -210,11 +205,11 @@ func (w *Watcher) changes(ctx context.Context) error {
 	return w.store.SaveChanges(ctx, numbers, now)
 }
 
-// read reads one bug. A failure that says something about this bug is noted with it.
+// read reads one bug. It records a failure that concerns this bug.
 func (w *Watcher) read(ctx context.Context, number int64) error {
 	reading, err := w.client.ReadState(ctx, number)
 	if e, ok := errors.AsType[*CallError](err); ok {
-		if leave(e) {
+		if unavailable(e) {
 			return e
 		}
 		if err := w.store.FailBugReading(ctx, number, e.Words, jitter(w.opts.Retry)); err != nil {
@@ -231,7 +226,7 @@ func (w *Watcher) read(ctx context.Context, number int64) error {
 	}
 	again := w.opts.Again
 	if reading.Hidden {
-		again = min(again, hiddenAgain) // a front end in trouble says the same
+		again = min(again, hiddenAgain) // an overloaded front end answers the same
 	}
-	return w.store.SaveBugReading(ctx, reading, master, again*3/4+rand.N(again/2+1)) //nolint:gosec // spreading, not secrecy
+	return w.store.SaveBugReading(ctx, reading, master, jitter(again))
 }

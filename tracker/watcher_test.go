@@ -222,15 +222,15 @@ func TestOneReadsAtATime(t *testing.T) {
 	if got := len(h.lp.Requests(trackertest.OpBug)) - before; got < 5 {
 		t.Errorf("got %d readings, want at least 5", got)
 	}
-	end, ok, err := first.store.TakeTurn(t.Context())
+	end, ok, err := first.store.LockBugs(t.Context())
 	if err != nil || !ok {
 		t.Fatalf("take the turn: got %t, %v", ok, err)
 	}
-	if _, ok, err := second.store.TakeTurn(t.Context()); ok || err != nil {
+	if _, ok, err := second.store.LockBugs(t.Context()); ok || err != nil {
 		t.Errorf("while another unit has the turn: got %t, %v; want false", ok, err)
 	}
 	end()
-	if end, ok, err = second.store.TakeTurn(t.Context()); !ok || err != nil {
+	if end, ok, err = second.store.LockBugs(t.Context()); !ok || err != nil {
 		t.Errorf("after the turn: got %t, %v; want true", ok, err)
 	} else {
 		end()

@@ -11,44 +11,60 @@ import (
 )
 
 const (
-	parkFor    = time.Minute      // how long a filing rests that waits for credentials; connecting wakes it at once
+	parkFor    = time.Minute      // pause of a filing that waits for credentials; connecting ends it at once
 	maxBackoff = 10 * time.Minute // the longest pause before a filing is tried again
 	maxSearch  = 10 * time.Minute // the longest that one search may take, all its calls together
 )
 
-// terms are the times by which a filing is judged.
+// terms returns the time limits of filings.
 func (f *Filer) terms() crash.FilingTerms {
 	return crash.FilingTerms{Sending: maxSending, Answer: f.cfg.Timeout, Settle: f.cfg.Settle}
 }
 
-// step claims the next step of a filing, does it, and records what came of it. It reports whether a bug was sent: then it is
-// the next one's turn.
-func (f *Filer) step(ctx context.Context, id int64) (sent bool, err error) {
+// step claims the next step of a filing, does it, and records its outcome.
+func (f *Filer) step(ctx context.Context, id int64) error {
 	if err := f.ready(ctx); err != nil {
-		return false, f.park(ctx, err)
+		return f.park(ctx, err)
 	}
 	started := time.Now() // of the sending, on this machine's steady clock
 	claim, err := f.store.ClaimFiling(ctx, id)
 	if err != nil {
-		return false, err
+		return err
 	}
 	var result crash.FilingResult
 	switch claim.Step {
 	case crash.StepCreate:
 		number, err := f.client.createBug(ctx, claim.Intent, maxSending-time.Since(started))
 		result = f.created(claim, number, err)
-		result.Rest = f.rest(time.Since(started), err)
+		result.Rest = f.pauseAfter(time.Since(started), err)
 	case crash.StepSearch:
 		number, err := f.search(ctx, claim)
 		result = f.searched(claim, number, err)
 	case crash.StepNone:
-		return false, nil
+		return nil
 	}
-	return claim.Step == crash.StepCreate, f.finish(ctx, result)
+	return f.finish(ctx, result)
 }
 
-// search looks in the tracker for the bug of a claimed filing; 0: it is certainly not there. Bugs that were filed for other
-// buckets since then need not be read.
+// maxPause is the longest pause between two bugs, in shortest ones.
+const maxPause = 20
+
+// pauseAfter returns how long the queue pauses after a bug was sent: as long as the tracker took,
+// so that it has half of its time for others, and much longer when it is unavailable, busy, or
+// refuses our credentials.
+func (f *Filer) pauseAfter(took time.Duration, err error) time.Duration {
+	if e, ok := errors.AsType[*CallError](err); ok {
+		switch e.Outcome {
+		case OutcomeBusy, OutcomeNotSent, OutcomeCredentials:
+			return maxPause * f.cfg.Rest
+		case OutcomeDone, OutcomeRefused, OutcomeUnknown:
+		}
+	}
+	return min(max(took, f.cfg.Rest), maxPause*f.cfg.Rest)
+}
+
+// search returns the number of the bug of a claimed filing, found in the tracker; 0: it is
+// certainly not there. It skips bugs that were filed for other buckets since then.
 func (f *Filer) search(ctx context.Context, claim crash.FilingClaim) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSearch)
 	defer cancel()
@@ -59,15 +75,16 @@ func (f *Filer) search(ctx context.Context, claim crash.FilingClaim) (int64, err
 	return f.client.FindBug(ctx, claim.Intent, claim.SentFrom, others)
 }
 
-// prober remembers when the credentials were last found dead, so that a long queue does not ask again for each filing.
+// prober caches the last check of credentials that the tracker refuses, so that a long queue does
+// not repeat it.
 type prober struct {
 	mu    sync.Mutex
 	last  time.Time
 	found error
 }
 
-// ready reports whether there are credentials to call with: nil, or the *crash.Error to show. Those that the tracker has
-// declared dead are tried with a harmless call first.
+// ready returns nil if there are credentials to call with, else the *crash.Error to show. It tries
+// refused ones with a harmless call first.
 func (f *Filer) ready(ctx context.Context) error {
 	if _, err := f.client.creds.Current(ctx); err != nil {
 		return err
@@ -85,7 +102,7 @@ func (f *Filer) ready(ctx context.Context) error {
 	return f.probes.found
 }
 
-// park puts off all that is due for a reason that has nothing to do with any of it.
+// park postpones all due filings for a reason that concerns none of them in particular.
 func (f *Filer) park(ctx context.Context, why error) error {
 	e, ok := errors.AsType[*crash.Error](why)
 	if !ok || e.Code == "" {
@@ -94,7 +111,7 @@ func (f *Filer) park(ctx context.Context, why error) error {
 	return f.store.ParkFilings(ctx, e.Code, e.Message, jitter(parkFor))
 }
 
-// created says what follows from the outcome of sending a bug.
+// created returns the result of sending a bug.
 func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.FilingResult {
 	result := crash.FilingResult{Claim: claim, State: crash.FilingFiled, Bug: f.bug(claim, number)}
 	if err == nil {
@@ -103,7 +120,7 @@ func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.
 	}
 	result.Bug = crash.Bug{}
 	e, ok := errors.AsType[*CallError](err)
-	if !ok { // not even a call: the token went away, or the database did
+	if !ok { // no call was made: the token or the database is gone
 		result.State, result.Delay = crash.FilingQueued, f.backoff(claim)
 		result.Problem, result.Reason = problemOf(err)
 		result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeNotSent), Words: result.Reason}
@@ -122,12 +139,13 @@ func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.
 		result.State, result.Delay = crash.FilingQueued, jitter(parkFor)
 	default:
 		result.State = crash.FilingUncertain
-		result.Reason = "It is not known whether the tracker filed the bug (" + e.Words + "). It is searched for before anything is sent again."
+		result.Reason = "It is not known whether the tracker filed the bug (" + e.Words +
+			"). It is searched for before anything is sent again."
 	}
 	return result
 }
 
-// searched says what follows from the outcome of a search.
+// searched returns the result of a search.
 func (f *Filer) searched(claim crash.FilingClaim, number int64, err error) crash.FilingResult {
 	result := crash.FilingResult{Claim: claim}
 	switch {
@@ -145,10 +163,11 @@ func (f *Filer) searched(claim crash.FilingClaim, number int64, err error) crash
 		result.State, result.Bug = crash.FilingFiled, f.bug(claim, number)
 		result.Answer = crash.TrackerAnswer{Outcome: "found", Status: 200}
 	case claim.InformationType.Private():
-		// The bug is perhaps there, and not shown to our account. A person can find out; sending it again could file it twice.
+		// The bug is perhaps there, and not shown to our account. A person can find out; sending it
+		// again could file it twice.
 		result.State, result.Problem = crash.FilingRefused, "private_unknown"
-		result.Reason = "It is not known whether the private bug was filed: the tracker may not show it to mishap's account. " +
-			"Look for it in the tracker and link it, or try again when it is not there."
+		result.Reason = "It is not known whether the private bug was filed: " +
+			"the tracker may not show it to mishap's account. Look for it in the tracker and link it, or try again when it is not there."
 		result.Answer = crash.TrackerAnswer{Outcome: "not shown", Status: 200}
 	default:
 		result.State = crash.FilingQueued
@@ -160,7 +179,7 @@ func (f *Filer) searched(claim crash.FilingClaim, number int64, err error) crash
 	return result
 }
 
-// bug is what is linked to the bucket. The title of a private bug is not for everybody.
+// bug returns the bug to link to the bucket, without its title if it is private.
 func (f *Filer) bug(claim crash.FilingClaim, number int64) crash.Bug {
 	title := claim.Title
 	if claim.InformationType.Private() {
@@ -173,7 +192,7 @@ func ledgerAnswer(e *CallError) crash.TrackerAnswer {
 	return crash.TrackerAnswer{Outcome: string(e.Outcome), Status: e.Status, RequestID: e.RequestID, Words: e.Words}
 }
 
-// problemOf gives the stable word and the sentence that a filing keeps of an error.
+// problemOf returns the code and the sentence of an error that a filing stores.
 func problemOf(err error) (code, reason string) {
 	if e, ok := errors.AsType[*crash.Error](err); ok && e.Code != "" {
 		return e.Code, e.Message
@@ -181,15 +200,15 @@ func problemOf(err error) (code, reason string) {
 	return "internal", "Something went wrong here; it is tried again."
 }
 
-// finish records an outcome, and keeps at it for a while: the number of a bug is worth more than a quick answer. When it
-// cannot be recorded at all, the filing becomes uncertain after a while and the bug is found by search.
+// finish records an outcome, with retries, since the number of a bug is worth more than a quick
+// answer. If all of them fail, the filing becomes uncertain later, and a search finds the bug.
 func (f *Filer) finish(ctx context.Context, result crash.FilingResult) error {
 	ctx = context.WithoutCancel(ctx)
 	var err error
 	for pause := 50 * time.Millisecond; pause < 30*time.Second; pause *= 2 {
 		var filing crash.Filing
 		if filing, err = f.record(ctx, result); err == nil {
-			f.tell(ctx, filing, result)
+			f.logOutcome(ctx, filing, result)
 			if filing.State == crash.FilingFiled && filing.Subscribe {
 				f.startSubscribing()
 			}
@@ -212,8 +231,9 @@ func (f *Filer) record(ctx context.Context, result crash.FilingResult) (crash.Fi
 	return f.store.FinishFiling(ctx, result, f.terms())
 }
 
-// tell logs what came of a step; the words are the tracker's, cleaned, and nothing of the report is among them.
-func (f *Filer) tell(ctx context.Context, filing crash.Filing, result crash.FilingResult) {
+// logOutcome logs the outcome of a step with the tracker's cleaned words, and nothing of the
+// report.
+func (f *Filer) logOutcome(ctx context.Context, filing crash.Filing, result crash.FilingResult) {
 	log := f.log.With("filing", filing.ID, "bucket", filing.Bucket.String(), "state", string(filing.State),
 		"step", string(result.Claim.Step), "outcome", result.Answer.Outcome)
 	switch {
@@ -222,14 +242,15 @@ func (f *Filer) tell(ctx context.Context, filing crash.Filing, result crash.Fili
 	case result.State == crash.FilingFiled:
 		log.InfoContext(ctx, "bug filed", "bug", filing.Bug)
 	case result.Problem != "":
-		log.WarnContext(ctx, "bug not filed yet", "status", result.Answer.Status, "words", result.Answer.Words, "request", result.Answer.RequestID)
+		log.WarnContext(ctx, "bug not filed yet",
+			"status", result.Answer.Status, "words", result.Answer.Words, "request", result.Answer.RequestID)
 	default:
 		log.InfoContext(ctx, "the tracker does not have the bug; it is sent again")
 	}
 }
 
-// backoff is how long to wait before trying again: half as long as the filing is old, so the pauses grow, within bounds and
-// spread so that a queue does not come back all at once.
+// backoff returns the pause before a retry: half the age of the filing, within bounds, so that
+// pauses grow, and with jitter, so that not all filings of a queue are due at once.
 func (f *Filer) backoff(claim crash.FilingClaim) time.Duration {
 	age := claim.Updated.Sub(claim.Created)
 	return jitter(min(max(age/2, f.cfg.Backoff), maxBackoff))

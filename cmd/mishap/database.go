@@ -13,8 +13,8 @@ import (
 	"mishap/db/embedded"
 )
 
-// stopPatience is how long the private PostgreSQL may take to stop before it is told to hurry.
-const stopPatience = 30 * time.Second
+// stopTimeout is how long the private PostgreSQL may take to stop by itself; then it is stopped at once.
+const stopTimeout = 30 * time.Second
 
 // database is the PostgreSQL that the configuration names, or the private one.
 type database struct {
@@ -59,7 +59,7 @@ func (d *database) close(ctx context.Context) error {
 	if d.server == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	return d.server.Stop(ctx)
 }

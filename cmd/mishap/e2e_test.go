@@ -50,19 +50,19 @@ func install(t *testing.T, lines ...string) *installation {
 		t: t, tracker: tr, said: &quietBuffer{}, store: dbtest.Open(t, database),
 		config: configFile(t, strings.Join(lines, "\n")+"\n"),
 	}
-	doors := map[string]net.Listener{}
+	listeners := map[string]net.Listener{}
 	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
 		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		doors[key] = l
+		listeners[key] = l
 	}
-	in.url, in.ingest, in.ops = "http://"+doors["listen"].Addr().String(), "http://"+doors["ingest_listen"].Addr().String(), "http://"+doors["ops_listen"].Addr().String()
+	in.url, in.ingest, in.ops = "http://"+listeners["listen"].Addr().String(), "http://"+listeners["ingest_listen"].Addr().String(), "http://"+listeners["ops_listen"].Addr().String()
 	in.environ = trackerEnviron(tr, "MISHAP_DATABASE_URL="+database, "MISHAP_BASE_URL="+in.url, "MISHAP_DATA_DIR="+t.TempDir(),
 		"MISHAP_TRACKER_SETTLE_SECONDS=1", "MISHAP_TRACKER_TIMEOUT_SECONDS=600")
 	p := &program{in: strings.NewReader(""), out: in.said, err: in.said, environ: in.environ,
-		listen: func(_ context.Context, key, _ string) (net.Listener, error) { return doors[key], nil }}
+		listen: func(_ context.Context, key, _ string) (net.Listener, error) { return listeners[key], nil }}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan int, 1)
 	go func() { ended <- p.run(ctx, []string{"serve", "--config", in.config}) }()

@@ -15,7 +15,7 @@ func (p *program) migrateCommand() *cobra.Command {
 		Use:   "migrate",
 		Short: "Brings the database schema up to date",
 		Long: `Brings the schema of the database up to date. "mishap serve" does the same when it starts, so
-this is only needed to have it done beforehand. Any number of units may start at once: one
+this is only needed to have it done beforehand. Any number of instances may start at once: one
 migrates, the others wait.
 
 With an empty database_url the private PostgreSQL of data_dir is used; if no server runs there,

@@ -44,7 +44,7 @@ func TestTermFinishesWhatWasAccepted(t *testing.T) {
 				case http.StatusOK:
 					acknowledged.Add(1)
 				case 0:
-					return // the door is closed
+					return // the listener is closed
 				}
 			}
 		})
@@ -63,7 +63,7 @@ func TestTermFinishesWhatWasAccepted(t *testing.T) {
 	}
 }
 
-// A unit of one kind opens only its own doors.
+// An instance of one kind opens only its own listeners.
 func TestServeOnly(t *testing.T) {
 	t.Parallel()
 	database := dbtest.URL(t)
@@ -114,7 +114,7 @@ func TestPrivateDatabaseIsShared(t *testing.T) {
 			t.Errorf("%s while serve runs: got status %d and %q", args, status, stderr)
 		}
 	}
-	second := start(t, append(environ, "MISHAP_LISTEN="+addresses["listen"]), "serve", config) // said before the door that is in use
+	second := start(t, append(environ, "MISHAP_LISTEN="+addresses["listen"]), "serve", config) // said before the address that is in use
 	if status := second.status(); status != exitFailed || !strings.Contains(second.said.String(), "uses the database in") {
 		t.Errorf("second server: got status %d and %q, want %d and who is there", status, second.said, exitFailed)
 	}

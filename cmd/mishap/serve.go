@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// kinds says which kinds of unit a process is.
+// kinds says which kinds of instance a process is.
 type kinds struct{ web, ingest bool }
 
 func (p *program) serveCommand() *cobra.Command {
@@ -20,16 +20,16 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Runs the pages and takes reports",
-		Long: `Runs mishap: the pages and the JSON API on the address "listen", the door for machines that
-report crashes on "ingest_listen", metrics and profiles on "ops_listen". With an empty
+		Long: `Runs mishap: the pages and the JSON API on the address "listen", reports from machines on
+"ingest_listen", metrics and profiles on "ops_listen". With an empty
 database_url it starts a private PostgreSQL under data_dir first. The database schema is brought
-up to date; several units may start at once.
+up to date; several instances may start at once.
 
 SIGINT (Ctrl-C) and SIGTERM stop it: nothing new is taken, what was accepted is finished, calls
 to the bug tracker get a little time to end. A second signal stops it at once; nothing that was
 acknowledged is lost by that.
 
-With --only the process is a unit of one kind, so that pages and reports can be served by
+With --only the process is an instance of one kind, so that pages and reports can be served by
 different machines on one database_url.`,
 		Example: `  mishap serve
   MISHAP_DATABASE_URL=postgres://mishap@db/mishap mishap serve --only ingest`,
@@ -46,11 +46,12 @@ different machines on one database_url.`,
 			return p.serve(cmd.Context(), c, k)
 		},
 	}
-	cmd.Flags().StringVar(&only, "only", "", "run a unit of one kind: web or ingest")
+	cmd.Flags().StringVar(&only, "only", "", "run an instance of one kind: web or ingest")
 	return cmd
 }
 
-// serve runs the units until ctx ends, then stops them in good order. It returns nil after a good stop.
+// serve runs an instance until ctx ends, then stops it in good order. It returns nil after a good
+// stop.
 func (p *program) serve(ctx context.Context, c Config, k kinds) (err error) {
 	log := newLog(p.err, slog.LevelInfo)
 	log.InfoContext(ctx, "starting", "version", versionText(), "config", c)
@@ -60,75 +61,75 @@ func (p *program) serve(ctx context.Context, c Config, k kinds) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, database.close(ctx)) }()
-	doors, err := p.openDoors(ctx, c, k)
+	listeners, err := p.openListeners(ctx, c, k)
 	if err != nil {
 		return err
 	}
-	defer doors.close()
-	u := newUnit(c, doors, log)
-	defer u.stopServers()
-	if u.store, err = u.openStore(ctx, database.url); errors.Is(err, errStoppedWaiting) {
+	defer listeners.close()
+	i := newInstance(c, listeners, log)
+	defer i.stopServers()
+	if i.store, err = i.openStore(ctx, database.url); errors.Is(err, errStoppedWaiting) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	defer u.store.Close()
-	u.disk = database.watch(c.DataDir)
-	if err := u.build(); err != nil {
+	defer i.store.Close()
+	i.disk = database.watch(c.DataDir)
+	if err := i.build(); err != nil {
 		return err
 	}
-	p.banner(c, doors, database)
-	return u.run(ctx)
+	p.banner(c, listeners, database)
+	return i.run(ctx)
 }
 
-// maxConns is how many connections to the database one process holds at most. The writers of reports need two, the job
-// queue and the watch over filings three; the rest is for pages.
+// maxConns is the maximum of connections to the database of one process. The writers of reports
+// need two, the job queue and the background tasks up to five; the rest is for pages.
 const maxConns = 16
 
-// doors are the listeners of a process; nil: not this kind of unit.
-type doors struct{ web, ingest, ops net.Listener }
+// listeners are those of a process; nil: not this kind of instance.
+type listeners struct{ web, ingest, ops net.Listener }
 
-func (p *program) openDoors(ctx context.Context, c Config, k kinds) (*doors, error) {
-	var d doors
+func (p *program) openListeners(ctx context.Context, c Config, k kinds) (*listeners, error) {
+	var l listeners
 	var err error
 	open := func(wanted bool, key, address string, into *net.Listener) {
 		if !wanted || err != nil {
 			return
 		}
-		var l net.Listener
-		if l, err = p.listen(ctx, key, address); err == nil {
-			*into = l
+		var opened net.Listener
+		if opened, err = p.listen(ctx, key, address); err == nil {
+			*into = opened
 		}
 	}
-	open(k.web, "listen", c.Listen, &d.web)
-	open(k.ingest, "ingest_listen", c.IngestListen, &d.ingest)
-	open(true, "ops_listen", c.OpsListen, &d.ops)
+	open(k.web, "listen", c.Listen, &l.web)
+	open(k.ingest, "ingest_listen", c.IngestListen, &l.ingest)
+	open(true, "ops_listen", c.OpsListen, &l.ops)
 	if err != nil {
-		d.close()
+		l.close()
 		return nil, err
 	}
-	return &d, nil
+	return &l, nil
 }
 
 // close closes the listeners that no server has closed.
-func (d *doors) close() {
-	for _, l := range []net.Listener{d.web, d.ingest, d.ops} {
-		if l != nil {
-			_ = l.Close() // closed by its server already, mostly
+func (l *listeners) close() {
+	for _, one := range []net.Listener{l.web, l.ingest, l.ops} {
+		if one != nil {
+			_ = one.Close() // mostly closed by its server already
 		}
 	}
 }
 
 // banner tells the person at the terminal where everything is.
-func (p *program) banner(c Config, d *doors, database *database) {
+func (p *program) banner(c Config, l *listeners, database *database) {
 	p.say("mishap %s is running.\n", versionText())
-	if d.web != nil {
+	if l.web != nil {
 		p.say("  pages               %s", c.BaseURL)
 	}
-	if d.ingest != nil {
-		p.say("  machines post to    %s", httpAddress(d.ingest.Addr().String()))
+	if l.ingest != nil {
+		p.say("  machines post to    %s", httpAddress(l.ingest.Addr().String()))
 	}
-	p.say("  metrics             %s/metrics", httpAddress(d.ops.Addr().String()))
+	p.say("  metrics             %s/metrics", httpAddress(l.ops.Addr().String()))
 	if database.server != nil {
 		p.say("  private PostgreSQL  %s", database.server.Dir())
 	}

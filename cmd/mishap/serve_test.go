@@ -123,7 +123,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// When a door cannot be opened, those that are open already are closed again.
+// When a listener cannot be opened, those that are open are closed again.
 func TestDoorsCloseTogether(t *testing.T) {
 	t.Parallel()
 	var opened net.Listener
@@ -135,10 +135,10 @@ func TestDoorsCloseTogether(t *testing.T) {
 		opened = l
 		return l, err
 	}}
-	if _, err := p.openDoors(t.Context(), defaultConfig(), kinds{web: true, ingest: true}); err == nil {
+	if _, err := p.openListeners(t.Context(), defaultConfig(), kinds{web: true, ingest: true}); err == nil {
 		t.Fatal("got no error")
 	}
 	if err := opened.Close(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("door opened before: got %v, want it closed", err)
+		t.Errorf("listener opened before: got %v, want it closed", err)
 	}
 }

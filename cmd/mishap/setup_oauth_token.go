@@ -23,7 +23,7 @@ func (p *program) setupOAuthTokenCommand() *cobra.Command {
 		Long: `Obtains an access token from the bug tracker, so that bugs can be filed, and writes it to the
 configuration file as tracker_oauth_token and tracker_oauth_secret. Comments and order of the file
 are kept, and only its owner can read it afterwards. The token is also remembered in the database,
-so that other units on the same database work without one of their own.
+so that other instances on the same database work without one of their own.
 
 The command prints an address. Open it in a browser, signed in to the tracker as the account that
 is to file the bugs, and choose what mishap may do; it needs a level that may change public data.

@@ -15,7 +15,7 @@ import (
 
 // How an instance waits for a database that takes writes, such as during a failover.
 const (
-	primaryPatience = 10 * time.Minute // then the instance ends, and whatever supervises it starts it again
+	primaryTimeout  = 10 * time.Minute // then the instance ends, and its supervisor starts it again
 	primaryPause    = time.Second      // between two attempts
 	waitingLogEvery = 10 * time.Second // between two lines of the log that say so
 )
@@ -23,25 +23,26 @@ const (
 // errStoppedWaiting is the good end of an instance that is stopped while it waits for its database.
 var errStoppedWaiting = errors.New("stopped while waiting for the database")
 
-// openStore opens the database, brought up to date. While there is no server that takes writes, it waits and has the
-// listeners answer that. Mistakes in the configuration end it at once.
-func (u *unit) openStore(ctx context.Context, url string) (*db.Store, error) {
-	until := u.now().Add(primaryPatience)
+// openStore opens the database, brought up to date. While there is no server that takes writes, it
+// waits and has the listeners answer that. Mistakes in the configuration end it at once.
+func (i *instance) openStore(ctx context.Context, url string) (*db.Store, error) {
+	until := i.now().Add(primaryTimeout)
 	var said time.Time
 	for {
-		store, err := tryStore(ctx, url, u)
+		store, err := tryStore(ctx, url, i)
 		switch {
 		case err != nil && ctx.Err() != nil && !said.IsZero():
 			return nil, errStoppedWaiting
 		case crash.KindOf(err) != crash.Unavailable || ctx.Err() != nil:
 			return store, err
 		}
-		u.listen() // up to here, connections waited in the queue of the kernel
-		if now := u.now(); now.After(until) {
-			return nil, fmt.Errorf("gave up after waiting %v for the database: %w", primaryPatience, err)
+		i.listen() // up to here, connections waited in the queue of the kernel
+		if now := i.now(); now.After(until) {
+			return nil, fmt.Errorf("gave up after waiting %v for the database: %w", primaryTimeout, err)
 		} else if now.Sub(said) >= waitingLogEvery {
 			said = now
-			u.log.WarnContext(ctx, "waiting for a PostgreSQL server that takes writes", "give_up_at", until.UTC().Format(time.RFC3339), "error", explain(err))
+			i.log.WarnContext(ctx, "waiting for a PostgreSQL server that takes writes",
+				"give_up_at", until.UTC().Format(time.RFC3339), "error", explain(err))
 		}
 		select {
 		case <-time.After(primaryPause):
@@ -52,14 +53,14 @@ func (u *unit) openStore(ctx context.Context, url string) (*db.Store, error) {
 }
 
 // tryStore is one attempt of openStore.
-func tryStore(ctx context.Context, url string, u *unit) (*db.Store, error) {
+func tryStore(ctx context.Context, url string, i *instance) (*db.Store, error) {
 	if err := db.CheckPrimary(ctx, url); err != nil {
 		return nil, err
 	}
-	if err := db.Migrate(ctx, url, u.log); err != nil {
+	if err := db.Migrate(ctx, url, i.log); err != nil {
 		return nil, err
 	}
-	return db.Open(ctx, db.Config{URL: url, MaxConns: maxConns, Log: u.log})
+	return db.Open(ctx, db.Config{URL: url, MaxConns: maxConns, Log: i.log})
 }
 
 // replaceable is a handler that can be replaced while it serves.
@@ -85,7 +86,8 @@ func startingHealth(context.Context) []crash.HealthCheck {
 	return []crash.HealthCheck{{Name: "Database", Problem: textStarting}}
 }
 
-// startingPages answers on the listener of pages and the API: the process lives and cannot do anything yet.
+// startingPages answers on the listener of pages and the API: the process lives and cannot do
+// anything yet.
 func startingPages(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/healthz":
@@ -94,7 +96,7 @@ func startingPages(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", retryUnavailable)
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintf(w, "{\"error\":%q,\"code\":\"starting\"}\n", textStarting) // an error means that the client has gone
+		_, _ = fmt.Fprintf(w, "{\"error\":%q,\"code\":\"starting\"}\n", textStarting) // no client, no error
 	default:
 		w.Header().Set("Retry-After", retryUnavailable)
 		say(w, http.StatusServiceUnavailable, textStarting+"\n")

@@ -47,7 +47,7 @@ func (s *senders) leave() {
 }
 
 // Hundreds of clicks at two units: the bugs are sent one at a time, in the order of the clicks.
-func TestLine(t *testing.T) {
+func TestQueue(t *testing.T) {
 	t.Parallel()
 	const clicks = 200
 	h := newHouse(t)
@@ -105,8 +105,8 @@ func TestWaitingHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// Who stands in line rests after each bug that is sent; who comes when nobody does is sent at once.
-func TestRest(t *testing.T) {
+// The queue pauses after each bug that is sent. A filing that is asked for while the queue is empty is sent at once.
+func TestPause(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	ctx := t.Context()
@@ -128,19 +128,19 @@ func TestRest(t *testing.T) {
 	}
 	second := ask(2)
 	wantStep("while one is being sent", second, crash.StepNone)
-	if turn, err := h.db.NextTurn(ctx); err != nil || turn.Filing != 0 {
-		t.Errorf("while one is being sent: got %+v, %v, want nobody's turn", turn, err)
+	if next, err := h.db.NextFiling(ctx); err != nil || next.Filing != 0 {
+		t.Errorf("while one is being sent: got %+v, %v, want nobody's turn", next, err)
 	}
 	result := crash.FilingResult{Claim: first, State: crash.FilingRefused, Problem: "p", Reason: "r", Rest: time.Hour}
 	if _, err := h.db.FinishFiling(ctx, result, crash.FilingTerms{}); err != nil {
 		t.Fatal(err)
 	}
-	wantStep("in line, within the rest", second, crash.StepNone)
-	if turn, err := h.db.NextTurn(ctx); err != nil || turn.Filing != second.ID || turn.In < 59*time.Minute {
-		t.Errorf("in line: got %+v, %v, want the second in an hour", turn, err)
+	wantStep("in the queue, within the pause", second, crash.StepNone)
+	if next, err := h.db.NextFiling(ctx); err != nil || next.Filing != second.ID || next.In < 59*time.Minute {
+		t.Errorf("in the queue: got %+v, %v, want the second in an hour", next, err)
 	}
 	third := ask(3)
-	wantStep("behind the head of the line", third, crash.StepNone)
+	wantStep("behind the first of the queue", third, crash.StepNone)
 	if _, err := h.db.GiveUpFiling(ctx, second.ID, "ada", "not worth it"); err != nil {
 		t.Fatal(err)
 	}

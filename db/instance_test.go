@@ -54,7 +54,7 @@ func stateOf(t *testing.T, s *db.Store, id int64) crash.FilingState {
 	return f.State
 }
 
-// A claim holds as long as its unit lives, and no longer.
+// A claim holds as long as its instance lives, and no longer.
 func TestClaimsOfUnits(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -68,14 +68,14 @@ func TestClaimsOfUnits(t *testing.T) {
 	}
 	for name, s := range map[string]*db.Store{"the same": one, "another": two} {
 		if c, err := s.ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
-			t.Errorf("second claim by %s unit: got %s, %v, want none", name, c.Step, err)
+			t.Errorf("second claim by %s instance: got %s, %v, want none", name, c.Step, err)
 		}
 	}
 	if got := due(t, two); len(got) != 0 || stateOf(t, two, f.ID) != crash.FilingSending {
-		t.Errorf("while the unit lives: got due %v, state %s", got, stateOf(t, two, f.ID))
+		t.Errorf("while the instance lives: got due %v, state %s", got, stateOf(t, two, f.ID))
 	}
 	one.Close()
-	waitFor(t, "the unit counts as dead", func() bool {
+	waitFor(t, "the instance counts as dead", func() bool {
 		due(t, two)
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
@@ -84,7 +84,7 @@ func TestClaimsOfUnits(t *testing.T) {
 	}
 }
 
-// A unit whose connection was cut goes on under another number, so that what it left under the old one is settled.
+// An instance whose connection was cut continues under another number, and what it claimed under the old one is settled.
 func TestUnitIsCutOff(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -93,8 +93,8 @@ func TestUnitIsCutOff(t *testing.T) {
 	if _, err := one.ClaimFiling(t.Context(), f.ID); err != nil {
 		t.Fatal(err)
 	}
-	runSQL(t, url, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mishap unit' and datname = current_database()`)
-	waitFor(t, "the unit counts as dead", func() bool {
+	runSQL(t, url, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mishap instance' and datname = current_database()`)
+	waitFor(t, "the instance counts as dead", func() bool {
 		due(t, two)
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
@@ -104,7 +104,7 @@ func TestUnitIsCutOff(t *testing.T) {
 	}
 	due(t, two)
 	if c, err := two.ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
-		t.Errorf("got %s, %v, want the unit alive under its new number", c.Step, err)
+		t.Errorf("got %s, %v, want the instance alive under its new number", c.Step, err)
 	}
 }
 
@@ -136,24 +136,13 @@ func TestJobs(t *testing.T) {
 	s := dbtest.New(t)
 	f := asked(t, s)
 	worked := make(chan int64, 1)
-	jobs, err := db.NewJobs(s, db.JobsConfig{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
+	startJobs(t, s, db.JobsConfig{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
 		select {
 		case worked <- id:
 		default:
 		}
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := jobs.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := jobs.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
 	if err := s.ParkFilings(t.Context(), "tracker_credentials", "r", time.Hour); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/handlers/ingest"
+)
+
+// Everything that mishap does without being asked is in this file, except two things. Filing,
+// splitting and regrouping are jobs that somebody's click queues (db.FilingJob, db.SplitJob,
+// db.RegroupJob). Storing and counting reports belong to db.Store: an answer to a machine waits for
+// them, and a queue or a ticker would add up to a second to each.
+
+// task is work that is done again and again, once when it starts and then at an interval.
+type task struct {
+	name    string
+	purpose string
+	every   time.Duration
+	run     func(context.Context) error
+}
+
+// sharedTasks are for all instances together: River has one of the web instances run each.
+func (i *instance) sharedTasks() []task {
+	tasks := []task{{
+		"read-bugs", "reads bugs from the tracker that are new, changed, looked at or not read for long",
+		10 * time.Second, i.watcher.Round,
+	}, {
+		"finish-decisions", "continues splits and regrouping runs whose instance died",
+		time.Minute, func(ctx context.Context) error { return i.store.FinishDecisions(ctx, crash.CurrentRules()) },
+	}, {
+		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
+		10 * time.Minute, i.store.DeleteExpired,
+	}, {
+		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
+		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },
+	}}
+	if i.archivist != nil {
+		tasks = append(tasks, task{
+			"read-archive", "asks the tracker about packages and people that somebody wanted to know",
+			5 * time.Second, i.archivist.Round,
+		})
+	}
+	return tasks
+}
+
+// ownTasks are what each instance runs for itself, in a loop.
+func (i *instance) ownTasks() []task {
+	var tasks []task
+	if i.filer != nil {
+		// No job: it finds filings whose job or instance is lost, even while River has no leader,
+		// for up to 15 s after the death of one.
+		tasks = append(tasks, task{
+			"start-due-filings", "starts filings that no job has started, and settles those of dead instances",
+			2 * time.Second, i.filer.StartDue,
+		})
+	}
+	if i.ingest != nil {
+		// No job: the files are those of this instance's data_dir.
+		tasks = append(tasks, task{
+			"remove-cores", "removes core dumps that are too old or too many", 10 * time.Minute, i.removeCores,
+		})
+	}
+	return tasks
+}
+
+// removeCores removes old core dumps from this instance's data_dir.
+func (i *instance) removeCores(ctx context.Context) error {
+	var before time.Time
+	if i.config.CoresKeepDays > 0 {
+		before = i.now().AddDate(0, 0, -i.config.CoresKeepDays)
+	}
+	n, err := ingest.RemoveCores(i.config.DataDir, before, int64(i.config.CoresTotalMaxBytes))
+	if n > 0 {
+		i.log.InfoContext(ctx, "removed old core dumps", "cores", n)
+	}
+	return err
+}
+
+// background runs tasks and shows on /metrics how they fare.
+type background struct {
+	log      *slog.Logger
+	interval *prometheus.GaugeVec
+	lastRun  *prometheus.GaugeVec
+	failures *prometheus.CounterVec
+	loops    sync.WaitGroup
+}
+
+func newBackground(log *slog.Logger, metrics prometheus.Registerer) *background {
+	b := &background{
+		log: log,
+		interval: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "mishap_task_interval_seconds",
+			Help: "Interval of each background task of this instance, with its purpose.",
+		}, []string{"task", "purpose"}),
+		lastRun: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "mishap_task_last_run_timestamp_seconds",
+			Help: "End of the last run of a background task in this instance; 0: none yet.",
+		}, []string{"task"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mishap_task_failures_total", Help: "Runs of background tasks in this instance that failed.",
+		}, []string{"task"}),
+	}
+	metrics.MustRegister(b.interval, b.lastRun, b.failures)
+	return b
+}
+
+// observed returns the function that runs a task once. A failure or panic is logged and counted,
+// and returned as an error. An error at the end of ctx is none: the instance stops.
+func (b *background) observed(t task) func(context.Context) error {
+	b.interval.WithLabelValues(t.name, t.purpose).Set(t.every.Seconds())
+	lastRun, failures := b.lastRun.WithLabelValues(t.name), b.failures.WithLabelValues(t.name)
+	return func(ctx context.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+			lastRun.SetToCurrentTime()
+			if ctx.Err() != nil {
+				err = nil
+			}
+			if err != nil {
+				failures.Inc()
+				b.log.WarnContext(ctx, "a background task failed; it runs again",
+					"task", t.name, "in", t.every.String(), "error", err)
+			}
+		}()
+		return t.run(ctx)
+	}
+}
+
+// jobs returns the tasks as River runs them.
+func (b *background) jobs(tasks []task) []db.Task {
+	var out []db.Task
+	for _, t := range tasks {
+		out = append(out, db.Task{Name: t.name, Every: t.every, Run: b.observed(t)})
+	}
+	return out
+}
+
+// start runs each task in a loop of its own until ctx ends. wait returns when all loops have ended.
+func (b *background) start(ctx context.Context, tasks []task) {
+	for _, t := range tasks {
+		run := b.observed(t)
+		b.loops.Go(func() {
+			tick := time.NewTicker(t.every)
+			defer tick.Stop()
+			for {
+				_ = run(ctx) // logged
+				select {
+				case <-tick.C:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+}
+
+func (b *background) wait() { b.loops.Wait() }

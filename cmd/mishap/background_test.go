@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// A loop goes on after an error and after a panic; both are logged and counted.
+func TestBackgroundLoop(t *testing.T) {
+	t.Parallel()
+	said := &quietBuffer{}
+	metrics := prometheus.NewRegistry()
+	b := newBackground(newLog(said, 0), metrics)
+	ctx, stop := context.WithCancel(t.Context())
+	runs := 0
+	b.start(ctx, []task{{"sound-horn", "warns ships", time.Millisecond, func(context.Context) error {
+		switch runs++; runs {
+		case 1:
+			return errors.New("no steam")
+		case 2:
+			panic("boiler")
+		case 3:
+			stop()
+			return errors.New("stopped in the middle")
+		}
+		return nil
+	}}})
+	b.wait()
+	if runs != 3 {
+		t.Errorf("got %d runs, want 3", runs)
+	}
+	for _, want := range []string{"no steam", "panic: boiler", "background_test.go", "sound-horn"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("log: got %s, want %q in it", said, want)
+		}
+	}
+	if strings.Contains(said.String(), "in the middle") {
+		t.Error("log: got the error of a run that the stop ended")
+	}
+	answer := httptest.NewRecorder()
+	opsHandler(metrics, startingHealth).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	for _, want := range []string{
+		`mishap_task_failures_total{task="sound-horn"} 2`,
+		`mishap_task_interval_seconds{purpose="warns ships",task="sound-horn"} 0.001`,
+		`mishap_task_last_run_timestamp_seconds{task="sound-horn"} 1.`,
+	} {
+		if !strings.Contains(answer.Body.String(), want) {
+			t.Errorf("metrics: got\n%s\nwant %q in it", answer.Body, want)
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash"
+	"mishap/crash/intake"
+	"mishap/db"
+	"mishap/db/disk"
+	"mishap/handlers"
+	"mishap/handlers/ingest"
+	"mishap/tracker"
+)
+
+// How long the steps of a graceful stop may take.
+const (
+	requestsTimeout = 30 * time.Second // for requests under way
+	trackerTimeout  = 20 * time.Second // for calls to the tracker; after it a search finds out their outcome
+	jobsTimeout     = 10 * time.Second
+)
+
+// instance is everything that runs in one process: the servers behind the listeners, and the work
+// in the background.
+type instance struct {
+	config    Config
+	listeners *listeners
+	store     *db.Store
+	log       *slog.Logger
+	metrics   *prometheus.Registry
+	disk      *disk.Watch
+	now       func() time.Time
+
+	web, ingest, ops       *http.Server // nil: not this kind of instance
+	onWeb, onIngest, onOps *replaceable // handlers of these servers
+	listening              sync.Once
+	serving                sync.WaitGroup // for the servers that listen
+	failed                 chan error     // of a server
+	filer                  *tracker.Filer
+	watcher                *tracker.Watcher
+	archivist              *tracker.Archivist // nil: the archive is not read
+	jobs                   *db.Jobs
+	background             *background
+}
+
+// newInstance returns an instance whose servers answer that it is starting.
+func newInstance(c Config, l *listeners, log *slog.Logger) *instance {
+	i := &instance{config: c, listeners: l, log: log, metrics: newMetrics(), now: time.Now, failed: make(chan error, 3)}
+	if l.web != nil {
+		i.onWeb = newReplaceable(http.HandlerFunc(startingPages))
+		i.web = webServer(i.onWeb, log)
+	}
+	if l.ingest != nil {
+		i.onIngest = newReplaceable(http.HandlerFunc(startingIngest))
+		i.ingest = ingest.NewServer(i.onIngest)
+	}
+	i.background = newBackground(log, i.metrics)
+	i.onOps = newReplaceable(opsHandler(i.metrics, startingHealth))
+	i.ops = opsServer(i.onOps, log)
+	return i
+}
+
+// build makes the parts that this kind of instance needs, and replaces the handlers of its servers.
+// It does not start background work.
+func (i *instance) build() error {
+	if i.listeners.web != nil {
+		if err := i.buildWeb(); err != nil {
+			return err
+		}
+	}
+	if i.listeners.ingest != nil {
+		handler, err := ingest.New(ingest.Deps{
+			Intake:         intake.New(i.config.intake(), i.store),
+			Store:          i.store,
+			DataDir:        i.config.DataDir,
+			MaxBytes:       int64(i.config.IngestMaxBytes),
+			MaxCoresBytes:  int64(i.config.CoresTotalMaxBytes),
+			Disk:           i.disk,
+			RatePerSystem:  i.config.IngestRatePerSystem,
+			RatePerAddress: i.config.IngestRatePerAddress,
+			TrustedProxies: i.config.trustedProxies(),
+			Log:            i.log,
+			Now:            i.now,
+			Registerer:     i.metrics,
+		})
+		if err != nil {
+			return err
+		}
+		i.onIngest.replace(handler)
+	}
+	if err := i.metrics.Register(i.disk); err != nil {
+		return fmt.Errorf("register metrics of disks: %w", err)
+	}
+	i.onOps.replace(opsHandler(i.metrics, i.health))
+	return nil
+}
+
+// health checks what must work for this instance to do its job.
+func (i *instance) health(ctx context.Context) []crash.HealthCheck {
+	return append(i.store.Health(ctx), i.disk.Health()...)
+}
+
+func (i *instance) buildWeb() error {
+	settings := i.config.tracker(i.log, i.metrics)
+	credentials := tracker.NewCredentials(settings, i.store)
+	client := tracker.NewClient(settings, credentials)
+	i.filer = tracker.NewFiler(settings, i.store, client)
+	i.watcher = tracker.NewWatcher(settings, i.store, client, tracker.WatchOptions{Silent: !i.config.AllowBugFiling})
+	if i.config.ReadArchive {
+		i.archivist = tracker.NewArchivist(settings, i.store, client, tracker.ArchiveOptions{})
+	}
+	jobs, err := db.NewJobs(i.store, db.JobsConfig{
+		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()),
+	})
+	if err != nil {
+		return fmt.Errorf("job queue: %w", err)
+	}
+	i.jobs = jobs
+	releases, err := knownReleases(ubuntuReleases, debianReleases)
+	if err != nil {
+		i.log.Warn("release data of this machine ignored; that of this program is used", "error", err)
+	}
+	server, err := handlers.New(handlers.Deps{
+		Releases:    releases,
+		Store:       i.store,
+		Accounts:    db.NewAccounts(i.store),
+		Filer:       i.filer,
+		Tracker:     client,
+		Credentials: credentials,
+		Config: handlers.Config{
+			BaseURL:               i.config.BaseURL,
+			IngestURL:             i.ingestURL(),
+			AllowBugFiling:        i.config.AllowBugFiling,
+			TrustedProxies:        i.config.trustedProxies(),
+			SourceLinks:           linkTemplates(i.config.SourceLinks),
+			VersionLinks:          linkTemplates(i.config.VersionLinks),
+			CoresDir:              filepath.Join(i.config.DataDir, "cores"),
+			Version:               version,
+			APIRatePerAddress:     i.config.APIRatePerAddress,
+			APIRatePerToken:       i.config.APIRatePerToken,
+			TrackerName:           i.config.trackerName(),
+			ConfigFile:            i.config.file,
+			TokensFromEnvironment: i.config.fromEnvironment("tracker_oauth_token"),
+		},
+		Log:        i.log,
+		Now:        i.now,
+		Registerer: i.metrics,
+		Health:     i.health,
+		WriteTokens: func(_ context.Context, token crash.AccessToken) error {
+			return writeTokens(i.config.file, crash.Secret(token.Token), token.Secret)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	i.onWeb.replace(server.Handler())
+	return nil
+}
+
+// linkTemplates parses templates that the configuration has checked.
+func linkTemplates(text string) crash.LinkTemplates {
+	links, _ := crash.ParseLinkTemplates(text)
+	return links
+}
+
+// ingestURL returns the address for reports that pages show: this process's listener, or the
+// configured one of another process.
+func (i *instance) ingestURL() string {
+	if i.listeners.ingest != nil {
+		return httpAddress(i.listeners.ingest.Addr().String())
+	}
+	return httpAddress(i.config.IngestListen)
+}
+
+// run serves until ctx ends or a server fails. Then it stops the listeners, and after them the work
+// that is under way.
+func (i *instance) run(ctx context.Context) error {
+	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBackground()
+	if i.web != nil {
+		if err := i.jobs.Start(background); err != nil {
+			return fmt.Errorf("job queue: %w", err)
+		}
+		i.background.loops.Go(func() { i.loadProblems(background) })
+	}
+	i.background.start(background, i.ownTasks())
+	i.listen()
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-i.failed:
+	}
+	i.log.InfoContext(ctx, "stopping: finishing what was accepted; another signal stops at once")
+	i.drain(background)
+	stopBackground()
+	i.background.wait()
+	i.stopServers()
+	i.log.InfoContext(ctx, "stopped")
+	return err
+}
+
+// listen starts the servers, once.
+func (i *instance) listen() {
+	i.listening.Do(func() {
+		i.each(func(s *http.Server, l net.Listener) {
+			i.serving.Go(func() {
+				if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+					i.failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
+				}
+			})
+		})
+	})
+}
+
+// stopServers ends the servers at once, if they run, and waits for their end. It may be called more
+// than once.
+func (i *instance) stopServers() {
+	i.each(func(s *http.Server, _ net.Listener) { _ = s.Close() }) // nobody needs the error
+	i.serving.Wait()
+}
+
+// loadProblems fills the cache of lists, so that the first visitor need not wait for it.
+func (i *instance) loadProblems(ctx context.Context) {
+	began := time.Now()
+	b, err := i.store.Board(ctx)
+	if err != nil {
+		i.log.WarnContext(ctx, "the problems could not be loaded; the first list will try again", "error", err)
+		return
+	}
+	i.log.InfoContext(ctx, "problems are loaded", "problems", b.Len(), "seconds", time.Since(began).Seconds())
+}
+
+// each calls do for every server of this instance.
+func (i *instance) each(do func(*http.Server, net.Listener)) {
+	if i.web != nil {
+		do(i.web, i.listeners.web)
+	}
+	if i.ingest != nil {
+		do(i.ingest, i.listeners.ingest)
+	}
+	do(i.ops, i.listeners.ops)
+}
+
+// drain closes the listeners and waits for requests, then for calls to the tracker, then for jobs,
+// each up to its time-out.
+func (i *instance) drain(ctx context.Context) {
+	var drained sync.WaitGroup
+	i.each(func(s *http.Server, l net.Listener) {
+		if s == i.ops {
+			return // metrics stay readable until the end
+		}
+		drained.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, requestsTimeout)
+			defer cancel()
+			if err := s.Shutdown(ctx); err != nil {
+				i.log.WarnContext(ctx, "requests were cut off", "address", l.Addr().String(), "error", err)
+				_ = s.Close()
+			}
+		})
+	})
+	drained.Wait()
+	if i.filer == nil {
+		return
+	}
+	ctx1, cancel := context.WithTimeout(ctx, trackerTimeout)
+	defer cancel()
+	i.filer.Close(ctx1)
+	ctx2, cancel := context.WithTimeout(ctx, jobsTimeout)
+	defer cancel()
+	if err := i.jobs.Stop(ctx2); err != nil {
+		i.log.WarnContext(ctx, "jobs were cut off", "error", err)
+	}
+}
