@@ -35,6 +35,6 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), benchCommand(), benchViewsCommand(), benchAPICommand(), benchGrowthCommand(), senderCommand(), trackerCommand(), galleryCommand(), postgresCommand())
+	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), benchCommand(), benchViewsCommand(), benchAPICommand(), benchGrowthCommand(), senderCommand(), trackerCommand(), galleryCommand(), postgresCommand(), testCommand())
 	return root
 }

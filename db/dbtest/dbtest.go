@@ -18,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mishap/crash/sizetest"
 	"mishap/db"
 )
 
@@ -88,6 +89,7 @@ const (
 
 func create(t testing.TB, migrated bool) string {
 	t.Helper()
+	sizetest.Needs(t, "PostgreSQL")
 	h, err := theHost()
 	if err != nil {
 		t.Fatalf("no database to test with: %v", err)
