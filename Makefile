@@ -12,7 +12,7 @@ static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api schema released-schema clean
+.PHONY: help run build test test-short cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api schema released-schema clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,7 +26,22 @@ build: ## makes bin/mishap, one static program, and bin/devtool
 
 test: ## runs every test, with the race detector, a real database and a headless browser
 	@.ci/need postgresql chromium compiler launchpadlib
-	$(GO) run -race -buildvcs=false ./cmd/devtool postgres -- $(GO) test -race -shuffle=on -timeout 60m ./...
+	@$(GO) run -race -buildvcs=false ./cmd/devtool test --postgres -- -race -shuffle=on -timeout 60m ./...
+
+test-short: ## runs the tests that need no database, browser or built program, in seconds
+	@$(static) $(GO) run ./cmd/devtool test -- -short ./...
+
+cover: ## prints the coverage per package and in all, and writes bin/coverage.html
+	@.ci/need postgresql chromium launchpadlib
+	@mkdir -p bin
+	@$(static) $(GO) run ./cmd/devtool test --postgres -- -timeout 60m -coverprofile=bin/coverage.out ./...
+	@$(GO) tool cover -html=bin/coverage.out -o bin/coverage.html
+	@$(GO) tool cover -func=bin/coverage.out | tail -n 1
+
+golden: ## writes golden files anew: answers of the API, texts of bugs, docs/schema.sql; look at the difference
+	@.ci/need postgresql
+	$(static) $(GO) run ./cmd/devtool postgres -- $(GO) test -count=1 -run '^(TestGolden|TestBugTexts)$$' ./handlers/api ./tracker -update
+	@$(MAKE) --no-print-directory schema
 
 # Without -trimpath, as templ's live templates look for their source.
 dev: ## as run, and restarts it and reloads the browser when a file changes
@@ -61,10 +76,11 @@ fuzz: ## runs each fuzz target for FUZZTIME, 30s
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x "$$package" || exit 1; \
 	done
 
-hard: ## kills, freezes, fails over and restores under load: instances and two PostgreSQL servers, while bugs are filed too
+hard: ## kills, freezes, fails over and restores under load, while bugs are filed too; and repeats what tests make up at random
 	@.ci/need postgresql
 	@MISHAP_TEST_KILLS=200 $(GO) run ./cmd/devtool postgres -- \
 		$(GO) test -count=1 -v -timeout 60m -run '^(TestKillUnderLoad|TestFailover|TestKilledUnits)$$' ./cmd/mishap ./tracker
+	@MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool test --postgres -- -count=1 -timeout 60m ./crash/... ./handlers
 
 bench: build ## measures taking reports: rates, times, CPU and memory, beside stores that do less
 	@.ci/need postgresql

@@ -62,13 +62,14 @@ var hostileTexts = []struct{ name, field, pattern string }{
 // Our own rules take time that grows with the text only, and give signatures within bounds.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
+	large := largestReport()
 	kinds := []crash.Fields{
 		{"ProblemType": "Crash", "ExecutablePath": "/x"}, {"ProblemType": "Crash", "ExecutablePath": "/x", "Signal": "11"}, {"ProblemType": "Crash", "Package": "p 1"},
 		{"ProblemType": "KernelOops"}, {"ProblemType": "KernelCrash"}, {"ProblemType": "Package", "Package": "p 1"}, {"ProblemType": "Hang", "Package": "p 1"},
 		{"ProblemType": "Snap", "Snap": "reef"}, {"ProblemType": "Snap", "ErrorMessage": "x"}, {"ProblemType": "RecoverableProblem", "Package": "p 1"},
 	}
 	for _, h := range hostileTexts {
-		for _, size := range []int{64 << 10, 16 << 20} {
+		for _, size := range []int{64 << 10, large} {
 			value := fill(h.pattern, size)
 			if size > 1<<20 {
 				value = strings.TrimSuffix(value, "\n")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/sizetest"
 )
 
 // mutation changes what differs from machine to machine, or from version to version, and nothing else.
@@ -114,7 +115,7 @@ func TestMutationsStayTogether(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(reports)) {
 		fields := reports[name]
 		want := crash.SignatureOf(fields)
-		for range 25 {
+		for range sizetest.Rounds(8, 25) {
 			f := maps.Clone(fields)
 			var done []string
 			for _, m := range mutations {

@@ -12,6 +12,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
+	"mishap/crash/sizetest"
 )
 
 var someReleases = []crash.Release{jammy, noble, questing, resolute, trixie, sid, mint, kylin, ""}
@@ -184,7 +185,7 @@ func namesRelease(list string, release crash.Release) bool {
 // TestStatementsAgree makes problems up and checks that no two statements about one contradict.
 func TestStatementsAgree(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4_000) {
+	for seed := range uint64(sizetest.Rounds(800, 4_000)) {
 		r := rand.New(rand.NewPCG(seed, 13)) //nolint:gosec // a test
 		s := someSituation(r)
 		b := s.bucket()

@@ -11,7 +11,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
@@ -30,11 +29,7 @@ const many = `
 func TestExportStreams(t *testing.T) { // alone: it looks at the memory of the whole process
 	const copies, mostMore = 40_000, 12 << 20
 	url := dbtest.URL(t)
-	store, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(store.Close)
+	store := dbtest.Open(t, url)
 	site := handlertest.New(t, handlertest.Options{Store: store})
 	b := site.Save(t, crashtest.Native(crashtest.At(time.Now().Add(-time.Hour))))
 	dbtest.Exec(t, url, many, copies)

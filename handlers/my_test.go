@@ -35,11 +35,7 @@ func TestMyPackages(t *testing.T) {
 	t.Parallel()
 	now := today
 	clock := func() time.Time { return now }
-	store, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Log: dbtest.Log(t), Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(store.Close)
+	store := dbtest.OpenConfig(t, db.Config{URL: dbtest.URL(t), Now: clock})
 	site := handlertest.New(t, handlertest.Options{Store: store, Now: clock})
 	p := &pages{Site: site, intake: intake.New(intake.Config{MaxAgeDays: 366, Now: clock}, store), t: t}
 	p.several(3, crashtest.Native)

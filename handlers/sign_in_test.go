@@ -10,7 +10,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
@@ -120,11 +119,7 @@ func at(address string) handlertest.Header {
 func TestSignInSlowsDown(t *testing.T) {
 	t.Parallel()
 	began := time.Now() // no time passes for the database, however slow the machine is
-	store, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Log: dbtest.Log(t), Now: func() time.Time { return began }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(store.Close)
+	store := dbtest.OpenAt(t, dbtest.URL(t), began)
 	site, other := handlertest.New(t, handlertest.Options{Store: store}), handlertest.New(t, handlertest.Options{Store: store})
 	ada := site.AddUser(t, crash.RoleViewer)
 	signIn := func(c *handlertest.Client, password, address string) *handlertest.Answer {

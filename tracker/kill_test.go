@@ -117,9 +117,6 @@ func atLeastOne(t *testing.T, name string, otherwise int) int {
 // none is lost and none is filed twice.
 func TestKilledUnits(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("kills processes for a while; left out with -short")
-	}
 	bugs := atLeastOne(t, killsEnv, 40)
 	h := newHouse(t)
 	for i := range bugs {

@@ -19,6 +19,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/sizetest"
 )
 
 // screen is a terminal that tests can read while it is written to.
@@ -83,6 +84,7 @@ func runDemo(t *testing.T, d *demo, shown *screen, then func(greeting string)) {
 // The first run loads everything and tells the newcomer all there is to know; the second one finds it all again.
 func TestDemo(t *testing.T) {
 	t.Parallel()
+	sizetest.Needs(t, "PostgreSQL")
 	folder, err := os.MkdirTemp("", "mishap-demo-")
 	if err != nil {
 		t.Fatal(err)

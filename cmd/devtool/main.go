@@ -36,6 +36,6 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.AddCommand(benchCommands()...)
-	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), trackerCommand(), galleryCommand(), postgresCommand())
+	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), trackerCommand(), galleryCommand(), postgresCommand(), testCommand())
 	return root
 }

@@ -26,17 +26,25 @@ func postgresCommand() *cobra.Command {
 	}
 }
 
-func besidePostgres(ctx context.Context, args []string) (err error) {
-	command := exec.CommandContext(ctx, args[0], args[1:]...)
-	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
-	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
-	if os.Getenv("TEST_DATABASE_URL") == "" {
-		server, startErr := dbtest.StartServer(ctx)
-		if startErr != nil {
-			return startErr
-		}
-		defer func() { err = errors.Join(err, server.Close(context.WithoutCancel(ctx))) }()
-		command.Env = append(os.Environ(), "TEST_DATABASE_URL="+server.URL())
+func besidePostgres(ctx context.Context, args []string) error {
+	return withPostgres(ctx, func(environ []string) error {
+		command := exec.CommandContext(ctx, args[0], args[1:]...)
+		command.Env, command.Stdin, command.Stdout, command.Stderr = environ, os.Stdin, os.Stdout, os.Stderr
+		command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+		return command.Run()
+	})
+}
+
+// withPostgres calls run with an environment in which TEST_DATABASE_URL names a server. It starts and stops one unless
+// that variable is set already.
+func withPostgres(ctx context.Context, run func(environ []string) error) (err error) {
+	if os.Getenv("TEST_DATABASE_URL") != "" {
+		return run(os.Environ())
 	}
-	return command.Run()
+	server, err := dbtest.StartServer(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close(context.WithoutCancel(ctx))) }()
+	return run(append(os.Environ(), "TEST_DATABASE_URL="+server.URL()))
 }

@@ -69,11 +69,12 @@ var rules = map[string]rule{
 
 	// What serves tests, demonstrations and development.
 	"crash/crashtest":      {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
+	"crash/sizetest":       {},
 	"db/disk/disktest":     {},
-	"db/dbtest":            {ours: "crash db db/embedded migrations", others: "github.com/jackc/pgx/v5 github.com/prometheus/procfs github.com/riverqueue/river"},
+	"db/dbtest":            {ours: "crash crash/sizetest db db/disk db/embedded migrations", others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs github.com/riverqueue/river"},
 	"tracker/trackertest":  {ours: "crash"},
 	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies tracker/*", others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},
-	"handlers/browsertest": {others: "github.com/chromedp/chromedp"},
+	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
 	"views/gallery":        {ours: "crash crash/query views assets", others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",

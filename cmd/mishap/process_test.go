@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mishap/crash/sizetest"
 )
 
 func TestMain(m *testing.M) {
@@ -36,6 +38,7 @@ var binary struct {
 // built returns the path of the built program.
 func built(t *testing.T) string {
 	t.Helper()
+	sizetest.Needs(t, "the built program")
 	binary.once.Do(func() {
 		if binary.folder, binary.err = os.MkdirTemp("", "mishap-built-"); binary.err != nil {
 			return

@@ -7,15 +7,18 @@
 package dbtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"mishap/crash/sizetest"
 	"mishap/db"
 )
 
@@ -41,25 +44,34 @@ func Empty(t testing.TB) string {
 // Open opens a store on the database at url and closes it when the test ends. Its log goes to the test's.
 func Open(t testing.TB, url string) *db.Store {
 	t.Helper()
-	return open(t, db.Config{URL: url})
+	return OpenConfig(t, db.Config{URL: url})
 }
 
 // OpenAt is Open with a clock that stands still.
 func OpenAt(t testing.TB, url string, now time.Time) *db.Store {
 	t.Helper()
-	return open(t, db.Config{URL: url, Now: func() time.Time { return now }})
+	return OpenConfig(t, db.Config{URL: url, Now: func() time.Time { return now }})
 }
 
-func open(t testing.TB, c db.Config) *db.Store {
+// OpenConfig opens a store like [Open], with settings of its own. It sets the log and, if c does not, the number of
+// connections.
+func OpenConfig(t testing.TB, c db.Config) *db.Store {
 	t.Helper()
-	c.MaxConns, c.Log = 8, Log(t)
+	c.MaxConns, c.Log = cmp.Or(c.MaxConns, 8), Log(t)
 	s, err := db.Open(t.Context(), c)
 	if err != nil {
 		t.Fatalf("open test database: %v", err)
 	}
-	t.Cleanup(s.Close)
+	addresses.Store(s, c.URL)
+	t.Cleanup(func() {
+		s.Close()
+		addresses.Delete(s)
+	})
 	return s
 }
+
+// addresses holds the database address (string) of each open *db.Store, for what tests do behind its back.
+var addresses sync.Map
 
 // Broken is a store whose database is away: each call fails.
 func Broken(t testing.TB) *db.Store {
@@ -77,6 +89,7 @@ const (
 
 func create(t testing.TB, migrated bool) string {
 	t.Helper()
+	sizetest.Needs(t, "PostgreSQL")
 	h, err := theHost()
 	if err != nil {
 		t.Fatalf("no database to test with: %v", err)

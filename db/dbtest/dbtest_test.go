@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/sizetest"
 	"mishap/db/dbtest"
 )
 
@@ -72,6 +73,7 @@ func TestNewAndBroken(t *testing.T) {
 }
 
 func TestServerLeavesNothing(t *testing.T) {
+	sizetest.Needs(t, "PostgreSQL")
 	tmp, err := os.MkdirTemp("", "dbtest-")
 	if err != nil {
 		t.Fatal(err)

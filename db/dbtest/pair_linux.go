@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mishap/crash/sizetest"
 )
 
 // Pair is two PostgreSQL servers on TCP ports of this machine: a primary, and a standby that confirms every commit. Tests
@@ -47,6 +49,7 @@ var pairSettings = []string{
 // StartPair starts a primary with an empty database, and a standby of it.
 func StartPair(t testing.TB) *Pair {
 	t.Helper()
+	sizetest.Needs(t, "PostgreSQL")
 	p := &Pair{t: t, bin: serverPrograms(t)}
 	var err error
 	if p.dir, err = os.MkdirTemp("", "mishap-pair-"); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"syscall"
 
+	"mishap/db/disk"
 	"mishap/db/embedded"
 )
 
@@ -18,9 +19,9 @@ type Server struct {
 	alive  *os.File
 }
 
-// StartServer starts a throw-away server with its files in the folder for temporary files.
+// StartServer starts a throw-away server. Its files lie in memory where that is possible, see parentFolder.
 func StartServer(ctx context.Context) (*Server, error) {
-	dir, err := os.MkdirTemp("", "mishap-test-")
+	dir, err := os.MkdirTemp(parentFolder(), "mishap-test-")
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +41,22 @@ func StartServer(ctx context.Context) (*Server, error) {
 		return nil, errors.Join(err, s.Stop(ctx), os.RemoveAll(dir))
 	}
 	return &Server{s, alive}, nil
+}
+
+// sharedMemory is the folder on Linux whose files lie in memory.
+const sharedMemory = "/dev/shm"
+
+// minSharedMemory is the free space from which sharedMemory is used. The databases of a run of all tests need half of it.
+const minSharedMemory = 2 << 30
+
+// parentFolder returns the folder for the server's files: TMPDIR if it is set, else sharedMemory if it has enough space,
+// else the folder for temporary files. Each test makes and removes some 400 files; on ext4 that costs three times as much
+// processor time as the queries of an average test, in memory next to nothing.
+func parentFolder() string {
+	if space, err := disk.Of(sharedMemory); err == nil && space.Free >= minSharedMemory && os.Getenv("TMPDIR") == "" {
+		return sharedMemory
+	}
+	return os.TempDir()
 }
 
 // URL is the address of a database whose user may create others.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mishap/crash/sizetest"
 )
 
 // asRoot skips what only root can do: become somebody else. Everybody else runs the server as themselves, which is what
@@ -80,6 +82,7 @@ func TestForeignDataDir(t *testing.T) {
 
 func TestDataDirBelowRootsHome(t *testing.T) {
 	t.Parallel()
+	sizetest.Needs(t, "PostgreSQL")
 	asRoot(t)
 	closed := t.TempDir()
 	if err := os.Chmod(closed, 0o700); err != nil { // a folder

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mishap/crash/sizetest"
 )
 
 // helperVar makes the test program a user of the data directory that it names, so that tests have other processes to
@@ -54,6 +56,7 @@ var usedCluster = sync.OnceValues(func() (string, error) {
 // usedDataDir is a data directory with a cluster in it.
 func usedDataDir(t *testing.T) string {
 	t.Helper()
+	sizetest.Needs(t, "PostgreSQL")
 	source, err := usedCluster()
 	if err != nil {
 		t.Fatalf("start and stop once: %v", err)
@@ -140,6 +143,7 @@ func (o *other) kill(t *testing.T) {
 // dataDir is a folder that the server's user may enter, unlike t.TempDir.
 func dataDir(t *testing.T) string {
 	t.Helper()
+	sizetest.Needs(t, "PostgreSQL")
 	dir, err := os.MkdirTemp("", "embedded-")
 	if err != nil {
 		t.Fatal(err)

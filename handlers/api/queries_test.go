@@ -10,13 +10,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
@@ -25,11 +23,7 @@ import (
 func TestQueriesDoNotGrow(t *testing.T) {
 	t.Parallel()
 	address, executed := countExecutes(t, dbtest.URL(t))
-	store, err := db.Open(t.Context(), db.Config{URL: address, Log: dbtest.Log(t), Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(store.Close)
+	store := dbtest.OpenAt(t, address, now)
 	h := newHouse(t, func(o *handlertest.Options) { o.Store = store })
 	c := h.Visitor(t)
 	id := url.QueryEscape(nativeSignature())

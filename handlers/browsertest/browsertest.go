@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"mishap/crash/sizetest"
 )
 
 // StepTime bounds one step in the browser. A step that works takes moments; the bound only makes one that never ends fail
@@ -23,6 +25,7 @@ const StepTime = 5 * time.Minute
 // Start starts Chromium with a fresh profile and returns the context of its tab. Both end with the test.
 func Start(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
+	sizetest.Needs(t, "Chromium")
 	all := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Env("TMPDIR="+t.TempDir()),
 		chromedp.WindowSize(1280, 900), chromedp.Flag("disable-dev-shm-usage", true),

@@ -185,17 +185,14 @@ func (s *Site) Routes(t testing.TB) []string {
 // Password is that of all accounts that AddUser makes.
 const Password = "correct horse battery"
 
-// AddUser makes an account named after its role.
+// AddUser returns the account that is named after its role, and makes it if there is none.
 func (s *Site) AddUser(t testing.TB, role crash.Role) crash.User {
 	t.Helper()
-	u, err := s.Accounts.Add(t.Context(), "", "ada-"+string(role), role, Password)
-	if err != nil && crash.KindOf(err) != crash.Conflict {
-		t.Fatalf("add user: %v", err)
-	}
+	name := "ada-" + string(role)
+	dbtest.AddUser(t, s.Store, name, role, Password)
+	u, err := s.Accounts.ByName(t.Context(), name)
 	if err != nil {
-		if u, err = s.Accounts.ByName(t.Context(), "ada-"+string(role)); err != nil {
-			t.Fatalf("read user: %v", err)
-		}
+		t.Fatalf("read user: %v", err)
 	}
 	return u
 }
