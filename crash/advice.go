@@ -59,33 +59,13 @@ func Advise(f AdviceFacts) Advice {
 	return Advice{AdviceReady, "Looks ready to file."}
 }
 
-// Telling reports whether a report has something from which a developer could tell where the fault is: a stack with names, a
-// traceback, an assertion, the message of the kernel or the package manager, or another text that a grouping rule reads.
-func Telling(f Fields) bool {
-	for _, field := range []string{"Traceback", "AssertionMessage", "OopsText", "ErrorMessage"} {
-		if f[field] != "" {
-			return true
-		}
-	}
-	if HasUsefulStacktrace(f) || named(Frames(f)) > 1 {
-		return true
-	}
-	return tellingRules[group(withoutOwnSignature(f), nil).Rule]
-}
-
-// tellingRules are the rules that read names of functions, or a message, in a text.
-var tellingRules = map[Rule]bool{
-	RuleKernel: true, RulePackage: true, RuleJava: true, RuleGoPanic: true, RuleRustPanic: true, RuleCompiler: true, RulePython: true, RuleSnap: true,
-	RuleRecoverable: true, RuleHang: true,
-}
-
 // outdated says that the problem is not seen in the newest versions, in the words of its newest release.
 func outdated(s Status) string {
 	text := "It is probably fixed"
 	if s.Word != StateGone {
 		text = "Only old versions are affected"
 	}
-	counting := pickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
+	counting := PickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
 	if len(counting) == 0 {
 		return text + ": it was not seen for more than a year."
 	}

@@ -111,25 +111,26 @@ func (t Term) check() error {
 	return nil
 }
 
-// NeedsFields reports whether Holds looks at the fields of a report, not only at its summary.
+// NeedsFields reports whether the condition depends on the fields of a report, not only on its summary.
 func (c Condition) NeedsFields() bool {
 	return slices.ContainsFunc(c.Terms, func(t Term) bool { return t.Field == TermFrame })
 }
 
-// Holds reports whether a report is meant. f may be nil unless NeedsFields says otherwise.
-func (c Condition) Holds(id OopsID, s Summary, f Fields) bool {
+// Holds reports whether a report meets the condition. calls reports whether a function is in the report's stack or traceback;
+// it may be nil unless NeedsFields returns true.
+func (c Condition) Holds(id OopsID, s Summary, calls func(function string) bool) bool {
 	if len(c.Reports) > 0 {
 		return slices.Contains(c.Reports, id)
 	}
 	for _, t := range c.Terms {
-		if !t.holds(s, f) {
+		if !t.holds(s, calls) {
 			return false
 		}
 	}
 	return len(c.Terms) > 0
 }
 
-func (t Term) holds(s Summary, f Fields) bool {
+func (t Term) holds(s Summary, calls func(function string) bool) bool {
 	switch t.Field {
 	case TermPackage:
 		return s.Package == t.Value
@@ -144,18 +145,9 @@ func (t Term) holds(s Summary, f Fields) bool {
 	case TermBelow:
 		return dpkg.Valid(s.Version) && dpkg.Compare(s.Version, t.Value) < 0
 	case TermFrame:
-		return hasFrame(f, t.Value)
+		return calls(t.Value)
 	}
 	return false
-}
-
-// hasFrame reports whether a function is in the stack of a native crash or in a traceback.
-func hasFrame(f Fields, function string) bool {
-	is := func(frame Frame) bool { return frame.Function == function }
-	if slices.ContainsFunc(Frames(f), is) {
-		return true
-	}
-	return slices.ContainsFunc(Tracebacks(f), func(t Traceback) bool { return slices.ContainsFunc(t.Frames, is) })
 }
 
 // String is the condition in words: "architecture arm64, version from 2.1".

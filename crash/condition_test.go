@@ -51,7 +51,7 @@ func TestConditionHolds(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := test.condition.Holds(id, s, test.fields); got != test.want {
+			if got := test.condition.Holds(id, s, func(function string) bool { return crash.Calls(test.fields, function) }); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})

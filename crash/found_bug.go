@@ -10,9 +10,3 @@ type FoundBug struct {
 	Fixes  []BugFix // the package versions that have it, where the tracker says so
 	URL    string   // its page for people
 }
-
-// SimilarProblem is another problem that looks like one, and its bug.
-type SimilarProblem struct {
-	Bucket
-	Likeness Likeness
-}

@@ -8,9 +8,6 @@ type Rules struct {
 	Group   func(Fields) Grouping
 }
 
-// CurrentRules are the grouping rules of this program.
-func CurrentRules() Rules { return Rules{Version: RulesVersion, Group: SignatureOf} }
-
 // RegroupState says how a run of regrouping stands.
 type RegroupState string
 

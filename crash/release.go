@@ -8,12 +8,15 @@ import (
 	"unicode"
 )
 
+// maxReleaseKey is the most characters of a release that its key depends on.
+const maxReleaseKey = 64
+
 // Key is a text that sorts as releases do, byte by byte or in any usual collation: by distribution, then by version as
 // numbers, "Ubuntu 9.10" before "Ubuntu 24.04", and names ("Debian sid") after numbers. "LTS" makes no difference. It
 // is empty for the empty release, and made of lower-case letters, digits and single blanks otherwise.
 func (r Release) Key() string {
 	var tokens []string
-	for rest := strings.ToLower(Truncate(string(r), maxWord)); rest != ""; {
+	for rest := strings.ToLower(Truncate(string(r), maxReleaseKey)); rest != ""; {
 		token := run(rest, isDigit)
 		if token != "" {
 			rest = rest[len(token):]
@@ -36,8 +39,6 @@ func (r Release) Key() string {
 func (r Release) Compare(other Release) int {
 	return cmp.Or(cmp.Compare(r.Key(), other.Key()), cmp.Compare(r, other))
 }
-
-func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 // EndOfLifeOn reports whether the release is no longer supported on that UTC day, by the release data built in (see
 // [BuiltInReleases]). Derivatives and unknown releases never are.

@@ -54,3 +54,44 @@ func (t *ReleaseTable) Named(distribution, codename string) Release {
 	}
 	return ""
 }
+
+// Predecessor returns the release of the same distribution that came before, of those given; empty when there is none.
+// Releases without a number ("Debian sid") have no place in the order of time, and neither follow nor precede.
+func (r Release) Predecessor(of []Release) Release {
+	family, numbered := r.distribution()
+	if !numbered {
+		return ""
+	}
+	var before Release
+	for _, other := range of {
+		if name, ok := other.distribution(); ok && name == family && other.Key() < r.Key() && (before == "" || other.Key() > before.Key()) {
+			before = other
+		}
+	}
+	return before
+}
+
+// SameDistribution reports whether two releases are of one distribution: "Debian 13" and "Debian sid" are, "Ubuntu 24.04" and
+// "Kubuntu 24.04" are not.
+func (r Release) SameDistribution(other Release) bool {
+	return r.distributionName() == other.distributionName()
+}
+
+// distributionName is the name without its number or, where it has none, without its last word.
+func (r Release) distributionName() string {
+	name, numbered := r.distribution()
+	if numbered {
+		return strings.TrimSpace(name)
+	}
+	return name[:max(strings.LastIndexByte(name, ' '), 0)]
+}
+
+// distribution is what stands before the first number of the name, and whether there is one.
+func (r Release) distribution() (name string, numbered bool) {
+	for i, c := range r {
+		if '0' <= c && c <= '9' {
+			return string(r[:i]), true
+		}
+	}
+	return string(r), false
+}

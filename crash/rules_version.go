@@ -5,3 +5,6 @@ package crash
 // then grouped anew. 1: apport's rules and address signatures. 2: rules of our own where apport has none. 3: oopses
 // without offsets, network addresses, any file of a full disk, executors of Rust, Flatpaks and AppImages.
 const RulesVersion = 3
+
+// CurrentRules are the grouping rules of this program.
+func CurrentRules() Rules { return Rules{Version: RulesVersion, Group: SignatureOf} }

@@ -16,6 +16,12 @@ const (
 	SameTopFrames          // the same two functions on top, in the same order
 )
 
+// SimilarProblem is another problem that looks like one, and its bug.
+type SimilarProblem struct {
+	Bucket
+	Likeness Likeness
+}
+
 // So much of a signature is compared: bytes of it, and names.
 const (
 	maxLikenessText  = 4096

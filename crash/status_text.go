@@ -28,13 +28,13 @@ func (s Status) Text() string {
 	}
 	none := func(ReleaseStatus) string { return "" }
 	is := func(word StateWord) []ReleaseStatus {
-		return pickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Word == word && !r.Ended })
+		return PickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Word == word && !r.Ended })
 	}
 	again := is(StateRegression)
 	add(again, "seen again after the fix in", week)
 	add(is(StateFixed), "fixed in", older)
 	for _, word := range trackerWords(is(StateClosed)) {
-		add(pickReleases(is(StateClosed), func(r ReleaseStatus) bool { return r.Tracker == word }), "closed as "+word+" for", week)
+		add(PickReleases(is(StateClosed), func(r ReleaseStatus) bool { return r.Tracker == word }), "closed as "+word+" for", week)
 	}
 	add(is(StateGone), "probably fixed in", none)
 	open := "open in"

@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -130,4 +131,13 @@ func lineNumber(s string) int {
 		return n
 	}
 	return 0
+}
+
+// Calls reports whether a function is in the stack of a native crash or in a traceback.
+func Calls(f Fields, function string) bool {
+	is := func(frame Frame) bool { return frame.Function == function }
+	if slices.ContainsFunc(Frames(f), is) {
+		return true
+	}
+	return slices.ContainsFunc(Tracebacks(f), func(t Traceback) bool { return slices.ContainsFunc(t.Frames, is) })
 }

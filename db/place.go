@@ -113,7 +113,7 @@ func (p *placer) holds(ctx context.Context, r *askedReport, c crash.Condition) (
 			return false, err
 		}
 	}
-	return c.Holds(r.id, r.summary, r.fields), nil
+	return c.Holds(r.id, r.summary, func(function string) bool { return crash.Calls(r.fields, function) }), nil
 }
 
 // read reads the fields of a report, once.

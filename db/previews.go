@@ -78,7 +78,7 @@ func (s *Store) PreviewSplit(ctx context.Context, bucket crash.BucketID, c crash
 				}
 			}
 			side, count := &p.StayExamples, &p.Stays
-			if c.Holds(r.ID, r.Summary, fields) {
+			if c.Holds(r.ID, r.Summary, func(function string) bool { return crash.Calls(fields, function) }) {
 				side, count = &p.GoesExamples, &p.Goes
 			}
 			*count++
