@@ -67,7 +67,7 @@ lint: ## runs go vet and golangci-lint
 	$(GO) tool -modfile=tools.mod golangci-lint run
 
 deadcode: ## lists functions that only tests use, or nobody; those of packages for tests are meant to be so
-	@! $(GO) tool -modfile=tools.mod deadcode ./cmd/... | grep -vE '^(crash/crashtest|db/dbtest|tracker/trackertest|views/gallery)/'
+	@! $(GO) tool -modfile=tools.mod deadcode ./cmd/... | grep -vE '^(crash/crashtest|crash/sizetest|db/dbtest|tracker/trackertest|views/gallery)/'
 
 fuzz: ## runs each fuzz target for FUZZTIME, 30s
 	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ { n[++i] = $$1 } /^ok/ { for (; i > 0; i--) print $$2, n[i] }' | \

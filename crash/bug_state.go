@@ -52,7 +52,7 @@ type BugState struct {
 // Closed reports whether all of its tasks on a distribution are complete, or all, when it has none on one.
 func (r BugReading) Closed() bool {
 	tasks := r.Tasks
-	if on := pick(tasks, func(t BugTask) bool { return t.sourcePackage() != "" }); len(on) > 0 {
+	if on := Pick(tasks, func(t BugTask) bool { return t.SourcePackage() != "" }); len(on) > 0 {
 		tasks = on
 	}
 	return len(tasks) > 0 && !slices.ContainsFunc(tasks, func(t BugTask) bool { return !t.Complete })

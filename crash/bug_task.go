@@ -2,7 +2,8 @@ package crash
 
 import "strings"
 
-func pick(tasks []BugTask, ok func(BugTask) bool) []BugTask {
+// Pick returns the tasks that ok accepts.
+func Pick(tasks []BugTask, ok func(BugTask) bool) []BugTask {
 	var out []BugTask
 	for _, t := range tasks {
 		if ok(t) {
@@ -12,24 +13,24 @@ func pick(tasks []BugTask, ok func(BugTask) bool) []BugTask {
 	return out
 }
 
-// sourcePackage is the package of a distribution that the task is about; empty: it is about something else.
-func (t BugTask) sourcePackage() string {
+// SourcePackage is the package of a distribution that the task is about; empty: it is about something else.
+func (t BugTask) SourcePackage() string {
 	if p := t.path(); len(p) >= 3 && p[len(p)-2] == "+source" {
 		return p[len(p)-1]
 	}
 	return ""
 }
 
-// distribution is the distribution whose package the task is about; empty: it is about something else.
-func (t BugTask) distribution() string {
-	if t.sourcePackage() == "" {
+// Distribution is the distribution whose package the task is about; empty: it is about something else.
+func (t BugTask) Distribution() string {
+	if t.SourcePackage() == "" {
 		return ""
 	}
 	return t.path()[0]
 }
 
-// series is the series of a distribution that the task is about; empty: it is about all of them.
-func (t BugTask) series() string {
+// Series is the series of a distribution that the task is about; empty: it is about all of them.
+func (t BugTask) Series() string {
 	if p := t.path(); len(p) == 4 && p[2] == "+source" || len(p) == 2 {
 		return p[1]
 	}

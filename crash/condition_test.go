@@ -11,6 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 )
 
 func term(field crash.TermField, value string) crash.Condition {
@@ -43,7 +44,7 @@ func TestConditionHolds(t *testing.T) {
 		"not below itself":  {term(crash.TermBelow, "1.4.9-2"), nil, false},
 		"frame":             {term(crash.TermFrame, "tide_load"), native, true},
 		"part of a frame":   {term(crash.TermFrame, "tide_loa"), native, false},
-		"frame of python":   {term(crash.TermFrame, crash.Tracebacks(python)[0].Frames[0].Function), python, true},
+		"frame of python":   {term(crash.TermFrame, grouping.Tracebacks(python)[0].Frames[0].Function), python, true},
 		"all terms": {crash.Condition{Terms: []crash.Term{
 			{Field: crash.TermRelease, Value: "Ubuntu 24.04"}, {Field: crash.TermArchitecture, Value: "amd64"},
 		}}, nil, false},
@@ -51,7 +52,7 @@ func TestConditionHolds(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := test.condition.Holds(id, s, func(function string) bool { return crash.Calls(test.fields, function) }); got != test.want {
+			if got := test.condition.Holds(id, s, func(function string) bool { return grouping.Calls(test.fields, function) }); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"mishap/crash/pytext"
 )
 
 // maxReleaseKey is the most characters of a release that its key depends on.
@@ -17,15 +19,15 @@ const maxReleaseKey = 64
 func (r Release) Key() string {
 	var tokens []string
 	for rest := strings.ToLower(Truncate(string(r), maxReleaseKey)); rest != ""; {
-		token := run(rest, isDigit)
+		token := pytext.Run(rest, pytext.IsDigit)
 		if token != "" {
 			rest = rest[len(token):]
 			token = strings.TrimLeft(token, "0")
 			token = fmt.Sprintf("%02d%s", len(token), token)
-		} else if token = run(rest, unicode.IsLetter); token != "" {
+		} else if token = pytext.Run(rest, unicode.IsLetter); token != "" {
 			rest = rest[len(token):]
 		} else {
-			rest = strings.TrimLeftFunc(rest, func(r rune) bool { return !isDigit(r) && !unicode.IsLetter(r) })
+			rest = strings.TrimLeftFunc(rest, func(r rune) bool { return !pytext.IsDigit(r) && !unicode.IsLetter(r) })
 			continue
 		}
 		if token != "lts" {

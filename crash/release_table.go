@@ -191,7 +191,7 @@ func (t *ReleaseTable) find(r Release) (series, bool) {
 // end. Derivatives, unknown releases and those without a known end are never at the end of their life.
 func (t *ReleaseTable) EndOfLife(r Release, day time.Time) bool {
 	s, ok := t.find(r)
-	return ok && !s.end.IsZero() && midnight(day).After(s.end)
+	return ok && !s.end.IsZero() && Midnight(day).After(s.end)
 }
 
 // Life returns the UTC days on which the release came out and until which it is supported, included; zero where that is not
@@ -224,7 +224,7 @@ func (t *ReleaseTable) Supported(day time.Time) []Release {
 func (t *ReleaseTable) ReleasedBetween(since, until time.Time) []ReleaseDay {
 	var list []ReleaseDay
 	for r, s := range t.series {
-		if !s.released.Before(midnight(since)) && !s.released.After(midnight(until)) {
+		if !s.released.Before(Midnight(since)) && !s.released.After(Midnight(until)) {
 			list = append(list, ReleaseDay{r, s.released})
 		}
 	}

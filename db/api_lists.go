@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 const sqlFirstBucket = `
@@ -61,14 +62,14 @@ const sqlNewBuckets = `
 // NewBuckets lists the buckets of a source package that were seen with the new version, on more than few machines, and not
 // with the previous one; those on most machines first. Reports that have no symbols yet, or could not get any, make no new
 // bucket.
-func (s *Store) NewBuckets(ctx context.Context, source, previous, new string, few int) ([]crash.NewBucket, error) {
+func (s *Store) NewBuckets(ctx context.Context, source, previous, new string, few int) ([]stats.NewBucket, error) {
 	args := pgx.NamedArgs{"source": source, "previous": previous, "new": new, "few": few}
 	// Planned each time for these very words: it depends on them whether fewer problems have the version or the package.
 	rows, err := s.pool.Query(ctx, sqlNewBuckets, pgx.QueryExecModeCacheDescribe, args)
 	if err != nil {
 		return nil, fmt.Errorf("new buckets: %w", known(err))
 	}
-	buckets, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b crash.NewBucket, err error) {
+	buckets, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b stats.NewBucket, err error) {
 		err = row.Scan(into(b.ID[:]), &b.Signature, &b.Reports, &b.Systems)
 		return b, err
 	})

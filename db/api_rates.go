@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 // activeMachines is the part of a union that brings, by release and day, how the number of active machines changed.
@@ -100,13 +101,13 @@ type RateFilter struct {
 
 // Rates returns how many reports there were on each UTC day by release, beside the machines that were active there, the
 // earliest day first. Days without a report or an active machine are left out. What is returned is not to be changed.
-func (s *Store) Rates(ctx context.Context, f RateFilter) ([]crash.DayRate, error) {
+func (s *Store) Rates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
 	f.Since, f.Until = f.Since.UTC().Truncate(24*time.Hour), f.Until.UTC().Truncate(24*time.Hour)
-	rates, err := cachedCounts(ctx, s, f, func(ctx context.Context) ([]crash.DayRate, error) { return s.readRates(ctx, f) })
+	rates, err := cachedCounts(ctx, s, f, func(ctx context.Context) ([]stats.DayRate, error) { return s.readRates(ctx, f) })
 	return rates, known(err)
 }
 
-func (s *Store) readRates(ctx context.Context, f RateFilter) ([]crash.DayRate, error) {
+func (s *Store) readRates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
 	sql := sqlPackageRates
 	if f.Package == "" {
 		sql = sqlReleaseRates
@@ -116,12 +117,12 @@ func (s *Store) readRates(ctx context.Context, f RateFilter) ([]crash.DayRate, e
 	})
 }
 
-func (s *Store) dayRates(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.DayRate, error) {
+func (s *Store) dayRates(ctx context.Context, sql string, args pgx.NamedArgs) ([]stats.DayRate, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
 		return nil, fmt.Errorf("rates by day: %w", known(err))
 	}
-	rates, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DayRate])
+	rates, err := pgx.CollectRows(rows, pgx.RowToStructByPos[stats.DayRate])
 	if err != nil {
 		return nil, fmt.Errorf("rates by day: %w", known(err))
 	}
@@ -148,13 +149,13 @@ const sqlVersionDays = `
 // VersionDays returns, by UTC day, the earliest first, how many crashes two versions of a binary package had in a release
 // and how many machines were active there. Days on which nothing changed are left out: their machines are those of the
 // day before.
-func (s *Store) VersionDays(ctx context.Context, release crash.Release, pkg, old, new string) ([]crash.VersionDay, error) {
+func (s *Store) VersionDays(ctx context.Context, release crash.Release, pkg, old, new string) ([]stats.VersionDay, error) {
 	args := pgx.NamedArgs{"release": release, "package": pkg, "old": old, "new": new}
 	rows, err := s.pool.Query(ctx, sqlVersionDays, args)
 	if err != nil {
 		return nil, fmt.Errorf("days of versions: %w", known(err))
 	}
-	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.VersionDay])
+	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[stats.VersionDay])
 	if err != nil {
 		return nil, fmt.Errorf("days of versions: %w", known(err))
 	}
@@ -184,12 +185,12 @@ const sqlVersionSpans = `
 
 // VersionSpans returns how often each version of a binary package was reported from each release on the UTC days from since
 // to until, and between which of them; in no order.
-func (s *Store) VersionSpans(ctx context.Context, pkg string, since, until time.Time) ([]crash.VersionSpan, error) {
+func (s *Store) VersionSpans(ctx context.Context, pkg string, since, until time.Time) ([]stats.VersionSpan, error) {
 	rows, err := s.pool.Query(ctx, sqlVersionSpans, pgx.NamedArgs{"package": pkg, "since": since, "until": until})
 	if err != nil {
 		return nil, fmt.Errorf("versions of a package: %w", known(err))
 	}
-	spans, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.VersionSpan])
+	spans, err := pgx.CollectRows(rows, pgx.RowToStructByPos[stats.VersionSpan])
 	if err != nil {
 		return nil, fmt.Errorf("versions of a package: %w", known(err))
 	}

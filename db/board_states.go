@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/stats"
 )
 
 // statesMaxAge is how old states may be when only counts have changed since: a new version in use
@@ -173,7 +174,7 @@ func (st *statuses) judgeBucket(b crash.Bucket, p *board.Problem, now time.Time)
 	if p != nil {
 		seen = st.board.Occurrences(p, board.DayOf(now))
 	}
-	return crash.Judge(b, seen, st.inUse.of[b.Package], now)
+	return stats.Judge(b, seen, st.inUse.of[b.Package], now)
 }
 
 // Judge sets the status of problems from the same facts as [Store.BoardWithStates]. It does not

@@ -7,6 +7,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/stats"
 )
 
 // BenchmarkJudgeAll judges 100,000 problems of 30 days each, as the first use and the first use
@@ -24,7 +25,7 @@ func BenchmarkJudgeAll(b *testing.B) {
 // of their packages.
 func manyProblems(problems, cells int, now time.Time) (*board.Board, *versionsInUse) {
 	b, today := board.New(), board.DayOf(now)
-	inUse := &versionsInUse{of: map[string][]crash.VersionKnown{}}
+	inUse := &versionsInUse{of: map[string][]stats.VersionKnown{}}
 	b.Update(func(u *board.Updater) {
 		for i := range problems {
 			id, pkg := crash.BucketIDOf(fmt.Sprint(i)), fmt.Sprintf("reef-%d", i%9000)
@@ -33,7 +34,7 @@ func manyProblems(problems, cells int, now time.Time) (*board.Board, *versionsIn
 				release, version := fmt.Sprintf("Ubuntu %d.04", 20+2*(n%4)), fmt.Sprintf("1.%d", n%6)
 				u.Cell(id, today-board.Day(n*7), []byte(release), []byte(version), []byte("amd64"), []byte("amd64"), 1)
 				if i < 9000 && n < 12 {
-					known := crash.VersionKnown{Release: crash.Release(release), Version: version, Arrived: now.AddDate(0, 0, -60+n)}
+					known := stats.VersionKnown{Release: crash.Release(release), Version: version, Arrived: now.AddDate(0, 0, -60+n)}
 					inUse.of[pkg] = append(inUse.of[pkg], known)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/board"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -112,7 +113,7 @@ func TestBoardMerges(t *testing.T) {
 			t.Fatal(err)
 		}
 		dbtest.Counted(t, s)
-		return crash.BucketIDOf(crash.SignatureOf(report.Fields()).Signature)
+		return crash.BucketIDOf(grouping.SignatureOf(report.Fields()).Signature)
 	}
 	one, two := save(crashtest.Native()), save(crashtest.Python())
 	f := board.Filter{Since: board.DayOf(now.AddDate(0, 0, -30)), Until: board.DayOf(now)}

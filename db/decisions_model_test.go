@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/db/dbtest"
 )
@@ -256,7 +257,7 @@ func TestDecisions(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)
 			d := &desk{
-				fleet:  &fleet{r: rand.New(rand.NewPCG(seed, 4)), rules: crash.RulesVersion + 1},
+				fleet:  &fleet{r: rand.New(rand.NewPCG(seed, 4)), rules: grouping.RulesVersion + 1},
 				stores: []*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}, url: url,
 			}
 			for range 10 {

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 const sqlBucketVersionSpans = `
@@ -26,12 +27,12 @@ const sqlBucketVersionSpans = `
 
 // BucketVersionSpans returns each version and release that the problem of a bucket was seen with, the newest version by
 // dpkg's order first: how often, on how many distinct machines, and between which days.
-func (s *Store) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]crash.BucketVersion, error) {
+func (s *Store) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]stats.BucketVersion, error) {
 	rows, err := s.pool.Query(ctx, sqlBucketVersionSpans, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {
 		return nil, fmt.Errorf("versions of bucket %s: %w", id, known(err))
 	}
-	spans, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v crash.BucketVersion, err error) {
+	spans, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v stats.BucketVersion, err error) {
 		err = row.Scan(&v.Version, &v.Release, &v.Reports, &v.Systems, orZero(&v.First), orZero(&v.Last))
 		return v, err
 	})

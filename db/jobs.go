@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 // FilingJob does the next step of one filing. It may run too often, too late or not at all without
@@ -54,7 +55,7 @@ func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
 		c.Log = s.log
 	}
 	if c.Rules.Group == nil {
-		c.Rules = crash.CurrentRules()
+		c.Rules = grouping.CurrentRules()
 	}
 	running, stop := context.WithCancel(context.Background()) //nolint:forbidigo // Stop ends it
 	long := &longJobs{store: s, rules: c.Rules, running: running}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 type versionsInUse struct {
 	at  stamp
 	sum versionsSum
-	of  map[string][]crash.VersionKnown // by binary package; ordered by release and version
+	of  map[string][]stats.VersionKnown // by binary package; ordered by release and version
 }
 
 // versionsSum changes whenever a version comes into use, or turns out to have been in use for longer.
@@ -35,7 +36,7 @@ func (v *versionsInUse) changedSince(old *versionsInUse) map[string]bool {
 		return changed
 	}
 	for name := range maps.Keys(v.of) {
-		if !slices.EqualFunc(v.of[name], old.of[name], crash.VersionKnown.Equal) {
+		if !slices.EqualFunc(v.of[name], old.of[name], stats.VersionKnown.Equal) {
 			changed[name] = true
 		}
 	}
@@ -49,7 +50,7 @@ func (v *versionsInUse) changedSince(old *versionsInUse) map[string]bool {
 
 // versionsInUse returns the versions in use of all packages. It reads them anew only when there are others.
 func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
-	next := &versionsInUse{of: map[string][]crash.VersionKnown{}}
+	next := &versionsInUse{of: map[string][]stats.VersionKnown{}}
 	var err error
 	if next.at, err = s.stamp(ctx); err != nil {
 		return nil, fmt.Errorf("versions in use: %w", err)
@@ -79,7 +80,7 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 		return text
 	}
 	var pkg, release string
-	var k crash.VersionKnown
+	var k stats.VersionKnown
 	_, err = pgx.ForEachRow(rows, []any{&pkg, &release, &k.Version, &k.Arrived, &k.Since}, func() error {
 		k.Release = crash.Release(once(release))
 		k.Version = once(k.Version)
@@ -95,7 +96,7 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 
 // VersionsInUse returns the versions of a binary package that counted reports came from, by release. The caller must not
 // change the result.
-func (s *Store) VersionsInUse(ctx context.Context, pkg string) ([]crash.VersionKnown, error) {
+func (s *Store) VersionsInUse(ctx context.Context, pkg string) ([]stats.VersionKnown, error) {
 	v, err := s.versionsInUse(ctx)
 	if err != nil {
 		return nil, err

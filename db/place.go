@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 // Where a report belongs is settled in the round that counts it, under the lock that decisions take too: a report is counted
@@ -113,7 +114,7 @@ func (p *placer) holds(ctx context.Context, r *askedReport, c crash.Condition) (
 			return false, err
 		}
 	}
-	return c.Holds(r.id, r.summary, func(function string) bool { return crash.Calls(r.fields, function) }), nil
+	return c.Holds(r.id, r.summary, func(function string) bool { return grouping.Calls(r.fields, function) }), nil
 }
 
 // read reads the fields of a report, once.

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 const sqlTogether = `
@@ -78,7 +79,7 @@ func (s *Store) PreviewSplit(ctx context.Context, bucket crash.BucketID, c crash
 				}
 			}
 			side, count := &p.StayExamples, &p.Stays
-			if c.Holds(r.ID, r.Summary, func(function string) bool { return crash.Calls(fields, function) }) {
+			if c.Holds(r.ID, r.Summary, func(function string) bool { return grouping.Calls(fields, function) }) {
 				side, count = &p.GoesExamples, &p.Goes
 			}
 			*count++

@@ -13,6 +13,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/db/dbtest"
 )
@@ -299,7 +300,7 @@ func TestReport(t *testing.T) {
 	bucket := crash.BucketIDOf(rec.Grouping.Signature)
 	want := crash.StoredReport{Fields: rec.Fields, ReportRow: crash.ReportRow{
 		ID: id, Summary: rec.Summary, System: "machine", Occurred: rec.Occurred, Bucket: &bucket,
-	}, Rule: rec.Grouping.Rule, Rules: crash.RulesVersion}
+	}, Rule: rec.Grouping.Rule, Rules: grouping.RulesVersion}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/db/dbtest"
 )
@@ -96,7 +97,7 @@ func fillReleased(t *testing.T, url string) {
 	must(s.SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: facts[1], Exists: true, Names: []string{"harbor"}}, time.Hour))
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "mishap"}
 	must(s.SaveToken(ctx, key, crash.AccessToken{Token: "token", Secret: "secret"}, "ada"))
-	run, err := s.StartRegroup(ctx, crash.RulesVersion, true, "ada")
+	run, err := s.StartRegroup(ctx, grouping.RulesVersion, true, "ada")
 	must(err)
 	_, err = s.StopRegroup(ctx, run.ID, "ada")
 	must(err)

@@ -3,7 +3,7 @@ package db
 import (
 	"github.com/jackc/pgx/v5"
 
-	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 const (
@@ -77,7 +77,7 @@ func (r *copyRows) Next() bool {
 	p := r.reports[0]
 	r.reports = r.reports[1:]
 	r.values = append(r.values[:0],
-		crash.RulesVersion, (*[16]byte)(&p.ID), p.Received(), p.occurred, p.Day, p.Counted, (*string)(&p.System), p.systemKey, p.bucketID(),
+		grouping.RulesVersion, (*[16]byte)(&p.ID), p.Received(), p.occurred, p.Day, p.Counted, (*string)(&p.System), p.systemKey, p.bucketID(),
 		&p.Grouping.Reason, (*string)(&p.Grouping.Rule), &p.ProblemType, &p.Title, &p.Executable, &p.Package, &p.Version,
 		&p.SourcePackage, (*string)(&p.Release), &p.Architecture, &p.PackageArchitecture, &p.AddressSignature, p.Proposed,
 		p.Complete, p.body)

@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/grouping"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 
 // Similar lists other problems of the same package that have a bug and look like this one, the most alike first, at most
 // six: see crash.LikenessOf.
-func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]crash.SimilarProblem, error) {
+func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
 	all, err := s.BoardWithStates(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("similar problems: %w", err)
@@ -30,7 +31,7 @@ func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]crash.SimilarPro
 }
 
 // Alike is Similar for all problems, with a bug or without, at most four, of the most frequent ones.
-func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]crash.SimilarProblem, error) {
+func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
 	all, err := s.Board(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("similar problems: %w", err)
@@ -38,15 +39,15 @@ func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]crash.SimilarProbl
 	return s.similar(ctx, b, maxAlike, all.OfPackages([]string{b.SourcePackage, b.Package}, maxAlikeFrom, func(p *board.Problem) bool { return p.ID != b.ID }))
 }
 
-func (s *Store) similar(ctx context.Context, b crash.Bucket, most int, candidates []*board.Problem) ([]crash.SimilarProblem, error) {
-	var found []crash.SimilarProblem
-	likeness := crash.LikenessTo(b.Signature)
+func (s *Store) similar(ctx context.Context, b crash.Bucket, most int, candidates []*board.Problem) ([]grouping.SimilarProblem, error) {
+	var found []grouping.SimilarProblem
+	likeness := grouping.LikenessTo(b.Signature)
 	for _, p := range candidates {
-		if like := likeness(p.Signature); like != crash.Unlike {
-			found = append(found, crash.SimilarProblem{Bucket: crash.Bucket{ID: p.ID}, Likeness: like})
+		if like := likeness(p.Signature); like != grouping.Unlike {
+			found = append(found, grouping.SimilarProblem{Bucket: crash.Bucket{ID: p.ID}, Likeness: like})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b crash.SimilarProblem) int { return cmp.Compare(b.Likeness, a.Likeness) })
+	slices.SortStableFunc(found, func(a, b grouping.SimilarProblem) int { return cmp.Compare(b.Likeness, a.Likeness) })
 	found = found[:min(len(found), most)]
 	if len(found) == 0 {
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 const (
@@ -174,7 +175,7 @@ func (d *deciding) splitTo(ctx context.Context, p *placer, decision crash.Decisi
 		if err := p.read(ctx, &r.askedReport); err != nil {
 			return r.bucket, err
 		}
-		own := crash.BucketIDOf(crash.SignatureOf(r.fields).Signature)
+		own := crash.BucketIDOf(grouping.SignatureOf(r.fields).Signature)
 		for _, source := range sources {
 			if source == own {
 				from = source

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 // How many of the newest reports are compared: of the problem, and of other problems of its package.
@@ -34,25 +35,25 @@ const (
 
 // StandsOut looks at the newest reports of a problem and at some of other problems of the same package, and returns what the
 // former have in common that the latter have not, with how many were looked at on either side.
-func (s *Store) StandsOut(ctx context.Context, b crash.Bucket) (found []crash.StandOut, here, there int, err error) {
+func (s *Store) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.StandOut, here, there int, err error) {
 	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "limit": traitsHere, "others": traitsOthers}
 	of, err := s.traits(ctx, sqlBodiesHere, args)
 	if err == nil {
 		args["limit"] = traitsOfEach
-		var others [][]crash.Trait
+		var others [][]stats.Trait
 		if others, err = s.traits(ctx, sqlBodiesThere, args); err == nil {
-			return crash.StandsOut(of, others), len(of), len(others), nil
+			return stats.StandsOut(of, others), len(of), len(others), nil
 		}
 	}
 	return nil, 0, 0, fmt.Errorf("what stands out in %s: %w", b.ID, known(err))
 }
 
-func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][]crash.Trait, error) {
+func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][]stats.Trait, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]crash.Trait, error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]stats.Trait, error) {
 		var body []byte
 		if err := row.Scan(&body); err != nil {
 			return nil, err
@@ -63,6 +64,6 @@ func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][
 		}
 		defer done()
 		fields, err := s.bodies.unpack(body)
-		return crash.Traits(fields), err
+		return stats.Traits(fields), err
 	})
 }

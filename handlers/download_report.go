@@ -11,6 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/apport"
+	"mishap/crash/grouping"
 )
 
 var (
@@ -41,7 +42,7 @@ type passage struct {
 // evidenceOf returns what the grouping rule read of a report.
 func evidenceOf(f crash.Fields) []passage {
 	all := []passage{}
-	for _, p := range crash.Explain(f).Passages {
+	for _, p := range grouping.Explain(f).Passages {
 		all = append(all, passage{Field: p.Field, Used: p.UsedLines(f[p.Field])})
 	}
 	return all

@@ -13,6 +13,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/stats"
 	"mishap/views"
 )
 
@@ -79,7 +80,7 @@ func (s *Server) exportVersions(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func (s *Server) versionRow(b crash.Bucket, span crash.BucketVersion) row {
+func (s *Server) versionRow(b crash.Bucket, span stats.BucketVersion) row {
 	where := strings.TrimSpace(span.Version + " in " + string(span.Release))
 	path := b.ID.Path() + "?" + url.Values{"release": {string(span.Release)}, "version": {span.Version}}.Encode()
 	return row{

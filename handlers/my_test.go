@@ -10,6 +10,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -117,7 +118,7 @@ func TestMyPackagesOrder(t *testing.T) {
 	p.several(9, crashtest.Native, crashtest.Set("DuplicateSignature", "has a bug"))
 	ada := p.As(t, crash.RoleViewer)
 	ada.Post("/my/follow", url.Values{"what": {"package:tidewatch"}}).Want(http.StatusSeeOther)
-	fixed := crash.SignatureOf(crashtest.Native().Fields()).Signature
+	fixed := grouping.SignatureOf(crashtest.Native().Fields()).Signature
 	for signature, bug := range map[string]crash.BugReading{
 		"has a bug": {Number: 7, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Status: "Triaged"}}},
 		fixed: {

@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -60,7 +61,7 @@ func (p *pages) accept(system crash.SystemID, report crashtest.Report) crash.Oop
 // bucketOf is the id of the bucket that the report belongs to.
 func bucketOf(t *testing.T, report crashtest.Report) crash.BucketID {
 	t.Helper()
-	grouping := crash.SignatureOf(report.Fields())
+	grouping := grouping.SignatureOf(report.Fields())
 	if grouping.Signature == "" {
 		t.Fatalf("signature: got none (%s)", grouping.Reason)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/stats"
 	"mishap/db"
 	"mishap/views"
 )
@@ -58,7 +59,7 @@ func (s *Server) much(r *http.Request, b crash.Bucket, counts []crash.VersionCou
 	}
 	// Which machines were hit is known for all time, and which are active for the past 90 days only.
 	m.AtMost = b.FirstSeen.Before(today.AddDate(0, 0, -90))
-	m.Rate = crash.NewMachineRate(reports, float64(machineDays))
+	m.Rate = stats.NewMachineRate(reports, float64(machineDays))
 	return m, nil
 }
 
@@ -75,7 +76,7 @@ func (s *Server) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, 
 			return facts, err
 		}
 	}
-	facts.Story = crash.TellVersions(counts, facts.Known)
+	facts.Story = stats.TellVersions(counts, facts.Known)
 	memory, err := s.store.Board(ctx)
 	if err != nil {
 		return facts, err

@@ -9,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/handlers/handlertest"
 )
 
@@ -79,7 +80,7 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 		for n := range 2 {
 			p.accept(crash.SystemID(name+string(rune('a'+n))), report)
 		}
-		signatures = append(signatures, crash.SignatureOf(report.Fields()).Signature)
+		signatures = append(signatures, grouping.SignatureOf(report.Fields()).Signature)
 		ids = append(ids, bucketOf(t, report))
 	}
 	if err := p.Store.WaitCounted(t.Context()); err != nil {

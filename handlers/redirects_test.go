@@ -7,6 +7,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 )
 
 func TestRedirectBucket(t *testing.T) {
@@ -18,7 +19,7 @@ func TestRedirectBucket(t *testing.T) {
 		"escapes": crashtest.Recoverable(crashtest.Set("DuplicateSignature", "a;b&c=d+e %41 %zz\n")),
 	} {
 		p.accept(crash.SystemID(name), report)
-		signature := crash.SignatureOf(report.Fields()).Signature
+		signature := grouping.SignatureOf(report.Fields()).Signature
 		want := crash.BucketIDOf(signature).Path()
 		for _, path := range []string{"/bucket/", "/bucket"} {
 			if a := c.Get(path + "?id=" + url.QueryEscape(signature)); a.Header.Get("Location") != want {
@@ -53,7 +54,7 @@ func TestBugOfProblem(t *testing.T) {
 	report := crashtest.Native()
 	var filed struct{ Report, URL string }
 	p.As(t, crash.RoleTriager).PostJSON("/api/1.0/create-bug-report/", map[string]string{
-		"signature": crash.SignatureOf(report.Fields()).Signature,
+		"signature": grouping.SignatureOf(report.Fields()).Signature,
 	}).Want(http.StatusCreated).JSON(&filed)
 	c := p.Visitor(t)
 	c.Get("/bug/"+filed.Report).WantRedirect(http.StatusSeeOther, bucketOf(t, report).Path())

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/views"
 )
 
@@ -16,7 +17,7 @@ const (
 
 // showRegroup is how regrouping stands: the last run, or the one in the query (run).
 func (s *Server) showRegroup(w http.ResponseWriter, r *http.Request) error {
-	p := views.RegroupPage{Version: crash.RulesVersion}
+	p := views.RegroupPage{Version: grouping.RulesVersion}
 	var err error
 	if p.Runs, err = s.store.Regroups(r.Context(), shownRuns); err != nil {
 		return err
@@ -65,7 +66,7 @@ func (s *Server) applyRegroup(w http.ResponseWriter, r *http.Request) error {
 
 // startRegroup starts a run. A job of some unit does the work.
 func (s *Server) startRegroup(w http.ResponseWriter, r *http.Request, dry bool) error {
-	_, err := s.store.StartRegroup(r.Context(), crash.RulesVersion, dry, currentUser(r).Name)
+	_, err := s.store.StartRegroup(r.Context(), grouping.RulesVersion, dry, currentUser(r).Name)
 	return s.regroupSaid(w, r, err)
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/grouping"
+	"mishap/crash/stats"
 	"mishap/tracker"
 	"mishap/views"
 )
@@ -121,7 +123,7 @@ func (s *Server) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, 
 	if page.Sources, err = s.relatedSources(r.Context(), b); err != nil {
 		return page, proposal, err
 	}
-	if page.Suspected = crash.SuspectedCorruption(proposal.Report.Fields); page.Suspected != "" && !proposal.Kept {
+	if page.Suspected = grouping.SuspectedCorruption(proposal.Report.Fields); page.Suspected != "" && !proposal.Kept {
 		page.Draft.Information = crash.InformationPrivate
 	}
 	return page, proposal, nil
@@ -177,16 +179,16 @@ func (s *Server) sourceOf(ctx context.Context, binary string) (string, error) {
 }
 
 // advice says whether filing will help, and which problems with a bug look like this one.
-func (s *Server) advice(ctx context.Context, b crash.Bucket, report crash.Fields) (crash.Advice, []crash.SimilarProblem, error) {
+func (s *Server) advice(ctx context.Context, b crash.Bucket, report crash.Fields) (stats.Advice, []grouping.SimilarProblem, error) {
 	similar, err := s.store.Similar(ctx, b)
 	if err != nil {
-		return crash.Advice{}, nil, err
+		return stats.Advice{}, nil, err
 	}
-	facts := crash.AdviceFacts{Bucket: b, Named: len(report) == 0 || crash.Telling(report)}
-	if len(similar) > 0 && similar[0].Likeness >= crash.SameFunction {
+	facts := stats.AdviceFacts{Bucket: b, Named: len(report) == 0 || grouping.Telling(report)}
+	if len(similar) > 0 && similar[0].Likeness >= grouping.SameFunction {
 		facts.Similar = similar[0].Bug
 	}
-	return crash.Advise(facts), similar, nil
+	return stats.Advise(facts), similar, nil
 }
 
 // searchBugs asks the tracker what it has. That takes a few seconds at most, and stands in the way of nothing.

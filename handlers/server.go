@@ -21,6 +21,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/cache"
+	"mishap/crash/grouping"
 	"mishap/crash/redact"
 	"mishap/db"
 	"mishap/handlers/api"
@@ -30,16 +31,16 @@ import (
 
 // Config is what the web side needs to know of the configuration.
 type Config struct {
-	BaseURL        string              // own base address, "https://crashes.example.org"
-	AllowBugFiling bool                // false: Create is shown nowhere and refused
-	IngestURL      string              // where machines post reports, as pages tell it: "http://localhost:8081"
-	CreateWait     time.Duration       // how long an answer to Create waits for the tracker; 0: 4 s
-	SearchTime     time.Duration       // how long a review waits for what the tracker knows; 0: 4 s
-	Version        string              // of the program
-	CoresDir       string              // where the way in keeps core dumps, when that is on this machine; empty: it is not
-	SourceLinks    crash.LinkTemplates // to lines of source packages
-	VersionLinks   crash.LinkTemplates // to versions of source packages
-	AssetsDir      string              // development: serve assets from this folder instead of the embedded ones
+	BaseURL        string                 // own base address, "https://crashes.example.org"
+	AllowBugFiling bool                   // false: Create is shown nowhere and refused
+	IngestURL      string                 // where machines post reports, as pages tell it: "http://localhost:8081"
+	CreateWait     time.Duration          // how long an answer to Create waits for the tracker; 0: 4 s
+	SearchTime     time.Duration          // how long a review waits for what the tracker knows; 0: 4 s
+	Version        string                 // of the program
+	CoresDir       string                 // where the way in keeps core dumps, when that is on this machine; empty: it is not
+	SourceLinks    grouping.LinkTemplates // to lines of source packages
+	VersionLinks   grouping.LinkTemplates // to versions of source packages
+	AssetsDir      string                 // development: serve assets from this folder instead of the embedded ones
 
 	TrustedProxies proxies.Networks // those that tell the client's address and scheme; none: nobody is believed
 

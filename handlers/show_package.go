@@ -7,6 +7,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/stats"
 	"mishap/views"
 )
 
@@ -153,7 +154,7 @@ func (s *Server) packageVersions(r *http.Request, name string, rows []board.Row)
 		reports[span.Release] += span.Reports
 	}
 	list := s.releases.List(reports)
-	spans = slices.DeleteFunc(spans, func(span crash.VersionSpan) bool { return !list.Names(span.Release) })
+	spans = slices.DeleteFunc(spans, func(span stats.VersionSpan) bool { return !list.Names(span.Release) })
 	active, err := s.store.ActiveMachines(r.Context(), list.Ascending(), since, until)
 	if err != nil {
 		return nil, err
@@ -174,8 +175,8 @@ func (s *Server) packageVersions(r *http.Request, name string, rows []board.Row)
 			lowest[first], highest[last] = append(lowest[first], namedProblem(row)), append(highest[last], namedProblem(row))
 		}
 	}
-	rates := crash.RateVersions(spans, active, since)
-	slices.SortStableFunc(rates, func(a, b crash.VersionRate) int { // known releases first
+	rates := stats.RateVersions(spans, active, since)
+	slices.SortStableFunc(rates, func(a, b stats.VersionRate) int { // known releases first
 		return cmp.Compare(s.releases.Kind(a.Release), s.releases.Kind(b.Release))
 	})
 	versions := make([]views.PackageVersion, min(len(rates), packageVersions))

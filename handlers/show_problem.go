@@ -16,7 +16,9 @@ import (
 	"mishap/crash"
 	"mishap/crash/board"
 	"mishap/crash/cache"
+	"mishap/crash/grouping"
 	"mishap/crash/redact"
+	"mishap/crash/stats"
 	"mishap/views"
 )
 
@@ -125,7 +127,7 @@ type problemFacts struct {
 	much       views.Much
 	breakdowns []views.Breakdown
 	filter     views.ReportFilterForm
-	alike      []crash.SimilarProblem
+	alike      []grouping.SimilarProblem
 }
 
 func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemFacts, err error) {
@@ -229,7 +231,7 @@ func filterForm(path string, table views.VersionTable, architectures []crash.Nam
 type stackFacts struct {
 	stack  *views.Stack // nil: no report is stored
 	why    views.WhyPart
-	advice crash.Advice
+	advice stats.Advice
 	fields int64 // bytes of the report's fields, of which the stack may hold parts
 }
 

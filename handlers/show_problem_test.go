@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
@@ -26,7 +27,7 @@ func TestShowProblem(t *testing.T) {
 		a.WantText(".numbers", "5 reports 5 machines")
 		a.WantText(".panel", "tidewatch").WantText(".panel", "/usr/bin/tidewatch")
 		a.WantText(".grouping", "same functions on top of the stack")
-		a.WantText(".grouping pre", crash.SignatureOf(crashtest.Native().Fields()).Signature)
+		a.WantText(".grouping pre", grouping.SignatureOf(crashtest.Native().Fields()).Signature)
 		a.WantText(".address", p.URL+id.Path())
 		a.WantText(".versions thead", "Version 22.04 24.04 All")
 		a.WantText(".versions tbody tr:nth-child(1)", "1.4.10-1 2 · 2")
@@ -128,7 +129,7 @@ func TestShowProblemHostile(t *testing.T) {
 		report := build()
 		a := c.Get(bucketOf(t, report).Path()).Want(http.StatusOK)
 		wantNoMarkup(t, a)
-		if got, want := a.HTML().Find(".grouping pre").Text(), crash.SignatureOf(report.Fields()).Signature; got != want {
+		if got, want := a.HTML().Find(".grouping pre").Text(), grouping.SignatureOf(report.Fields()).Signature; got != want {
 			t.Errorf("%s: signature on the page: got %q, want %q", name, got, want)
 		}
 	}
@@ -160,7 +161,7 @@ func TestShowProblemUnknown(t *testing.T) {
 // TestShowProblemVersions says where a problem begins and ends among the versions of its package.
 func TestShowProblemVersions(t *testing.T) {
 	t.Parallel()
-	links, err := crash.ParseLinkTemplates("Ubuntu https://archive.example/{source}/{version}/{file}#{line}")
+	links, err := grouping.ParseLinkTemplates("Ubuntu https://archive.example/{source}/{version}/{file}#{line}")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/stats"
 	"mishap/db"
 	"mishap/views"
 )
@@ -110,7 +111,7 @@ func (s *Server) releaseLists(r *http.Request, page *views.ReleasePage, filter b
 		packages[row.Package].Problems++
 	}
 	for _, p := range packages {
-		p.Rate = crash.NewMachineRate(p.Reports, page.MachineDays)
+		p.Rate = stats.NewMachineRate(p.Reports, page.MachineDays)
 		page.Packages = append(page.Packages, *p)
 	}
 	slices.SortFunc(page.Packages, func(a, b views.ReleasePackage) int {
@@ -137,7 +138,7 @@ func (s *Server) releaseRates(r *http.Request, page *views.ReleasePage) error {
 	if err != nil {
 		return err
 	}
-	var both []crash.DayRate
+	var both []stats.DayRate
 	for _, rate := range rates {
 		if rate.Release == page.Release || page.Before != "" && rate.Release == page.Before {
 			both = append(both, rate)
@@ -152,7 +153,7 @@ func (s *Server) releaseRates(r *http.Request, page *views.ReleasePage) error {
 			page.BeforeNow = t
 		}
 	}
-	months, _ := crash.Trends(both, until, releaseDays)
+	months, _ := stats.Trends(both, until, releaseDays)
 	for _, t := range months {
 		if t.Release == page.Release {
 			page.MachineDays = t.Now.MachineDays
@@ -172,13 +173,13 @@ func (s *Server) sameAge(r *http.Request, page *views.ReleasePage, until time.Ti
 	if !then.Before(until) {
 		return nil
 	}
-	rateOf := func(release crash.Release, until time.Time) (crash.MachineRate, error) {
+	rateOf := func(release crash.Release, until time.Time) (stats.MachineRate, error) {
 		filter := db.RateFilter{Since: until.AddDate(0, 0, 1-releaseDays-activeDays), Until: until, Release: release}
 		rates, err := s.store.Rates(r.Context(), filter)
 		if err != nil {
-			return crash.MachineRate{}, err
+			return stats.MachineRate{}, err
 		}
-		_, all := crash.Trends(rates, until, releaseDays)
+		_, all := stats.Trends(rates, until, releaseDays)
 		return all.Now, nil
 	}
 	same := views.SameAge{Age: age, Days: releaseDays}

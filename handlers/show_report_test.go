@@ -11,6 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 )
 
 func TestShowReport(t *testing.T) {
@@ -81,7 +82,7 @@ func TestShowReportUnbucketed(t *testing.T) {
 	p := newPages(t)
 	id := p.accept("", crashtest.Ungroupable())
 	a := p.As(t, crash.RoleViewer).Get("/oops/" + id.String()).Want(http.StatusOK)
-	a.WantText(".report-facts", "in no problem "+crash.SignatureOf(crashtest.Ungroupable().Fields()).Reason)
+	a.WantText(".report-facts", "in no problem "+grouping.SignatureOf(crashtest.Ungroupable().Fields()).Reason)
 	a.WantText(".report-facts", "a machine without a name").WantNone(".report-facts a[href^='/problem/'], .report-facts a[href^='/user/']")
 }
 

@@ -3,13 +3,13 @@ package handlers
 import (
 	"net/http"
 
-	"mishap/crash"
+	"mishap/crash/stats"
 	"mishap/views"
 )
 
 // traitFacts is what stands out, and how many reports were looked at here and elsewhere.
 type traitFacts struct {
-	found       []crash.StandOut
+	found       []stats.StandOut
 	here, there int
 }
 

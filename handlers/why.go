@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/views"
 )
 
@@ -27,13 +28,13 @@ func (s *Server) whyLike(r *http.Request, b crash.Bucket, report crash.StoredRep
 
 // whyReport says why a report is where it is, and whether today's rules would put it elsewhere.
 func (s *Server) whyReport(r *http.Request, report crash.StoredReport) (views.WhyPart, error) {
-	e := crash.Explain(report.Fields)
+	e := grouping.Explain(report.Fields)
 	why := views.WhyPart{Rule: report.Rule, Explained: &e}
 	today, grouped := e.Bucket()
 	if grouped == (report.Bucket != nil) && (!grouped || today == *report.Bucket) {
 		return why, nil
 	}
-	why.Now = &views.WhyNow{Bucket: today, None: !grouped, Rules: report.Rules, Decided: report.Rules == crash.RulesVersion}
+	why.Now = &views.WhyNow{Bucket: today, None: !grouped, Rules: report.Rules, Decided: report.Rules == grouping.RulesVersion}
 	if grouped {
 		_, err := s.store.Bucket(r.Context(), today)
 		if err != nil && !errors.Is(err, crash.NotFound) {

@@ -7,6 +7,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/db/dbtest"
 )
 
@@ -63,7 +64,7 @@ func TestWhyHereOfOlderRules(t *testing.T) {
 
 	move(old, elsewhere[:], 1)
 	c.Get("/oops/"+old.String()).WantText(".why-now", "by older rules")
-	move(old, elsewhere[:], crash.RulesVersion)
+	move(old, elsewhere[:], grouping.RulesVersion)
 	c.Get("/oops/"+old.String()).WantText(".why-now", "decided by people").WantText(".why-now a", today.String())
 	move(old, today[:], 1)
 	c.Get("/oops/" + old.String()).WantNone(".why-now")

@@ -3,7 +3,7 @@ package tracker
 import (
 	"strings"
 
-	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 // passages writes the texts that the grouping rule read, each with the lines that it used marked. Stacks and tracebacks, which
 // are written as such, and one-line messages are left out.
 func (w writer) passages(hasStack bool) []string {
-	e := crash.Explain(w.report.Fields)
+	e := grouping.Explain(w.report.Fields)
 	marks := "; the problem is grouped by the lines marked with *"
 	if e.Rule != e.ReadBy { // the report brings its own signature
 		marks = "; the lines marked with * say what went wrong"
@@ -54,7 +54,7 @@ func (w writer) oneLineError() bool {
 }
 
 // passage is the excerpt of one field: two columns for the mark, then the redacted line. What is left out is stated.
-func (w writer) passage(p crash.Passage) string {
+func (w writer) passage(p grouping.Passage) string {
 	var b strings.Builder
 	inKey := false
 	for _, line := range p.Excerpt(w.report.Fields[p.Field], maxPassageLines) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 const (
@@ -79,11 +80,11 @@ func (w writer) stack() string {
 }
 
 // stackFrames returns the frames of the crash; of a hang that has none, those of the first thread, by which it is grouped.
-func stackFrames(f crash.Fields) []crash.Frame {
-	if frames := crash.Frames(f); len(frames) > 0 {
+func stackFrames(f crash.Fields) []grouping.Frame {
+	if frames := grouping.Frames(f); len(frames) > 0 {
 		return frames
 	}
-	for _, t := range crash.Threads(f) {
+	for _, t := range grouping.Threads(f) {
 		if t.Number == 1 {
 			return t.Frames
 		}
@@ -91,7 +92,7 @@ func stackFrames(f crash.Fields) []crash.Frame {
 	return nil
 }
 
-func (w writer) place(f crash.Frame) string {
+func (w writer) place(f grouping.Frame) string {
 	s := clean(w.redact.Path(f.File), maxLine)
 	if f.Line > 0 {
 		s += ":" + strconv.Itoa(f.Line)
@@ -100,7 +101,7 @@ func (w writer) place(f crash.Frame) string {
 }
 
 func (w writer) traceback() string {
-	parts := crash.Tracebacks(w.report.Fields)
+	parts := grouping.Tracebacks(w.report.Fields)
 	parts = parts[max(0, len(parts)-maxParts):]
 	var b strings.Builder
 	for i, part := range parts {

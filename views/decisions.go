@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 // PathMerge is where problems are merged, after a look at both sides.
@@ -100,7 +101,7 @@ type FindMergePage struct {
 	Bucket  crash.Bucket
 	Text    string // as it was typed
 	Problem string // what is wrong with it; empty: nothing
-	Similar []crash.SimilarProblem
+	Similar []grouping.SimilarProblem
 }
 
 // MergePage shows what merging gives, before and after.

@@ -8,6 +8,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/grouping"
+	"mishap/crash/stats"
 	"mishap/views"
 )
 
@@ -56,7 +58,7 @@ func decisionPages(text string, n int) map[string]templ.Component {
 		gone := said
 		gone.ID, gone.Texts = int64(n+i+1), append(said.Texts[:2:2], crash.NoteText{At: now, Person: text})
 		notes.Notes = append(notes.Notes, said, gone)
-		traits.Found = append(traits.Found, crash.StandOut{Trait: crash.Trait{Kind: text, Value: text}, Here: 5, There: 1})
+		traits.Found = append(traits.Found, stats.StandOut{Trait: stats.Trait{Kind: text, Value: text}, Here: 5, There: 1})
 	}
 	filter := views.ReportFilterForm{
 		Path: "/x", Filter: board.Filter{Version: text, Complete: true}, Versions: []string{text, "1"}, Releases: []crash.Release{crash.Release(text)}, Architectures: []string{text},
@@ -69,10 +71,10 @@ func decisionPages(text string, n int) map[string]templ.Component {
 		"traits":     views.Traits(traits),
 		"filter":     views.ReportFilter(filter),
 		"breakdowns": views.Breakdowns("/x", parts[:min(n, 2)]),
-		"alike":      views.AlikeProblems(bucket, []crash.SimilarProblem{{Bucket: other, Likeness: crash.SameFunction}}, n > 0),
+		"alike":      views.AlikeProblems(bucket, []grouping.SimilarProblem{{Bucket: other, Likeness: grouping.SameFunction}}, n > 0),
 		"history":    views.Decisions(history),
 		"rename":     views.Rename(views.RenamePage{Shell: shell, Bucket: bucket, Name: text, Reason: text, Problem: text}),
-		"find":       views.FindMerge(views.FindMergePage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Similar: []crash.SimilarProblem{{Bucket: other, Likeness: crash.SameFunction}}}),
+		"find":       views.FindMerge(views.FindMergePage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Similar: []grouping.SimilarProblem{{Bucket: other, Likeness: grouping.SameFunction}}}),
 		"merge": views.Merge(views.MergePage{
 			Shell: shell, Sides: views.NewMergeSides([]crash.Bucket{bucket, other}), Head: other.ID, Reports: 7, Machines: 3, Bugs: []crash.Bug{bucket.Bug}, Problem: text,
 		}),

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 // Much is how much a problem matters.
@@ -13,7 +13,7 @@ type Much struct {
 	Reports, Systems int64
 	Active           int64 // machines that are active in the releases that it was seen in; 0: not known
 	AtMost           bool  // Systems may hold machines that are active no longer
-	Rate             crash.MachineRate
+	Rate             stats.MachineRate
 	Days             int // that the rate is of, up to today
 	First, Last      time.Time
 }

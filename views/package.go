@@ -6,6 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/stats"
 )
 
 // PackagePath is the page of a package.
@@ -26,7 +27,7 @@ type PackagePage struct {
 
 // PackageVersion is one version of a package, with what came and went with it.
 type PackageVersion struct {
-	crash.VersionRate
+	stats.VersionRate
 	New  []PackageProblem // that no version before had in the release
 	Gone []PackageProblem // that the version before had, and none from this one on in the release
 	Old  bool             // there is one before it in the release
@@ -63,14 +64,14 @@ type PackageProblem struct {
 }
 
 // rateText is a rate and its interval, per 1000 active machines and day.
-func rateText(r crash.MachineRate) string {
+func rateText(r stats.MachineRate) string {
 	if !r.Known() {
 		return "—"
 	}
 	return fmt.Sprintf("%s (%s–%s)", digits(r.Per1000), digits(r.Low), digits(r.High))
 }
 
-func ratioText(r crash.RateRatio) string {
+func ratioText(r stats.RateRatio) string {
 	return fmt.Sprintf("%s times (%s–%s)", digits(r.Ratio), digits(r.Low), digits(r.High))
 }
 

@@ -16,6 +16,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/grouping"
+	"mishap/crash/stats"
 	"mishap/views"
 )
 
@@ -94,8 +96,8 @@ func components(text string, n int) map[string]templ.Component {
 	}
 	why := views.WhyPart{
 		Rule: crash.Rule(text), Signature: signature, Address: "https://crashes.example.org" + bucket.ID.Path(), Report: crash.NewOopsID(now),
-		Now: &views.WhyNow{Bucket: bucket.ID, Known: n > 0, Rules: 1}, Explained: &crash.Explanation{
-			Field: text, Frames: []crash.FrameUse{{Text: text, Used: true, As: signature}, {Text: signature, Why: text}}, Changes: []crash.Change{{From: text, To: signature}},
+		Now: &views.WhyNow{Bucket: bucket.ID, Known: n > 0, Rules: 1}, Explained: &grouping.Explanation{
+			Field: text, Frames: []grouping.FrameUse{{Text: text, Used: true, As: signature}, {Text: signature, Why: text}}, Changes: []grouping.Change{{From: text, To: signature}},
 		},
 	}
 	problem := views.ProblemPage{
@@ -117,8 +119,8 @@ func components(text string, n int) map[string]templ.Component {
 		Shell: shell, InPart: n > 3, Bug: reviewable, Heading: text, Source: text, Distribution: text, Tracker: text, Fileable: true,
 		Draft:    crash.Draft{Title: text, Description: strings.Repeat(text+" https://x.example/"+text+"\n", n), Tags: []string{text, text}, Package: text},
 		Problems: crash.DraftProblems{crash.DraftTitle: text, crash.DraftDescription: text, crash.DraftTags: text, crash.DraftPackage: text, crash.DraftInformation: text},
-		Problem:  text, Notice: text, Suspected: text, Advice: crash.Advice{Kind: crash.AdviceOneMachine, Text: text},
-		Similar: []crash.SimilarProblem{{Bucket: linked, Likeness: crash.SameFunction}},
+		Problem:  text, Notice: text, Suspected: text, Advice: stats.Advice{Kind: stats.AdviceOneMachine, Text: text},
+		Similar: []grouping.SimilarProblem{{Bucket: linked, Likeness: grouping.SameFunction}},
 	}
 	searched := review
 	searched.Search = &views.ReviewSearch{Bug: bug, Tracker: text, Words: text, Where: text, Bugs: []crash.FoundBug{found}}

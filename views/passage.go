@@ -9,12 +9,13 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 // Passage is the part of a field that a grouping rule read, with the lines that it used.
 type Passage struct {
 	Field string
-	Lines crash.Excerpt
+	Lines grouping.Excerpt
 	Stack bool // a field that is shown as a table of frames, too
 	Own   bool // the report brings its own signature: the lines say what went wrong, and did not group it
 }
@@ -24,7 +25,7 @@ const passageLines = 120
 
 // NewPassages returns what the grouping rule read of a report.
 func NewPassages(f crash.Fields) []Passage {
-	e := crash.Explain(f)
+	e := grouping.Explain(f)
 	var all []Passage
 	for _, p := range e.Passages {
 		lines := p.Excerpt(f[p.Field], passageLines)
@@ -34,7 +35,7 @@ func NewPassages(f crash.Fields) []Passage {
 		passage := Passage{Field: p.Field, Lines: lines, Own: e.Rule != e.ReadBy}
 		switch p.Field {
 		case "Stacktrace", "StacktraceTop", "Traceback":
-			passage.Stack = len(crash.Frames(f)) > 0 || len(crash.Tracebacks(f)) > 0
+			passage.Stack = len(grouping.Frames(f)) > 0 || len(grouping.Tracebacks(f)) > 0
 		}
 		all = append(all, passage)
 	}
@@ -58,7 +59,7 @@ func passagesHeading(all []Passage) string {
 }
 
 // excerpt writes the lines of a passage, the used ones marked. Gaps say how many lines are left out.
-func excerpt(lines crash.Excerpt) templ.Component {
+func excerpt(lines grouping.Excerpt) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder
 		b.WriteByte('\n') // browsers drop the first

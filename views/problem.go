@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 // ProblemPage is one bucket.
@@ -27,7 +28,7 @@ type ProblemPage struct {
 	Decisions  DecisionsView
 	Stack      *Stack // nil for visitors, and when no report is stored
 	Notes      NotesView
-	Alike      []crash.SimilarProblem
+	Alike      []grouping.SimilarProblem
 	Breakdowns []Breakdown
 	Filter     ReportFilterForm
 	Reports    *ReportList // nil for visitors

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 // RateChart is how reliable releases are: reports per active machine and day, a line for each release.
@@ -16,8 +17,8 @@ type RateChart struct {
 	Marks        []crash.ReleaseDay // releases that came out in the span
 	Most         float64            // the highest rate
 	Days         []time.Time        // with a rate, newest first, for the table twin
-	Trends       []crash.Trend      // of the last week, by release that has a line
-	All          crash.Trend        // of all releases together
+	Trends       []stats.Trend      // of the last week, by release that has a line
+	All          stats.Trend        // of all releases together
 	cells        [][]*float64       // by day and line; nil: no report
 }
 
@@ -40,11 +41,11 @@ const fewMachines = 0.25
 
 // NewRateChart lays rates out over the days of the span. Days on which a release had no report count as 0 between its first
 // and its last day with one. The table says which releases may have a line.
-func NewRateChart(rates []crash.DayRate, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, until time.Time) RateChart {
+func NewRateChart(rates []stats.DayRate, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, until time.Time) RateChart {
 	since, until = midnight(since), midnight(until)
 	n := int(until.Sub(since)/(24*time.Hour)) + 1
 	c := RateChart{Since: since, Until: until, Marks: marks}
-	c.Trends, c.All = crash.Trends(rates, until, trendDays)
+	c.Trends, c.All = stats.Trends(rates, until, trendDays)
 	values := map[crash.Release][]*float64{}
 	most := map[crash.Release]int64{}
 	reports := map[crash.Release]int64{}
@@ -53,7 +54,7 @@ func NewRateChart(rates []crash.DayRate, marks []crash.ReleaseDay, table *crash.
 		reports[r.Release] += r.Reports
 	}
 	list := table.List(reports)
-	c.Trends = slices.DeleteFunc(c.Trends, func(t crash.Trend) bool { return !list.Names(t.Release) })
+	c.Trends = slices.DeleteFunc(c.Trends, func(t stats.Trend) bool { return !list.Names(t.Release) })
 	for _, r := range rates {
 		if float64(r.Machines) < fewMachines*float64(most[r.Release]) {
 			continue

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 	"mishap/views"
 )
 
@@ -13,10 +14,10 @@ func TestRateChart(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 5, 20, 15, 0, 0, 0, time.UTC)
 	since := until.AddDate(0, 0, -13)
-	rate := func(release crash.Release, day int, reports, machines int64) crash.DayRate {
-		return crash.DayRate{Release: release, Day: time.Date(2026, 5, day, 0, 0, 0, 0, time.UTC), Reports: reports, Machines: machines}
+	rate := func(release crash.Release, day int, reports, machines int64) stats.DayRate {
+		return stats.DayRate{Release: release, Day: time.Date(2026, 5, day, 0, 0, 0, 0, time.UTC), Reports: reports, Machines: machines}
 	}
-	c := views.NewRateChart([]crash.DayRate{
+	c := views.NewRateChart([]stats.DayRate{
 		rate("Ubuntu 22.04", 8, 40, 2), // too few of its machines
 		rate("Ubuntu 22.04", 12, 50, 100), rate("Ubuntu 22.04", 14, 100, 100), rate("Ubuntu 22.04", 20, 25, 100),
 		rate("Ubuntu 24.04", 20, 30, 100), rate("Ubuntu 24.04", 21, 30, 100), rate("", 20, 3, 1),

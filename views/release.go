@@ -6,6 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/board"
+	"mishap/crash/stats"
 )
 
 // ReleasePage is one release: how reliable it is, and what is broken in it.
@@ -13,9 +14,9 @@ type ReleasePage struct {
 	Shell         Shell
 	Release       crash.Release
 	Released, End time.Time // UTC days on which it came out and until which it is supported; zero: not known
-	Trend         crash.Trend
+	Trend         stats.Trend
 	Before        crash.Release // the release before it; empty: none that is known
-	BeforeNow     crash.Trend   // of that, in the same days
+	BeforeNow     stats.Trend   // of that, in the same days
 	SameAge       *SameAge      // nil: nothing is known of the one before at that age
 	Rates         RateChart     // of both
 	Days          int           // that the lists are about
@@ -31,7 +32,7 @@ type ReleasePage struct {
 // SameAge is the release before, as many days after it came out as this one is old.
 type SameAge struct {
 	Age, Days int // in days, and over how many of them the rates are
-	Now, Then crash.MachineRate
+	Now, Then stats.MachineRate
 }
 
 // ReleasePackage is a package in a release.
@@ -39,7 +40,7 @@ type ReleasePackage struct {
 	Name     string
 	Reports  int64
 	Problems int64
-	Rate     crash.MachineRate
+	Rate     stats.MachineRate
 }
 
 // life says when the release came out and how long it is supported.

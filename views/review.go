@@ -10,6 +10,8 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/crash/stats"
 )
 
 // Limits of the tracker that the form counts against, in characters.
@@ -36,9 +38,9 @@ type ReviewPage struct {
 	Notice   string // good to know: what was typed before is back
 	Fileable bool   // the form is shown
 
-	Advice    crash.Advice
+	Advice    stats.Advice
 	Suspected string // why memory may have been corrupted; empty: nothing says so
-	Similar   []crash.SimilarProblem
+	Similar   []grouping.SimilarProblem
 	Search    *ReviewSearch  // nil: asked for separately
 	Preview   *ReviewPreview // nil: not asked for
 }
@@ -136,8 +138,8 @@ func pieces(text string) []piece {
 	return out
 }
 
-func adviceState(kind crash.AdviceKind) string {
-	if kind == crash.AdviceReady {
+func adviceState(kind stats.AdviceKind) string {
+	if kind == stats.AdviceReady {
 		return "advice advice-ready"
 	}
 	return "advice"

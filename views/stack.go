@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 // Stack is the evidence of the one report that stands for its bucket.
@@ -14,10 +15,10 @@ type Stack struct {
 	Report     crash.OopsID
 	Summary    crash.Summary // of that report
 	Complete   bool
-	Links      crash.LinkTemplates // to lines of source packages
-	Frames     []crash.Frame       // of the thread that crashed
-	Threads    []crash.Thread
-	Tracebacks []crash.Traceback
+	Links      grouping.LinkTemplates // to lines of source packages
+	Frames     []grouping.Frame       // of the thread that crashed
+	Threads    []grouping.Thread
+	Tracebacks []grouping.Traceback
 	Passages   []Passage // what the grouping rule read
 	Text       string    // as the report has it, to copy
 }
@@ -26,10 +27,10 @@ type Stack struct {
 func NewStack(report crash.StoredReport) *Stack {
 	f := report.Fields
 	s := &Stack{
-		Report: report.ID, Summary: report.Summary, Complete: crash.HasEvidence(f, crash.SignatureOf(f)),
-		Tracebacks: crash.Tracebacks(f), Frames: crash.WithModules(crash.Frames(f), f["ProcMaps"]),
+		Report: report.ID, Summary: report.Summary, Complete: grouping.HasEvidence(f, grouping.SignatureOf(f)),
+		Tracebacks: grouping.Tracebacks(f), Frames: grouping.WithModules(grouping.Frames(f), f["ProcMaps"]),
 	}
-	for _, thread := range crash.Threads(f) {
+	for _, thread := range grouping.Threads(f) {
 		if !thread.Crashed {
 			s.Threads = append(s.Threads, thread)
 		}
@@ -73,18 +74,20 @@ const (
 )
 
 // top are the frames in sight, rest those folded.
-func (s *Stack) top() []crash.Frame { return s.Frames[:min(len(s.Frames), shownFrames)] }
+func (s *Stack) top() []grouping.Frame { return s.Frames[:min(len(s.Frames), shownFrames)] }
 
-func (s *Stack) rest() []crash.Frame { return s.Frames[min(len(s.Frames), shownFrames):] }
+func (s *Stack) rest() []grouping.Frame { return s.Frames[min(len(s.Frames), shownFrames):] }
 
 // threads are the other threads as far as they are shown.
-func (s *Stack) threads() []crash.Thread { return s.Threads[:min(len(s.Threads), shownThreads)] }
+func (s *Stack) threads() []grouping.Thread { return s.Threads[:min(len(s.Threads), shownThreads)] }
 
 // firstFrames are the frames of another thread as far as they are shown.
-func firstFrames(t crash.Thread) []crash.Frame { return t.Frames[:min(len(t.Frames), threadFrames)] }
+func firstFrames(t grouping.Thread) []grouping.Frame {
+	return t.Frames[:min(len(t.Frames), threadFrames)]
+}
 
 // threadName is "thread 2, gmain".
-func threadName(t crash.Thread) string {
+func threadName(t grouping.Thread) string {
 	name := "thread " + strconv.Itoa(t.Number)
 	if t.Name != "" {
 		name += ", " + t.Name
@@ -93,7 +96,7 @@ func threadName(t crash.Thread) string {
 }
 
 // frameTitle is the whole of a frame's name, and its arguments.
-func frameTitle(f crash.Frame) string {
+func frameTitle(f grouping.Frame) string {
 	if f.Args == "" {
 		return cut(f.Function, 500)
 	}
@@ -101,7 +104,7 @@ func frameTitle(f crash.Frame) string {
 }
 
 // source is a place in a file: "parse.c:88".
-func source(f crash.Frame) string {
+func source(f grouping.Frame) string {
 	switch {
 	case f.File == "":
 		return ""
@@ -113,12 +116,12 @@ func source(f crash.Frame) string {
 }
 
 // anyModule reports whether a column of modules has anything to say.
-func anyModule(frames []crash.Frame) bool {
-	return slices.ContainsFunc(frames, func(f crash.Frame) bool { return f.Module != "" })
+func anyModule(frames []grouping.Frame) bool {
+	return slices.ContainsFunc(frames, func(f grouping.Frame) bool { return f.Module != "" })
 }
 
 // module is the name of a library without its folder.
-func module(f crash.Frame) string {
+func module(f grouping.Frame) string {
 	if f.Module == "" {
 		return ""
 	}
@@ -126,7 +129,7 @@ func module(f crash.Frame) string {
 }
 
 // exceptionName is "ValueError:", with the colon when a message follows.
-func exceptionName(t crash.Traceback) string {
+func exceptionName(t grouping.Traceback) string {
 	if t.Message == "" {
 		return cut(t.Exception, 200)
 	}
@@ -135,9 +138,9 @@ func exceptionName(t crash.Traceback) string {
 
 // link leads to the source of a frame, in the version of the package that the report is of; empty: it cannot be told where that
 // is.
-func (s *Stack) link(f crash.Frame) string {
-	of := crash.SourcePlace{Package: s.Summary.SourcePackage, Version: s.Summary.Version}
-	return s.Links.Source(s.Summary.Release, crash.PlaceOf(f, of, s.Summary.Executable))
+func (s *Stack) link(f grouping.Frame) string {
+	of := grouping.SourcePlace{Package: s.Summary.SourcePackage, Version: s.Summary.Version}
+	return s.Links.Source(s.Summary.Release, grouping.PlaceOf(f, of, s.Summary.Executable))
 }
 
 // nameless are how many frames have no name, and the libraries that they are of: what debug symbols are missing for.

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"mishap/crash"
+	"mishap/crash/grouping"
 	"strconv"
 )
 
@@ -163,7 +163,7 @@ func stackSection(p ProblemPage) templ.Component {
 }
 
 // frameTable is a stack of native code, from where it crashed outwards.
-func frameTable(s *Stack, frames []crash.Frame) templ.Component {
+func frameTable(s *Stack, frames []grouping.Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -312,7 +312,7 @@ func frameTable(s *Stack, frames []crash.Frame) templ.Component {
 }
 
 // sourceCell is where a frame stands in the source.
-func sourceCell(s *Stack, f crash.Frame) templ.Component {
+func sourceCell(s *Stack, f grouping.Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -401,7 +401,7 @@ func sourceCell(s *Stack, f crash.Frame) templ.Component {
 }
 
 // traceback is one part of a Python traceback, outermost call first as Python prints it.
-func traceback(s *Stack, t crash.Traceback) templ.Component {
+func traceback(s *Stack, t grouping.Traceback) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 // StatusView says how a problem stands, on its page: the status in words, its bugs, and whether filing one will help.
 type StatusView struct {
 	Status crash.Status
 	Bugs   BugsView
-	Advice crash.Advice // empty where nobody is asked to file
+	Advice stats.Advice // empty where nobody is asked to file
 	Now    time.Time
 }
 

@@ -6,18 +6,19 @@ import (
 	"net/url"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 // ReleasePath is the page of a release.
 func ReleasePath(r crash.Release) string { return "/release/" + url.PathEscape(string(r)) }
 
 // trendRate is how often a machine reports something, and the interval: "0.081 (0.078–0.085)".
-func trendRate(r crash.MachineRate) string {
+func trendRate(r stats.MachineRate) string {
 	return fmt.Sprintf("%s (%s–%s)", rate(r.Per1000/1000), rate(r.Low/1000), rate(r.High/1000))
 }
 
 // trendChange says how much more or less a rate is: "4 % more".
-func trendChange(r crash.RateRatio) string {
+func trendChange(r stats.RateRatio) string {
 	switch percent := 100 * (r.Ratio - 1); {
 	case percent >= 200:
 		return digits(r.Ratio) + " times as many"
@@ -30,7 +31,7 @@ func trendChange(r crash.RateRatio) string {
 }
 
 // trendThan is trendChange with the word that follows: "4 % more than".
-func trendThan(r crash.RateRatio) string {
+func trendThan(r stats.RateRatio) string {
 	if change := trendChange(r); change == "as many" || r.Ratio >= 3 {
 		return change + " as"
 	}
@@ -38,7 +39,7 @@ func trendThan(r crash.RateRatio) string {
 }
 
 // trendSure says whether the change means anything.
-func trendSure(r crash.RateRatio) string {
+func trendSure(r stats.RateRatio) string {
 	switch {
 	case r.Worse() || r.Better():
 		return ", more than chance explains."
@@ -49,7 +50,7 @@ func trendSure(r crash.RateRatio) string {
 }
 
 // trendSentence says how reliable releases are now compared with the week before.
-func trendSentence(t crash.Trend) string {
+func trendSentence(t stats.Trend) string {
 	now := "In the last seven days machines sent " + trendRate(t.Now) + " reports a day each"
 	if change := t.Change(); change.Known() {
 		return now + ", " + trendThan(change) + " in the seven before" + trendSure(change)
@@ -74,8 +75,8 @@ func (a SameAge) sentence() string {
 }
 
 // changedTrends are those that have become clearly worse, or better.
-func changedTrends(each []crash.Trend, worse bool) []crash.Trend {
-	var some []crash.Trend
+func changedTrends(each []stats.Trend, worse bool) []stats.Trend {
+	var some []stats.Trend
 	for _, t := range each {
 		if change := t.Change(); t.Release != "" && (worse && change.Worse() || !worse && change.Better()) {
 			some = append(some, t)

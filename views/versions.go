@@ -9,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
+	"mishap/crash/stats"
 )
 
 // VersionTable is the versions × releases table of a bucket.
@@ -40,8 +41,8 @@ const inUse = -1
 
 // VersionFacts is what a table of versions is made of.
 type VersionFacts struct {
-	Story  crash.VersionStory
-	Known  []crash.VersionKnown                               // versions of the package in use
+	Story  stats.VersionStory
+	Known  []stats.VersionKnown                               // versions of the package in use
 	Last   map[string]time.Time                               // by version: the day on which the problem was seen there last
 	Status crash.Status                                       // which names the versions that have a fix
 	Bug    int64                                              // whose fixes these are
@@ -53,7 +54,7 @@ type VersionFacts struct {
 
 // NewVersionTable arranges counts that come newest version first.
 func NewVersionTable(counts []crash.VersionCount) VersionTable {
-	return VersionFacts{Story: crash.VersionStory{Counts: counts}}.Table()
+	return VersionFacts{Story: stats.VersionStory{Counts: counts}}.Table()
 }
 
 // Table arranges the versions, newest first.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 	"mishap/views"
 )
 
@@ -46,12 +47,12 @@ func TestVersionTableMarks(t *testing.T) {
 		{Version: "1.9-2", Release: "Debian sid", Reports: 9}, {Version: "1.9-1", Release: "Debian sid", Reports: 9},
 		{Version: "1.5-4", Release: "Ubuntu 24.04", Reports: 11}, {Version: "1.5-3", Release: "Ubuntu 24.04", Reports: 2},
 	}
-	inUse := []crash.VersionKnown{{Release: "Debian sid", Version: "1.9-3", Arrived: now, Since: now.AddDate(0, 0, -20)}}
-	status := crash.Judge(crash.Bucket{Reports: 31}, []crash.VersionSeen{
+	inUse := []stats.VersionKnown{{Release: "Debian sid", Version: "1.9-3", Arrived: now, Since: now.AddDate(0, 0, -20)}}
+	status := stats.Judge(crash.Bucket{Reports: 31}, []crash.VersionSeen{
 		{Release: "Debian sid", Version: "1.9-2", Reports: 18, Last: now.AddDate(0, 0, -30)},
 		{Release: "Ubuntu 24.04", Version: "1.5-4", Reports: 13, Week: 11, Last: now},
 	}, inUse, now)
-	facts := views.VersionFacts{Story: crash.TellVersions(seen, inUse), Known: inUse, Status: status, Now: now}
+	facts := views.VersionFacts{Story: stats.TellVersions(seen, inUse), Known: inUse, Status: status, Now: now}
 	doc := parse(t, render(t, views.VersionsPart(facts.Table())))
 	want := []string{
 		"Version Debian sid 24.04 All", "1.9-3 probable fix 0 · 0", "1.9-2 last in Debian sid 9 · 9", "1.9-1 first in Debian sid 9 · 9",

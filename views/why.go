@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 // WhyPart says why reports are grouped together: the rule for everybody; what the rule took of one report, and left, for
@@ -14,8 +15,8 @@ type WhyPart struct {
 	Address   string       // the permanent address of the bucket, with the host; empty on the page of a report
 	Report    crash.OopsID // of a bucket: which of its reports is explained; zero on the page of a report
 
-	Explained *crash.Explanation // by today's rules; nil: the person may not see it, or no report is stored
-	Now       *WhyNow            // nil: today's rules give the bucket that the report is in
+	Explained *grouping.Explanation // by today's rules; nil: the person may not see it, or no report is stored
+	Now       *WhyNow               // nil: today's rules give the bucket that the report is in
 }
 
 // WhyNow is where today's rules would put a report that is in another bucket.
@@ -38,11 +39,11 @@ func (w WhyPart) description() string {
 }
 
 // used are the frames that went into the signature, skipped those that did not.
-func (w WhyPart) used() []crash.FrameUse    { return w.frames(true) }
-func (w WhyPart) skipped() []crash.FrameUse { return w.frames(false) }
+func (w WhyPart) used() []grouping.FrameUse    { return w.frames(true) }
+func (w WhyPart) skipped() []grouping.FrameUse { return w.frames(false) }
 
-func (w WhyPart) frames(used bool) []crash.FrameUse {
-	var some []crash.FrameUse
+func (w WhyPart) frames(used bool) []grouping.FrameUse {
+	var some []grouping.FrameUse
 	for _, f := range w.Explained.Frames {
 		if f.Used == used {
 			some = append(some, f)

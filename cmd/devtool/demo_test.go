@@ -19,6 +19,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/crash/sizetest"
 )
 
@@ -109,7 +110,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("Create before the tracker is connected: got %d, want 503", status)
 		}
 		first := freshReport(d.reports, d.memory.SeedTime, d.memory.SeedTime)
-		waiting := pageOf(t, s, crash.BucketIDOf(crash.SignatureOf(first.Fields()).Signature).Path())
+		waiting := pageOf(t, s, crash.BucketIDOf(grouping.SignatureOf(first.Fields()).Signature).Path())
 		if !strings.Contains(waiting, `<a class="bug-connect" href="/admin/tracker">`) {
 			t.Errorf("the page of a problem whose bug waits: got no link to connect the tracker in\n%s", waiting)
 		}
@@ -261,7 +262,7 @@ func send(t *testing.T, s *demoVisitor, req *http.Request) (status int, body str
 func createFirst(t *testing.T, s *demoVisitor) int {
 	t.Helper()
 	fresh := freshReport(s.demo.reports, s.demo.memory.SeedTime, s.demo.memory.SeedTime)
-	body, err := json.Marshal(map[string]string{"signature": url.PathEscape(crash.SignatureOf(fresh.Fields()).Signature)})
+	body, err := json.Marshal(map[string]string{"signature": url.PathEscape(grouping.SignatureOf(fresh.Fields()).Signature)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 )
 
 const (
@@ -55,7 +56,7 @@ func freshReport(n int, seeded, now time.Time) crashtest.Report {
 	var most string
 	var found crash.Fields
 	for r := range crashtest.Fleet(fleetSeed, n, seeded) {
-		signature := crash.SignatureOf(r.Fields).Signature
+		signature := grouping.SignatureOf(r.Fields).Signature
 		counts[signature]++
 		if signature != "" && (signature == most || counts[signature] > counts[most]) {
 			most, found = signature, r.Fields

@@ -9,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/tracker/trackertest"
 )
 
@@ -85,7 +86,7 @@ func (s story) report(function, version string, at time.Time) crashtest.Report {
 
 // bucket is the problem of the story.
 func (s story) bucket() crash.BucketID {
-	return crash.BucketIDOf(crash.SignatureOf(s.report(s.function, "1", time.Unix(0, 0)).Fields()).Signature)
+	return crash.BucketIDOf(grouping.SignatureOf(s.report(s.function, "1", time.Unix(0, 0)).Fields()).Signature)
 }
 
 // reports are all of a story, from a dozen machines.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/handlers/ingest"
 )
@@ -35,7 +35,7 @@ func (i *instance) sharedTasks() []task {
 		10 * time.Second, i.watcher.Round,
 	}, {
 		"finish-decisions", "continues splits and regrouping runs whose instance died",
-		time.Minute, func(ctx context.Context) error { return i.store.FinishDecisions(ctx, crash.CurrentRules()) },
+		time.Minute, func(ctx context.Context) error { return i.store.FinishDecisions(ctx, grouping.CurrentRules()) },
 	}, {
 		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
 		10 * time.Minute, i.store.DeleteExpired,

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/handlers/proxies"
 )
 
@@ -83,8 +84,8 @@ func defaultConfig() Config {
 		TrackerTimeout:      75,
 		TrackerSettle:       75,
 		ReadArchive:         true,
-		SourceLinks:         crash.DefaultSourceLinks,
-		VersionLinks:        crash.DefaultVersionLinks,
+		SourceLinks:         grouping.DefaultSourceLinks,
+		VersionLinks:        grouping.DefaultVersionLinks,
 		AllowBugFiling:      true,
 		file:                defaultConfigFile,
 		given:               map[string]given{},

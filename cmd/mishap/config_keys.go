@@ -11,6 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/handlers/proxies"
 )
 
@@ -88,7 +89,7 @@ func list(name, wants string, into *string, possible func(string) bool) key {
 func links(name string, into *string) key {
 	return text(name, "pairs of a distribution or release and an address with {source}, {version}, {tag}, {codename}, {file} and {line}, such as"+
 		" Debian https://sources.debian.org/src/{source}/{version}/{file}#L{line}", into, func(s string) bool {
-		_, err := crash.ParseLinkTemplates(s)
+		_, err := grouping.ParseLinkTemplates(s)
 		return err == nil
 	})
 }

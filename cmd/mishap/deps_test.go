@@ -26,11 +26,14 @@ var rules = map[string]rule{
 	"assets":     {},
 
 	"crash/dpkg":     {never: "=net net/http os/exec database"},
-	"crash":          {ours: "crash/dpkg", never: "=net net/http os/exec database"},
+	"crash":          {ours: "crash/dpkg crash/pytext", never: "=net net/http os/exec database"},
+	"crash/pytext":   {never: "=net net/http os/exec database"},
+	"crash/grouping": {ours: "crash crash/pytext", never: "=net net/http os/exec database"},
+	"crash/stats":    {ours: "crash crash/dpkg crash/pytext", never: "=net net/http os/exec database"},
 	"crash/packed":   {others: "github.com/klauspost/compress", never: "net/http database"},
 	"crash/apport":   {ours: "crash crash/packed", never: "net/http database"},
 	"crash/whoopsie": {ours: "crash crash/packed", never: "net/http database"},
-	"crash/intake":   {ours: "crash", never: "net/http database"},
+	"crash/intake":   {ours: "crash crash/grouping", never: "net/http database"},
 	"crash/cache":    {others: "github.com/hashicorp/golang-lru/v2", never: "=net net/http os/exec database"},
 	"crash/board":    {ours: "crash crash/cache crash/dpkg crash/redact", never: "=net net/http os/exec database"},
 	"crash/redact":   {ours: "crash", never: "=net net/http os/exec database"},
@@ -38,17 +41,17 @@ var rules = map[string]rule{
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
-	"tracker": {ours: "crash crash/redact", others: "github.com/prometheus/client_golang"},
+	"tracker": {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
 
 	"db": {
-		ours: "crash crash/board crash/cache crash/dpkg migrations",
+		ours: "crash crash/grouping crash/stats crash/board crash/cache crash/dpkg migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
 			"github.com/alexedwards/argon2id github.com/klauspost/compress github.com/prometheus/client_golang golang.org/x/sync golang.org/x/sys/unix golang.org/x/time",
 		never: "net/http/httptest testing",
 	},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views":            {ours: "crash crash/board crash/dpkg crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
+	"views":            {ours: "crash crash/grouping crash/stats crash/board crash/dpkg crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/api":     {ours: "crash/* db"},
 	"handlers/proxies": {others: "github.com/go-chi/chi/v5"},
 	"handlers": {
@@ -75,7 +78,7 @@ var rules = map[string]rule{
 	"tracker/trackertest":  {ours: "crash"},
 	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies tracker/*", others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
-	"views/gallery":        {ours: "crash crash/query views assets", others: "github.com/a-h/templ"},
+	"views/gallery":        {ours: "crash crash/grouping crash/stats crash/query views assets", others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",
 		others: "github.com/PuerkitoBio/goquery github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +

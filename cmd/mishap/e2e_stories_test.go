@@ -12,6 +12,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/handlers/browsertest"
 )
 
@@ -145,7 +146,7 @@ func TestBrowserPolicySweep(t *testing.T) {
 	} {
 		r := build(crashtest.Process(100 + i))
 		id := in.report("machine-1", r)
-		if signature := crash.SignatureOf(r.Fields()).Signature; signature != "" {
+		if signature := grouping.SignatureOf(r.Fields()).Signature; signature != "" {
 			pages = append(pages, id.Path(), "/bucket/?id="+url.QueryEscape(signature))
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/tracker/trackertest"
@@ -131,7 +132,7 @@ func (in *installation) report(system string, r crashtest.Report) crash.BucketID
 	if answer := in.do(req, http.StatusOK); !strings.HasSuffix(answer, " OOPSID") {
 		in.t.Fatalf("answer to a report: got %q, want an id and OOPSID", answer)
 	}
-	return crash.BucketIDOf(crash.SignatureOf(r.Fields()).Signature)
+	return crash.BucketIDOf(grouping.SignatureOf(r.Fields()).Signature)
 }
 
 // account makes an account with testPassword.

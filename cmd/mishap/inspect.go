@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/crash/intake"
 )
 
@@ -87,7 +88,7 @@ func (p *program) inspect(c Config, files []string, as inspectOutput) error {
 		}
 		refused = refused || err != nil
 		if as.why && err == nil {
-			why = newReasons(crash.Explain(fields))
+			why = newReasons(grouping.Explain(fields))
 		}
 		switch {
 		case as.json && err != nil:

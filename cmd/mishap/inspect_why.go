@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
-// reasons are what inspect --why says: a [crash.Explanation] in the words of the command.
+// reasons are what inspect --why says: a [grouping.Explanation] in the words of the command.
 type reasons struct {
 	Because string       `json:"because"` // what the rule goes by, or why there is no signature
 	Field   string       `json:"field,omitempty"`
@@ -31,7 +31,7 @@ type sameAsText struct {
 	To   string `json:"to"`
 }
 
-func newReasons(e crash.Explanation) *reasons {
+func newReasons(e grouping.Explanation) *reasons {
 	r := reasons{Because: e.Description, Field: e.Field}
 	if e.Signature == "" {
 		r.Because = e.Reason

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/disk"
@@ -167,8 +168,8 @@ func (i *instance) buildWeb() error {
 }
 
 // linkTemplates parses templates that the configuration has checked.
-func linkTemplates(text string) crash.LinkTemplates {
-	links, _ := crash.ParseLinkTemplates(text)
+func linkTemplates(text string) grouping.LinkTemplates {
+	links, _ := grouping.ParseLinkTemplates(text)
 	return links
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/views"
 )
@@ -36,7 +37,7 @@ The page /admin/regroup shows how far it is.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
-				return p.regroup(ctx, store, crash.CurrentRules(), dry)
+				return p.regroup(ctx, store, grouping.CurrentRules(), dry)
 			})
 		},
 	}

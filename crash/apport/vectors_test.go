@@ -14,6 +14,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/apport"
+	"mishap/crash/grouping"
 )
 
 // parseVector is a file and what apport 2.36 reads in it: texts, or {"bytes_b64": …}.
@@ -145,8 +146,8 @@ func TestCrashes(t *testing.T) {
 				t.Errorf("binary values: got %v, want a core: %v", binary, m.Core != "")
 			}
 			for what, pair := range map[string][2]string{
-				"crash signature": {apportSignature(fields, m.Signature), m.Signature}, "address signature": {crash.AddressSignature(fields), m.Addresses},
-				"title": {crash.StandardTitle(fields), m.Title}, "ProblemType": {fields["ProblemType"], m.ProblemType}, "DistroRelease": {fields["DistroRelease"], m.DistroRelease},
+				"crash signature": {apportSignature(fields, m.Signature), m.Signature}, "address signature": {grouping.AddressSignature(fields), m.Addresses},
+				"title": {grouping.StandardTitle(fields), m.Title}, "ProblemType": {fields["ProblemType"], m.ProblemType}, "DistroRelease": {fields["DistroRelease"], m.DistroRelease},
 				"Architecture": {fields["Architecture"], m.Architecture}, "Package": {fields["Package"], m.Package}, "SourcePackage": {fields["SourcePackage"], m.SourcePackage},
 				"DuplicateSignature": {fields["DuplicateSignature"], m.DuplicateSignature},
 			} {
@@ -156,7 +157,7 @@ func TestCrashes(t *testing.T) {
 			}
 			if m.Addresses != "" { // the client computed it: so do we
 				delete(fields, "StacktraceAddressSignature")
-				if got := crash.AddressSignature(fields); got != m.Addresses {
+				if got := grouping.AddressSignature(fields); got != m.Addresses {
 					t.Errorf("computed address signature: got %q, want %q", got, m.Addresses)
 				}
 			}
@@ -172,5 +173,5 @@ func apportSignature(f crash.Fields, want string) string {
 	}
 	f = maps.Clone(f)
 	delete(f, "DuplicateSignature")
-	return crash.SignatureOf(f).Signature
+	return grouping.SignatureOf(f).Signature
 }

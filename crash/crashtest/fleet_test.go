@@ -9,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 )
 
 var now = time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
@@ -32,11 +33,11 @@ func TestFleetIsBelievable(t *testing.T) {
 			t.Fatalf("report %d occurred at %v and arrived at %v, after one of %v", count, occurred, r.Received(), last)
 		}
 		last = occurred
-		s := crash.SummaryOf(r.Fields)
+		s := grouping.SummaryOf(r.Fields)
 		if s.Package == "" || s.Version == "" || s.SourcePackage == "" || s.Architecture == "" || s.Release.EndOfLifeOn(now) || len(r.System) != 128 || r.System.IsTest() {
 			t.Fatalf("report %d is not complete: %+v, system %s", count, s, r.System)
 		}
-		g := crash.SignatureOf(r.Fields)
+		g := grouping.SignatureOf(r.Fields)
 		b := buckets[g.Signature]
 		if b == nil {
 			b = &seen{systems: map[crash.SystemID]bool{}}

@@ -11,6 +11,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/apport"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 )
 
 func TestReportsAreWhatTheySay(t *testing.T) {
@@ -38,11 +39,11 @@ func TestReportsAreWhatTheySay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fields := c.report.Fields()
-			g := crash.SignatureOf(fields)
+			g := grouping.SignatureOf(fields)
 			if g.Rule != c.rule || !strings.HasPrefix(g.Signature, c.signature) || (g.Signature == "") != (c.signature == "") {
 				t.Errorf("got rule %q and signature %q, want %q and %q", g.Rule, g.Signature, c.rule, c.signature)
 			}
-			s := crash.SummaryOf(fields)
+			s := grouping.SummaryOf(fields)
 			if s.Title != c.title {
 				t.Errorf("got title %q, want %q", s.Title, c.title)
 			}
@@ -54,10 +55,10 @@ func TestReportsAreWhatTheySay(t *testing.T) {
 			}
 			if own := fields["StacktraceAddressSignature"]; own != "" {
 				delete(fields, "StacktraceAddressSignature")
-				if got := crash.AddressSignature(fields); got != own {
+				if got := grouping.AddressSignature(fields); got != own {
 					t.Errorf("the address signature computed is %q, the report says %q", got, own)
 				}
-				if got := crash.StacktraceTop(fields["Stacktrace"]); name == "native" && got != fields["StacktraceTop"] {
+				if got := grouping.StacktraceTop(fields["Stacktrace"]); name == "native" && got != fields["StacktraceTop"] {
 					t.Errorf("the top computed is %q, the report says %q", got, fields["StacktraceTop"])
 				}
 			}

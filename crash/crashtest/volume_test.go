@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 )
 
 func TestVolume(t *testing.T) {
@@ -18,7 +19,7 @@ func TestVolume(t *testing.T) {
 	var all []crash.Report
 	last := time.Time{}
 	for r := range v.All() {
-		g := crash.SignatureOf(r.Fields)
+		g := grouping.SignatureOf(r.Fields)
 		if g.Signature == "" {
 			t.Fatalf("report %d cannot be grouped: %s", len(all), g.Reason)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 // Examine works out what Accept would store of a report: the record, or an Invalid error whose code is the reason of the
@@ -15,7 +16,7 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	}
 	rec := crash.Record{
 		Report:  report,
-		Summary: crash.SummaryOf(report.Fields),
+		Summary: grouping.SummaryOf(report.Fields),
 		Counted: !report.System.IsTest(),
 	}
 	if occurred, ok := crash.OccurredAt(report.Fields["Date"]); ok {
@@ -25,8 +26,8 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	if err := refuse(rec, in.config.Releases); err != nil {
 		return crash.Record{}, err
 	}
-	rec.Grouping = crash.SignatureOf(report.Fields)
-	rec.Complete = crash.HasEvidence(report.Fields, rec.Grouping)
+	rec.Grouping = grouping.SignatureOf(report.Fields)
+	rec.Complete = grouping.HasEvidence(report.Fields, rec.Grouping)
 	rec.DuplicateKey, rec.FormerKey = crash.DuplicateKey(report.System, report.Fields)
 	rec.Fields = trim(report.Fields)
 	return rec, nil

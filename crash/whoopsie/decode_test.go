@@ -18,6 +18,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 )
 
 // doc makes a document of raw elements.
@@ -220,8 +221,8 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%q: %q cannot be stored", name, value)
 			}
 		}
-		_ = crash.SummaryOf(fields)
-		_ = crash.SignatureOf(fields)
+		_ = grouping.SummaryOf(fields)
+		_ = grouping.SignatureOf(fields)
 	})
 }
 

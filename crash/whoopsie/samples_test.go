@@ -19,6 +19,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/crash/packed"
 )
 
@@ -117,7 +118,7 @@ func checkSample(t *testing.T, s sample, name string, fields crash.Fields) {
 	if got := apportSignature(fields, want.signature); got != want.signature {
 		t.Errorf("crash signature: got %q, want %q", got, want.signature)
 	}
-	g := crash.SignatureOf(fields)
+	g := grouping.SignatureOf(fields)
 	expected := s.DuplicateSignature
 	if expected == "" {
 		expected = want.signature
@@ -131,7 +132,7 @@ func checkSample(t *testing.T, s sample, name string, fields crash.Fields) {
 	if g.Signature != expected || g.Provisional != (s.Addresses != "" && s.Signature == "") {
 		t.Errorf("grouping: got %+v, want the signature %q", g, expected)
 	}
-	sum := crash.SummaryOf(fields)
+	sum := grouping.SummaryOf(fields)
 	pkg := strings.Fields(s.Package)
 	got := []string{sum.ProblemType, string(sum.Release), sum.Architecture, sum.Package, sum.Version, sum.SourcePackage, sum.Title, sum.AddressSignature}
 	if diff := cmp.Diff([]string{s.ProblemType, s.DistroRelease, s.Architecture, pkg[0], pkg[1], s.SourcePackage, want.title, s.Addresses}, got); diff != "" {
@@ -208,5 +209,5 @@ func apportSignature(f crash.Fields, want string) string {
 	}
 	f = maps.Clone(f)
 	delete(f, "DuplicateSignature")
-	return crash.SignatureOf(f).Signature
+	return grouping.SignatureOf(f).Signature
 }

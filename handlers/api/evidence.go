@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 // evidence is the honest statistic beside the old fields: crashes per active machine, with the interval in which the true
@@ -32,7 +33,7 @@ type ratio struct {
 // weigh counts both versions over their days: the newest days with crashes that the old formula looks at too, and those
 // between them. Machines of a day without a row are those of the day before; of the new version only the part of the
 // machines counts that gets it.
-func weigh(days []crash.VersionDay, q rateQuestion, now time.Time) evidence {
+func weigh(days []stats.VersionDay, q rateQuestion, now time.Time) evidence {
 	today := now.UTC().Truncate(24 * time.Hour)
 	crashes := func(n, proposed int64) int64 {
 		if q.excludeProposed {
@@ -41,8 +42,8 @@ func weigh(days []crash.VersionDay, q rateQuestion, now time.Time) evidence {
 		return n
 	}
 	var e evidence
-	newer := newest(days, func(d crash.VersionDay) int64 { return d.New })
-	older := newest(days, func(d crash.VersionDay) int64 {
+	newer := newest(days, func(d stats.VersionDay) int64 { return d.New })
+	older := newest(days, func(d stats.VersionDay) int64 {
 		if d.Day.After(q.date) {
 			return 0
 		}
@@ -93,12 +94,12 @@ func rounded(x float64) float64 {
 }
 
 // eachDay goes through the days from one to another, those without a row too.
-func eachDay(days []crash.VersionDay, from, to time.Time) func(func(time.Time, crash.VersionDay) bool) {
-	return func(yield func(time.Time, crash.VersionDay) bool) {
-		var last crash.VersionDay
+func eachDay(days []stats.VersionDay, from, to time.Time) func(func(time.Time, stats.VersionDay) bool) {
+	return func(yield func(time.Time, stats.VersionDay) bool) {
+		var last stats.VersionDay
 		i := 0
 		for day := from; !day.After(to); day = day.AddDate(0, 0, 1) {
-			now := crash.VersionDay{Day: day}
+			now := stats.VersionDay{Day: day}
 			for ; i < len(days) && !days[i].Day.After(day); i++ {
 				last = days[i]
 			}
@@ -115,7 +116,7 @@ func eachDay(days []crash.VersionDay, from, to time.Time) func(func(time.Time, c
 
 // settle works the rate out.
 func (r *rate) settle() {
-	m := crash.NewMachineRate(r.Crashes, r.Machines)
+	m := stats.NewMachineRate(r.Crashes, r.Machines)
 	if m.Known() {
 		per := rounded(m.Per1000)
 		r.Rate, r.Interval = &per, &[2]float64{rounded(m.Low), rounded(m.High)}
@@ -124,7 +125,7 @@ func (r *rate) settle() {
 
 // compare says how many times the old rate the new one is.
 func compare(newer, older rate) *ratio {
-	x := crash.NewMachineRate(newer.Crashes, newer.Machines).Times(crash.NewMachineRate(older.Crashes, older.Machines))
+	x := stats.NewMachineRate(newer.Crashes, newer.Machines).Times(stats.NewMachineRate(older.Crashes, older.Machines))
 	if !x.Known() {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 func TestEvidence(t *testing.T) {
@@ -33,7 +33,7 @@ func TestEvidence(t *testing.T) {
 		t.Errorf("no old version: got %+v, want nothing said", none)
 	}
 	// Days without a row have the machines of the day before.
-	gap := []crash.VersionDay{{Day: date.AddDate(0, 0, -4), Old: 1, Machines: 50}, {Day: date, New: 1, Machines: 70}}
+	gap := []stats.VersionDay{{Day: date.AddDate(0, 0, -4), Old: 1, Machines: 50}, {Day: date, New: 1, Machines: 70}}
 	if got := weigh(gap, q, at(12, 0)); got.Old.Machines != 200 || got.New.Machines != 35 {
 		t.Errorf("gap: got %v and %v machine-days, want 200 and 35: half of the day is over", got.Old.Machines, got.New.Machines)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
@@ -131,7 +132,7 @@ func (h *house) read() {
 }
 
 // nativeSignature is that of crashtest.Native.
-func nativeSignature() string { return crash.SignatureOf(crashtest.Native().Fields()).Signature }
+func nativeSignature() string { return grouping.SignatureOf(crashtest.Native().Fields()).Signature }
 
 // api makes an address below the prefix.
 func api(parts ...string) string { return "/api/1.0/" + strings.Join(parts, "") }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 func (a *API) problemResources() []resource {
@@ -96,7 +97,7 @@ const passageLines = 120
 // passagesOf returns what the grouping rule read of a report.
 func passagesOf(f crash.Fields) []passage {
 	var all []passage
-	for _, p := range crash.Explain(f).Passages {
+	for _, p := range grouping.Explain(f).Passages {
 		if p.IsStack() {
 			continue // the other fields have it
 		}

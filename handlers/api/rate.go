@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 // The formula by which phased updates are stopped. It is the old service's, number by number, since a program decides by
@@ -34,10 +34,10 @@ type verdict struct {
 }
 
 // judge compares the crashes of the new version today with what those of the old one let one expect by this minute.
-func judge(days []crash.VersionDay, q rateQuestion, now time.Time) verdict {
+func judge(days []stats.VersionDay, q rateQuestion, now time.Time) verdict {
 	now = now.UTC()
-	newer := newest(days, func(d crash.VersionDay) int64 { return d.New })
-	older := newest(days, func(d crash.VersionDay) int64 {
+	newer := newest(days, func(d stats.VersionDay) int64 { return d.New })
+	older := newest(days, func(d stats.VersionDay) int64 {
 		if d.Day.After(q.date) {
 			return 0
 		}
@@ -85,8 +85,8 @@ func judge(days []crash.VersionDay, q rateQuestion, now time.Time) verdict {
 }
 
 // newest are the latest days that have a count, the latest first, at most fifteen.
-func newest(days []crash.VersionDay, count func(crash.VersionDay) int64) []crash.VersionDay {
-	var out []crash.VersionDay
+func newest(days []stats.VersionDay, count func(stats.VersionDay) int64) []stats.VersionDay {
+	var out []stats.VersionDay
 	for _, d := range slices.Backward(days) {
 		if count(d) > 0 && len(out) < newestDays {
 			out = append(out, d)
@@ -95,10 +95,10 @@ func newest(days []crash.VersionDay, count func(crash.VersionDay) int64) []crash
 	return out
 }
 
-func find(days []crash.VersionDay, day time.Time) (crash.VersionDay, bool) {
-	i := slices.IndexFunc(days, func(d crash.VersionDay) bool { return d.Day.Equal(day) })
+func find(days []stats.VersionDay, day time.Time) (stats.VersionDay, bool) {
+	i := slices.IndexFunc(days, func(d stats.VersionDay) bool { return d.Day.Equal(day) })
 	if i < 0 {
-		return crash.VersionDay{}, false
+		return stats.VersionDay{}, false
 	}
 	return days[i], true
 }

@@ -5,17 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 // at is a moment of the day that the tests of the formula are about.
 func at(hour, minute int) time.Time { return time.Date(2026, 5, 18, hour, minute, 59, 0, time.UTC) }
 
 // history makes days: the older version's crashes on the days before, the latest first, and the newer one's today.
-func history(today int64, before ...int64) []crash.VersionDay {
-	days := []crash.VersionDay{{Day: at(0, 0).Truncate(24 * time.Hour), New: today, Machines: 100}}
+func history(today int64, before ...int64) []stats.VersionDay {
+	days := []stats.VersionDay{{Day: at(0, 0).Truncate(24 * time.Hour), New: today, Machines: 100}}
 	for i, n := range before {
-		days = append([]crash.VersionDay{{Day: days[0].Day.AddDate(0, 0, -1), Old: n, Machines: 100 - int64(i)}}, days...)
+		days = append([]stats.VersionDay{{Day: days[0].Day.AddDate(0, 0, -1), Old: n, Machines: 100 - int64(i)}}, days...)
 	}
 	return days
 }
@@ -27,7 +27,7 @@ func TestJudge(t *testing.T) {
 	noon := at(12, 0)
 	for _, tt := range []struct {
 		name       string
-		days       []crash.VersionDay
+		days       []stats.VersionDay
 		q          rateQuestion
 		now        time.Time
 		increase   bool
@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 		{"6: three are not", history(3, 1), rateQuestion{date: date}, noon, true, 2.5, 1, 1},
 		{"9: exactly one above is not worth it", history(3, 4), rateQuestion{date: date}, noon, false, 0, -1, -1},
 		{"7: mean and deviation", history(9, 2, 4, 4, 4, 5, 5, 7, 9), rateQuestion{date: date}, noon, true, 9 - 3.5, 7, 8},
-		{"5: days without crashes are 0", []crash.VersionDay{
+		{"5: days without crashes are 0", []stats.VersionDay{
 			{Day: date.AddDate(0, 0, -4), Old: 8}, {Day: date, New: 9, Old: 50},
 		}, rateQuestion{date: date}, noon, true, 9 - 2.5, 5, 4}, // 8,0,0,0: mean 2, deviation 3.46, 5.46 → 5
 		{"7: half to even down", history(9, 1, 2, 1, 2, 4), rateQuestion{date: date}, noon, true, 9 - 1.5, 3, 5}, // 2 + 1.095 = 3.095
@@ -52,10 +52,10 @@ func TestJudge(t *testing.T) {
 		{"8: seconds do not count", history(3, 9), rateQuestion{date: date}, at(0, 0), true, 3, 9, 1},
 		{"7: a tenth of the machines", history(3, 10), rateQuestion{date: date, phased: true, percentage: 10}, noon, true, 2.5, 1, 1},
 		{"7: a percentage of 0", history(3, 10), rateQuestion{date: date, phased: true}, noon, true, 3, 0, 1},
-		{"9: the date is the only old day", []crash.VersionDay{{Day: date, New: 9, Old: 5}}, rateQuestion{date: date}, noon, false, 0, -1, -1},
-		{"3: all of today is proposed", []crash.VersionDay{{Day: date, New: 9, NewProposed: 9}}, rateQuestion{date: date, excludeProposed: true}, noon, false, 0, -1, -1},
-		{"3: some of today is", []crash.VersionDay{{Day: date, New: 9, NewProposed: 7}}, rateQuestion{date: date, excludeProposed: true}, noon, true, 2, -1, -1},
-		{"5: proposed is left out of the old days too", []crash.VersionDay{
+		{"9: the date is the only old day", []stats.VersionDay{{Day: date, New: 9, Old: 5}}, rateQuestion{date: date}, noon, false, 0, -1, -1},
+		{"3: all of today is proposed", []stats.VersionDay{{Day: date, New: 9, NewProposed: 9}}, rateQuestion{date: date, excludeProposed: true}, noon, false, 0, -1, -1},
+		{"3: some of today is", []stats.VersionDay{{Day: date, New: 9, NewProposed: 7}}, rateQuestion{date: date, excludeProposed: true}, noon, true, 2, -1, -1},
+		{"5: proposed is left out of the old days too", []stats.VersionDay{
 			{Day: date.AddDate(0, 0, -1), Old: 20, OldProposed: 18}, {Day: date, New: 9},
 		}, rateQuestion{date: date, excludeProposed: true}, noon, true, 8, 2, 1},
 	} {
@@ -110,7 +110,7 @@ func TestRoundHalfToEven(t *testing.T) {
 	date := at(0, 0).Truncate(24 * time.Hour)
 	for _, tt := range []struct{ high, want int64 }{{5, 5}, {6, 6}, {7, 7}} {
 		// Two days, n and 0: mean n/2, deviation n/2.
-		days := []crash.VersionDay{{Day: date.AddDate(0, 0, -2), Old: tt.high}, {Day: date, New: 99}}
+		days := []stats.VersionDay{{Day: date.AddDate(0, 0, -2), Old: tt.high}, {Day: date, New: 99}}
 		if got := judge(days, rateQuestion{date: date}, at(12, 0)); *got.average != float64(tt.want) {
 			t.Errorf("%d: got %v, want %d", tt.high, *got.average, tt.want)
 		}

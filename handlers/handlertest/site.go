@@ -17,6 +17,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -36,7 +37,7 @@ type Options struct {
 	CreateWait                         time.Duration        // 0: 4 s
 	SearchTime                         time.Duration        // how long a review waits for the tracker; 0: 4 s
 	Settle                             time.Duration        // how long after an unknown outcome the tracker is searched; 0: 1 ms
-	SourceLinks, VersionLinks          crash.LinkTemplates
+	SourceLinks, VersionLinks          grouping.LinkTemplates
 	Health                             func(context.Context) []crash.HealthCheck // nil: of the database
 	CoresDir                           string                                    // where core dumps lie; empty: nowhere
 	APIRatePerAddress, APIRatePerToken int                                       // requests a minute; 0: no limit

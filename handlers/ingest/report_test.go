@@ -10,6 +10,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/db/dbtest"
 	"mishap/handlers/ingest"
 )
@@ -163,7 +164,7 @@ func TestRepetition(t *testing.T) {
 func (h *house) wantCounts(t *testing.T, of crashtest.Report, reports, systems int64) {
 	t.Helper()
 	h.counted(t)
-	b, err := h.store.Bucket(t.Context(), crash.BucketIDOf(crash.SignatureOf(of.Fields()).Signature))
+	b, err := h.store.Bucket(t.Context(), crash.BucketIDOf(grouping.SignatureOf(of.Fields()).Signature))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 	"mishap/views"
 )
 
@@ -44,10 +45,10 @@ func partial() views.ListPage {
 
 // status is how a problem stands that was fixed in one release and not in another.
 func status(b crash.Bucket) crash.Status {
-	return crash.Judge(b, []crash.VersionSeen{
+	return stats.Judge(b, []crash.VersionSeen{
 		{Release: releases[2], Version: "46.4-0ubuntu2", Reports: 40, Last: now.AddDate(0, 0, -13)},
 		{Release: releases[1], Version: "46.2-0ubuntu1", Reports: 2110, Week: 11, Last: now},
-	}, []crash.VersionKnown{{Release: releases[2], Version: "46.5-0ubuntu1", Arrived: now.AddDate(0, 0, -9), Since: now.AddDate(0, 0, -9)}}, now)
+	}, []stats.VersionKnown{{Release: releases[2], Version: "46.5-0ubuntu1", Arrived: now.AddDate(0, 0, -9), Since: now.AddDate(0, 0, -9)}}, now)
 }
 
 // problem is the page of a problem with everything that this person may see.
@@ -119,7 +120,7 @@ func review(search *views.ReviewSearch) views.ReviewPage {
 	return views.ReviewPage{
 		Shell: shell("Review", admin), Bug: cell, Heading: b.Title, Source: "tidewatch", Distribution: "ubuntu", Tracker: "launchpad.net", Fileable: true,
 		Draft:  crash.Draft{Title: b.Title, Description: "tidewatch crashed 4,211 times.", Tags: []string{"noble"}, Package: "tidewatch"},
-		Advice: crash.Advice{Kind: crash.AdviceOneMachine, Text: "One machine only: it may be broken."}, Search: search,
+		Advice: stats.Advice{Kind: stats.AdviceOneMachine, Text: "One machine only: it may be broken."}, Search: search,
 	}
 }
 

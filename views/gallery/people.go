@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/views"
 )
 
@@ -15,7 +16,7 @@ func decided() []specimen {
 		{"My packages, nothing followed", views.My(views.MyPage{Shell: shell("My packages", viewer), Tracker: "launchpad.net", Suggest: "vera"})},
 		{"My packages, first visit", views.My(my(crash.Visit{Last: now}, ""))},
 		{"My packages", views.My(my(crash.Visit{Seen: now.AddDate(0, 0, -1), Last: now}, "The tracker is being asked which packages grace has: look again in a moment."))},
-		{"Merge, which", views.FindMerge(views.FindMergePage{Shell: shell("Merge", admin), Bucket: b, Text: "nine", Problem: "That names no problem.", Similar: []crash.SimilarProblem{{Bucket: bucket(1)}}})},
+		{"Merge, which", views.FindMerge(views.FindMergePage{Shell: shell("Merge", admin), Bucket: b, Text: "nine", Problem: "That names no problem.", Similar: []grouping.SimilarProblem{{Bucket: bucket(1)}}})},
 		{"Merge", views.Merge(merge(""))},
 		{"Merge, refused", views.Merge(merge("Somebody has merged one of them meanwhile. Look again."))},
 		{"Name a problem", views.Rename(views.RenamePage{Shell: shell("Name", admin), Bucket: b, Name: "Reading a short row", Problem: "Another problem has that name."})},

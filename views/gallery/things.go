@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 	"mishap/views"
 )
 
@@ -84,7 +85,7 @@ func pkg(user crash.User) views.PackagePage {
 	}
 	counts := []crash.DayCount{{Day: now.AddDate(0, 0, -20), Release: releases[1], Reports: 40}, {Day: now, Release: releases[2], Reports: 9}}
 	page.Chart = views.NewChart(counts, crash.BuiltInReleases(), now.AddDate(0, 0, -90), now)
-	spans := []crash.VersionSpan{
+	spans := []stats.VersionSpan{
 		{Release: releases[1], Version: "46.2-0ubuntu1", First: day(-60), Last: day(-30), Reports: 300}, {Release: releases[1], Version: "46.3-0ubuntu1", First: day(-29), Last: day(-10), Reports: 20},
 		{Release: releases[1], Version: "46.4-0ubuntu1", First: day(-9), Last: day(0), Reports: 400}, {Release: releases[2], Version: "48.0-1", First: day(-3), Last: day(-2), Reports: 1},
 	}
@@ -92,7 +93,7 @@ func pkg(user crash.User) views.PackagePage {
 	for range 91 {
 		active[releases[1]], active[releases[2]] = append(active[releases[1]], 900), append(active[releases[2]], 3)
 	}
-	for i, rate := range crash.RateVersions(spans, active, day(-90)) {
+	for i, rate := range stats.RateVersions(spans, active, day(-90)) {
 		page.Versions = append(page.Versions, views.PackageVersion{VersionRate: rate, Old: i < 3, New: named(i * 8), Gone: named(30 * (i % 2))})
 	}
 	if user.ID != 0 {
@@ -105,17 +106,17 @@ func pkg(user crash.User) views.PackagePage {
 func day(n int) time.Time { return now.Truncate(24*time.Hour).AddDate(0, 0, n) }
 
 // rates are days of all releases: the newest gets worse, the next better.
-func rates(machines int64) []crash.DayRate {
-	var all []crash.DayRate
+func rates(machines int64) []stats.DayRate {
+	var all []stats.DayRate
 	for n := -80; machines > 0 && n <= 0; n++ {
 		worse := int64(1)
 		if n > -7 {
 			worse = 3
 		}
 		all = append(all,
-			crash.DayRate{Release: releases[2], Day: day(n), Reports: machines / 50 * worse, Machines: machines},
-			crash.DayRate{Release: releases[1], Day: day(n), Reports: machines / 10 / worse, Machines: machines},
-			crash.DayRate{Release: releases[0], Day: day(n), Reports: machines / 90, Machines: machines})
+			stats.DayRate{Release: releases[2], Day: day(n), Reports: machines / 50 * worse, Machines: machines},
+			stats.DayRate{Release: releases[1], Day: day(n), Reports: machines / 10 / worse, Machines: machines},
+			stats.DayRate{Release: releases[0], Day: day(n), Reports: machines / 90, Machines: machines})
 	}
 	return all
 }
@@ -127,7 +128,7 @@ func reliability() views.ListPage {
 }
 
 func release(machines int64) views.ReleasePage {
-	each, _ := crash.Trends(rates(machines), day(0), 7)
+	each, _ := stats.Trends(rates(machines), day(0), 7)
 	page := views.ReleasePage{
 		Shell: shell("Ubuntu 26.04", visitor), Release: releases[2], Released: day(-200), End: day(1600), Before: releases[1], Days: 28,
 		Rates: views.NewRateChart(rates(machines), nil, crash.BuiltInReleases(), day(-83), day(0)),
@@ -143,9 +144,9 @@ func release(machines int64) views.ReleasePage {
 	if machines == 0 {
 		return page
 	}
-	page.SameAge = &views.SameAge{Age: 200, Days: 28, Now: crash.NewMachineRate(2240, 112000), Then: crash.NewMachineRate(3000, 90000)}
+	page.SameAge = &views.SameAge{Age: 200, Days: 28, Now: stats.NewMachineRate(2240, 112000), Then: stats.NewMachineRate(3000, 90000)}
 	page.Reports, page.Problems, page.MachineDays = 2240, 90, 112000
 	page.Worst, page.New, page.Regressions = named(20), named(8), named(3)
-	page.Packages = []views.ReleasePackage{{Name: "tidewatch", Reports: 900, Problems: 20, Rate: crash.NewMachineRate(900, 112000)}, {Name: "quillpad", Reports: 1, Problems: 1, Rate: crash.NewMachineRate(1, 112000)}}
+	page.Packages = []views.ReleasePackage{{Name: "tidewatch", Reports: 900, Problems: 20, Rate: stats.NewMachineRate(900, 112000)}, {Name: "quillpad", Reports: 1, Problems: 1, Rate: stats.NewMachineRate(1, 112000)}}
 	return page
 }

@@ -1,0 +1,280 @@
+package grouping
+
+import (
+	"strings"
+
+	"mishap/crash"
+	"mishap/crash/pytext"
+)
+
+// normalise takes out of a message what differs from one machine, process or version to the next, so that the message of
+// one fault is the same everywhere:
+//
+//	addresses         0x7f22100     ADDR
+//	hash sums         9f86d081884c  HEX
+//	UUIDs                           UUID
+//	versions          1:2.3-4ubu1   VERSION
+//	other numbers     4711          N        but not after status, code, errno, signal, error
+//	temporary names   /tmp/x8Kq     /tmp/TMP
+//	people            /home/ines    /home/USER
+//	times and dates   12:30:01      TIME, DATE
+//
+// Names stay, also with digits in them (x86_64, libssl3). It reads the text once, and keeps [maxMessage] code points.
+func normalise(message string, to *recorder) string {
+	message = withoutSyslog(crash.Truncate(strings.TrimSpace(message), maxMessage))
+	var b strings.Builder
+	before := "" // the word before
+	for message != "" {
+		word := pytext.Run(message, isWordPart)
+		if word == "" {
+			other := message[:len(pytext.Run(message, func(r rune) bool { return !isWordPart(r) }))]
+			b.WriteString(plain(other))
+			message = message[len(other):]
+			continue
+		}
+		message = message[len(word):]
+		core := strings.TrimRight(word, ".:-")
+		b.WriteString(to.change(core, normaliseWord(core, before)))
+		b.WriteString(word[len(core):])
+		before = core
+	}
+	return b.String()
+}
+
+// withoutSyslog takes away what a log puts before a line: "May 18 09:14:02 host ".
+func withoutSyslog(line string) string {
+	if len(line) < 17 || !isTime(line[7:15]) || line[3] != ' ' || line[6] != ' ' || line[15] != ' ' {
+		return line
+	}
+	_, rest, ok := strings.Cut(line[16:], " ")
+	if !ok {
+		return line
+	}
+	return rest
+}
+
+func isWordPart(r rune) bool { return pytext.IsWord(r) || strings.ContainsRune("./+~%:@-", r) }
+
+// meaningful are words after which a small number says what happened.
+func meaningful(word string) bool {
+	switch strings.ToLower(word) {
+	case "status", "code", "errno", "signal", "error", "exit", "rc", "exitcode", "retval", "statut", "sortie":
+		return true
+	}
+	return false
+}
+
+func normaliseWord(word, before string) string {
+	switch {
+	case word == "":
+		return word
+	case isUUID(word):
+		return "UUID"
+	case isAddress(word):
+		if meaningful(before) && len(word) <= len("0x80070005") {
+			return word
+		}
+		return "ADDR"
+	case isNumber(word):
+		if meaningful(before) && len(word) <= 3 {
+			return word
+		}
+		return "N"
+	case strings.Contains(word, "/"):
+		return normalisePath(word)
+	case isTime(word):
+		return "TIME"
+	case isNetworkAddress(word):
+		return "ADDR"
+	case isDate(word):
+		return "DATE"
+	case isEpochVersion(word):
+		return "VERSION"
+	}
+	return normaliseName(word)
+}
+
+// normalisePath does it part by part.
+func normalisePath(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		parent := ""
+		if i > 0 {
+			parent = parts[i-1]
+		}
+		switch {
+		case part == "":
+		case isNumber(part):
+			parts[i] = "N"
+		case parent == "home" && i == 2 && parts[0] == "":
+			parts[i] = "USER"
+		case parent == "tmp" && looksRandom(part):
+			parts[i] = "TMP"
+		case i > 1 && parts[i-2] == "snap" && isRevision(part):
+			parts[i] = "REVISION"
+		case isUUID(part):
+			parts[i] = "UUID"
+		default:
+			parts[i] = normaliseName(numberedArchive(part))
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// numberedArchive takes away the number that apt puts before the archives that it hands to dpkg: "05-reef_1.2_all.deb".
+func numberedArchive(file string) string {
+	digits := pytext.Run(file, pytext.IsDigit)
+	if digits != "" && strings.HasSuffix(file, ".deb") && strings.HasPrefix(file[len(digits):], "-") {
+		return file[len(digits)+1:]
+	}
+	return file
+}
+
+// looksRandom says whether a name in a directory of temporary files was made up by a program: it has a digit or a capital.
+func looksRandom(name string) bool {
+	return strings.ContainsFunc(name, func(r rune) bool { return '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' })
+}
+
+// normaliseName does it for a name made of pieces, "brigwifi-dkms_2.0-1ubuntu3_all.deb", "main.c:88", "libc.so.6".
+func normaliseName(name string) string {
+	var b strings.Builder
+	inVersion := false
+	for name != "" {
+		piece := name
+		if i := strings.IndexAny(name, "-_:@"); i >= 0 {
+			piece = name[:i]
+		}
+		name = name[len(piece):]
+		separator := name[:min(1, len(name))]
+		name = name[len(separator):]
+		digit := piece != "" && piece[0] >= '0' && piece[0] <= '9'
+		switch {
+		case inVersion && digit:
+			// a further piece of the version before
+			s := b.String()
+			b.Reset()
+			b.WriteString(s[:len(s)-1])
+		case isVersion(piece):
+			inVersion = true
+			b.WriteString("VERSION")
+		default:
+			inVersion = false
+			if before := b.String(); !strings.HasSuffix(before, "_") || len(piece) > 2 { // "x86_64" stays
+				piece = normalisePiece(piece)
+			}
+			b.WriteString(piece)
+		}
+		inVersion = inVersion && separator == "-"
+		b.WriteString(separator)
+	}
+	return b.String()
+}
+
+// normalisePiece looks at a piece that is no version.
+func normalisePiece(piece string) string {
+	switch {
+	case isNumber(piece):
+		return "N"
+	case isHexSum(piece):
+		return "HEX"
+	case len(piece) == len("tmp")+8 && strings.HasPrefix(piece, "tmp") && looksRandom(piece):
+		return "TMP" // as Python names temporary files
+	case isAddress(piece):
+		return "ADDR"
+	}
+	if !strings.Contains(piece, ".") {
+		return piece
+	}
+	parts := strings.Split(piece, ".")
+	for i, part := range parts {
+		switch {
+		case isNumber(part):
+			parts[i] = "N"
+		case i > 0 && i == len(parts)-1 && isTemporarySuffix(part):
+			parts[i] = "TMP"
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// isTemporarySuffix knows the endings that mktemp makes: six or ten characters with small and capital letters and digits.
+func isTemporarySuffix(s string) bool {
+	if len(s) != 6 && len(s) != 10 {
+		return false
+	}
+	small := strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r && r <= 'z' })
+	capital := strings.ContainsFunc(s, func(r rune) bool { return 'A' <= r && r <= 'Z' })
+	return small && capital && strings.ContainsFunc(s, pytext.IsDigit)
+}
+
+// isVersion knows "2.0", "1.4.9+dfsg", "v1.2": digits, a dot, digits.
+func isVersion(piece string) bool {
+	piece = strings.TrimPrefix(piece, "v")
+	digits := pytext.Run(piece, pytext.IsDigit)
+	rest := piece[len(digits):]
+	return digits != "" && len(rest) > 1 && rest[0] == '.' && '0' <= rest[1] && rest[1] <= '9'
+}
+
+// isEpochVersion knows "1:2.3-4".
+func isEpochVersion(word string) bool {
+	epoch, rest, ok := strings.Cut(word, ":")
+	return ok && isNumber(epoch) && rest != "" && rest[0] >= '0' && rest[0] <= '9' && strings.ContainsAny(rest, ".-") && !strings.Contains(rest, ":")
+}
+
+func isNumber(s string) bool { return s != "" && pytext.Run(s, pytext.IsDigit) == s }
+
+// isAddress knows "0x" and at least six hexadecimal digits, as apport's rule for assertions does.
+func isAddress(s string) bool {
+	hex, ok := strings.CutPrefix(s, "0x")
+	return ok && len(hex) >= 6 && pytext.Run(hex, isHex) == hex
+}
+
+// isNetworkAddress knows "fe80::12", "2001:db8:0:0:0:0:0:1" and the addresses of network cards, "52:54:00:12:34:56".
+func isNetworkAddress(s string) bool {
+	if strings.Trim(s, "0123456789abcdefABCDEF:") != "" || !strings.ContainsFunc(s, pytext.IsDigit) {
+		return false
+	}
+	parts := strings.Split(s, ":")
+	if len(parts) == 6 {
+		card := true
+		for _, part := range parts {
+			card = card && len(part) == 2
+		}
+		if card {
+			return true
+		}
+	}
+	return len(parts) == 8 || len(parts) > 2 && strings.Contains(s, "::")
+}
+
+// isHexSum knows eight or more hexadecimal digits, with a digit and a letter among them.
+func isHexSum(s string) bool {
+	return len(s) >= 8 && pytext.Run(s, isHex) == s && strings.ContainsFunc(s, pytext.IsDigit) && strings.ContainsFunc(s, func(r rune) bool { return !pytext.IsDigit(r) })
+}
+
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i, r := range s {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (r == '-') || !dash && !isHex(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// isTime knows "12:30", "12:30:01", "12:30:01.123".
+func isTime(s string) bool {
+	if len(s) < 5 || s[2] != ':' || !isNumber(s[:2]) || !isNumber(s[3:5]) {
+		return false
+	}
+	return strings.Trim(s[5:], "0123456789:.+Z") == ""
+}
+
+// isDate knows "2026-05-18" and what may follow it, "T12:30:01Z".
+func isDate(s string) bool {
+	return len(s) >= 10 && s[4] == '-' && s[7] == '-' && isNumber(s[:4]) && isNumber(s[5:7]) && isNumber(s[8:10]) &&
+		strings.Trim(s[10:], "0123456789:.+TZ-") == ""
+}

@@ -1,0 +1,58 @@
+package grouping
+
+import (
+	"strings"
+
+	"mishap/crash"
+	"mishap/crash/pytext"
+)
+
+// panicFields are where the text of a panic may be: what the program wrote before it ended, or where a collector put it.
+// Journals are not among them: there, programs speak all at once.
+var panicFields = [...]string{"PanicMessage", "AssertionMessage", "StdErr", "Stderr", "StandardError", "ErrorMessage", "Stacktrace", "StackTrace", "Traceback", "ThreadStacktrace", "StacktraceTop"}
+
+// panicText finds the first field that holds a mark, from its line on.
+func panicText(f crash.Fields, mark string) (field, text string) {
+	for _, field := range panicFields {
+		value, ok := f[field]
+		if !ok || len(value) < len(mark) {
+			continue
+		}
+		value = tailOf(value)
+		if i := strings.Index(value, mark); i >= 0 {
+			return field, value[strings.LastIndexByte(value[:i], '\n')+1:]
+		}
+	}
+	return "", ""
+}
+
+// panicMessage is the beginning of the message of a panic, before data: up to the first colon with a blank, quotation
+// mark, or the fields of a value ("main.gone{code:5}"), and without numbers.
+func panicMessage(message string) string {
+	head, _, _ := strings.Cut(crash.Truncate(message, maxMessage), ": ")
+	head, _, _ = strings.Cut(head, "\"")
+	if i := strings.IndexByte(head, '{'); i > 0 && pytext.IsWord(rune(head[i-1])) {
+		head = head[:i]
+	}
+	return strings.TrimSpace(withoutNumbers(normalise(head, nil)))
+}
+
+// withoutNumbers replaces all numbers in a message of a language's runtime: "index out of range [5] with length 3".
+func withoutNumbers(s string) string {
+	var b strings.Builder
+	for s != "" {
+		if word := pytext.Run(s, pytext.IsWord); word != "" {
+			if isNumber(word) {
+				word, s = "N", s[len(word):]
+			} else {
+				s = s[len(word):]
+			}
+			b.WriteString(word)
+			continue
+		}
+		other := s[:len(pytext.Run(s, func(r rune) bool { return !pytext.IsWord(r) }))]
+		b.WriteString(other)
+		s = s[len(other):]
+	}
+	return b.String()
+}

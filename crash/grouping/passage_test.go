@@ -1,0 +1,191 @@
+package grouping_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/apport"
+	"mishap/crash/grouping"
+)
+
+// readRules are the rules of our own that read a text field; the lines they use have to be marked in it.
+var readRules = map[crash.Rule]bool{
+	crash.RuleKernel: true, crash.RulePackage: true, crash.RuleJava: true, crash.RuleGoPanic: true, crash.RuleRustPanic: true, crash.RuleCompiler: true,
+	crash.RuleStackNames: true, crash.RulePython: true, crash.RuleSnap: true, crash.RuleRecoverable: true, crash.RuleStackPartial: true, crash.RuleHang: true,
+	crash.RuleAssertion: true, crash.RuleStacktrace: true, crash.RuleTraceback: true, crash.RuleSuspendResume: true, crash.RuleOops: true, crash.RuleKernelCrash: true,
+}
+
+// Every rule marks the lines that it used, and what it used stands in those lines.
+func TestPassages(t *testing.T) {
+	t.Parallel()
+	reports := map[string]crash.Fields{}
+	for name, r := range builders() {
+		reports[name] = r.Fields()
+	}
+	for file, cases := range allGroupCases(t) {
+		for _, c := range cases {
+			for _, r := range append(c.same, c.differs...) {
+				reports[file+": "+c.name+": "+r.name] = r.fields
+			}
+		}
+	}
+	paths, err := filepath.Glob("../apport/testdata/crashes/*.crash")
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("got %d crash files, want 10 or more (%v)", len(paths), err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, _, err := apport.Read(strings.NewReader(string(data)), apport.Limits{})
+		if err != nil {
+			continue // a broken file; package apport tests those
+		}
+		reports[path] = fields
+	}
+	var vectors []signatureVector
+	readVectors(t, "crash_signature.json", &vectors, 98)
+	for _, v := range vectors {
+		reports["vector "+v.Name] = v.Report
+	}
+	rules := map[crash.Rule]int{}
+	for name, fields := range reports {
+		for _, f := range []crash.Fields{fields, with(fields, "DuplicateSignature", "brought along")} {
+			rules[checkPassages(t, name, f)]++
+		}
+	}
+	for rule := range readRules {
+		if rules[rule] == 0 {
+			t.Errorf("no sample is read by rule %s", rule)
+		}
+	}
+}
+
+func with(f crash.Fields, name, value string) crash.Fields {
+	other := crash.Fields{name: value}
+	for n, v := range f {
+		if n != name {
+			other[n] = v
+		}
+	}
+	return other
+}
+
+// checkPassages returns the rule that read the passages.
+func checkPassages(t *testing.T, name string, f crash.Fields) crash.Rule {
+	t.Helper()
+	e := grouping.Explain(f)
+	if e.Rule != crash.RuleDuplicateSignature && e.ReadBy != e.Rule {
+		t.Errorf("%s: got the evidence of rule %s, want that of %s", name, e.ReadBy, e.Rule)
+	}
+	marked := ""
+	for _, p := range e.Passages {
+		if _, ok := f[p.Field]; !ok && p.Field != "ErrorMessage" {
+			t.Errorf("%s: a passage of the field %s, which the report does not have", name, p.Field)
+		}
+		used := 0
+		for _, line := range p.Excerpt(f[p.Field], 100_000) {
+			if line.Used {
+				used++
+				marked += line.Text + "\n"
+			}
+		}
+		if used != len(p.Used) {
+			t.Errorf("%s: %s: got %d lines marked of %d used", name, p.Field, used, len(p.Used))
+		}
+	}
+	if readRules[e.ReadBy] && marked == "" && !strings.HasPrefix(name, "vector ") { // apport's rules take some reports that say nothing
+		t.Errorf("%s: rule %s marks no line (passages %v)", name, e.ReadBy, e.Passages)
+	}
+	if e.Rule != e.ReadBy || e.ReadBy == crash.RuleAddress {
+		return e.ReadBy
+	}
+	for _, frame := range e.Frames {
+		if text := strings.TrimSuffix(frame.As, "…"); frame.Used && !inMarked(marked, text, frame.Text) {
+			t.Errorf("%s: rule %s used %q (%q), which is in no marked line:\n%s", name, e.ReadBy, text, frame.Text, marked)
+		}
+	}
+	return e.ReadBy
+}
+
+// inMarked reports whether the marked lines hold a function, or as much of it as stands in the report as it is in the signature.
+func inMarked(marked, as, text string) bool {
+	if strings.Contains(marked, strings.TrimSpace(strings.TrimSuffix(text, "…"))) || strings.Contains(marked, as) {
+		return true
+	}
+	words := strings.FieldsFunc(as, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r < 128
+	})
+	for _, word := range words {
+		if !strings.Contains(marked, word) {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
+// An excerpt shows the lines used with what is around them, says what it leaves out, and is bounded.
+func TestExcerpt(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 3000)
+	var b strings.Builder
+	for n := range 1000 {
+		b.WriteString("line " + strconv.Itoa(n) + "\n")
+	}
+	many := b.String()
+	at := func(n int) int { return strings.Index(many, "line "+strconv.Itoa(n)+"\n") }
+	for name, tt := range map[string]struct {
+		text  string
+		used  []int
+		limit int
+		want  string
+	}{
+		"short":         {"a\nb\nc\n", []int{2}, 40, " a >b  c"},
+		"nothing used":  {"a\nb\nc\n", nil, 2, "(1)  b  c"},
+		"empty":         {"", nil, 40, ""},
+		"long line":     {long, []int{7}, 40, ">" + long[:500] + "…"},
+		"narrow":        {many, []int{at(500)}, 3, "(499)  line 499 >line 500  line 501 (498)"},
+		"two places":    {many, []int{at(1), at(900)}, 6, " line 0 >line 1  line 2 (896)  line 899 >line 900  line 901 (98)"},
+		"more than fit": {many, []int{at(3), at(5), at(7)}, 2, "(3) >line 3 (1) >line 5 (994)"},
+		"line ends":     {"a\r\nb\rc", []int{3, 5}, 9, " a >b >c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, line := range (grouping.Passage{Field: "StdErr", Used: tt.used}).Excerpt(tt.text, tt.limit) {
+				switch {
+				case line.Skipped > 0:
+					got = append(got, "("+strconv.Itoa(line.Skipped)+")")
+				case line.Used:
+					got = append(got, ">"+line.Text)
+				default:
+					got = append(got, " "+line.Text)
+				}
+			}
+			if joined := strings.Join(got, " "); joined != tt.want {
+				t.Errorf("got  %q\nwant %q", joined, tt.want)
+			}
+		})
+	}
+}
+
+// A report is complete when it holds a text to read: also one that only a rule of our own reads.
+func TestHasEvidence(t *testing.T) {
+	t.Parallel()
+	for name, r := range builders() {
+		f := r.Fields()
+		want := name != "suspend" && name != "ungroupable"
+		if got := grouping.HasEvidence(f, grouping.SignatureOf(f)); got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+		own := with(f, "DuplicateSignature", "brought along")
+		if got := grouping.HasEvidence(own, grouping.SignatureOf(own)); got != want {
+			t.Errorf("%s with a signature of its own: got %v, want %v", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package grouping_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+)
+
+func TestSummaryOf(t *testing.T) {
+	t.Parallel()
+	got := grouping.SummaryOf(crash.Fields{
+		"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tidewatch", "Package": "tidewatch 1.4.9-2 [modified: usr/bin/x] [origin: LP-PPA-x]",
+		"SourcePackage": "tide", "DistroRelease": "Ubuntu 24.04", "Architecture": "amd64", "PackageArchitecture": "all",
+		"Tags": "noble package-from-proposed wayland-session", "Signal": "11", "StacktraceTop": "a ()\nb ()",
+		"StacktraceAddressSignature": "/usr/bin/tidewatch:11:x+1", "Title": "what somebody typed",
+	})
+	want := crash.Summary{
+		ProblemType: "Crash", Title: "tidewatch crashed with SIGSEGV in a()", Executable: "/usr/bin/tidewatch", Package: "tidewatch",
+		Version: "1.4.9-2", SourcePackage: "tide", Release: "Ubuntu 24.04", Architecture: "amd64", PackageArchitecture: "amd64",
+		AddressSignature: "/usr/bin/tidewatch:11:x+1", Proposed: true,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(crash.Summary{}, grouping.SummaryOf(nil)); diff != "" {
+		t.Errorf("summary of nothing (-want +got):\n%s", diff)
+	}
+}
+
+func TestSummaryPackages(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]string{
+		"":                      {"", ""},
+		"  ":                    {"", ""},
+		"reef":                  {"reef", ""},
+		"reef 1":                {"reef", "1"},
+		"  reef \t 1  x":        {"reef", "1"},
+		"reef (not installed)":  {"reef", ""},
+		"reef (not (installed)": {"reef", ""},
+		strings.Repeat("p", 1000) + " " + strings.Repeat("ż", 1000): {strings.Repeat("p", 128), strings.Repeat("ż", 128)},
+	} {
+		s := grouping.SummaryOf(crash.Fields{"Package": text})
+		if got := [2]string{s.Package, s.Version}; got != want {
+			t.Errorf("Package %.40q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestSummaryPackageArchitecture(t *testing.T) {
+	t.Parallel()
+	for of, want := range map[string]string{"all": "arm64", "unknown": "", "i386": "i386", "": ""} {
+		s := grouping.SummaryOf(crash.Fields{"Architecture": "arm64", "PackageArchitecture": of})
+		if s.PackageArchitecture != want {
+			t.Errorf("PackageArchitecture %q: got %q, want %q", of, s.PackageArchitecture, want)
+		}
+	}
+}
+
+// A report without a standard title keeps its own.
+func TestSummaryTitle(t *testing.T) {
+	t.Parallel()
+	s := grouping.SummaryOf(crash.Fields{"ProblemType": "RecoverableProblem", "Title": "The index was rebuilt"})
+	if want := "The index was rebuilt"; s.Title != want {
+		t.Errorf("got title %q, want %q", s.Title, want)
+	}
+}
+
+func TestSummaryIsBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ż", 1<<18)
+	s := grouping.SummaryOf(crash.Fields{
+		"ProblemType": long, "Title": long, "ExecutablePath": "/" + long, "Package": long + " " + long, "SourcePackage": long,
+		"DistroRelease": long, "Architecture": long, "PackageArchitecture": long, "StacktraceAddressSignature": long, "Tags": long,
+	})
+	// What PostgreSQL's indexes take in one row is 2,704 bytes.
+	if n := len(s.ProblemType + s.Package + s.Version + string(s.Release) + s.Architecture); n > 2500 {
+		t.Errorf("the indexed texts take %d bytes together, want at most 2500", n)
+	}
+	if n := len(s.Title + s.Executable + s.AddressSignature); n > 4*(1000+4096+crash.MaxSignature) {
+		t.Errorf("the longer texts take %d bytes together", n)
+	}
+}
+
+// TestSummaryRelease checks that only a short, printable text is a release.
+func TestSummaryRelease(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]crash.Release{
+		"Ubuntu 24.04": "Ubuntu 24.04", " Ubuntu 24.04\n": "Ubuntu 24.04", "": "", "  ": "", "Ubuntu\n24.04": "", "Ubuntu\x1b[31m": "", "Plum\uFFFD": "",
+		strings.Repeat("ż", 64): crash.Release(strings.Repeat("ż", 64)), strings.Repeat("ż", 65): "", strings.Repeat("x", 1<<20): "",
+	} {
+		if got := grouping.SummaryOf(crash.Fields{"DistroRelease": text}).Release; got != want {
+			t.Errorf("%.40q: got %q, want %q", text, got, want)
+		}
+	}
+}

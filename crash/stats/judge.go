@@ -1,0 +1,168 @@
+package stats
+
+import (
+	"slices"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/dpkg"
+)
+
+// quietDays is the number of days that a newer version must be in use without a report of the problem, before the problem
+// counts as gone.
+const quietDays = 7
+
+// Judge decides how a problem stands, release by release. b says what its bug is and how much was counted of it. seen are its
+// occurrences, inUse the versions of its package that any report came from; neither is changed. Judge compares versions only
+// within one release, as dpkg does, and looks at UTC days, so that its result changes with the facts or at midnight.
+func Judge(b crash.Bucket, seen []crash.VersionSeen, inUse []VersionKnown, now time.Time) crash.Status {
+	j := newJudgement(b, seen, inUse, now)
+	out := crash.Status{Read: j.read}
+	for release, found := range j.seen {
+		out.Releases = append(out.Releases, j.release(release, found))
+	}
+	out.Releases = append(out.Releases, j.fixedElsewhere()...)
+	slices.SortFunc(out.Releases, func(a, b crash.ReleaseStatus) int { return b.Release.Compare(a.Release) })
+	markEnded(out.Releases, j.today)
+	if j.reading != nil {
+		out.Tracker = j.trackerWord(out.Releases)
+	}
+	out.Word, out.Note = j.word(out.Releases)
+	return out
+}
+
+// markEnded marks the releases at the end of their life, unless all are: they no longer decide anything.
+func markEnded(releases []crash.ReleaseStatus, today time.Time) {
+	ended := func(r crash.ReleaseStatus) bool { return r.Reports > 0 && r.Release.EndOfLifeOn(today) }
+	if !slices.ContainsFunc(releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !ended(r) }) {
+		return
+	}
+	for i := range releases {
+		releases[i].Ended = ended(releases[i])
+	}
+}
+
+// judgement is what Judge goes by.
+type judgement struct {
+	b       crash.Bucket
+	reading *crash.BugReading // nil: there is no bug, or the tracker tells us nothing about it
+	unsaid  crash.StateWord   // why reading is nil although there is a bug: StateUnread or StatePrivate
+	hidden  bool              // with StatePrivate: the tracker does not show the bug to us
+	read    time.Time
+	today   time.Time
+	seen    map[crash.Release][]crash.VersionSeen
+	inUse   map[crash.Release][]VersionKnown
+}
+
+func newJudgement(b crash.Bucket, seen []crash.VersionSeen, inUse []VersionKnown, now time.Time) *judgement {
+	j := &judgement{b: b, today: crash.Midnight(now), seen: map[crash.Release][]crash.VersionSeen{}, inUse: map[crash.Release][]VersionKnown{}}
+	for _, o := range seen {
+		if o.Reports > 0 {
+			j.seen[o.Release] = append(j.seen[o.Release], o)
+		}
+	}
+	for _, k := range inUse {
+		if dpkg.Valid(k.Version) {
+			j.inUse[k.Release] = append(j.inUse[k.Release], k)
+		}
+	}
+	if b.Bug.Number == 0 {
+		return j
+	}
+	state := b.Bug.State
+	hidden, private := state.Hidden, state.Hidden || state.Private
+	if state.DuplicateOf != 0 && b.Bug.Master != nil {
+		state = *b.Bug.Master
+		hidden, private = hidden || state.Hidden, private || state.Hidden || state.Private
+	}
+	j.read = state.Read
+	switch {
+	case state.Read.IsZero():
+		j.unsaid = crash.StateUnread
+	case private:
+		j.unsaid, j.hidden = crash.StatePrivate, hidden
+	default:
+		j.reading = &state.BugReading
+	}
+	return j
+}
+
+// word decides the one word for the problem, and the sentence that explains it where the releases do not.
+func (j *judgement) word(releases []crash.ReleaseStatus) (crash.StateWord, string) {
+	counting := crash.PickReleases(releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
+	if j.b.Bug.Number != 0 {
+		return j.wordOfBug(counting)
+	}
+	switch {
+	case j.b.Reports == 0:
+		return crash.StateTests, "Only test machines have reported it, so nothing is counted."
+	case j.b.Provisional:
+		return crash.StateNameless, "The functions have no names yet. As soon as a report brings them, all of it counts under those names."
+	case len(counting) == 0 && j.longAgo():
+		return crash.StateGone, "Not seen for more than a year."
+	case len(counting) > 0 && allAre(counting, crash.StateGone):
+		return crash.StateGone, ""
+	case !j.b.FirstSeen.IsZero() && j.today.Sub(crash.Midnight(j.b.FirstSeen)) < quietDays*24*time.Hour:
+		return crash.StateNew, "First seen in the past week."
+	}
+	return crash.StateUnfiled, ""
+}
+
+// wordOfBug is word for a problem with a bug.
+func (j *judgement) wordOfBug(counting []crash.ReleaseStatus) (crash.StateWord, string) {
+	switch {
+	case j.unsaid == crash.StateUnread:
+		return crash.StateUnread, "The tracker has not been asked about this bug yet."
+	case j.hidden:
+		return crash.StatePrivate, "The tracker does not show this bug to us: it is private, or gone."
+	case j.unsaid == crash.StatePrivate:
+		return crash.StatePrivate, "The bug is private: only some people see it in the tracker."
+	case anyIs(counting, crash.StateRegression):
+		return crash.StateRegression, ""
+	case anyIs(counting, crash.StateOpen):
+		return crash.StateOpen, ""
+	case slices.ContainsFunc(counting, func(r crash.ReleaseStatus) bool { return r.Word == crash.StateClosed && r.Week > 0 }):
+		return crash.StateClosed, ""
+	case anyIs(counting, crash.StateFixed):
+		return crash.StateFixed, ""
+	case anyIs(counting, crash.StateClosed):
+		return crash.StateClosed, ""
+	}
+	// What is left is gone from every release, or was not seen for so long that no release is known.
+	switch verdict, word := j.whole(); {
+	case verdict == crash.StateFixed:
+		return crash.StateFixed, j.unseen("The bug is closed with a fix", len(counting))
+	case verdict == crash.StateClosed:
+		return crash.StateClosed, j.unseen("The bug was closed as "+word+", without a fix", len(counting))
+	case len(counting) == 0 && !j.longAgo():
+		return crash.StateOpen, j.unseen("The bug is open", 0)
+	}
+	return crash.StateDisappeared, j.unseen("The bug is open", len(counting))
+}
+
+// unseen is a sentence about the bug, with what is known of reports where no release is.
+func (j *judgement) unseen(what string, releases int) string {
+	switch {
+	case releases > 0:
+		return what + "."
+	case j.longAgo():
+		return what + "; not seen for more than a year."
+	}
+	return what + "; no counted report is known."
+}
+
+// occurrencesKnown is for how many days occurrences are known at most.
+const occurrencesKnown = 366
+
+// longAgo reports whether the problem was counted, and last so long ago that no occurrence may be known.
+func (j *judgement) longAgo() bool {
+	return j.b.Reports > 0 && j.today.Sub(crash.Midnight(j.b.LastSeen)) > occurrencesKnown*24*time.Hour
+}
+
+func anyIs(releases []crash.ReleaseStatus, word crash.StateWord) bool {
+	return slices.ContainsFunc(releases, func(r crash.ReleaseStatus) bool { return r.Word == word })
+}
+
+func allAre(releases []crash.ReleaseStatus, word crash.StateWord) bool {
+	return !slices.ContainsFunc(releases, func(r crash.ReleaseStatus) bool { return r.Word != word })
+}

@@ -1,0 +1,271 @@
+package stats_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/stats"
+)
+
+const (
+	jammy    = crash.Release("Ubuntu 22.04")
+	noble    = crash.Release("Ubuntu 24.04")
+	questing = crash.Release("Ubuntu 25.10") // its life ended in July 2026
+	resolute = crash.Release("Ubuntu 26.04")
+	trixie   = crash.Release("Debian 13")
+	sid      = crash.Release("Debian sid")
+	mint     = crash.Release("Linux Mint 22")
+	kylin    = crash.Release("Ubuntu Kylin 24.04")
+)
+
+var (
+	judgedAt = time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
+	closing  = time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC) // of the tasks of these tests
+)
+
+func daysAgo(n int) time.Time { return judgedAt.Truncate(24*time.Hour).AddDate(0, 0, -n) }
+
+// seenIn is one occurrence: the newest report is some days old, and some are of the past week.
+func seenIn(release crash.Release, version string, days int, inWeek int64) []crash.VersionSeen {
+	return []crash.VersionSeen{{Release: release, Version: version, Reports: inWeek + 20, Week: inWeek, First: daysAgo(200), Last: daysAgo(days)}}
+}
+
+// used is a version in use for some days.
+func used(release crash.Release, version string, days int) []stats.VersionKnown {
+	return []stats.VersionKnown{{Release: release, Version: version, Arrived: daysAgo(days), Since: daysAgo(days)}}
+}
+
+const (
+	mainTask  = "/ubuntu/+source/tidewatch"
+	jammyTask = "/ubuntu/jammy/+source/tidewatch"
+	nobleTask = "/ubuntu/noble/+source/tidewatch"
+	upstream  = "/tidewatch"
+	otherTask = "/ubuntu/+source/libtide"
+)
+
+func task(target, status string) crash.BugTask {
+	t := crash.BugTask{Target: target, Status: status}
+	switch status {
+	case "Fix Released", "Invalid", "Won't Fix", "Opinion", "Expired", "Does Not Exist":
+		t.Complete, t.Closed = true, closing
+	}
+	return t
+}
+
+func bugWith(tasks ...crash.BugTask) *crash.BugReading { return &crash.BugReading{Tasks: tasks} }
+
+// fixedBy is a bug that is closed with a fix in the package as a whole.
+func fixedBy(fixes ...crash.BugFix) *crash.BugReading {
+	return &crash.BugReading{Tasks: []crash.BugTask{task(mainTask, "Fix Released")}, Fixes: fixes}
+}
+
+func fixIn(version, series string) crash.BugFix {
+	return crash.BugFix{Package: "tidewatch", Version: version, Series: series}
+}
+
+// situation is a problem and what is known around it.
+type situation struct {
+	bug    *crash.BugReading // nil: none
+	master *crash.BugReading
+	unread bool
+	seen   []crash.VersionSeen
+	inUse  []stats.VersionKnown
+	change func(*crash.Bucket)
+}
+
+func (s situation) bucket() crash.Bucket {
+	b := crash.Bucket{SourcePackage: "tidewatch", Package: "tidewatch", Systems: 4, FirstSeen: daysAgo(200)}
+	for _, o := range s.seen {
+		b.Reports += o.Reports
+		if o.Last.After(b.LastSeen) {
+			b.LastSeen = o.Last
+		}
+	}
+	read := judgedAt.Add(-time.Hour)
+	if s.bug != nil {
+		b.Bug = crash.Bug{Number: 3, State: crash.BugState{BugReading: *s.bug, Read: read}}
+	}
+	if s.unread {
+		b.Bug.State.Read = time.Time{}
+	}
+	if s.master != nil {
+		b.Bug.State.DuplicateOf = 7
+		b.Bug.Master = &crash.BugState{BugReading: *s.master, Read: read}
+	}
+	if s.change != nil {
+		s.change(&b)
+	}
+	b.Status = stats.Judge(b, s.seen, s.inUse, judgedAt)
+	return b
+}
+
+func join[T any](lists ...[]T) []T { return slices.Concat(lists...) }
+
+var situations = map[string]struct {
+	situation
+	want crash.StateWord
+	text string // the whole of it
+}{
+	// Without a bug.
+	"new to us": {situation{seen: seenIn(noble, "1.4", 0, 5), change: func(b *crash.Bucket) { b.FirstSeen = daysAgo(6) }}, crash.StateNew,
+		"First seen in the past week. Open in 24.04 (5 reports this week)."},
+	"a week old": {situation{seen: seenIn(noble, "1.4", 0, 5), change: func(b *crash.Bucket) { b.FirstSeen = daysAgo(7) }}, crash.StateUnfiled,
+		"Open in 24.04 (5 reports this week)."},
+	"seen in the newest version": {situation{seen: seenIn(noble, "1.4", 0, 1), inUse: used(noble, "1.4", 90)}, crash.StateUnfiled,
+		"Open in 24.04 (1 report this week)."},
+	"a higher version in Debian says nothing of Ubuntu": {situation{seen: seenIn(noble, "1.5.4", 0, 11), inUse: used(sid, "1.9.4-2", 90)},
+		crash.StateUnfiled, "Open in 24.04 (11 reports this week)."},
+	"gone from Debian, seen in Ubuntu": {situation{seen: join(seenIn(noble, "1.5.4", 0, 11), seenIn(sid, "1.9.4-1", 13, 0)), inUse: used(sid, "1.9.4-2", 12)},
+		crash.StateUnfiled, "Probably fixed in sid; still open in 24.04 (11 reports this week)."},
+	"gone": {situation{seen: seenIn(noble, "1.4", 30, 0), inUse: used(noble, "1.5", 20)}, crash.StateGone, "Probably fixed in 24.04."},
+	"seen yesterday in an old version": {situation{seen: seenIn(noble, "1.4", 1, 2), inUse: used(noble, "1.5", 20)}, crash.StateUnfiled,
+		"Open in 24.04 (2 reports this week)."},
+	"not seen for a week, the newer version came yesterday": {situation{seen: seenIn(noble, "1.4", 7, 0), inUse: used(noble, "1.5", 1)}, crash.StateUnfiled,
+		"Open in 24.04 (no report this week)."},
+	"not seen for a month, the newer version came six days ago": {situation{seen: seenIn(noble, "1.4", 30, 0), inUse: used(noble, "1.5", 6)}, crash.StateUnfiled,
+		"Open in 24.04 (no report this week)."},
+	"not seen for a week, nor since the newer version came a week ago": {situation{seen: seenIn(noble, "1.4", 7, 0), inUse: used(noble, "1.5", 7)}, crash.StateGone,
+		"Probably fixed in 24.04."},
+	"open, not seen for a month, the newer version came yesterday": {situation{bug: bugWith(task(mainTask, "Triaged")), seen: seenIn(noble, "1.9", 30, 0), inUse: used(noble, "1.10", 1)}, crash.StateOpen,
+		"Open in 24.04 (no report this week)."},
+	"not seen for six days": {situation{seen: seenIn(noble, "1.4", 6, 1), inUse: used(noble, "1.5", 5)}, crash.StateUnfiled,
+		"Open in 24.04 (1 report this week)."},
+	"a tilde is before": {situation{seen: seenIn(noble, "1.4", 30, 0), inUse: used(noble, "1.4~rc1", 20)}, crash.StateUnfiled,
+		"Open in 24.04 (no report this week)."},
+	"gone from one of two": {situation{seen: join(seenIn(noble, "1.4", 30, 0), seenIn(jammy, "1.2", 30, 0)), inUse: used(noble, "1.5", 20)},
+		crash.StateUnfiled, "Probably fixed in 24.04; still open in 22.04 (no report this week)."},
+	"no version at all": {situation{seen: seenIn(noble, "", 0, 4), inUse: used(noble, "1.5", 20)}, crash.StateUnfiled,
+		"Open in 24.04 (4 reports this week)."},
+	"a version that cannot be ordered, since the newer one": {situation{seen: join(seenIn(noble, "1.4", 30, 0), seenIn(noble, "not a version", 10, 0)), inUse: used(noble, "1.5", 20)},
+		crash.StateUnfiled, "Open in 24.04 (no report this week)."},
+	"no release": {situation{seen: seenIn("", "1.4", 30, 0), inUse: used("", "1.5", 20)}, crash.StateUnfiled,
+		"Open in an unknown release (no report this week)."},
+	"a release at the end of its life does not count": {situation{seen: join(seenIn(noble, "1.4", 30, 0), seenIn(questing, "1.6", 150, 0)), inUse: used(noble, "1.5", 20)},
+		crash.StateGone, "Probably fixed in 24.04."},
+	"only a release at the end of its life": {situation{seen: seenIn(questing, "1.6", 150, 0)}, crash.StateUnfiled, "Open in 25.10 (no report this week)."},
+	"only test machines":                    {situation{}, crash.StateTests, "Only test machines have reported it, so nothing is counted."},
+	"not symbolised": {situation{seen: seenIn(noble, "1.4", 0, 2), change: func(b *crash.Bucket) { b.Provisional = true }}, crash.StateNameless,
+		"The functions have no names yet. As soon as a report brings them, all of it counts under those names. Open in 24.04 (2 reports this week)."},
+	"not seen for years": {situation{change: func(b *crash.Bucket) { b.Reports, b.LastSeen = 9, daysAgo(500) }}, crash.StateGone, "Not seen for more than a year."},
+	"many releases": {situation{seen: join(seenIn(noble, "1", 0, 1), seenIn(jammy, "1", 0, 1), seenIn(resolute, "1", 0, 1), seenIn(trixie, "1", 0, 1), seenIn(mint, "1", 0, 1))},
+		crash.StateUnfiled, "Open in 26.04 (1 report this week), 24.04 (1 report this week), 22.04 (1 report this week) and 2 other releases (2 reports this week)."},
+
+	// The tracker says little.
+	"never read": {situation{bug: bugWith(), unread: true, seen: seenIn(noble, "1.0", 0, 1)}, crash.StateUnread,
+		"The tracker has not been asked about this bug yet. Open in 24.04 (1 report this week)."},
+	"hidden": {situation{bug: &crash.BugReading{Hidden: true}, seen: seenIn(noble, "1.2", 0, 1)}, crash.StatePrivate,
+		"The tracker does not show this bug to us: it is private, or gone. Open in 24.04 (1 report this week)."},
+	"private though we may read it": {situation{bug: &crash.BugReading{Private: true, Tasks: fixedBy().Tasks}, seen: seenIn(noble, "1.2", 0, 1)}, crash.StatePrivate,
+		"The bug is private: only some people see it in the tracker. Open in 24.04 (1 report this week)."},
+	"no tasks": {situation{bug: bugWith(), seen: seenIn(noble, "1.2", 0, 1)}, crash.StateOpen, "Open in 24.04 (1 report this week)."},
+
+	// The bug is open.
+	"open": {situation{bug: bugWith(task(mainTask, "New")), seen: seenIn(noble, "1.1", 0, 3), inUse: used(noble, "1.1", 90)}, crash.StateOpen,
+		"Open in 24.04 (3 reports this week)."},
+	"open, gone": {situation{bug: bugWith(task(mainTask, "Triaged")), seen: seenIn(noble, "1.9", 30, 0), inUse: used(noble, "1.10", 20)}, crash.StateDisappeared,
+		"The bug is open. Probably fixed in 24.04."},
+	"open, old version in use, seen yesterday": {situation{bug: bugWith(task(mainTask, "Triaged")), seen: seenIn(noble, "1.9", 1, 2), inUse: used(noble, "1.10", 20)}, crash.StateOpen,
+		"Open in 24.04 (2 reports this week)."},
+	"committed, and seen in proposed": {situation{bug: &crash.BugReading{Tasks: []crash.BugTask{task(mainTask, "Fix Committed")}, Fixes: []crash.BugFix{fixIn("1.3", "noble")}},
+		seen: seenIn(noble, "1.3", 0, 3), inUse: used(noble, "1.3", 3)}, crash.StateOpen, "Open in 24.04 (3 reports this week)."},
+	"open, a status nobody knows": {situation{bug: bugWith(task(mainTask, "Frozen")), seen: seenIn(noble, "1.1", 0, 3)}, crash.StateOpen, "Open in 24.04 (3 reports this week)."},
+	"open, not seen for years": {situation{bug: bugWith(task(mainTask, "New")), change: func(b *crash.Bucket) { b.Reports, b.LastSeen = 9, daysAgo(500) }}, crash.StateDisappeared,
+		"The bug is open; not seen for more than a year."},
+	"open, test machines": {situation{bug: bugWith(task(mainTask, "New"))}, crash.StateOpen, "The bug is open; no counted report is known."},
+
+	// The bug is closed with a fix whose version is known.
+	"before the fix":                    {situation{bug: fixedBy(fixIn("1.3-1", "")), seen: seenIn(noble, "1.2-9", 0, 3)}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions)."},
+	"in the fix":                        {situation{bug: fixedBy(fixIn("1.3-1", "")), seen: seenIn(noble, "1.3-1", 0, 3)}, crash.StateRegression, "Seen again after the fix in 24.04 (3 reports this week)."},
+	"after the fix":                     {situation{bug: fixedBy(fixIn("1.3-1", "")), seen: seenIn(noble, "1.10-1", 90, 0)}, crash.StateRegression, "Seen again after the fix in 24.04 (no report this week)."},
+	"an epoch wins":                     {situation{bug: fixedBy(fixIn("1:0.1", "")), seen: seenIn(noble, "9.0", 0, 3)}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions)."},
+	"fixed twice, the later one counts": {situation{bug: fixedBy(fixIn("1.3", ""), fixIn("1.5", "")), seen: seenIn(noble, "1.4", 0, 3)}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions)."},
+	"fixed in this series":              {situation{bug: fixedBy(fixIn("2.0", "resolute"), fixIn("1.3~24.04", "noble")), seen: seenIn(noble, "1.2", 0, 3)}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions) and 26.04."},
+	"seen again in this series":         {situation{bug: fixedBy(fixIn("2.0", "resolute"), fixIn("1.3~24.04", "noble")), seen: seenIn(noble, "1.3", 0, 3)}, crash.StateRegression, "Seen again after the fix in 24.04 (3 reports this week); fixed in 26.04."},
+	"fixed only in a later series": {situation{bug: fixedBy(fixIn("2.0", "resolute")), seen: join(seenIn(noble, "1.3", 0, 11), seenIn(resolute, "1.9", 20, 0))},
+		crash.StateOpen, "Fixed in 26.04; still open in 24.04 (11 reports this week)."},
+	"fixed only in a later series, where it was never seen": {situation{bug: fixedBy(fixIn("2.0", "resolute")), seen: seenIn(noble, "1.3", 0, 11)},
+		crash.StateOpen, "Fixed in 26.04; still open in 24.04 (11 reports this week)."},
+	"fixed in a later series, gone from the rest": {situation{bug: fixedBy(fixIn("2.0", "resolute")), seen: seenIn(noble, "1.3", 20, 0), inUse: used(noble, "1.4", 15)},
+		crash.StateFixed, "The bug is closed with a fix. Fixed in 26.04; probably fixed in 24.04."},
+	"fixed in an earlier series": {situation{bug: fixedBy(fixIn("1.3", "noble")), seen: seenIn(resolute, "1.2", 0, 2)}, crash.StateFixed, "Fixed in 26.04 (2 reports this week from older versions) and 24.04."},
+	"fixed in an earlier series, seen later": {situation{bug: fixedBy(fixIn("1.3", "noble")), seen: seenIn(resolute, "1.4", 0, 2)}, crash.StateRegression,
+		"Seen again after the fix in 26.04 (2 reports this week); fixed in 24.04."},
+	"fixed in Ubuntu, seen in Debian": {situation{bug: fixedBy(fixIn("1.3", "noble")), seen: join(seenIn(noble, "1.2", 9, 0), seenIn(trixie, "1.2-4", 0, 11))},
+		crash.StateOpen, "Fixed in 24.04; still open in Debian 13 (11 reports this week)."},
+	"a higher version in Debian is no regression": {situation{bug: fixedBy(fixIn("1.3", "noble")), seen: seenIn(sid, "1.9-1", 0, 11)},
+		crash.StateOpen, "Fixed in 24.04; still open in sid (11 reports this week)."},
+	"a derivative has its own versions": {situation{bug: fixedBy(fixIn("1.3", "noble")), seen: join(seenIn(noble, "1.2", 9, 0), seenIn(mint, "1.3", 0, 4), seenIn(kylin, "1.3", 0, 2))},
+		crash.StateOpen, "Fixed in 24.04; still open in Ubuntu Kylin 24.04 (2 reports this week) and Linux Mint 22 (4 reports this week)."},
+	"a fix from Debian, in the newest release": {situation{bug: fixedBy(fixIn("2.0-1", "unstable")), seen: join(seenIn(resolute, "1.9", 9, 0), seenIn(noble, "1.2", 0, 3))},
+		crash.StateOpen, "Fixed in 26.04; still open in 24.04 (3 reports this week)."},
+	"a fix from Debian that has arrived in an old release": {situation{bug: fixedBy(fixIn("2.0-1", "unstable")), seen: join(seenIn(resolute, "1.9", 9, 0), seenIn(noble, "1.2", 9, 0)), inUse: used(noble, "2.0-1", 6)},
+		crash.StateFixed, "Fixed in 26.04 and 24.04."},
+	"fix of another package": {situation{bug: fixedBy(crash.BugFix{Package: "libtide", Version: "0.1"}), seen: seenIn(noble, "1.4", 0, 2), inUse: used(noble, "1.4", 20)},
+		crash.StateFixed, "Fixed in 24.04 (2 reports this week from older versions)."},
+	"reports without a version since the fix": {situation{bug: fixedBy(fixIn("1.3", "noble")), seen: join(seenIn(noble, "1.2", 20, 0), seenIn(noble, "", 0, 4))},
+		crash.StateOpen, "Open in 24.04 (4 reports this week)."},
+	"reports without a version before the fix": {situation{bug: fixedBy(fixIn("1.3", "noble")), seen: join(seenIn(noble, "1.2", 20, 0), seenIn(noble, "", 20, 0))},
+		crash.StateFixed, "Fixed in 24.04."},
+
+	// The bug is closed with a fix whose version is not known.
+	"known at the closing":                         {situation{bug: fixedBy(), seen: seenIn(noble, "1.1", 0, 3), inUse: join(used(noble, "1.1", 20), used(noble, "1.0", 90))}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions)."},
+	"arrived after the closing":                    {situation{bug: fixedBy(), seen: seenIn(noble, "1.2", 0, 3), inUse: join(used(noble, "1.2", 5), used(noble, "1.1", 20))}, crash.StateRegression, "Seen again after the fix in 24.04 (3 reports this week)."},
+	"crashed before the closing, arrived after it": {situation{bug: fixedBy(), seen: seenIn(noble, "1.2", 12, 0), inUse: join(used(noble, "1.2", 5), used(noble, "1.1", 20))}, crash.StateFixed, "Fixed in 24.04."},
+	"an old version comes late":                    {situation{bug: fixedBy(), seen: seenIn(noble, "1.0", 0, 3), inUse: join(used(noble, "1.0", 5), used(noble, "1.1", 20))}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions)."},
+	"nothing known at the closing, seen since":     {situation{bug: fixedBy(), seen: seenIn(noble, "1.2", 0, 3), inUse: used(noble, "1.2", 5)}, crash.StateOpen, "Open in 24.04 (3 reports this week)."},
+	"nothing known at the closing, not seen since": {situation{bug: fixedBy(), seen: seenIn(noble, "1.2", 20, 0), inUse: used(noble, "1.2", 5)}, crash.StateFixed, "Fixed in 24.04."},
+	"fixed, not seen for years":                    {situation{bug: fixedBy(), change: func(b *crash.Bucket) { b.Reports, b.LastSeen = 9, daysAgo(500) }}, crash.StateFixed, "The bug is closed with a fix; not seen for more than a year."},
+	"fixed in the newest release, unknown in an older one": {situation{bug: fixedBy(), seen: join(seenIn(resolute, "2.0", 20, 0), seenIn(noble, "1.2", 0, 3)), inUse: join(used(resolute, "2.0", 90), used(noble, "1.2", 90))},
+		crash.StateOpen, "Fixed in 26.04; still open in 24.04 (3 reports this week)."},
+	"upstream alone counts everywhere": {situation{bug: bugWith(task(upstream, "Fix Released")), seen: join(seenIn(noble, "1.2", 20, 0), seenIn(sid, "1.9", 20, 0)), inUse: join(used(noble, "1.2", 90), used(sid, "1.9", 90))},
+		crash.StateFixed, "Fixed in 24.04 and sid."},
+
+	// Tasks of series, and of others.
+	"upstream does not count":        {situation{bug: bugWith(task(mainTask, "New"), task(upstream, "Fix Released")), seen: seenIn(noble, "1.2", 0, 3)}, crash.StateOpen, "Open in 24.04 (3 reports this week)."},
+	"another package does not count": {situation{bug: bugWith(task(otherTask, "Fix Released"), task(mainTask, "New")), seen: seenIn(noble, "1.2", 0, 3)}, crash.StateOpen, "Open in 24.04 (3 reports this week)."},
+	"only another package":           {situation{bug: bugWith(task(otherTask, "New"), task(upstream, "Fix Released")), seen: seenIn(noble, "1.2", 0, 3)}, crash.StateOpen, "Open in 24.04 (3 reports this week)."},
+	"released with a version per series": {situation{bug: &crash.BugReading{Tasks: []crash.BugTask{task(mainTask, "Fix Released"), task(nobleTask, "Fix Released"), task(jammyTask, "New")},
+		Fixes: []crash.BugFix{fixIn("2.0", "resolute"), fixIn("1.3", "noble")}}, seen: join(seenIn(resolute, "1.9", 9, 0), seenIn(noble, "1.2", 9, 0), seenIn(jammy, "1.1", 0, 6))},
+		crash.StateOpen, "Fixed in 26.04 and 24.04; still open in 22.04 (6 reports this week)."},
+	"fixed, but not in this series": {situation{bug: bugWith(task(mainTask, "Fix Released"), task(nobleTask, "New")), seen: seenIn(noble, "1.2", 0, 3)}, crash.StateOpen, "Open in 24.04 (3 reports this week)."},
+	"fixed in this series only": {situation{bug: &crash.BugReading{Tasks: []crash.BugTask{task(mainTask, "New"), task(nobleTask, "Fix Released")}, Fixes: []crash.BugFix{fixIn("1.3", "noble")}},
+		seen: join(seenIn(noble, "1.2", 9, 0), seenIn(resolute, "1.9", 0, 3))}, crash.StateOpen, "Fixed in 24.04; still open in 26.04 (3 reports this week)."},
+	"won't fix": {situation{bug: bugWith(task(mainTask, "Won't Fix")), seen: seenIn(noble, "1.2", 0, 3), inUse: used(noble, "1.2", 90)}, crash.StateClosed, "Closed as Won't Fix for 24.04 (3 reports this week)."},
+	"won't fix in one release": {situation{bug: &crash.BugReading{Tasks: []crash.BugTask{task(mainTask, "Fix Released"), task(jammyTask, "Won't Fix")}, Fixes: []crash.BugFix{fixIn("2.0", "resolute")}},
+		seen: join(seenIn(resolute, "1.9", 9, 0), seenIn(jammy, "1.2", 0, 3))}, crash.StateClosed, "Fixed in 26.04; closed as Won't Fix for 22.04 (3 reports this week)."},
+	"won't fix in one release, quiet there": {situation{bug: &crash.BugReading{Tasks: []crash.BugTask{task(mainTask, "Fix Released"), task(jammyTask, "Won't Fix")}, Fixes: []crash.BugFix{fixIn("2.0", "resolute")}},
+		seen: join(seenIn(resolute, "1.9", 9, 0), seenIn(jammy, "1.2", 30, 0))}, crash.StateFixed, "Fixed in 26.04; closed as Won't Fix for 22.04 (no report this week)."},
+
+	// Duplicates.
+	"a duplicate of a fixed one": {situation{bug: bugWith(task(mainTask, "New")), master: fixedBy(fixIn("1.3", "noble")), seen: seenIn(noble, "1.1", 0, 3)}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions)."},
+	"a duplicate of one we may not read": {situation{bug: fixedBy(), master: &crash.BugReading{Hidden: true}, seen: seenIn(noble, "1.1", 0, 3)}, crash.StatePrivate,
+		"The tracker does not show this bug to us: it is private, or gone. Open in 24.04 (3 reports this week)."},
+	"a private duplicate of a fixed one": {situation{bug: &crash.BugReading{Private: true}, master: fixedBy(), seen: seenIn(noble, "1.1", 0, 3)}, crash.StatePrivate,
+		"The bug is private: only some people see it in the tracker. Open in 24.04 (3 reports this week)."},
+	"regression in one release, fixed in another": {situation{bug: fixedBy(fixIn("2.0", "resolute"), fixIn("1.3", "noble")), seen: join(seenIn(resolute, "1.9", 9, 0), seenIn(noble, "1.4", 0, 2))},
+		crash.StateRegression, "Seen again after the fix in 24.04 (2 reports this week); fixed in 26.04."},
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for name, tt := range situations {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := tt.bucket().Status
+			if got.Word != tt.want || got.Text() != tt.text {
+				t.Errorf("got %s: %q\nwant %s: %q", got.Word, got.Text(), tt.want, tt.text)
+			}
+			for _, r := range got.Releases {
+				if text := r.Text(); text == "" || strings.Contains(text, "  ") || strings.HasSuffix(text, ".") {
+					t.Errorf("%s: got %q, want what stands behind a name", r.Release, text)
+				}
+			}
+			if got.Word == crash.StatePrivate && got.Tracker != "" {
+				t.Errorf("private: got the tracker's word %q, want none", got.Tracker)
+			}
+		})
+	}
+}

@@ -1,0 +1,56 @@
+package stats_test
+
+import (
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/stats"
+)
+
+func TestTrends(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 9, 14, 15, 0, 0, 0, time.UTC)
+	day := func(n int) time.Time { return time.Date(2026, 9, 14-n, 0, 0, 0, 0, time.UTC) }
+	rates := []stats.DayRate{
+		{Release: "Ubuntu 22.04", Day: day(20), Reports: 9, Machines: 100}, // out of both weeks; its machines are active still
+		{Release: "Ubuntu 22.04", Day: day(10), Reports: 70, Machines: 200},
+		{Release: "Ubuntu 22.04", Day: day(6), Reports: 140, Machines: 200},
+		{Release: "Ubuntu 24.04", Day: day(0), Reports: 5, Machines: 50},
+		{Release: "Ubuntu 20.04", Day: day(200), Reports: 5, Machines: 50}, // long ago
+	}
+	each, all := stats.Trends(rates, until, 7)
+	if len(each) != 2 || each[0].Release != "Ubuntu 24.04" || each[1].Release != "Ubuntu 22.04" {
+		t.Fatalf("got %+v, want 24.04, then 22.04", each)
+	}
+	noble, jammy := each[0], each[1]
+	if noble.Now.Reports != 5 || noble.Now.MachineDays != 50 || noble.Before.Known() || noble.Change().Known() {
+		t.Errorf("24.04, new today: got %+v, want 5 reports in 50 machine-days and nothing before", noble)
+	}
+	// Days 13 to 11 before the first report of the span have the 100 machines of day 20, days 10 to 7 have 200.
+	if jammy.Before.Reports != 70 || jammy.Before.MachineDays != 3*100+4*200 || jammy.Now.Reports != 140 || jammy.Now.MachineDays != 7*200 {
+		t.Errorf("22.04: got %+v, want 70 in 1100 and 140 in 1400", jammy)
+	}
+	if !jammy.Change().Worse() {
+		t.Errorf("22.04: got %+v, want it to be worse", jammy.Change())
+	}
+	if all.Now.Reports != 145 || all.Now.MachineDays != 1450 || all.Before.Reports != 70 || all.Machines != 250 {
+		t.Errorf("all: got %+v", all)
+	}
+	if each, all := stats.Trends(nil, until, 7); len(each) != 0 || all.Now.Known() {
+		t.Errorf("of nothing: got %+v, %+v", each, all)
+	}
+}
+
+func TestPredecessor(t *testing.T) {
+	t.Parallel()
+	all := []crash.Release{"Debian 12", "Debian 13", "Debian sid", "Ubuntu 9.10", "Ubuntu 22.04", "Ubuntu 24.04", "Kubuntu 23.10", ""}
+	for release, want := range map[crash.Release]crash.Release{
+		"Ubuntu 24.04": "Ubuntu 22.04", "Ubuntu 22.04": "Ubuntu 9.10", "Ubuntu 9.10": "", "Debian 13": "Debian 12", "Debian sid": "",
+		"Ubuntu 24.10": "Ubuntu 24.04", "Linux Mint 22": "", "": "",
+	} {
+		if got := release.Predecessor(all); got != want {
+			t.Errorf("before %q: got %q, want %q", release, got, want)
+		}
+	}
+}
