@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
-// What the board no longer knows of days long ago. These statements go through all days, which is rarely asked for.
+// What the index no longer knows of days long ago. These statements go through all days, which is rarely asked for.
 const (
 	sqlProblemDays = `
 		select d.day, count(distinct b.head) from bucket_days as d join buckets as b on b.id = d.bucket_id
@@ -41,16 +41,16 @@ func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[ti
 	return days, nil
 }
 
-// TracedDays returns what [board.Board.TracedDays] does, of any days.
-func (s *Store) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]board.Traced, error) {
+// TracedDays returns what [index.Index.TracedDays] does, of any days.
+func (s *Store) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]index.Traced, error) {
 	rows, err := s.pool.Query(ctx, sqlTracedDays, pgx.NamedArgs{"since": since, "until": until, "rules": rules})
 	if err != nil {
 		return nil, fmt.Errorf("days of traces: %w", known(err))
 	}
-	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t board.Traced, err error) {
+	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t index.Traced, err error) {
 		var day time.Time
 		err = row.Scan(&day, &t.Release, &t.Architecture, &t.Named, &t.Failed)
-		t.Day = board.DayOf(day)
+		t.Day = index.DayOf(day)
 		return t, err
 	})
 	if err != nil {

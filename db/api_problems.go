@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
 // The buckets of some packages are looked up one by one; for all packages the days are added up as they lie.
@@ -42,16 +42,16 @@ const (
 			group by d.bucket_id` + commonRows
 )
 
-// CommonProblems returns the limit problems that were seen most, for days that the board no longer
+// CommonProblems returns the limit problems that were seen most, for days that the index no longer
 // knows; with and without say whether problems with a package count, and those without one.
 // Problems of one count come in the order of their signatures.
 //
 // Of the filter it supports the days, Release, Version, PackageArchitecture, either Package or
 // Packages, and New with a version. It refuses one that asks for more.
 func (s *Store) CommonProblems(
-	ctx context.Context, f board.Filter, with, without bool, limit int,
+	ctx context.Context, f index.Filter, with, without bool, limit int,
 ) ([]crash.Problem, error) {
-	supported := board.Filter{
+	supported := index.Filter{
 		Since: f.Since, Until: f.Until, Release: f.Release, Version: f.Version, PackageArchitecture: f.PackageArchitecture,
 		Some: f.Some, Packages: f.Packages, New: f.New && f.Version != "",
 	}
@@ -112,11 +112,11 @@ func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) 
 
 const sqlSignatures = `select id, signature from buckets where id = any(@ids)`
 
-// WholeSignatures returns the signatures of those rows that the board keeps only the beginning of.
-func (s *Store) WholeSignatures(ctx context.Context, of []board.Row) (map[crash.BucketID]string, error) {
+// WholeSignatures returns the signatures of those rows that the index keeps only the beginning of.
+func (s *Store) WholeSignatures(ctx context.Context, of []index.Row) (map[crash.BucketID]string, error) {
 	var ids []crash.BucketID
 	for _, r := range of {
-		if len(r.Signature) >= board.MaxSignature {
+		if len(r.Signature) >= index.MaxSignature {
 			ids = append(ids, r.ID)
 		}
 	}

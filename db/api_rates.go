@@ -88,7 +88,7 @@ func (s *Store) readActive(ctx context.Context) (map[crash.Release][]activeChang
 	return all, err
 }
 
-// RateFilter chooses reports to count by release and day. It is not a [board.Filter] because its
+// RateFilter chooses reports to count by release and day. It is not a [index.Filter] because its
 // package is a binary package only, as in the API that machines know, and because it counts one
 // problem type apart.
 type RateFilter struct {

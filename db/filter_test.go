@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/db/dbtest"
 )
 
@@ -14,28 +14,28 @@ import (
 func TestUnsupportedFilters(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
-	ctx, day := t.Context(), board.DayOf(time.Date(2025, 5, 1, 0, 0, 0, 0, time.UTC))
-	reports := func(f board.Filter) error {
+	ctx, day := t.Context(), index.DayOf(time.Date(2025, 5, 1, 0, 0, 0, 0, time.UTC))
+	reports := func(f index.Filter) error {
 		_, _, err := s.BucketReportsLike(ctx, crash.BucketID{}, f, crash.OopsID{}, 10)
 		return err
 	}
-	problems := func(f board.Filter) error {
+	problems := func(f index.Filter) error {
 		_, err := s.CommonProblems(ctx, f, true, true, 10)
 		return err
 	}
 	for _, c := range []struct {
-		list    func(board.Filter) error
-		filter  board.Filter
+		list    func(index.Filter) error
+		filter  index.Filter
 		refused bool
 	}{
-		{reports, board.Filter{Since: day, Until: day, Release: "Ubuntu 24.04", Version: "1", Architecture: "amd64", Complete: true}, false},
-		{reports, board.Filter{Package: "reef"}, true},
-		{reports, board.Filter{New: true}, true},
-		{problems, board.Filter{Since: day, Until: day, Package: "reef", Version: "1", New: true, PackageArchitecture: "amd64"}, false},
-		{problems, board.Filter{Since: day, Until: day, Some: true, Packages: "reef tide"}, false},
-		{problems, board.Filter{Since: day, Until: day, Some: true, Packages: "reef tide", Package: "reef"}, true},
-		{problems, board.Filter{Since: day, Until: day, New: true}, true},
-		{problems, board.Filter{Since: day, Until: day, State: "none"}, true},
+		{reports, index.Filter{Since: day, Until: day, Release: "Ubuntu 24.04", Version: "1", Architecture: "amd64", Complete: true}, false},
+		{reports, index.Filter{Package: "reef"}, true},
+		{reports, index.Filter{New: true}, true},
+		{problems, index.Filter{Since: day, Until: day, Package: "reef", Version: "1", New: true, PackageArchitecture: "amd64"}, false},
+		{problems, index.Filter{Since: day, Until: day, Some: true, Packages: "reef tide"}, false},
+		{problems, index.Filter{Since: day, Until: day, Some: true, Packages: "reef tide", Package: "reef"}, true},
+		{problems, index.Filter{Since: day, Until: day, New: true}, true},
+		{problems, index.Filter{Since: day, Until: day, State: "none"}, true},
 	} {
 		if err := c.list(c.filter); (err != nil) != c.refused {
 			t.Errorf("%+v: got the error %v, want it refused: %t", c.filter, err, c.refused)

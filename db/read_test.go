@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mishap/crash"
-	"mishap/crash/board"
 	"mishap/crash/grouping"
+	"mishap/crash/index"
 	"mishap/db"
 	"mishap/db/dbtest"
 )
@@ -73,8 +73,8 @@ func TestProblems(t *testing.T) {
 		{"a package and a release", 7, "Ubuntu 26.04", "harbor", "alpha 1", 1},
 		{"a package that nobody has", 365, "", "x", "", 0},
 	} {
-		filter := board.Filter{
-			Since: board.DayOf(midnight.AddDate(0, 0, 1-c.days)), Until: board.DayOf(midnight), Release: c.release, Package: c.pkg,
+		filter := index.Filter{
+			Since: index.DayOf(midnight.AddDate(0, 0, 1-c.days)), Until: index.DayOf(midnight), Release: c.release, Package: c.pkg,
 		}
 		if got, totals := list(t, s, filter); got != c.want || totals.Reports != c.reports || totals.Problems != int64(problemsIn(c.want)) {
 			t.Errorf("%s: got %s, totals %+v; want %s, %d reports", c.name, got, totals, c.want, c.reports)
@@ -89,10 +89,10 @@ func problemsIn(list string) int {
 	return strings.Count(list, ",") + 1
 }
 
-func list(t *testing.T, s *db.Store, filter board.Filter) (text string, totals board.Totals) {
+func list(t *testing.T, s *db.Store, filter index.Filter) (text string, totals index.Totals) {
 	t.Helper()
 	dbtest.Counted(t, s)
-	b, err := s.Board(t.Context())
+	b, err := s.Index(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestBucket(t *testing.T) {
 			t.Errorf("after closing %d: got %+v, %v; want %d: an open bug before a closed one, then the one linked last", closed.close, got.Bug, err, closed.shown)
 		}
 	}
-	if list, _ := list(t, s, board.Filter{Since: board.DayOf(midnight), Until: board.DayOf(midnight)}); strings.Count(list, "alpha") != 1 || problemsIn(list) != 3 {
+	if list, _ := list(t, s, index.Filter{Since: index.DayOf(midnight), Until: index.DayOf(midnight)}); strings.Count(list, "alpha") != 1 || problemsIn(list) != 3 {
 		t.Errorf("three bugs: got list %s, want one row of alpha among three", list)
 	}
 }
@@ -274,7 +274,7 @@ func TestReportLists(t *testing.T) {
 		}
 	}
 	for i, id := range all {
-		newer, older, err := s.ReportNeighbours(t.Context(), bucket, board.Filter{}, id)
+		newer, older, err := s.ReportNeighbours(t.Context(), bucket, index.Filter{}, id)
 		var wantNewer, wantOlder crash.OopsID
 		if i+1 < len(all) {
 			wantNewer = all[i+1]
@@ -347,8 +347,8 @@ func TestReadsDatabaseAway(t *testing.T) {
 	s := dbtest.Broken(t)
 	ctx, bucket, id := t.Context(), crash.BucketIDOf("x"), crash.NewOopsID(today)
 	for name, read := range map[string]func() error{
-		"Board":                func() error { _, err := s.Board(ctx); return err },
-		"BoardWithStates":      func() error { _, err := s.BoardWithStates(ctx); return err },
+		"Index":                func() error { _, err := s.Index(ctx); return err },
+		"IndexWithStates":      func() error { _, err := s.IndexWithStates(ctx); return err },
 		"Bucket":               func() error { _, err := s.Bucket(ctx, bucket); return err },
 		"BucketVersions":       func() error { _, err := s.BucketVersions(ctx, bucket); return err },
 		"BucketDays":           func() error { _, err := s.BucketDays(ctx, bucket, today, today); return err },
@@ -357,7 +357,7 @@ func TestReadsDatabaseAway(t *testing.T) {
 		"RepresentativeReport": func() error { _, err := s.RepresentativeReport(ctx, bucket); return err },
 		"Report":               func() error { _, err := s.Report(ctx, id); return err },
 		"ReportSystem":         func() error { _, err := s.ReportSystem(ctx, id); return err },
-		"ReportNeighbours":     func() error { _, _, err := s.ReportNeighbours(ctx, bucket, board.Filter{}, id); return err },
+		"ReportNeighbours":     func() error { _, _, err := s.ReportNeighbours(ctx, bucket, index.Filter{}, id); return err },
 		"HasRelease":           func() error { _, err := s.HasRelease(ctx, "x"); return err },
 		"Releases":             func() error { _, err := s.Releases(ctx, crash.BuiltInReleases()); return err },
 	} {

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
 // The first condition on received looks superfluous, but it is what leaves partitions out.
@@ -30,7 +30,7 @@ const (
 		) as r
 		order by received desc, id desc limit 1`
 
-	// likeThat is what a board.Filter asks of a report.
+	// likeThat is what a index.Filter asks of a report.
 	likeThat = `(@version = '' or version = @version) and (@release = '' or release = @release)
 		and (@architecture = '' or architecture = @architecture)
 		and (@of = '' or package_architecture = @of) and (not @complete or complete) and day between @since and @until`
@@ -41,7 +41,7 @@ const (
 // BucketReports returns the reports of the problem that a bucket is part of in the order of their arrival, the newest
 // first, at most limit, from below the report after on (zero: from the newest). Reports of test machines are among them.
 func (s *Store) BucketReports(ctx context.Context, id crash.BucketID, after crash.OopsID, limit int) ([]crash.ReportRow, error) {
-	rows, _, err := s.BucketReportsLike(ctx, id, board.Filter{}, after, limit)
+	rows, _, err := s.BucketReportsLike(ctx, id, index.Filter{}, after, limit)
 	return rows, err
 }
 
@@ -50,11 +50,11 @@ func (s *Store) BucketReports(ctx context.Context, id crash.BucketID, after cras
 const reportsLooked = 20_000
 
 // BucketReportsLike is BucketReports for those that a filter lets through, of which it supports
-// what chooses reports (see [board.Filter.OfReports]); it refuses more. It looks at a bounded
+// what chooses reports (see [index.Filter.OfReports]); it refuses more. It looks at a bounded
 // number of reports; when that was not all, and fewer than limit were found, further is where to go
 // on (as after), else zero.
 func (s *Store) BucketReportsLike(
-	ctx context.Context, id crash.BucketID, f board.Filter, after crash.OopsID, limit int,
+	ctx context.Context, id crash.BucketID, f index.Filter, after crash.OopsID, limit int,
 ) (rows []crash.ReportRow, further crash.OopsID, err error) {
 	args, err := likeArgs(newestFirst(after, limit), id, f)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Store) BucketReportsLike(
 	if rows, err = s.reportList(ctx, sqlBucketList, args); err != nil {
 		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, known(err))
 	}
-	if len(rows) >= limit || f == (board.Filter{}) {
+	if len(rows) >= limit || f == (index.Filter{}) {
 		return rows, further, nil
 	}
 	var received time.Time
@@ -81,7 +81,7 @@ func (s *Store) BucketReportsLike(
 
 // likeArgs adds what likeThat reads. It refuses a filter that asks for more. A filter without a
 // last day has no end.
-func likeArgs(args pgx.NamedArgs, id crash.BucketID, f board.Filter) (pgx.NamedArgs, error) {
+func likeArgs(args pgx.NamedArgs, id crash.BucketID, f index.Filter) (pgx.NamedArgs, error) {
 	if f != f.OfReports() {
 		return nil, fmt.Errorf("reports cannot be chosen by all of %+v", f)
 	}
@@ -92,7 +92,7 @@ func likeArgs(args pgx.NamedArgs, id crash.BucketID, f board.Filter) (pgx.NamedA
 	if f.Until == 0 {
 		args["until"] = endOfTime
 	}
-	if f == (board.Filter{}) {
+	if f == (index.Filter{}) {
 		args["look"] = 1 << 30 // nothing is passed over
 	}
 	return args, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
 // The first condition on received looks superfluous, but it is what leaves partitions out.
@@ -38,7 +38,7 @@ const (
 // those of the problem that a bucket is part of that a filter lets through, as BucketReportsLike;
 // zero ids where there is none. It looks at a bounded number of reports.
 func (s *Store) ReportNeighbours(
-	ctx context.Context, bucket crash.BucketID, f board.Filter, id crash.OopsID,
+	ctx context.Context, bucket crash.BucketID, f index.Filter, id crash.OopsID,
 ) (newer, older crash.OopsID, err error) {
 	args, err := likeArgs(reportArgs(id), bucket, f)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) SystemNeighbours(ctx context.Context, system crash.SystemID, id 
 
 // EndReports returns the newest and the oldest report of a problem that a filter lets through; zero ids when there is none.
 func (s *Store) EndReports(
-	ctx context.Context, bucket crash.BucketID, f board.Filter,
+	ctx context.Context, bucket crash.BucketID, f index.Filter,
 ) (newest, oldest crash.OopsID, err error) {
 	args, err := likeArgs(newestFirst(crash.OopsID{}, 1), bucket, f)
 	if err != nil {

@@ -6,30 +6,30 @@ import (
 	"testing"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/db"
 	"mishap/db/dbtest"
 )
 
-// wantSameBoard checks that an instance lists what an instance that has just started lists.
-func wantSameBoard(t *testing.T, url string, s *db.Store) {
+// wantSameIndex checks that an instance lists what an instance that has just started lists.
+func wantSameIndex(t *testing.T, url string, s *db.Store) {
 	t.Helper()
-	followed, err := s.Board(t.Context())
+	followed, err := s.Index(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := dbtest.Open(t, url).Board(t.Context())
+	loaded, err := dbtest.Open(t, url).Index(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := board.Filter{Since: board.DayOf(today.AddDate(0, 0, -30)), Until: board.DayOf(today)}
+	f := index.Filter{Since: index.DayOf(today.AddDate(0, 0, -30)), Until: index.DayOf(today)}
 	if got, want := totals(followed.List(f, nil, nil, 1000)), totals(loaded.List(f, nil, nil, 1000)); !maps.Equal(got, want) {
 		t.Errorf("got the list %v, want %v", got, want)
 	}
 }
 
 // totals are the problems of a list with how many reports each has, in the period and in all.
-func totals(p board.Page) map[string][2]int64 {
+func totals(p index.Page) map[string][2]int64 {
 	sum := map[string][2]int64{}
 	for _, r := range p.Rows {
 		sum[r.Signature] = [2]int64{r.Count, r.Reports}
@@ -53,7 +53,7 @@ func TestOlderCopyRestored(t *testing.T) {
 	for i := 10; i < 40; i++ { // machines, buckets and names that the copy has not
 		crashed(t, s, i, fmt.Sprint("b", i%7), fmt.Sprint("new:f", i%7), nil)
 	}
-	if _, err := s.BoardWithStates(t.Context()); err != nil {
+	if _, err := s.IndexWithStates(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	before, err := s.Revision(t.Context())
@@ -82,7 +82,7 @@ func TestOlderCopyRestored(t *testing.T) {
 			id = crashed(t, s, i, fmt.Sprint("b", i%7), fmt.Sprint("new:f", i%7), nil)
 		}
 	}
-	wantSameBoard(t, url, s)
+	wantSameIndex(t, url, s)
 	if b := bucket(t, s, id); b.ID != id {
 		t.Errorf("got bucket %v, want %v", b.ID, id)
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"mishap/crash"
-	"mishap/crash/board"
 	"mishap/crash/grouping"
+	"mishap/crash/index"
 )
 
 const (
@@ -21,25 +21,25 @@ const (
 // Similar lists other problems of the same package that have a bug and look like this one, the most alike first, at most
 // six: see crash.LikenessOf.
 func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
-	all, err := s.BoardWithStates(ctx)
+	all, err := s.IndexWithStates(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("similar problems: %w", err)
 	}
-	return s.similar(ctx, b, maxSimilar, all.OfPackages([]string{b.SourcePackage, b.Package}, maxCandidates, func(p *board.Problem) bool {
+	return s.similar(ctx, b, maxSimilar, all.OfPackages([]string{b.SourcePackage, b.Package}, maxCandidates, func(p *index.Problem) bool {
 		return p.ID != b.ID && p.Bug != 0
 	}))
 }
 
 // Alike is Similar for all problems, with a bug or without, at most four, of the most frequent ones.
 func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
-	all, err := s.Board(ctx)
+	all, err := s.Index(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("similar problems: %w", err)
 	}
-	return s.similar(ctx, b, maxAlike, all.OfPackages([]string{b.SourcePackage, b.Package}, maxAlikeFrom, func(p *board.Problem) bool { return p.ID != b.ID }))
+	return s.similar(ctx, b, maxAlike, all.OfPackages([]string{b.SourcePackage, b.Package}, maxAlikeFrom, func(p *index.Problem) bool { return p.ID != b.ID }))
 }
 
-func (s *Store) similar(ctx context.Context, b crash.Bucket, most int, candidates []*board.Problem) ([]grouping.SimilarProblem, error) {
+func (s *Store) similar(ctx context.Context, b crash.Bucket, most int, candidates []*index.Problem) ([]grouping.SimilarProblem, error) {
 	var found []grouping.SimilarProblem
 	likeness := grouping.LikenessTo(b.Signature)
 	for _, p := range candidates {

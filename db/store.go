@@ -39,7 +39,7 @@ type Store struct {
 	reading *readBudget
 	saver   *saver
 	counter *counter
-	keeper  *boardKeeper
+	keeper  *indexKeeper
 
 	counts   *cache.Cache[stamp] // see cachedCounts
 	allInUse atomic.Pointer[versionsInUse]
@@ -81,7 +81,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	s := &Store{pool: pool, log: c.Log, now: c.Now, keeper: newBoardKeeper(), counts: cache.New[stamp](maxCountBytes)}
+	s := &Store{pool: pool, log: c.Log, now: c.Now, keeper: newIndexKeeper(), counts: cache.New[stamp](maxCountBytes)}
 	s.names.most, s.spans.most = maxSeenNames, maxCachedSpans
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

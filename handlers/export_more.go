@@ -12,7 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 	"mishap/views"
 )
@@ -24,7 +24,7 @@ func (s *Server) exportBug(w http.ResponseWriter, r *http.Request, number int64,
 		if err != nil {
 			return table{}, err
 		}
-		b, err := s.store.BoardWithStates(ctx)
+		b, err := s.store.IndexWithStates(ctx)
 		if err != nil {
 			return table{}, err
 		}
@@ -35,9 +35,9 @@ func (s *Server) exportBug(w http.ResponseWriter, r *http.Request, number int64,
 				bucket := s.seenBy(r, bucket)
 				p, ok := b.Problem(bucket.ID)
 				if !ok { // none of its reports counts
-					p = &board.Problem{Leaf: &board.Leaf{Facts: &board.Facts{}, ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title}}
+					p = &index.Problem{Leaf: &index.Leaf{Facts: &index.Facts{}, ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title}}
 				}
-				row := seenRow(r, board.Row{Problem: p, Facts: p.Facts, Count: p.Reports})
+				row := seenRow(r, index.Row{Problem: p, Facts: p.Facts, Count: p.Reports})
 				if !yield(s.problemRow(row, bucket.Signature, signedIn), nil) {
 					return
 				}

@@ -11,7 +11,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/redact"
 	"mishap/views"
 )
@@ -48,15 +48,15 @@ func (s *Server) exportProblems(w http.ResponseWriter, r *http.Request, format s
 type exportedList struct {
 	title  string
 	path   string // of the page, with its query
-	filter board.Filter
-	match  func(*board.Problem) bool // nil: all
+	filter index.Filter
+	match  func(*index.Problem) bool // nil: all
 	own    string                    // what it depends on besides what everybody sees, as export takes it
 }
 
 // exportList is a list of problems as a file or feed.
 func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format string, list exportedList) error {
 	return s.export(w, r, format, list.own, func(ctx context.Context) (table, error) {
-		b, err := s.store.BoardWithStates(ctx)
+		b, err := s.store.IndexWithStates(ctx)
 		if err != nil {
 			return table{}, err
 		}
@@ -90,7 +90,7 @@ func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format strin
 }
 
 // problemRow is one problem of a list.
-func (s *Server) problemRow(p board.Row, signature string, signedIn bool) row {
+func (s *Server) problemRow(p index.Row, signature string, signedIn bool) row {
 	title := views.DocumentTitle(crash.Bucket{ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type, Title: p.Title, Name: p.Name, Executable: p.Executable}, signedIn)
 	if signature == "" {
 		signature = p.Signature

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/query"
 	"mishap/db"
 	"mishap/views"
@@ -45,7 +45,7 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 }
 
 // problemList is the list of a choice, as far as a query (empty: all) wants it, from a place on.
-func (s *Server) problemList(r *http.Request, choice views.ListChoice, q query.Query, place *board.Place) (views.ListPage, error) {
+func (s *Server) problemList(r *http.Request, choice views.ListChoice, q query.Query, place *index.Place) (views.ListPage, error) {
 	page := views.ListPage{Choice: choice, Size: listSize, IngestURL: s.config.IngestURL}
 	b, filter, notice, err := s.chosen(r.Context(), choice)
 	if err != nil {
@@ -76,10 +76,10 @@ func (s *Server) problemList(r *http.Request, choice views.ListChoice, q query.Q
 	return page, nil
 }
 
-// chosen turns a choice into a filter for the board. The notice says what cannot be shown yet.
-func (s *Server) chosen(ctx context.Context, choice views.ListChoice) (*board.Board, board.Filter, string, error) {
+// chosen turns a choice into a filter for the index. The notice says what cannot be shown yet.
+func (s *Server) chosen(ctx context.Context, choice views.ListChoice) (*index.Index, index.Filter, string, error) {
 	filter, notice := choice.FilterOn(s.now()), ""
-	if oldest := s.now().UTC().AddDate(0, 0, -db.BoardDays); filter.Since < board.DayOf(oldest) {
+	if oldest := s.now().UTC().AddDate(0, 0, -db.IndexDays); filter.Since < index.DayOf(oldest) {
 		notice = "Lists go back to " + views.Date(oldest, s.now()) + "; what was counted before is in the API."
 	}
 	if choice.Ranged {
@@ -107,9 +107,9 @@ func (s *Server) chosen(ctx context.Context, choice views.ListChoice) (*board.Bo
 		}
 		filter.Some, filter.Packages = true, strings.Join(names, " ")
 	}
-	open := s.store.Board
-	if filter.State != "" || filter.Sort == board.ByBug || choice.Query != "" {
-		open = s.store.BoardWithStates
+	open := s.store.Index
+	if filter.State != "" || filter.Sort == index.ByBug || choice.Query != "" {
+		open = s.store.IndexWithStates
 	}
 	b, err := open(ctx)
 	return b, filter, notice, err
@@ -132,10 +132,10 @@ func both(a, b []string) []string {
 // sparkDays is how many days the small charts of a list show.
 const sparkDays = 28
 
-// listRows adds to rows of the board what only the database knows: machines, bugs and their states.
-func (s *Server) listRows(r *http.Request, b *board.Board, filter board.Filter, rows []board.Row) ([]views.ListRow, error) {
+// listRows adds to rows of the index what only the database knows: machines, bugs and their states.
+func (s *Server) listRows(r *http.Request, b *index.Index, filter index.Filter, rows []index.Row) ([]views.ListRow, error) {
 	counts := make([]crash.ProblemCursor, len(rows))
-	from := make(map[crash.BucketID]board.Row, len(rows))
+	from := make(map[crash.BucketID]index.Row, len(rows))
 	for i, row := range rows {
 		counts[i] = crash.ProblemCursor{Count: row.Count, ID: row.ID}
 		from[row.ID] = row
@@ -144,7 +144,7 @@ func (s *Server) listRows(r *http.Request, b *board.Board, filter board.Filter, 
 	if err != nil {
 		return nil, err
 	}
-	until := board.DayOf(s.now())
+	until := index.DayOf(s.now())
 	list := make([]views.ListRow, 0, len(problems))
 	var bugs []crash.Bug
 	for _, p := range problems {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/views"
 )
 
@@ -123,7 +123,7 @@ func (s *Server) packagesOf(ctx context.Context, f crash.Follow) (names []string
 type followedBy map[string][]int
 
 // filter is the choice, narrowed to these packages.
-func (p followedBy) filter(choice views.ListChoice, now time.Time) board.Filter {
+func (p followedBy) filter(choice views.ListChoice, now time.Time) index.Filter {
 	filter := choice.FilterOn(now)
 	names := make([]string, 0, len(p))
 	for name := range p {
@@ -164,7 +164,7 @@ func (s *Server) fillMy(r *http.Request, page *views.MyPage, follows []crash.Fol
 	if i := slices.IndexFunc(followed, func(f views.Followed) bool { return f.Unknown }); i >= 0 {
 		page.Notice = "The tracker is being asked which packages " + followed[i].Name + " has: look again in a moment."
 	}
-	b, err := s.store.BoardWithStates(r.Context())
+	b, err := s.store.IndexWithStates(r.Context())
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Server) fillMy(r *http.Request, page *views.MyPage, follows []crash.Fol
 	if err != nil {
 		return err
 	}
-	grouped := map[string][]board.Row{}
+	grouped := map[string][]index.Row{}
 	for _, row := range rows {
 		packages.count(followed, row, isNew[row.ID])
 		name := myGroup(row, isNew[row.ID])
@@ -185,7 +185,7 @@ func (s *Server) fillMy(r *http.Request, page *views.MyPage, follows []crash.Fol
 }
 
 // count adds a problem to all that is followed and has its package.
-func (p followedBy) count(followed []views.Followed, row board.Row, isNew bool) {
+func (p followedBy) count(followed []views.Followed, row index.Row, isNew bool) {
 	by := p[row.Package]
 	if row.Source != row.Package {
 		by = append(slices.Clone(by), p[row.Source]...)
@@ -203,7 +203,7 @@ func (p followedBy) count(followed []views.Followed, row board.Row, isNew bool) 
 
 // newTo finds the problems that came since the visit before: those that were seen first after it, and those of which
 // nothing had arrived by then.
-func (s *Server) newTo(ctx context.Context, visit crash.Visit, rows []board.Row) (map[crash.BucketID]bool, error) {
+func (s *Server) newTo(ctx context.Context, visit crash.Visit, rows []index.Row) (map[crash.BucketID]bool, error) {
 	if visit.Seen.IsZero() {
 		return nil, nil
 	}
@@ -230,7 +230,7 @@ func (s *Server) newTo(ctx context.Context, visit crash.Visit, rows []board.Row)
 // myGroups are the groups of the page, in their order.
 var myGroups = [...]string{views.MyNew, views.MyRegression, views.MyUnfiled, views.MyFiled}
 
-func myGroup(row board.Row, isNew bool) string {
+func myGroup(row index.Row, isNew bool) string {
 	switch {
 	case isNew:
 		return views.MyNew
@@ -243,11 +243,11 @@ func myGroup(row board.Row, isNew bool) string {
 }
 
 // fillGroups gathers what the rows show that the page has. What is new is in the order of the groups that it would else be in.
-func (s *Server) fillGroups(r *http.Request, page *views.MyPage, b *board.Board, filter board.Filter, grouped map[string][]board.Row) error {
-	slices.SortStableFunc(grouped[views.MyNew], func(x, y board.Row) int {
+func (s *Server) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, filter index.Filter, grouped map[string][]index.Row) error {
+	slices.SortStableFunc(grouped[views.MyNew], func(x, y index.Row) int {
 		return slices.Index(myGroups[:], myGroup(x, false)) - slices.Index(myGroups[:], myGroup(y, false))
 	})
-	var shown []board.Row
+	var shown []index.Row
 	in := map[crash.BucketID]string{}
 	for _, name := range myGroups {
 		rows := grouped[name]

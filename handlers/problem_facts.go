@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 	"mishap/db"
 	"mishap/views"
@@ -27,12 +27,12 @@ func (s *Server) much(r *http.Request, b crash.Bucket, counts []crash.VersionCou
 		since = b.FirstSeen.UTC().Truncate(24 * time.Hour)
 		m.Days = int(today.Sub(since)/(24*time.Hour)) + 1
 	}
-	memory, err := s.store.Board(r.Context())
+	memory, err := s.store.Index(r.Context())
 	if err != nil {
 		return m, err
 	}
 	var reports int64
-	for release, days := range memory.ReleaseDays(b.ID, board.DayOf(since), board.DayOf(today)) {
+	for release, days := range memory.ReleaseDays(b.ID, index.DayOf(since), index.DayOf(today)) {
 		if releases[release] {
 			for _, n := range days {
 				reports += n
@@ -77,7 +77,7 @@ func (s *Server) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, 
 		}
 	}
 	facts.Story = stats.TellVersions(counts, facts.Known)
-	memory, err := s.store.Board(ctx)
+	memory, err := s.store.Index(ctx)
 	if err != nil {
 		return facts, err
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/query"
 	"mishap/crash/redact"
 	"mishap/views"
@@ -25,8 +25,8 @@ func (s *Server) seenBy(r *http.Request, b crash.Bucket) crash.Bucket {
 	return b
 }
 
-// seenRow returns a row of the board as whoever asks may see it.
-func seenRow(r *http.Request, row board.Row) board.Row {
+// seenRow returns a row of the index as whoever asks may see it.
+func seenRow(r *http.Request, row index.Row) index.Row {
 	if isPublic(r) {
 		return row.ForVisitors()
 	}
@@ -51,14 +51,14 @@ func seenLabel[T ~string](r *http.Request, name T) T {
 
 // searched makes a list count what a query speaks of, and says which problems it wants; nil: all. What a visitor searches for is
 // looked for in what visitors see, else answers would tell by trial what is hidden.
-func searched(r *http.Request, q query.Query, filter board.Filter) (board.Filter, func(*board.Problem) bool) {
+func searched(r *http.Request, q query.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
 	filter = q.Narrow(filter)
 	switch {
 	case q.Empty():
 		return filter, nil
 	case isPublic(r):
 		filter.Query = "public " + filter.Query // lists are cached by it
-		return filter, func(p *board.Problem) bool { return q.Match(p.Public()) }
+		return filter, func(p *index.Problem) bool { return q.Match(p.Public()) }
 	}
 	return filter, q.Match
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/views"
 )
 
@@ -74,11 +74,11 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	if !choice.From.IsZero() && !choice.To.IsZero() && choice.To.Before(choice.From) {
 		return choice, crash.Errorf(crash.Invalid, "bad_days", "The last day, %s, is before the first, %s.", to, from)
 	}
-	columns := []board.Column{board.ByCount, board.ByPackage, board.ByFirst, board.ByLast, board.ByProblem, board.ByBug}
-	if sort != "" && !slices.Contains(columns, board.Column(sort)) {
+	columns := []index.Column{index.ByCount, index.ByPackage, index.ByFirst, index.ByLast, index.ByProblem, index.ByBug}
+	if sort != "" && !slices.Contains(columns, index.Column(sort)) {
 		return choice, crash.Errorf(crash.Invalid, "unknown_column", "%q is not a column that the list can be sorted by.", sort)
 	}
-	if choice.Sort = board.Column(sort); choice.Sort == board.ByCount {
+	if choice.Sort = index.Column(sort); choice.Sort == index.ByCount {
 		choice.Sort = ""
 	}
 	choice.Ascending, choice.New = q.Get("order") == "up", q.Get("new") == "1"
@@ -99,7 +99,7 @@ func readDay(name, text string) (time.Time, error) {
 }
 
 // readPlace reads where the list goes on: "50.17.9f3a…" is behind the 50th row, which had 17 reports and this id.
-func readPlace(text string) (*board.Place, error) {
+func readPlace(text string) (*index.Place, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // from the start
 	}
@@ -113,5 +113,5 @@ func readPlace(text string) (*board.Place, error) {
 	if placeErr != nil || countErr != nil || idErr != nil || place < 1 || count < 0 || len(id) != len(crash.BucketID{}) {
 		return nil, errBadPlace
 	}
-	return &board.Place{Behind: place, ID: crash.BucketID(id)}, nil
+	return &index.Place{Behind: place, ID: crash.BucketID(id)}, nil
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"mishap/crash"
-	"mishap/crash/board"
 	"mishap/crash/grouping"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 	"mishap/tracker"
 	"mishap/views"
@@ -133,13 +133,13 @@ func (s *Server) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, 
 const relatedDays = 366
 
 // relatedProblems are those whose binary or source package has this name.
-func (s *Server) relatedProblems(ctx context.Context, name string) ([]board.Row, error) {
-	all, err := s.store.Board(ctx)
+func (s *Server) relatedProblems(ctx context.Context, name string) ([]index.Row, error) {
+	all, err := s.store.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
 	since, until := s.lastDays(relatedDays)
-	rows, _ := all.All(board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Package: name}, nil)
+	rows, _ := all.All(index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name}, nil)
 	return rows, nil
 }
 

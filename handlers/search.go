@@ -10,7 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/query"
 	"mishap/views"
 )
@@ -159,7 +159,7 @@ func (s *Server) completeSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	b, err := s.store.Board(r.Context())
+	b, err := s.store.Index(r.Context())
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (s *Server) completeSearch(w http.ResponseWriter, r *http.Request) error {
 }
 
 // namesFor are names for a control of a list: what it is called, and so what was typed into it, is of.
-func namesFor(q url.Values, of string, known board.Names) ([]string, error) {
+func namesFor(q url.Values, of string, known index.Names) ([]string, error) {
 	text, err := queryText(q, of)
 	if err != nil {
 		return nil, err

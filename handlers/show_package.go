@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 	"mishap/views"
 )
@@ -32,10 +32,10 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 		return errNoPage
 	}
 	since, until := s.lastDays(packageDays)
-	filter := board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Package: name}
+	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name}
 	if format != "" {
 		if format == "atom" {
-			filter.Sort = board.ByFirst // readers want to know what is new
+			filter.Sort = index.ByFirst // readers want to know what is new
 		}
 		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.PackagePath(name), filter: filter})
 	}
@@ -60,9 +60,9 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readPackage is what everybody may see of a package.
-func (s *Server) readPackage(r *http.Request, name string, filter board.Filter) (page views.PackagePage, err error) {
+func (s *Server) readPackage(r *http.Request, name string, filter index.Filter) (page views.PackagePage, err error) {
 	since, until := s.lastDays(packageDays)
-	b, err := s.store.Board(r.Context())
+	b, err := s.store.Index(r.Context())
 	if err != nil {
 		return page, err
 	}
@@ -124,14 +124,14 @@ func (s *Server) withBugs(r *http.Request, rows []views.PackageProblem, table st
 }
 
 // packageProblem is a row of a short list.
-func packageProblem(b *board.Board, filter board.Filter, row board.Row) views.PackageProblem {
+func packageProblem(b *index.Index, filter index.Filter, row index.Row) views.PackageProblem {
 	p := namedProblem(row)
 	p.Spark = views.NewSparkline(b.Days(row.Problem, filter, filter.Until-sparkDays+1, filter.Until), filter.Until.Time())
 	return p
 }
 
 // namedProblem is the same without its days.
-func namedProblem(row board.Row) views.PackageProblem {
+func namedProblem(row index.Row) views.PackageProblem {
 	return views.PackageProblem{
 		Bucket: crash.Bucket{
 			ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type, Title: row.Title,
@@ -143,7 +143,7 @@ func namedProblem(row board.Row) views.PackageProblem {
 
 // packageVersions compares the newest versions of a binary package, with which problems came and went: rows are those of its
 // last days.
-func (s *Server) packageVersions(r *http.Request, name string, rows []board.Row) ([]views.PackageVersion, error) {
+func (s *Server) packageVersions(r *http.Request, name string, rows []index.Row) ([]views.PackageVersion, error) {
 	since, until := s.lastDays(packageDays)
 	spans, err := s.store.VersionSpans(r.Context(), name, since, until)
 	if err != nil || len(spans) == 0 {

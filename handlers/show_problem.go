@@ -14,9 +14,9 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
-	"mishap/crash/board"
 	"mishap/crash/cache"
 	"mishap/crash/grouping"
+	"mishap/crash/index"
 	"mishap/crash/redact"
 	"mishap/crash/stats"
 	"mishap/views"
@@ -107,7 +107,7 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 
 // seenIn returns what the oldest and the newest report of a problem from one release say.
 func (s *Server) seenIn(ctx context.Context, id crash.BucketID, release crash.Release) (first, last crash.Occurrence, err error) {
-	b, err := s.store.Board(ctx)
+	b, err := s.store.Index(ctx)
 	if err != nil {
 		return first, last, err
 	}
@@ -171,15 +171,15 @@ func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemF
 
 // problemDays is how often a problem was seen on each day, by release. Memory tells it faster than the database.
 func (s *Server) problemDays(r *http.Request, id crash.BucketID, since, until time.Time) ([]crash.DayCount, error) {
-	b, err := s.store.Board(r.Context())
+	b, err := s.store.Index(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	counts := b.ReleaseDays(id, board.DayOf(since), board.DayOf(until))
+	counts := b.ReleaseDays(id, index.DayOf(since), index.DayOf(until))
 	releases := slices.SortedFunc(maps.Keys(counts), crash.Release.Compare)
 	var days []crash.DayCount
 	for day := since; !day.After(until); day = day.AddDate(0, 0, 1) {
-		i := int(board.DayOf(day)) - int(board.DayOf(since))
+		i := int(index.DayOf(day)) - int(index.DayOf(since))
 		for _, release := range releases {
 			if n := counts[release][i]; n > 0 {
 				days = append(days, crash.DayCount{Day: day, Release: redact.Label(release), Reports: n})
@@ -325,7 +325,7 @@ func (s *Server) bucketReports(r *http.Request, id crash.BucketID) (*views.Repor
 
 // readReportFilter reads which reports of a problem are wanted: version, release, architecture,
 // complete.
-func readReportFilter(q url.Values) (f board.Filter, err error) {
+func readReportFilter(q url.Values) (f index.Filter, err error) {
 	var release string
 	for name, into := range map[string]*string{"version": &f.Version, "release": &release, "architecture": &f.Architecture} {
 		if *into, err = queryText(q, name); err != nil {

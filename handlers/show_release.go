@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 	"mishap/db"
 	"mishap/views"
@@ -43,10 +43,10 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 		return crash.Errorf(crash.NotFound, "unknown_release", "No report of a release named %s was counted.", name)
 	}
 	since, until := s.lastDays(releaseDays)
-	filter := board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Release: release}
+	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Release: release}
 	if format != "" {
 		if format == "atom" {
-			filter.Sort = board.ByFirst // readers want to know what is new
+			filter.Sort = index.ByFirst // readers want to know what is new
 		}
 		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.ReleasePath(release), filter: filter})
 	}
@@ -83,8 +83,8 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 }
 
 // releaseLists fills the page with the problems and packages of a release, from memory.
-func (s *Server) releaseLists(r *http.Request, page *views.ReleasePage, filter board.Filter) error {
-	b, err := s.store.BoardWithStates(r.Context())
+func (s *Server) releaseLists(r *http.Request, page *views.ReleasePage, filter index.Filter) error {
+	b, err := s.store.IndexWithStates(r.Context())
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *Server) releaseLists(r *http.Request, page *views.ReleasePage, filter b
 }
 
 // isNewIn reports whether no earlier release of the same distribution had the problem.
-func isNewIn(row board.Row, release crash.Release) bool {
+func isNewIn(row index.Row, release crash.Release) bool {
 	for _, facts := range row.Releases {
 		if other := facts.First.Release; other.SameDistribution(release) && other.Compare(release) < 0 {
 			return false

@@ -54,7 +54,7 @@ func (s *Server) showSystem(w http.ResponseWriter, r *http.Request) error {
 
 // bugsOf returns the bug cells of the problems of reports, by the buckets that the reports are in.
 func (s *Server) bugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.BucketID]views.BugPart, error) {
-	b, err := s.store.Board(r.Context())
+	b, err := s.store.Index(r.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/tracker"
 	"mishap/views"
 )
@@ -142,11 +142,11 @@ func (s *Server) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash
 		return s.store.Bucket(r.Context(), id)
 	}
 	day := s.now().UTC()
-	b, err := s.store.Board(r.Context())
+	b, err := s.store.Index(r.Context())
 	if err != nil {
 		return crash.Bucket{}, err
 	}
-	year := board.Filter{Since: board.DayOf(day.AddDate(-1, 0, 0)), Until: board.DayOf(day), Package: page.Editing.Package}
+	year := index.Filter{Since: index.DayOf(day.AddDate(-1, 0, 0)), Until: index.DayOf(day), Package: page.Editing.Package}
 	list := b.List(year, nil, nil, 1)
 	if len(list.Rows) == 0 {
 		return crash.Bucket{}, crash.Errorf(crash.NotFound, "no_problem", "There is no problem of this package to show the text with; name one.")

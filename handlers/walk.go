@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/query"
 	"mishap/views"
 )
@@ -19,7 +19,7 @@ import (
 type list struct {
 	address string
 	problem *crash.BucketID   // its reports
-	chosen  board.Filter      // some of them only
+	chosen  index.Filter      // some of them only
 	system  *crash.SystemID   // or the reports of this machine
 	choice  *views.ListChoice // or problems: of the front page, or of a search
 	query   query.Query       // what the search wants
@@ -81,8 +81,8 @@ func (s *Server) readListVia(ctx context.Context, l *list, u *url.URL) (*list, e
 	return l, nil
 }
 
-// walked is what a list of problems is on the board.
-func (s *Server) walked(r *http.Request, l *list) (*board.Board, board.Filter, func(*board.Problem) bool, error) {
+// walked is what a list of problems is on the index.
+func (s *Server) walked(r *http.Request, l *list) (*index.Index, index.Filter, func(*index.Problem) bool, error) {
 	b, filter, _, err := s.chosen(r.Context(), *l.choice)
 	filter, match := searched(r, l.query, filter)
 	return b, filter, match, err

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
 // ListChoice is what the controls of the front page say, and the address of a list. Its filter has
 // no days, which come from the period or from From and To, and no Packages, which Set and Person
 // stand for. Query is the text of a search: the list stands at /search then.
 type ListChoice struct {
-	board.Filter
+	index.Filter
 
 	Period   crash.Period
 	From, To time.Time // UTC days, both included, in place of the period; zero: not chosen
@@ -107,10 +107,10 @@ func (c ListChoice) Days(now time.Time) (since, until time.Time) {
 
 // FilterOn returns the filter of the choice with its days. The packages behind Set and Person, and
 // the query, are for the caller to add.
-func (c ListChoice) FilterOn(now time.Time) board.Filter {
+func (c ListChoice) FilterOn(now time.Time) index.Filter {
 	since, until := c.Days(now)
 	f := c.Filter
-	f.Since, f.Until, f.Query = board.DayOf(since), board.DayOf(until), ""
+	f.Since, f.Until, f.Query = index.DayOf(since), index.DayOf(until), ""
 	return f
 }
 
@@ -123,8 +123,8 @@ func (c ListChoice) NextURL(place int, last crash.Problem) string {
 }
 
 // SortURL is the address of the same choice, sorted by a column; the other way round when it is that already.
-func (c ListChoice) SortURL(by board.Column) string {
-	same := cmp.Or(c.Sort, board.ByCount) == by
+func (c ListChoice) SortURL(by index.Column) string {
+	same := cmp.Or(c.Sort, index.ByCount) == by
 	c.Sort, c.Ascending = by, same && !c.Ascending
 	return c.URL()
 }
@@ -148,7 +148,7 @@ func (c ListChoice) url(q url.Values) string {
 	if c.New {
 		q.Set("new", "1")
 	}
-	if c.Sort != "" && c.Sort != board.ByCount {
+	if c.Sort != "" && c.Sort != index.ByCount {
 		q.Set("sort", string(c.Sort))
 	}
 	if c.Ascending {

@@ -7,8 +7,8 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
-	"mishap/crash/board"
 	"mishap/crash/grouping"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 	"mishap/views"
 )
@@ -61,7 +61,7 @@ func decisionPages(text string, n int) map[string]templ.Component {
 		traits.Found = append(traits.Found, stats.StandOut{Trait: stats.Trait{Kind: text, Value: text}, Here: 5, There: 1})
 	}
 	filter := views.ReportFilterForm{
-		Path: "/x", Filter: board.Filter{Version: text, Complete: true}, Versions: []string{text, "1"}, Releases: []crash.Release{crash.Release(text)}, Architectures: []string{text},
+		Path: "/x", Filter: index.Filter{Version: text, Complete: true}, Versions: []string{text, "1"}, Releases: []crash.Release{crash.Release(text)}, Architectures: []string{text},
 	}
 	parts := []views.Breakdown{
 		{Title: text, Field: "architecture", Shares: []crash.NameCount{{Name: text, Reports: 7}, {Reports: 1}}}, {Title: text, Shares: []crash.NameCount{{Name: text, Reports: 7}}},

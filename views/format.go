@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
 // Count writes a number with its thousands apart: 41300 → "41,300".
@@ -115,7 +115,7 @@ func cut(s string, n int) string { return crash.Shorten(s, n) }
 
 // packageURL is the list of the problems of one package.
 func packageURL(name string) string {
-	return ListChoice{Period: crash.PeriodYear, Filter: board.Filter{Package: name}}.URL()
+	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}}.URL()
 }
 
 // preText is text for a pre element, from which browsers take away the first line end.

@@ -9,7 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
 // ListPage is the front page: the most common problems.
@@ -58,12 +58,12 @@ func (r ListRow) moved() (sign, words string) {
 }
 
 // sorted is what aria-sort says of a column; nothing when the list is not sorted by it.
-func (p ListPage) sorted(by board.Column) templ.Attributes {
-	if cmp.Or(p.Choice.Sort, board.ByCount) != by {
+func (p ListPage) sorted(by index.Column) templ.Attributes {
+	if cmp.Or(p.Choice.Sort, index.ByCount) != by {
 		return nil
 	}
 	natural := "descending"
-	if by == board.ByPackage || by == board.ByProblem || by == board.ByBug {
+	if by == index.ByPackage || by == index.ByProblem || by == index.ByBug {
 		natural = "ascending"
 	}
 	if p.Choice.Ascending {

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"fmt"
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/query"
 	"slices"
 	"strconv"
@@ -981,11 +981,11 @@ func listTable(p ListPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sortHead(p, board.ByCount, "rank num", "#", "Rank by reports, and how it moved since as many days before").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sortHead(p, index.ByCount, "rank num", "#", "Rank by reports, and how it moved since as many days before").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sortHead(p, board.ByCount, "count num", "Reports", "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sortHead(p, index.ByCount, "count num", "Reports", "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -993,23 +993,23 @@ func listTable(p ListPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sortHead(p, board.ByPackage, "package", "Package", "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sortHead(p, index.ByPackage, "package", "Package", "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sortHead(p, board.ByFirst, "first", "First seen", "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sortHead(p, index.ByFirst, "first", "First seen", "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sortHead(p, board.ByLast, "last", "Last seen", "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sortHead(p, index.ByLast, "last", "Last seen", "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sortHead(p, board.ByProblem, "problem", "Problem", "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sortHead(p, index.ByProblem, "problem", "Problem", "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sortHead(p, board.ByBug, "bug", "Bug", "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sortHead(p, index.ByBug, "bug", "Bug", "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1407,7 +1407,7 @@ func problemCell(b crash.Bucket, path string) templ.Component {
 }
 
 // sortHead is the head of a column by which the list can be sorted.
-func sortHead(p ListPage, by board.Column, class, words, title string) templ.Component {
+func sortHead(p ListPage, by index.Column, class, words, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 )
 
@@ -49,7 +49,7 @@ func (p PackagePage) several() bool {
 // newURL is the list of what is new in a version.
 func (p PackagePage) newURL(release crash.Release, version string) string {
 	return ListChoice{
-		Period: crash.PeriodYear, Filter: board.Filter{Release: release, Package: p.Name, Version: version, New: true},
+		Period: crash.PeriodYear, Filter: index.Filter{Release: release, Package: p.Name, Version: version, New: true},
 	}.URL()
 }
 

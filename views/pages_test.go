@@ -15,8 +15,8 @@ import (
 	"golang.org/x/net/html"
 
 	"mishap/crash"
-	"mishap/crash/board"
 	"mishap/crash/grouping"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 	"mishap/views"
 )
@@ -50,7 +50,7 @@ func components(text string, n int) map[string]templ.Component {
 	}
 	list := views.ListPage{
 		Shell: shell, Choice: views.ListChoice{
-			Period: crash.PeriodWeek, Filter: board.Filter{Release: crash.Release(text), Package: text},
+			Period: crash.PeriodWeek, Filter: index.Filter{Release: crash.Release(text), Package: text},
 		},
 		Releases: []crash.Release{crash.Release(text), "Ubuntu 24.04"}, First: 51, Size: 50, Next: "/?after=" + text, IngestURL: text,
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 )
 
@@ -61,10 +61,10 @@ func (p ReleasePage) life() string {
 
 // listURL is the list of all its problems.
 func (p ReleasePage) listURL() string {
-	return ListChoice{Period: crash.PeriodMonth, Filter: board.Filter{Release: p.Release}}.URL()
+	return ListChoice{Period: crash.PeriodMonth, Filter: index.Filter{Release: p.Release}}.URL()
 }
 
 // stateURL is the list of its problems that stand so.
 func (p ReleasePage) stateURL(state crash.StateWord) string {
-	return ListChoice{Period: crash.PeriodMonth, Filter: board.Filter{Release: p.Release, State: string(state)}}.URL()
+	return ListChoice{Period: crash.PeriodMonth, Filter: index.Filter{Release: p.Release, State: string(state)}}.URL()
 }

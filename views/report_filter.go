@@ -4,27 +4,27 @@ import (
 	"net/url"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
 // ReportFilterForm chooses among the reports of a problem.
 type ReportFilterForm struct {
 	Path          string // of the page
 	Via           string // the list by which the visitor came
-	Filter        board.Filter
+	Filter        index.Filter
 	Versions      []string
 	Releases      []crash.Release
 	Architectures []string
 }
 
 // Any reports whether something is chosen.
-func (f ReportFilterForm) Any() bool { return f.Filter != board.Filter{} }
+func (f ReportFilterForm) Any() bool { return f.Filter != index.Filter{} }
 
 // all is the address of all reports.
 func (f ReportFilterForm) all() string { return WithVia(f.Path, f.Via) + "#reports" }
 
 // FilterQuery is a filter as it stands in addresses.
-func FilterQuery(f board.Filter) url.Values {
+func FilterQuery(f index.Filter) url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"version": f.Version, "release": string(f.Release), "architecture": f.Architecture} {
 		if value != "" {

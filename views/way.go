@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
 // Via is the parameter of an address that names the list by which a page was reached.
@@ -42,7 +42,7 @@ func (c ListChoice) Name() string {
 }
 
 // FilterWords says which reports a filter lets through; empty: all.
-func FilterWords(f board.Filter) string {
+func FilterWords(f index.Filter) string {
 	var words []string
 	for _, part := range []struct{ before, text string }{{"version ", f.Version}, {"", string(f.Release)}, {"", f.Architecture}} {
 		if part.text != "" {

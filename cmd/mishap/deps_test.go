@@ -35,23 +35,23 @@ var rules = map[string]rule{
 	"crash/whoopsie": {ours: "crash crash/packed", never: "net/http database"},
 	"crash/intake":   {ours: "crash crash/grouping", never: "net/http database"},
 	"crash/cache":    {others: "github.com/hashicorp/golang-lru/v2", never: "=net net/http os/exec database"},
-	"crash/board":    {ours: "crash crash/cache crash/dpkg crash/redact", never: "=net net/http os/exec database"},
+	"crash/index":    {ours: "crash crash/cache crash/dpkg crash/redact", never: "=net net/http os/exec database"},
 	"crash/redact":   {ours: "crash", never: "=net net/http os/exec database"},
-	"crash/query":    {ours: "crash crash/board crash/dpkg", never: "=net net/http os/exec database"},
+	"crash/query":    {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
 	"tracker": {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
 
 	"db": {
-		ours: "crash crash/grouping crash/stats crash/board crash/cache crash/dpkg migrations",
+		ours: "crash crash/grouping crash/stats crash/index crash/cache crash/dpkg migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
 			"github.com/alexedwards/argon2id github.com/klauspost/compress github.com/prometheus/client_golang golang.org/x/sync golang.org/x/sys/unix golang.org/x/time",
 		never: "net/http/httptest testing",
 	},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views":            {ours: "crash crash/grouping crash/stats crash/board crash/dpkg crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
+	"views":            {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/api":     {ours: "crash/* db"},
 	"handlers/proxies": {others: "github.com/go-chi/chi/v5"},
 	"handlers": {

@@ -232,7 +232,7 @@ func (i *instance) stopServers() {
 // loadProblems fills the cache of lists, so that the first visitor need not wait for it.
 func (i *instance) loadProblems(ctx context.Context) {
 	began := time.Now()
-	b, err := i.store.Board(ctx)
+	b, err := i.store.Index(ctx)
 	if err != nil {
 		i.log.WarnContext(ctx, "the problems could not be loaded; the first list will try again", "error", err)
 		return

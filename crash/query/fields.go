@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
 	"mishap/crash/dpkg"
+	"mishap/crash/index"
 )
 
 // field is one that a query can name.
@@ -22,7 +22,7 @@ type field struct {
 	ordered  bool     // may be compared with < and >
 	versions bool     // its values are versions
 	counts   bool     // narrows what is counted
-	read     func(op, value string) (holds func(*board.Problem) bool, problem string)
+	read     func(op, value string) (holds func(*index.Problem) bool, problem string)
 }
 
 // Field is a field of the language, for help and completion.
@@ -73,10 +73,10 @@ func kindValues() []string {
 }
 
 var fields = map[string]field{
-	"":          {read: func(_, value string) (func(*board.Problem) bool, string) { return anywhere(value), "" }},
-	"package":   {means: "binary or source package; * for any letters", example: "zsh", read: words(func(p *board.Problem) [2]string { return [2]string{p.Package, p.Source} })},
-	"source":    {means: "source package", example: "mesa", read: words(func(p *board.Problem) [2]string { return [2]string{p.Source} })},
-	"program":   {means: "program, by its path or name", example: "nautilus", read: words(func(p *board.Problem) [2]string { return [2]string{p.Executable, path.Base(p.Executable)} })},
+	"":          {read: func(_, value string) (func(*index.Problem) bool, string) { return anywhere(value), "" }},
+	"package":   {means: "binary or source package; * for any letters", example: "zsh", read: words(func(p *index.Problem) [2]string { return [2]string{p.Package, p.Source} })},
+	"source":    {means: "source package", example: "mesa", read: words(func(p *index.Problem) [2]string { return [2]string{p.Source} })},
+	"program":   {means: "program, by its path or name", example: "nautilus", read: words(func(p *index.Problem) [2]string { return [2]string{p.Executable, path.Base(p.Executable)} })},
 	"frame":     {means: "a function of the signature has this in its name", example: "parse_row", read: frame},
 	"file":      {means: "the program, or a file of the traceback, has this in its path", example: "gnome-shell", read: file},
 	"signature": {means: "the signature has this in it", example: "g_list_free", read: signature},
@@ -84,29 +84,29 @@ var fields = map[string]field{
 	"release":   {means: "counted are reports from this release", example: `"Ubuntu 24.04"`, counts: true, read: counted},
 	"version":   {means: "counted are reports of this package version", example: "5.9-4", counts: true, versions: true, read: counted},
 	"arch":      {means: "counted are reports from this architecture", example: "arm64", counts: true, read: counted},
-	"type":      {means: "kind of problem", example: "Crash", read: words(func(p *board.Problem) [2]string { return [2]string{p.Type} })},
-	"rule":      {means: "rule that grouped it", example: "traceback", read: words(func(p *board.Problem) [2]string { return [2]string{string(p.Rule)} })},
+	"type":      {means: "kind of problem", example: "Crash", read: words(func(p *index.Problem) [2]string { return [2]string{p.Type} })},
+	"rule":      {means: "rule that grouped it", example: "traceback", read: words(func(p *index.Problem) [2]string { return [2]string{string(p.Rule)} })},
 	"state":     {means: "how it stands, as its page says", example: "regression", values: states, read: state},
 	"is":        {means: "filed, unfiled (without a bug), symbolised, provisional, named, or a state", example: "unfiled", values: kinds, read: is},
 	"bug":       {means: "number of its bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
 	"seen":      {means: "seen in a version like this, by dpkg's order", example: ">=5.9", ordered: true, versions: true, read: seen},
-	"first":     {means: "version of the oldest report", example: ">=5.9", ordered: true, versions: true, read: version(func(p *board.Problem) string { return p.FirstKey })},
-	"last":      {means: "version of the newest report", example: "<5.9", ordered: true, versions: true, read: version(func(p *board.Problem) string { return p.LastKey })},
-	"lowest":    {means: "lowest version it was seen in, by dpkg's order", example: ">=5.9", ordered: true, versions: true, read: version(func(p *board.Problem) string { return p.LowestKey })},
-	"highest":   {means: "highest version it was seen in, by dpkg's order", example: "<5.9", ordered: true, versions: true, read: version(func(p *board.Problem) string { return p.HighestKey })},
-	"reports":   {means: "number of reports in all", example: ">100", ordered: true, read: number(func(p *board.Problem) int64 { return p.Reports })},
-	"machines":  {means: "number of machines in all", example: ">5", ordered: true, read: number(func(p *board.Problem) int64 { return p.Systems })},
+	"first":     {means: "version of the oldest report", example: ">=5.9", ordered: true, versions: true, read: version(func(p *index.Problem) string { return p.FirstKey })},
+	"last":      {means: "version of the newest report", example: "<5.9", ordered: true, versions: true, read: version(func(p *index.Problem) string { return p.LastKey })},
+	"lowest":    {means: "lowest version it was seen in, by dpkg's order", example: ">=5.9", ordered: true, versions: true, read: version(func(p *index.Problem) string { return p.LowestKey })},
+	"highest":   {means: "highest version it was seen in, by dpkg's order", example: "<5.9", ordered: true, versions: true, read: version(func(p *index.Problem) string { return p.HighestKey })},
+	"reports":   {means: "number of reports in all", example: ">100", ordered: true, read: number(func(p *index.Problem) int64 { return p.Reports })},
+	"machines":  {means: "number of machines in all", example: ">5", ordered: true, read: number(func(p *index.Problem) int64 { return p.Systems })},
 	"since":     {means: "counted are reports from this day on", example: "2026-11-01", counts: true, read: dated},
 	"until":     {means: "counted are reports up to this day", example: "2026-11-21", counts: true, read: dated},
-	"new":       {means: "day of the oldest report", example: ">=2026-11-01", ordered: true, read: day(func(p *board.Problem) time.Time { return p.First.At })},
-	"gone":      {means: "day of the newest report", example: "<2026-10-01", ordered: true, read: day(func(p *board.Problem) time.Time { return p.Last.At })},
+	"new":       {means: "day of the oldest report", example: ">=2026-11-01", ordered: true, read: day(func(p *index.Problem) time.Time { return p.First.At })},
+	"gone":      {means: "day of the newest report", example: "<2026-10-01", ordered: true, read: day(func(p *index.Problem) time.Time { return p.Last.At })},
 	"id":        {means: "how its address begins", example: "9f3ac1", read: id},
 }
 
 // anywhere looks for a word in everything that a list says of a problem. As everywhere, the case of letters does not matter.
-func anywhere(value string) func(*board.Problem) bool {
+func anywhere(value string) func(*index.Problem) bool {
 	lower := strings.ToLower(value)
-	return func(p *board.Problem) bool { return strings.Contains(p.Folded(), lower) }
+	return func(p *index.Problem) bool { return strings.Contains(p.Folded(), lower) }
 }
 
 // glob is a text with * for any letters; without, the text itself.
@@ -131,10 +131,10 @@ func glob(pattern string) func(string) bool {
 	}
 }
 
-func words(of func(*board.Problem) [2]string) func(op, value string) (func(*board.Problem) bool, string) {
-	return func(_, value string) (func(*board.Problem) bool, string) {
+func words(of func(*index.Problem) [2]string) func(op, value string) (func(*index.Problem) bool, string) {
+	return func(_, value string) (func(*index.Problem) bool, string) {
 		is := glob(value)
-		return func(p *board.Problem) bool {
+		return func(p *index.Problem) bool {
 			for _, s := range of(p) {
 				if s != "" && is(s) {
 					return true
@@ -145,26 +145,26 @@ func words(of func(*board.Problem) [2]string) func(op, value string) (func(*boar
 	}
 }
 
-func signature(_, value string) (func(*board.Problem) bool, string) {
+func signature(_, value string) (func(*index.Problem) bool, string) {
 	lower := strings.ToLower(value)
-	return func(p *board.Problem) bool { return strings.Contains(p.FoldedSignature(), lower) }, ""
+	return func(p *index.Problem) bool { return strings.Contains(p.FoldedSignature(), lower) }, ""
 }
 
-func title(_, value string) (func(*board.Problem) bool, string) {
+func title(_, value string) (func(*index.Problem) bool, string) {
 	lower := strings.ToLower(value)
-	return func(p *board.Problem) bool {
+	return func(p *index.Problem) bool {
 		return strings.Contains(p.Folded(), lower) && (strings.Contains(strings.ToLower(p.Title), lower) || strings.Contains(strings.ToLower(p.Name), lower))
 	}, ""
 }
 
 // frame looks at the functions of a signature, that is at its parts behind the program and the signal.
-func frame(_, value string) (func(*board.Problem) bool, string) {
+func frame(_, value string) (func(*index.Problem) bool, string) {
 	lower := strings.ToLower(value)
 	has, hint := func(f string) bool { return strings.Contains(f, lower) }, lower
 	if strings.Contains(value, "*") {
 		has, hint = glob(value), ""
 	}
-	return func(p *board.Problem) bool {
+	return func(p *index.Problem) bool {
 		if !strings.Contains(p.FoldedSignature(), hint) {
 			return false
 		}
@@ -182,13 +182,13 @@ func frame(_, value string) (func(*board.Problem) bool, string) {
 
 // file looks at the path of the program and at what stands behind it in the signature and is a path or a place in a file:
 // "/usr/lib/python3/dist-packages/apt/cache.py@83", "src/buffer.rs".
-func file(_, value string) (func(*board.Problem) bool, string) {
+func file(_, value string) (func(*index.Problem) bool, string) {
 	lower := strings.ToLower(value)
 	has, hint := func(f string) bool { return strings.Contains(f, lower) }, lower
 	if strings.Contains(value, "*") {
 		has, hint = glob(value), ""
 	}
-	return func(p *board.Problem) bool {
+	return func(p *index.Problem) bool {
 		if !strings.Contains(p.Folded(), hint) {
 			return false
 		}
@@ -222,39 +222,39 @@ func nextFunction(s string) (function, rest string) {
 	return s, ""
 }
 
-func counted(_, _ string) (func(*board.Problem) bool, string) { return everything, "" }
+func counted(_, _ string) (func(*index.Problem) bool, string) { return everything, "" }
 
-func everything(*board.Problem) bool { return true }
+func everything(*index.Problem) bool { return true }
 
 func oneOf(value string, of []string) string {
 	return strconv.Quote(value) + " is none of " + strings.Join(of, ", ") + "."
 }
 
 // state is about how a problem stands, in the word that its page and lists show.
-func state(_, value string) (func(*board.Problem) bool, string) {
+func state(_, value string) (func(*index.Problem) bool, string) {
 	value = strings.ToLower(value)
 	if value == "none" {
-		return func(p *board.Problem) bool { return p.Bug == 0 }, ""
+		return func(p *index.Problem) bool { return p.Bug == 0 }, ""
 	}
 	if slices.Contains(states, value) {
-		return func(p *board.Problem) bool { return p.State == crash.StateWord(value) }, ""
+		return func(p *index.Problem) bool { return p.State == crash.StateWord(value) }, ""
 	}
 	return nil, oneOf(value, states)
 }
 
 // is is about what a problem is: whether it has a bug, names, or stands in the way that the word says.
-func is(field, value string) (func(*board.Problem) bool, string) {
+func is(field, value string) (func(*index.Problem) bool, string) {
 	switch value = strings.ToLower(value); value {
 	case "filed":
-		return func(p *board.Problem) bool { return p.Bug != 0 }, ""
+		return func(p *index.Problem) bool { return p.Bug != 0 }, ""
 	case "unfiled":
-		return func(p *board.Problem) bool { return p.Bug == 0 }, ""
+		return func(p *index.Problem) bool { return p.Bug == 0 }, ""
 	case "symbolised":
-		return func(p *board.Problem) bool { return !p.Provisional }, ""
+		return func(p *index.Problem) bool { return !p.Provisional }, ""
 	case "provisional":
-		return func(p *board.Problem) bool { return p.Provisional }, ""
+		return func(p *index.Problem) bool { return p.Provisional }, ""
 	case "named":
-		return func(p *board.Problem) bool { return p.Name != "" }, ""
+		return func(p *index.Problem) bool { return p.Name != "" }, ""
 	case "none":
 	default:
 		if slices.Contains(states, value) {
@@ -264,18 +264,18 @@ func is(field, value string) (func(*board.Problem) bool, string) {
 	return nil, oneOf(value, kinds)
 }
 
-func bug(_, value string) (func(*board.Problem) bool, string) {
+func bug(_, value string) (func(*index.Problem) bool, string) {
 	switch strings.ToLower(value) {
 	case "none":
-		return func(p *board.Problem) bool { return p.Bug == 0 }, ""
+		return func(p *index.Problem) bool { return p.Bug == 0 }, ""
 	case "any":
-		return func(p *board.Problem) bool { return p.Bug != 0 }, ""
+		return func(p *index.Problem) bool { return p.Bug != 0 }, ""
 	}
 	n, err := strconv.ParseInt(strings.TrimPrefix(value, "#"), 10, 64)
 	if err != nil || n < 1 {
 		return nil, strconv.Quote(value) + " is neither the number of a bug, nor none, nor any."
 	}
-	return func(p *board.Problem) bool { return p.Bug == n }, ""
+	return func(p *index.Problem) bool { return p.Bug == n }, ""
 }
 
 func compared(op string, c int) bool {
@@ -295,12 +295,12 @@ func compared(op string, c int) bool {
 const notAVersion = " is not a version that dpkg takes, such as 1:2.4-1ubuntu3."
 
 // seen compares the versions that a problem was seen in: all between its lowest and its highest.
-func seen(op, value string) (func(*board.Problem) bool, string) {
+func seen(op, value string) (func(*index.Problem) bool, string) {
 	if !dpkg.Valid(value) {
 		return nil, strconv.Quote(value) + notAVersion
 	}
 	key := string(dpkg.Key(value))
-	return func(p *board.Problem) bool {
+	return func(p *index.Problem) bool {
 		if p.HighestKey == "" {
 			return false
 		}
@@ -314,26 +314,26 @@ func seen(op, value string) (func(*board.Problem) bool, string) {
 	}, ""
 }
 
-func version(of func(*board.Problem) (key string)) func(op, value string) (func(*board.Problem) bool, string) {
-	return func(op, value string) (func(*board.Problem) bool, string) {
+func version(of func(*index.Problem) (key string)) func(op, value string) (func(*index.Problem) bool, string) {
+	return func(op, value string) (func(*index.Problem) bool, string) {
 		if !dpkg.Valid(value) {
 			return nil, strconv.Quote(value) + notAVersion
 		}
 		want := string(dpkg.Key(value))
-		return func(p *board.Problem) bool {
+		return func(p *index.Problem) bool {
 			key := of(p)
 			return key != "" && compared(op, cmp.Compare(key, want))
 		}, ""
 	}
 }
 
-func number(of func(*board.Problem) int64) func(op, value string) (func(*board.Problem) bool, string) {
-	return func(op, value string) (func(*board.Problem) bool, string) {
+func number(of func(*index.Problem) int64) func(op, value string) (func(*index.Problem) bool, string) {
+	return func(op, value string) (func(*index.Problem) bool, string) {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < 0 {
 			return nil, strconv.Quote(value) + " is not a number."
 		}
-		return func(p *board.Problem) bool { return compared(op, cmp.Compare(of(p), n)) }, ""
+		return func(p *index.Problem) bool { return compared(op, cmp.Compare(of(p), n)) }, ""
 	}
 }
 
@@ -344,33 +344,33 @@ func date(text string) (time.Time, bool) {
 
 const notADay = " is not a day, such as 2026-11-21."
 
-func dated(_, value string) (func(*board.Problem) bool, string) {
+func dated(_, value string) (func(*index.Problem) bool, string) {
 	if _, ok := date(value); !ok {
 		return nil, strconv.Quote(value) + notADay
 	}
 	return everything, ""
 }
 
-func day(of func(*board.Problem) time.Time) func(op, value string) (func(*board.Problem) bool, string) {
-	return func(op, value string) (func(*board.Problem) bool, string) {
+func day(of func(*index.Problem) time.Time) func(op, value string) (func(*index.Problem) bool, string) {
+	return func(op, value string) (func(*index.Problem) bool, string) {
 		t, ok := date(value)
 		if !ok {
 			return nil, strconv.Quote(value) + notADay
 		}
-		want := board.DayOf(t)
-		return func(p *board.Problem) bool {
+		want := index.DayOf(t)
+		return func(p *index.Problem) bool {
 			at := of(p)
-			return !at.IsZero() && compared(op, cmp.Compare(board.DayOf(at), want))
+			return !at.IsZero() && compared(op, cmp.Compare(index.DayOf(at), want))
 		}, ""
 	}
 }
 
-func id(_, value string) (func(*board.Problem) bool, string) {
+func id(_, value string) (func(*index.Problem) bool, string) {
 	value = strings.ToLower(value)
 	if len(value) > 40 || strings.Trim(value, "0123456789abcdef") != "" {
 		return nil, strconv.Quote(value) + " is not the beginning of a problem's address: up to 40 of 0–9 and a–f."
 	}
-	return func(p *board.Problem) bool {
+	return func(p *index.Problem) bool {
 		var text [40]byte
 		hex.Encode(text[:], p.ID[:])
 		return string(text[:len(value)]) == value

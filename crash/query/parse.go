@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
 // maxDepth bounds how deep parentheses go.
@@ -214,7 +214,7 @@ func (q *Query) gather(p *parser) *Error {
 	return nil
 }
 
-func dayOf(text string) board.Day {
+func dayOf(text string) index.Day {
 	t, _ := date(text) // it was read before
-	return board.DayOf(t)
+	return index.DayOf(t)
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode"
 
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
 // MaxLength is how long a query may be, in bytes.
@@ -24,13 +24,13 @@ type Query struct {
 	// What the query says about when and where reports were counted. It narrows what a list counts,
 	// not only which problems the list has. A query can say Release, Version, Architecture and the
 	// days.
-	counted            board.Filter
+	counted            index.Filter
 	hasSince, hasUntil bool
 }
 
 // node is a part of a query.
 type node interface {
-	match(*board.Problem) bool
+	match(*index.Problem) bool
 	text(inside int) string // inside: how strongly what is around binds
 }
 
@@ -49,11 +49,11 @@ type (
 		field string // empty: a word
 		op    string // "", "<", "<=", ">", ">="
 		value string
-		holds func(*board.Problem) bool
+		holds func(*index.Problem) bool
 	}
 )
 
-func (n all) match(p *board.Problem) bool {
+func (n all) match(p *index.Problem) bool {
 	for _, part := range n {
 		if !part.match(p) {
 			return false
@@ -62,7 +62,7 @@ func (n all) match(p *board.Problem) bool {
 	return true
 }
 
-func (n some) match(p *board.Problem) bool {
+func (n some) match(p *index.Problem) bool {
 	for _, part := range n {
 		if part.match(p) {
 			return true
@@ -71,8 +71,8 @@ func (n some) match(p *board.Problem) bool {
 	return false
 }
 
-func (n not) match(p *board.Problem) bool  { return !n.node.match(p) }
-func (n term) match(p *board.Problem) bool { return n.holds(p) }
+func (n not) match(p *index.Problem) bool  { return !n.node.match(p) }
+func (n term) match(p *index.Problem) bool { return n.holds(p) }
 
 func (n all) text(inside int) string  { return join(n, " ", bindAnd, inside) }
 func (n some) text(inside int) string { return join(n, " OR ", bindOr, inside) }
@@ -118,11 +118,11 @@ func (q Query) String() string {
 func (q Query) Empty() bool { return q.node == nil }
 
 // Match reports whether a problem is meant.
-func (q Query) Match(p *board.Problem) bool { return q.node == nil || q.node.match(p) }
+func (q Query) Match(p *index.Problem) bool { return q.node == nil || q.node.match(p) }
 
 // Narrow makes a list count only what the query speaks of: a release, version, architecture or days that all of it must
 // have. The filter is then for a list that q.Match chooses, and for no other.
-func (q Query) Narrow(f board.Filter) board.Filter {
+func (q Query) Narrow(f index.Filter) index.Filter {
 	f.Query = q.String()
 	f.Release = cmp.Or(q.counted.Release, f.Release)
 	f.Version = cmp.Or(q.counted.Version, f.Version)

@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
 	"mishap/crash/dpkg"
+	"mishap/crash/index"
 	"mishap/crash/query"
 )
 
-func problem(change func(*board.Problem)) *board.Problem {
-	p := &board.Problem{Leaf: &board.Leaf{
+func problem(change func(*index.Problem)) *index.Problem {
+	p := &index.Problem{Leaf: &index.Leaf{
 		ID: crash.BucketIDOf("x"), Signature: "/usr/bin/tidewatch:11:tide_parse_row:std::vector<int>::push_back:main", Rule: crash.RuleStacktrace,
 		Type: "Crash", Title: "tidewatch crashed with SIGSEGV in tide_parse_row()", Executable: "/usr/bin/tidewatch", Package: "tidewatch-bin", Source: "tidewatch",
-		Reports: 120, Systems: 40, Facts: &board.Facts{
+		Reports: 120, Systems: 40, Facts: &index.Facts{
 			First:    crash.Occurrence{At: time.Date(2026, 9, 2, 5, 0, 0, 0, time.UTC), Version: "1.4-2", Release: "Ubuntu 22.04"},
 			Last:     crash.Occurrence{At: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC), Version: "1.4-3", Release: "Ubuntu 24.04"},
 			FirstKey: string(dpkg.Key("1.4-2")), LastKey: string(dpkg.Key("1.4-3")),
@@ -33,8 +33,8 @@ func problem(change func(*board.Problem)) *board.Problem {
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	p := problem(nil)
-	unfiled := problem(func(p *board.Problem) {
-		p.Bug, p.State, p.Provisional, p.Facts = 0, "", true, &board.Facts{First: p.First, Last: p.Last}
+	unfiled := problem(func(p *index.Problem) {
+		p.Bug, p.State, p.Provisional, p.Facts = 0, "", true, &index.Facts{First: p.First, Last: p.Last}
 	})
 	for text, want := range map[string][2]bool{ // p, unfiled
 		"":                                   {true, true},
@@ -116,9 +116,9 @@ func TestNarrow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	day := func(n int) board.Day { return board.DayOf(time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC)) }
-	got := q.Narrow(board.Filter{Since: day(3), Until: day(30), Package: "kept"})
-	want := board.Filter{Since: day(1), Until: day(20), Package: "kept", Release: "Ubuntu 24.04", Architecture: "arm64", Version: "5.9-4", Query: q.String()}
+	day := func(n int) index.Day { return index.DayOf(time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC)) }
+	got := q.Narrow(index.Filter{Since: day(3), Until: day(30), Package: "kept"})
+	want := index.Filter{Since: day(1), Until: day(20), Package: "kept", Release: "Ubuntu 24.04", Architecture: "arm64", Version: "5.9-4", Query: q.String()}
 	if got != want || !q.HasDays() {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/redact"
 	"mishap/db"
 )
@@ -71,11 +71,11 @@ func (a *API) averageInstances(ctx context.Context, in input) ([]any, error) {
 	since, until := a.span(chartDays)
 	var counts map[crash.Release][]int64
 	if err == nil {
-		b, err := a.store.Board(ctx)
+		b, err := a.store.Index(ctx)
 		if err != nil {
 			return nil, err
 		}
-		counts = b.ReleaseDays(id, board.DayOf(since), board.DayOf(until))
+		counts = b.ReleaseDays(id, index.DayOf(since), index.DayOf(until))
 	}
 	reports := map[crash.Release]int64{}
 	for release, days := range counts {

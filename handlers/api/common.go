@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	search "mishap/crash/query"
 )
 
@@ -71,15 +71,15 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	filter := board.Filter{
-		Since: board.DayOf(since), Until: board.DayOf(until), Release: crash.Release(in.text("release")), Version: in.text("version"),
+	filter := index.Filter{
+		Since: index.DayOf(since), Until: index.DayOf(until), Release: crash.Release(in.text("release")), Version: in.text("version"),
 		PackageArchitecture: in.text("pkg_arch"), New: in.flag("first_appearance"),
 		Some: packages != nil, Packages: strings.Join(packages, " "),
 	}
 	with, without := packageKinds(in)
-	if since.Before(a.today().AddDate(0, 0, -boardDays)) {
+	if since.Before(a.today().AddDate(0, 0, -indexDays)) {
 		if in.given["q"] {
-			return nil, crash.Errorf(crash.Invalid, "bad_q", "Searches look at the days of the last %d days only.", boardDays)
+			return nil, crash.Errorf(crash.Invalid, "bad_q", "Searches look at the days of the last %d days only.", indexDays)
 		}
 		problems, err := a.store.CommonProblems(ctx, filter, with, without, limit)
 		if err != nil {
@@ -87,11 +87,11 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 		}
 		return a.longAgo(ctx, in, filter.Release, problems)
 	}
-	b, err := a.store.BoardWithStates(ctx)
+	b, err := a.store.IndexWithStates(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var match func(*board.Problem) bool
+	var match func(*index.Problem) bool
 	if q, ok := in.values["q"].(search.Query); ok {
 		filter, match = searched(in, q, filter)
 	}
@@ -122,8 +122,8 @@ func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
 	return objects, nil
 }
 
-// boardDays is how many days back the board counts for sure.
-const boardDays = 399
+// indexDays is how many days back the index counts for sure.
+const indexDays = 399
 
 // packageKinds says by the parameter snap whether problems with a package are listed, and those without one.
 func packageKinds(in input) (with, without bool) {
@@ -132,8 +132,8 @@ func packageKinds(in input) (with, without bool) {
 
 // firstRows are the first rows of those with a package, of those without, or of both, the rows of one count in the order of
 // their signatures. The rows come sorted by count.
-func firstRows(rows []board.Row, with, without bool, limit int) []board.Row {
-	var out []board.Row
+func firstRows(rows []index.Row, with, without bool, limit int) []index.Row {
+	var out []index.Row
 	for _, r := range rows {
 		if r.Package == "" && !without || r.Package != "" && !with {
 			continue
@@ -143,21 +143,21 @@ func firstRows(rows []board.Row, with, without bool, limit int) []board.Row {
 		}
 		out = append(out, r)
 	}
-	slices.SortStableFunc(out, func(x, y board.Row) int {
+	slices.SortStableFunc(out, func(x, y index.Row) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Signature, y.Signature))
 	})
 	return out[:min(len(out), limit)]
 }
 
-// longAgo is the answer for problems of days that the board no longer knows.
+// longAgo is the answer for problems of days that the index no longer knows.
 func (a *API) longAgo(ctx context.Context, in input, release crash.Release, problems []crash.Problem) ([]any, error) {
 	objects := make([]any, len(problems))
-	b, err := a.store.Board(ctx)
+	b, err := a.store.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range problems {
-		facts := &board.Facts{}
+		facts := &index.Facts{}
 		if known, ok := b.Problem(p.ID); ok {
 			facts = known.In(release)
 		}
@@ -251,18 +251,18 @@ func (a *API) problemsCount(ctx context.Context, in input) ([]any, error) {
 		return nil, nil
 	}
 	since, until := a.span(days)
-	b, err := a.store.Board(ctx)
+	b, err := a.store.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var before map[time.Time]int64
-	if known := a.store.BoardSince(); since.Before(known) {
+	if known := a.store.IndexSince(); since.Before(known) {
 		if before, err = a.store.ProblemDays(ctx, since, known.AddDate(0, 0, -1)); err != nil {
 			return nil, err
 		}
 		since = known
 	}
-	counts := b.ProblemDays(board.DayOf(since), board.DayOf(until))
+	counts := b.ProblemDays(index.DayOf(since), index.DayOf(until))
 	objects := make([]any, 0, days)
 	for day := range a.days(days) {
 		value := before[day]

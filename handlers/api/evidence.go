@@ -142,7 +142,7 @@ type exposure struct{ newer, older float64 }
 // one from its first day, at most 90 days back, until the new one came.
 func (a *API) expose(ctx context.Context, source, previous, newer string) (exposure, error) {
 	var x exposure
-	b, err := a.store.Board(ctx)
+	b, err := a.store.Index(ctx)
 	if err != nil {
 		return x, err
 	}

@@ -2,7 +2,7 @@ package api
 
 import (
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	search "mishap/crash/query"
 	"mishap/crash/redact"
 )
@@ -37,8 +37,8 @@ func seenLabel[T ~string](in input, name T) T {
 	return redact.Label(name)
 }
 
-// seenRow returns a row of the board as the caller may see it.
-func seenRow(in input, row board.Row) board.Row {
+// seenRow returns a row of the index as the caller may see it.
+func seenRow(in input, row index.Row) index.Row {
 	if !in.mayRead() {
 		return row.ForVisitors()
 	}
@@ -47,7 +47,7 @@ func seenRow(in input, row board.Row) board.Row {
 
 // searched makes a list count what a query speaks of, and says which problems it wants. What a caller who may not read reports
 // searches for is looked for in what such callers see.
-func searched(in input, q search.Query, filter board.Filter) (board.Filter, func(*board.Problem) bool) {
+func searched(in input, q search.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
 	filter = q.Narrow(filter)
 	switch {
 	case q.Empty():
@@ -56,5 +56,5 @@ func searched(in input, q search.Query, filter board.Filter) (board.Filter, func
 		return filter, q.Match
 	}
 	filter.Query = "public " + filter.Query // lists are cached by it
-	return filter, func(p *board.Problem) bool { return q.Match(p.Public()) }
+	return filter, func(p *index.Problem) bool { return q.Match(p.Public()) }
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/redact"
 )
 
@@ -44,11 +44,11 @@ func (a *API) tracedDays(ctx context.Context, in input) ([]any, error) {
 }
 
 // traced returns the counts of some days, the latest first: of a year from memory, of older days from the database.
-func (a *API) traced(ctx context.Context, since, until time.Time) ([]board.Traced, error) {
-	known := a.store.BoardSince()
-	var counts []board.Traced
+func (a *API) traced(ctx context.Context, since, until time.Time) ([]index.Traced, error) {
+	known := a.store.IndexSince()
+	var counts []index.Traced
 	if !until.Before(known) {
-		b, err := a.store.Board(ctx)
+		b, err := a.store.Index(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func (a *API) traced(ctx context.Context, since, until time.Time) ([]board.Trace
 		if from.Before(known) {
 			from = known
 		}
-		counts = b.TracedDays(board.DayOf(from), board.DayOf(until), nativeRules)
+		counts = b.TracedDays(index.DayOf(from), index.DayOf(until), nativeRules)
 	}
 	if !since.Before(known) {
 		return counts, nil
@@ -70,7 +70,7 @@ func (a *API) traced(ctx context.Context, since, until time.Time) ([]board.Trace
 
 // newTracedDay adds up the counts of a day. Releases that lists do not name are added up as other releases, and an
 // architecture that is no port of Debian counts in its release only.
-func (a *API) newTracedDay(day time.Time, counts []board.Traced) tracedDay {
+func (a *API) newTracedDay(day time.Time, counts []index.Traced) tracedDay {
 	reports := map[crash.Release]int64{}
 	for _, c := range counts {
 		reports[c.Release] += c.Named + c.Failed
@@ -80,7 +80,7 @@ func (a *API) newTracedDay(day time.Time, counts []board.Traced) tracedDay {
 	for _, c := range counts {
 		release := string(redact.Label(list.Of(c.Release)))
 		keys := []string{release}
-		if c.Architecture == "" || board.KnownArchitecture(c.Architecture) {
+		if c.Architecture == "" || index.KnownArchitecture(c.Architecture) {
 			keys = append(keys, release+":"+c.Architecture)
 		}
 		for _, key := range keys {

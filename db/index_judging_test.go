@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/db"
 	"mishap/db/dbtest"
 )
@@ -30,7 +30,7 @@ func TestListsWhileJudging(t *testing.T) {
 		dbtest.Counted(t, other)
 	}
 	id := crash.BucketIDOf("one")
-	problem := func(read func() (*board.Board, error)) (p board.Problem) {
+	problem := func(read func() (*index.Index, error)) (p index.Problem) {
 		t.Helper()
 		b, err := read()
 		if err != nil {
@@ -41,8 +41,8 @@ func TestListsWhileJudging(t *testing.T) {
 		}
 		return p
 	}
-	loaded := func() (*board.Board, error) { return s.Board(t.Context()) }
-	withStates := func() (*board.Board, error) { return s.BoardWithStates(t.Context()) }
+	loaded := func() (*index.Index, error) { return s.Index(t.Context()) }
+	withStates := func() (*index.Index, error) { return s.IndexWithStates(t.Context()) }
 	stop := func() (goOn func()) {
 		t.Helper()
 		tx := begin(t, url)
@@ -56,7 +56,7 @@ func TestListsWhileJudging(t *testing.T) {
 	goOn := stop()
 	judged := make(chan crash.StateWord, 1)
 	go func() {
-		b, err := s.BoardWithStates(t.Context())
+		b, err := s.IndexWithStates(t.Context())
 		if err != nil {
 			t.Error(err)
 			judged <- ""

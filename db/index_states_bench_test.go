@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 )
 
@@ -16,23 +16,23 @@ func BenchmarkJudgeAll(b *testing.B) {
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
 	all, versions := manyProblems(100_000, 30, now)
 	for b.Loop() {
-		st := &statuses{board: all, inUse: versions, day: utcDay(now)}
+		st := &statuses{ix: all, inUse: versions, day: utcDay(now)}
 		st.judge(nil, now)
 	}
 }
 
-// manyProblems returns a board of problems that have this many days each, and the versions in use
+// manyProblems returns a index of problems that have this many days each, and the versions in use
 // of their packages.
-func manyProblems(problems, cells int, now time.Time) (*board.Board, *versionsInUse) {
-	b, today := board.New(), board.DayOf(now)
+func manyProblems(problems, cells int, now time.Time) (*index.Index, *versionsInUse) {
+	b, today := index.New(), index.DayOf(now)
 	inUse := &versionsInUse{of: map[string][]stats.VersionKnown{}}
-	b.Update(func(u *board.Updater) {
+	b.Update(func(u *index.Updater) {
 		for i := range problems {
 			id, pkg := crash.BucketIDOf(fmt.Sprint(i)), fmt.Sprintf("reef-%d", i%9000)
-			u.Leaf(board.Leaf{ID: id, Head: id, Type: "Crash", Signature: fmt.Sprint(i), Package: pkg, Source: pkg, Reports: 30})
+			u.Leaf(index.Leaf{ID: id, Head: id, Type: "Crash", Signature: fmt.Sprint(i), Package: pkg, Source: pkg, Reports: 30})
 			for n := range cells {
 				release, version := fmt.Sprintf("Ubuntu %d.04", 20+2*(n%4)), fmt.Sprintf("1.%d", n%6)
-				u.Cell(id, today-board.Day(n*7), []byte(release), []byte(version), []byte("amd64"), []byte("amd64"), 1)
+				u.Cell(id, today-index.Day(n*7), []byte(release), []byte(version), []byte("amd64"), []byte("amd64"), 1)
 				if i < 9000 && n < 12 {
 					known := stats.VersionKnown{Release: crash.Release(release), Version: version, Arrived: now.AddDate(0, 0, -60+n)}
 					inUse.of[pkg] = append(inUse.of[pkg], known)

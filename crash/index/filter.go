@@ -1,4 +1,4 @@
-package board
+package index
 
 import "mishap/crash"
 
@@ -16,10 +16,10 @@ const (
 )
 
 // Filter says which reports count and which problems a list has, from the address of a page or an
-// API call to the board and to SQL. Zero values mean all. Filters are comparable, so that they can
+// API call to the index and to SQL. Zero values mean all. Filters are comparable, so that they can
 // be keys of caches.
 //
-// The board supports all fields but Complete. Other users of a filter say which fields they
+// The index supports all fields but Complete. Other users of a filter say which fields they
 // support, and refuse a filter that has more (see [Filter.OfReports]).
 type Filter struct {
 	// Which reports count.
@@ -66,7 +66,7 @@ func (f Filter) all() bool {
 // Packages names, nil for all.
 func (f Filter) admits(p *Problem, packages map[string]bool) bool {
 	switch {
-	case f.Complete, // the board does not know the contents of reports
+	case f.Complete, // the index does not know the contents of reports
 		f.Package != "" && p.Package != f.Package && p.Source != f.Package,
 		f.Source != "" && p.Source != f.Source,
 		packages != nil && !packages[p.Package] && !packages[p.Source],

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 )
 
@@ -15,24 +15,24 @@ import (
 // or one more report may change the state of a problem.
 const statesMaxAge = 2 * time.Second
 
-// statuses is what the problems of a board were last judged by. It does not change.
+// statuses is what the problems of a index were last judged by. It does not change.
 type statuses struct {
-	board    *board.Board
+	ix       *index.Index
 	revision revision
 	at       time.Time
 	day      time.Time // UTC; all problems are judged again on a new day
-	changed  uint64    // the change of the board up to which problems were judged
+	changed  uint64    // the change of the index up to which problems were judged
 	bugs     map[crash.BucketID]crash.Bug
 	inUse    *versionsInUse
 }
 
-// current reports whether the states of a board are recent enough.
-func (st *statuses) current(b *board.Board, now revision, at time.Time) bool {
-	return st != nil && st.board == b && st.day.Equal(utcDay(at)) && (st.revision == now ||
+// current reports whether the states of a index are recent enough.
+func (st *statuses) current(b *index.Index, now revision, at time.Time) bool {
+	return st != nil && st.ix == b && st.day.Equal(utcDay(at)) && (st.revision == now ||
 		st.revision.server == now.server && st.revision.changes == now.changes && time.Since(st.at) < statesMaxAge)
 }
 
-// judgeChunk is how many states are set at once. The board is locked for about 10 ms meanwhile.
+// judgeChunk is how many states are set at once. The index is locked for about 10 ms meanwhile.
 const judgeChunk = 5000
 
 func utcDay(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
@@ -42,25 +42,25 @@ const sqlCountingBugs = `
 	from bucket_bugs as l join buckets as h on h.id = l.bucket_id ` + bugJoins + `
 	order by h.head, ` + bugOrder
 
-// BoardWithStates returns the board with the states of problems: by links and by what the tracker
+// IndexWithStates returns the index with the states of problems: by links and by what the tracker
 // said as they are now, and by counts as they were at most statesMaxAge ago. The first call judges
-// all problems, which takes seconds when there are 100,000; [Store.Board] does not wait for that.
+// all problems, which takes seconds when there are 100,000; [Store.Index] does not wait for that.
 // On a new day all are judged again in the background, and callers get the states of the day before
 // meanwhile.
-func (s *Store) BoardWithStates(ctx context.Context) (*board.Board, error) {
+func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
 	now, err := s.revision(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("states of problems: %w", err)
 	}
 	k := s.keeper
-	if l := k.loaded.Load(); l != nil && l.at == now.stamp && k.states.Load().current(l.board, now, s.now()) {
-		return l.board, nil
+	if l := k.loaded.Load(); l != nil && l.at == now.stamp && k.states.Load().current(l.ix, now, s.now()) {
+		return l.ix, nil
 	}
-	b, err := s.Board(ctx)
+	b, err := s.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if old := k.states.Load(); old != nil && old.board == b && old.day.Equal(utcDay(s.now()).AddDate(0, 0, -1)) {
+	if old := k.states.Load(); old != nil && old.ix == b && old.day.Equal(utcDay(s.now()).AddDate(0, 0, -1)) {
 		s.judgeInBackground(ctx, b, now)
 		return b, nil
 	}
@@ -71,9 +71,9 @@ func (s *Store) BoardWithStates(ctx context.Context) (*board.Board, error) {
 	return b, s.judge(ctx, b, now)
 }
 
-// judgeInBackground judges the problems of a board while the caller goes on, unless somebody does
+// judgeInBackground judges the problems of a index while the caller goes on, unless somebody does
 // so already. Close waits for it.
-func (s *Store) judgeInBackground(ctx context.Context, b *board.Board, now revision) {
+func (s *Store) judgeInBackground(ctx context.Context, b *index.Index, now revision) {
 	select {
 	case s.keeper.judging <- struct{}{}:
 	default:
@@ -89,13 +89,13 @@ func (s *Store) judgeInBackground(ctx context.Context, b *board.Board, now revis
 	})
 }
 
-// judge brings the states of a board up to a revision. The caller holds k.judging.
-func (s *Store) judge(ctx context.Context, b *board.Board, now revision) (err error) {
+// judge brings the states of a index up to a revision. The caller holds k.judging.
+func (s *Store) judge(ctx context.Context, b *index.Index, now revision) (err error) {
 	old := s.keeper.states.Load()
 	if old.current(b, now, s.now()) {
 		return nil
 	}
-	next := &statuses{board: b, revision: now, at: time.Now(), day: utcDay(s.now())}
+	next := &statuses{ix: b, revision: now, at: time.Now(), day: utcDay(s.now())}
 	if next.inUse, err = s.versionsInUse(ctx); err != nil {
 		return err
 	}
@@ -130,60 +130,60 @@ func (s *Store) countingBugs(ctx context.Context) (map[crash.BucketID]crash.Bug,
 	return bugs, nil
 }
 
-// judge judges the problems that have changed since old, or all if old is nil, of another board or
-// of another day, and sets their states. It locks the board only for moments: lists can be read,
-// and the board can be updated meanwhile. A problem that changes meanwhile is judged again next
+// judge judges the problems that have changed since old, or all if old is nil, of another index or
+// of another day, and sets their states. It locks the index only for moments: lists can be read,
+// and the index can be updated meanwhile. A problem that changes meanwhile is judged again next
 // time.
 func (st *statuses) judge(old *statuses, now time.Time) {
 	var since uint64
-	if old != nil && old.board == st.board && old.day.Equal(st.day) {
+	if old != nil && old.ix == st.ix && old.day.Equal(st.day) {
 		since = old.changed
 	}
-	changed, upTo := st.board.Changed(since)
+	changed, upTo := st.ix.Changed(since)
 	st.changed = upTo
 	if since > 0 {
 		newer := st.inUse.changedSince(old.inUse)
-		changed = append(changed, st.board.Select(func(p *board.Problem) bool {
+		changed = append(changed, st.ix.Select(func(p *index.Problem) bool {
 			_, has := st.bugs[p.ID]
 			return has || p.Bug != 0 || newer[p.Package]
 		})...)
 	}
 	judged := make(map[crash.BucketID]bool, len(changed))
 	for chunk := range slices.Chunk(changed, judgeChunk) {
-		states := make(map[crash.BucketID]board.State, len(chunk))
+		states := make(map[crash.BucketID]index.State, len(chunk))
 		for _, p := range chunk {
 			if !judged[p.ID] {
 				judged[p.ID] = true
-				states[p.ID] = board.State{Word: st.of(p, now).Word, Bug: st.bugs[p.ID].Number}
+				states[p.ID] = index.State{Word: st.of(p, now).Word, Bug: st.bugs[p.ID].Number}
 			}
 		}
-		st.board.SetStates(states)
+		st.ix.SetStates(states)
 	}
 }
 
-// of returns the status of a problem of the board.
-func (st *statuses) of(p *board.Problem, now time.Time) crash.Status {
+// of returns the status of a problem of the index.
+func (st *statuses) of(p *index.Problem, now time.Time) crash.Status {
 	return st.judgeBucket(crash.Bucket{
 		ID: p.ID, Provisional: p.Provisional, Reports: p.Reports, FirstSeen: p.First.At, LastSeen: p.Last.At,
 		Package: p.Package, SourcePackage: p.Source, Bug: st.bugs[p.ID],
 	}, p, now)
 }
 
-func (st *statuses) judgeBucket(b crash.Bucket, p *board.Problem, now time.Time) crash.Status {
+func (st *statuses) judgeBucket(b crash.Bucket, p *index.Problem, now time.Time) crash.Status {
 	var seen []crash.VersionSeen
 	if p != nil {
-		seen = st.board.Occurrences(p, board.DayOf(now))
+		seen = st.ix.Occurrences(p, index.DayOf(now))
 	}
 	return stats.Judge(b, seen, st.inUse.of[b.Package], now)
 }
 
-// Judge sets the status of problems from the same facts as [Store.BoardWithStates]. It does not
+// Judge sets the status of problems from the same facts as [Store.IndexWithStates]. It does not
 // read their bugs.
 func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
 	if len(buckets) == 0 {
 		return nil
 	}
-	b, err := s.Board(ctx)
+	b, err := s.Index(ctx)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
 	if err != nil {
 		return err
 	}
-	st := &statuses{board: b, inUse: inUse}
+	st := &statuses{ix: b, inUse: inUse}
 	for _, bucket := range buckets {
 		p, _ := b.Problem(bucket.ID)
 		bucket.Status = st.judgeBucket(*bucket, p, s.now())
@@ -199,8 +199,8 @@ func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
 	return nil
 }
 
-// StatusOf returns the status of a problem. The board must come from BoardWithStates.
-func (s *Store) StatusOf(p *board.Problem) crash.Status {
+// StatusOf returns the status of a problem. The index must come from IndexWithStates.
+func (s *Store) StatusOf(p *index.Problem) crash.Status {
 	st := s.keeper.states.Load()
 	if st == nil {
 		return crash.Status{}

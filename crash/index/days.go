@@ -1,4 +1,4 @@
-package board
+package index
 
 import (
 	"maps"
@@ -14,7 +14,7 @@ type window struct {
 }
 
 // window turns the filter's words into numbers. A version that no cell has gives a number that none has.
-func (b *Board) window(f Filter) window {
+func (b *Index) window(f Filter) window {
 	length := int(f.Until) - int(f.Since) + 1
 	w := window{since: f.Since, until: f.Until, past: Day(max(int(f.Since)-length, 0)), version: -1} //nolint:gosec // smaller than Since
 	if f.Version != "" {
@@ -97,7 +97,7 @@ func (w *window) all(s *scan) (count, past int64) {
 
 // Days returns how often a problem was seen on each of the days from since to until, as the filter counts; its own days do
 // not matter.
-func (b *Board) Days(p *Problem, f Filter, since, until Day) []int64 {
+func (b *Index) Days(p *Problem, f Filter, since, until Day) []int64 {
 	if until < since {
 		return nil
 	}
@@ -150,23 +150,23 @@ func bounded(all map[string]bool, known []string) []string {
 }
 
 // Types are the problem types that there are or were: those of apport, and a few others at the end.
-func (b *Board) Types() []string {
+func (b *Index) Types() []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return bounded(b.types, knownTypes)
 }
 
 // Architectures are those of machines whose reports are or were counted in problems: Debian's, and a few others at the end.
-func (b *Board) Architectures() []string {
+func (b *Index) Architectures() []string {
 	return b.placeNames(func(p place) string { return p.machine })
 }
 
 // PackageArchitectures is Architectures for those of packages.
-func (b *Board) PackageArchitectures() []string {
+func (b *Index) PackageArchitectures() []string {
 	return b.placeNames(func(p place) string { return p.pkg })
 }
 
-func (b *Board) placeNames(name func(place) string) []string {
+func (b *Index) placeNames(name func(place) string) []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	all := map[string]bool{}

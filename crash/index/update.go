@@ -1,4 +1,4 @@
-package board
+package index
 
 import (
 	"encoding/binary"
@@ -7,17 +7,17 @@ import (
 	"mishap/crash"
 )
 
-// Updater changes a board; see [Board.Update].
+// Updater changes a index; see [Index.Update].
 type Updater struct {
-	b     *Board
+	b     *Index
 	heads map[crash.BucketID]bool // problems to be put together anew
 	told  []*leaf                 // buckets that were added or replaced
 	loose []*leaf
 	moved map[*leaf]bool // whose first or last day may be another one
 }
 
-// Update calls change with the board held still. Lists see all of the changes or none.
-func (b *Board) Update(change func(*Updater)) {
+// Update calls change with the index held still. Lists see all of the changes or none.
+func (b *Index) Update(change func(*Updater)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	u := &Updater{b: b, heads: map[crash.BucketID]bool{}, moved: map[*leaf]bool{}}
@@ -187,7 +187,7 @@ func (u *Updater) few(members map[crash.BucketID][]*leaf) {
 }
 
 // put replaces a problem; without buckets it goes.
-func (b *Board) put(id crash.BucketID, leaves []*leaf) {
+func (b *Index) put(id crash.BucketID, leaves []*leaf) {
 	head := b.leaves[id]
 	old := b.problems[id]
 	if head == nil || head.Head != id {
@@ -227,7 +227,7 @@ func (b *Board) put(id crash.BucketID, leaves []*leaf) {
 	b.scan[p.place] = s
 }
 
-func (b *Board) remove(p *Problem) {
+func (b *Index) remove(p *Problem) {
 	delete(b.problems, p.ID)
 	last := len(b.order) - 1
 	moved := *b.order[last]

@@ -1,4 +1,4 @@
-package board_test
+package index_test
 
 import (
 	"cmp"
@@ -11,25 +11,25 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
-// model is the board as plain lists, counted through for every question.
+// model is the index as plain lists, counted through for every question.
 type model struct {
-	leaves map[byte]board.Leaf
+	leaves map[byte]index.Leaf
 	cells  map[cellKey]int64
 }
 
 type cellKey struct {
 	id                             byte
-	day                            board.Day
+	day                            index.Day
 	release, version, architecture string
 }
 
 func id(n byte) crash.BucketID { return crash.BucketID{19: n} }
 
 // count is what a filter counts of a problem, on days from since to until.
-func (m model) count(head byte, f board.Filter, since, until board.Day) int64 {
+func (m model) count(head byte, f index.Filter, since, until index.Day) int64 {
 	var sum int64
 	for k, n := range m.cells {
 		if m.leaves[k.id].Head == id(head) && k.day >= since && k.day <= until && (f.Release == "" || string(f.Release) == k.release) &&
@@ -41,7 +41,7 @@ func (m model) count(head byte, f board.Filter, since, until board.Day) int64 {
 }
 
 // list is the list by counting through.
-func (m model) list(f board.Filter) []string {
+func (m model) list(f index.Filter) []string {
 	type row struct {
 		id            byte
 		count, before int64
@@ -64,19 +64,19 @@ func (m model) list(f board.Filter) []string {
 	return texts
 }
 
-// A board that is told changes in any order says what counting through says.
-func TestBoardIsTheModel(t *testing.T) {
+// A index that is told changes in any order says what counting through says.
+func TestIndexIsTheModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		pick := func(words ...string) string { return words[r.IntN(len(words))] }
-		m := model{map[byte]board.Leaf{}, map[cellKey]int64{}}
-		b := board.New()
+		m := model{map[byte]index.Leaf{}, map[cellKey]int64{}}
+		b := index.New()
 		for range 30 {
-			b.Update(func(u *board.Updater) {
+			b.Update(func(u *index.Updater) {
 				for range 1 + r.IntN(4) {
 					n := byte(1 + r.IntN(12))
-					l := board.Leaf{ID: id(n), Head: id(n), Package: pick("reef", "gull"), Source: pick("reef-src", "gull-src"), Type: pick("Crash", "Hang"), Reports: 1}
+					l := index.Leaf{ID: id(n), Head: id(n), Package: pick("reef", "gull"), Source: pick("reef-src", "gull-src"), Type: pick("Crash", "Hang"), Reports: 1}
 					if old, ok := m.leaves[n]; ok {
 						l.Head = old.Head
 					}
@@ -98,7 +98,7 @@ func TestBoardIsTheModel(t *testing.T) {
 					}
 				}
 				for range r.IntN(20) {
-					k := cellKey{byte(1 + r.IntN(12)), board.Day(9000 + r.IntN(60)), pick("22.04", "24.04"), pick("1", "2", "3"), pick("amd64", "arm64")}
+					k := cellKey{byte(1 + r.IntN(12)), index.Day(9000 + r.IntN(60)), pick("22.04", "24.04"), pick("1", "2", "3"), pick("amd64", "arm64")}
 					if _, ok := m.leaves[k.id]; !ok {
 						continue
 					}
@@ -116,9 +116,9 @@ func TestBoardIsTheModel(t *testing.T) {
 					}
 				}
 			})
-			since := board.Day(9000 + r.IntN(50))
-			f := board.Filter{
-				Since: since, Until: since + board.Day(r.IntN(20)), Release: crash.Release(pick("", "22.04", "24.04", "none")), Version: pick("", "", "2"),
+			since := index.Day(9000 + r.IntN(50))
+			f := index.Filter{
+				Since: since, Until: since + index.Day(r.IntN(20)), Release: crash.Release(pick("", "22.04", "24.04", "none")), Version: pick("", "", "2"),
 				Architecture: pick("", "", "arm64"), Package: pick("", "reef", "gull-src"), Type: pick("", "", "Hang"),
 			}
 			var got []string
@@ -143,43 +143,43 @@ func TestBoardIsTheModel(t *testing.T) {
 }
 
 // facts are those of one release and version.
-func facts(version string, first, last time.Time) []*board.Facts {
+func facts(version string, first, last time.Time) []*index.Facts {
 	at := func(t time.Time) crash.Occurrence {
 		return crash.Occurrence{At: t, Version: version, Release: "Ubuntu 24.04"}
 	}
-	return []*board.Facts{{
+	return []*index.Facts{{
 		First: at(first), Last: at(last), FirstKey: version, LastKey: version,
 		LowestVersion: version, LowestKey: version, HighestVersion: version, HighestKey: version,
 	}}
 }
 
-func sample() *board.Board {
-	b := board.New()
+func sample() *index.Index {
+	b := index.New()
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 9, 0, 0, 0, time.UTC) }
-	b.Update(func(u *board.Updater) {
-		for n, l := range map[byte]board.Leaf{
+	b.Update(func(u *index.Updater) {
+		for n, l := range map[byte]index.Leaf{
 			1: {Package: "c", Signature: "z", Releases: facts("1", at(1), at(9))},
 			2: {Package: "b", Signature: "y", Releases: facts("1", at(3), at(8))},
 			3: {Package: "a", Signature: "x", Releases: facts("2", at(8), at(10))},
 		} {
 			l.ID, l.Head = id(n), id(n)
 			u.Leaf(l)
-			u.Cell(id(n), board.DayOf(at(8)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), int64(10*n))
+			u.Cell(id(n), index.DayOf(at(8)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), int64(10*n))
 		}
-		u.Cell(id(1), board.DayOf(at(1)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), 100)
+		u.Cell(id(1), index.DayOf(at(1)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), 100)
 	})
-	b.SetStates(map[crash.BucketID]board.State{id(1): {Word: crash.StateFixed, Bug: 7}, id(2): {Word: crash.StateRegression, Bug: 8}})
+	b.SetStates(map[crash.BucketID]index.State{id(1): {Word: crash.StateFixed, Bug: 7}, id(2): {Word: crash.StateRegression, Bug: 8}})
 	return b
 }
 
-var week = board.Filter{Since: board.DayOf(time.Date(2026, 5, 6, 0, 0, 0, 0, time.UTC)), Until: board.DayOf(time.Date(2026, 5, 12, 0, 0, 0, 0, time.UTC))}
+var week = index.Filter{Since: index.DayOf(time.Date(2026, 5, 6, 0, 0, 0, 0, time.UTC)), Until: index.DayOf(time.Date(2026, 5, 12, 0, 0, 0, 0, time.UTC))}
 
 func TestSorting(t *testing.T) {
 	t.Parallel()
 	b := sample()
-	for by, want := range map[board.Column][]byte{
-		"": {3, 2, 1}, board.ByCount: {3, 2, 1}, board.ByPackage: {3, 2, 1}, board.ByFirst: {3, 2, 1}, board.ByLast: {3, 1, 2},
-		board.ByProblem: {3, 2, 1}, board.ByBug: {2, 1, 3},
+	for by, want := range map[index.Column][]byte{
+		"": {3, 2, 1}, index.ByCount: {3, 2, 1}, index.ByPackage: {3, 2, 1}, index.ByFirst: {3, 2, 1}, index.ByLast: {3, 1, 2},
+		index.ByProblem: {3, 2, 1}, index.ByBug: {2, 1, 3},
 	} {
 		f := week
 		for _, f.Ascending = range []bool{false, true} {
@@ -202,19 +202,19 @@ func TestFilters(t *testing.T) {
 	t.Parallel()
 	b := sample()
 	for name, c := range map[string]struct {
-		change func(*board.Filter)
+		change func(*index.Filter)
 		want   []byte
 	}{
-		"without a bug":  {func(f *board.Filter) { f.State = "none" }, []byte{3}},
-		"with a bug":     {func(f *board.Filter) { f.State = "bug" }, []byte{2, 1}},
-		"regression":     {func(f *board.Filter) { f.State = "regression" }, []byte{2}},
-		"new":            {func(f *board.Filter) { f.New = true }, []byte{3}},
-		"new in 2":       {func(f *board.Filter) { f.New, f.Version = true, "2" }, nil}, // seen first in 2, but counted with 1
-		"a set":          {func(f *board.Filter) { f.Some, f.Packages = true, "a c" }, []byte{3, 1}},
-		"an empty set":   {func(f *board.Filter) { f.Some = true }, nil},
-		"no such word":   {func(f *board.Filter) { f.Architecture = "s390x" }, nil},
-		"complete":       {func(f *board.Filter) { f.Complete = true }, nil}, // the board cannot tell
-		"another period": {func(f *board.Filter) { f.Since, f.Until = f.Since-6, f.Since-1 }, []byte{1}},
+		"without a bug":  {func(f *index.Filter) { f.State = "none" }, []byte{3}},
+		"with a bug":     {func(f *index.Filter) { f.State = "bug" }, []byte{2, 1}},
+		"regression":     {func(f *index.Filter) { f.State = "regression" }, []byte{2}},
+		"new":            {func(f *index.Filter) { f.New = true }, []byte{3}},
+		"new in 2":       {func(f *index.Filter) { f.New, f.Version = true, "2" }, nil}, // seen first in 2, but counted with 1
+		"a set":          {func(f *index.Filter) { f.Some, f.Packages = true, "a c" }, []byte{3, 1}},
+		"an empty set":   {func(f *index.Filter) { f.Some = true }, nil},
+		"no such word":   {func(f *index.Filter) { f.Architecture = "s390x" }, nil},
+		"complete":       {func(f *index.Filter) { f.Complete = true }, nil}, // the index cannot tell
+		"another period": {func(f *index.Filter) { f.Since, f.Until = f.Since-6, f.Since-1 }, []byte{1}},
 	} {
 		f := week
 		c.change(&f)
@@ -226,7 +226,7 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
-	match := func(p *board.Problem) bool { return p.Package == "b" }
+	match := func(p *index.Problem) bool { return p.Package == "b" }
 	if rows, totals := b.All(week, match); len(rows) != 1 || totals.Reports != 20 || rows[0].Rank != 1 {
 		t.Errorf("with a match: got %v and %+v", rows, totals)
 	}
@@ -249,18 +249,18 @@ func TestPaging(t *testing.T) {
 	if len(first.Rows) != 2 || !first.More || first.First != 1 || first.Totals.Problems != 3 {
 		t.Errorf("got %+v", first)
 	}
-	for name, at := range map[string]board.Place{"the row": {Behind: 9, ID: first.Rows[1].ID}, "its place": {Behind: 2, ID: id(77)}} {
+	for name, at := range map[string]index.Place{"the row": {Behind: 9, ID: first.Rows[1].ID}, "its place": {Behind: 2, ID: id(77)}} {
 		next := b.List(week, nil, &at, 2)
 		if len(next.Rows) != 1 || next.More || next.First != 3 || next.Rows[0].ID != id(1) {
 			t.Errorf("behind %s: got %+v", name, next)
 		}
 	}
-	if beyond := b.List(week, nil, &board.Place{Behind: 1 << 30}, 2); len(beyond.Rows) != 0 || beyond.More {
+	if beyond := b.List(week, nil, &index.Place{Behind: 1 << 30}, 2); len(beyond.Rows) != 0 || beyond.More {
 		t.Errorf("beyond the end: got %+v", beyond)
 	}
 }
 
-// TestListsAreCached checks that a list is made once until the board changes.
+// TestListsAreCached checks that a list is made once until the index changes.
 func TestListsAreCached(t *testing.T) {
 	t.Parallel()
 	b := sample()
@@ -269,7 +269,7 @@ func TestListsAreCached(t *testing.T) {
 	if &one[0] != &two[0] {
 		t.Error("the list was made twice")
 	}
-	b.Update(func(u *board.Updater) { u.Cell(id(1), week.Until, nil, nil, nil, nil, 500) })
+	b.Update(func(u *index.Updater) { u.Cell(id(1), week.Until, nil, nil, nil, nil, 500) })
 	if three, _ := b.All(week, nil); three[0].ID != id(1) || one[0].ID != id(3) {
 		t.Errorf("got %v, then %v", one[0].ID, three[0].ID)
 	}
@@ -279,11 +279,11 @@ func TestListsAreCached(t *testing.T) {
 func TestMatchesAreCached(t *testing.T) {
 	t.Parallel()
 	b, asked := sample(), 0
-	match := func(p *board.Problem) bool { asked++; return p.Package == "b" }
+	match := func(p *index.Problem) bool { asked++; return p.Package == "b" }
 	named := week
 	named.Query = "package:b"
 	for _, c := range []struct {
-		filter board.Filter
+		filter index.Filter
 		asked  int
 	}{{week, 3}, {week, 6}, {named, 9}, {named, 9}} {
 		if rows, _ := b.All(c.filter, match); len(rows) != 1 || rows[0].Package != "b" || asked != c.asked {
@@ -293,13 +293,13 @@ func TestMatchesAreCached(t *testing.T) {
 	if rows, _ := b.All(week, nil); len(rows) != 3 {
 		t.Errorf("without a match: got %d rows, want 3", len(rows))
 	}
-	b.SetStates(map[crash.BucketID]board.State{id(1): {}})
+	b.SetStates(map[crash.BucketID]index.State{id(1): {}})
 	if _, _ = b.All(named, match); asked != 12 {
 		t.Errorf("after a change: %d problems asked, want 12", asked)
 	}
 }
 
-// Lists may be made and the board changed at the same time; each list is of one moment.
+// Lists may be made and the index changed at the same time; each list is of one moment.
 func TestListsWhileChanging(t *testing.T) {
 	t.Parallel()
 	b := sample()
@@ -322,8 +322,8 @@ func TestListsWhileChanging(t *testing.T) {
 		})
 	}
 	for i := range 200 {
-		b.Update(func(u *board.Updater) {
-			u.Leaf(board.Leaf{ID: id(1), Head: id(byte(1 + i%2)), Package: "c"})
+		b.Update(func(u *index.Updater) {
+			u.Leaf(index.Leaf{ID: id(1), Head: id(byte(1 + i%2)), Package: "c"})
 			u.Cell(id(1), week.Since, nil, nil, nil, nil, int64(i))
 		})
 	}
@@ -335,38 +335,38 @@ func TestListsWhileChanging(t *testing.T) {
 func TestReleaseFacts(t *testing.T) {
 	t.Parallel()
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 9, 0, 0, 0, time.UTC) }
-	in := func(release crash.Release, version string, first, last int) *board.Facts {
+	in := func(release crash.Release, version string, first, last int) *index.Facts {
 		f := facts(version, at(first), at(last))[0]
 		f.First.Release, f.Last.Release, f.LowestRelease, f.HighestRelease = release, release, release, release
 		return f
 	}
-	b := board.New()
-	b.Update(func(u *board.Updater) {
-		u.Leaf(board.Leaf{ID: id(1), Head: id(1), Releases: []*board.Facts{in("Ubuntu 22.04", "2", 1, 7), in("Ubuntu 24.04", "4", 7, 8)}})
-		u.Leaf(board.Leaf{ID: id(2), Head: id(1), Releases: []*board.Facts{in("Ubuntu 24.04", "3", 6, 6), in("Kubuntu 24.04", "1", 2, 12)}})
-		u.Leaf(board.Leaf{ID: id(3), Head: id(3), Releases: []*board.Facts{in("Ubuntu 24.04", "5", 7, 7)}})
+	b := index.New()
+	b.Update(func(u *index.Updater) {
+		u.Leaf(index.Leaf{ID: id(1), Head: id(1), Releases: []*index.Facts{in("Ubuntu 22.04", "2", 1, 7), in("Ubuntu 24.04", "4", 7, 8)}})
+		u.Leaf(index.Leaf{ID: id(2), Head: id(1), Releases: []*index.Facts{in("Ubuntu 24.04", "3", 6, 6), in("Kubuntu 24.04", "1", 2, 12)}})
+		u.Leaf(index.Leaf{ID: id(3), Head: id(3), Releases: []*index.Facts{in("Ubuntu 24.04", "5", 7, 7)}})
 		for n, release := range map[byte]string{1: "Ubuntu 24.04", 2: "Ubuntu 24.04", 3: "Ubuntu 24.04"} {
-			u.Cell(id(n), board.DayOf(at(7)), []byte(release), []byte("4"), []byte("amd64"), []byte("amd64"), 1)
+			u.Cell(id(n), index.DayOf(at(7)), []byte(release), []byte("4"), []byte("amd64"), []byte("amd64"), 1)
 		}
 	})
 	for _, c := range []struct {
 		name   string
-		change func(*board.Filter)
+		change func(*index.Filter)
 		want   string
 	}{
-		{"all", func(*board.Filter) {}, "1: 1 2 – 12 1, 1 4; 3: 7 5 – 7 5, 5 5"},
-		{"a release", func(f *board.Filter) { f.Release = "Ubuntu 24.04" }, "1: 6 3 – 8 4, 3 4; 3: 7 5 – 7 5, 5 5"},
-		{"sorted", func(f *board.Filter) { f.Release, f.Sort = "Ubuntu 24.04", board.ByFirst }, "3: 7 5 – 7 5, 5 5; 1: 6 3 – 8 4, 3 4"},
-		{"new", func(f *board.Filter) { f.New = true }, "3: 7 5 – 7 5, 5 5"},
-		{"new in a release", func(f *board.Filter) { f.Release, f.New = "Ubuntu 24.04", true }, "1: 6 3 – 8 4, 3 4; 3: 7 5 – 7 5, 5 5"},
-		{"new in another version", func(f *board.Filter) { f.Release, f.New, f.Version = "Ubuntu 24.04", true, "4" }, ""},
-		{"matched", func(f *board.Filter) { f.Release, f.Query = "Ubuntu 24.04", "lowest:3" }, "1: 6 3 – 8 4, 3 4"},
+		{"all", func(*index.Filter) {}, "1: 1 2 – 12 1, 1 4; 3: 7 5 – 7 5, 5 5"},
+		{"a release", func(f *index.Filter) { f.Release = "Ubuntu 24.04" }, "1: 6 3 – 8 4, 3 4; 3: 7 5 – 7 5, 5 5"},
+		{"sorted", func(f *index.Filter) { f.Release, f.Sort = "Ubuntu 24.04", index.ByFirst }, "3: 7 5 – 7 5, 5 5; 1: 6 3 – 8 4, 3 4"},
+		{"new", func(f *index.Filter) { f.New = true }, "3: 7 5 – 7 5, 5 5"},
+		{"new in a release", func(f *index.Filter) { f.Release, f.New = "Ubuntu 24.04", true }, "1: 6 3 – 8 4, 3 4; 3: 7 5 – 7 5, 5 5"},
+		{"new in another version", func(f *index.Filter) { f.Release, f.New, f.Version = "Ubuntu 24.04", true, "4" }, ""},
+		{"matched", func(f *index.Filter) { f.Release, f.Query = "Ubuntu 24.04", "lowest:3" }, "1: 6 3 – 8 4, 3 4"},
 	} {
 		f := week
 		c.change(&f)
-		var match func(*board.Problem) bool
+		var match func(*index.Problem) bool
 		if f.Query != "" {
-			match = func(p *board.Problem) bool { return p.LowestVersion == "3" }
+			match = func(p *index.Problem) bool { return p.LowestVersion == "3" }
 		}
 		var rows []string
 		for _, r := range b.List(f, match, nil, 10).Rows {

@@ -1,4 +1,4 @@
-package board
+package index
 
 import (
 	"slices"
@@ -36,8 +36,8 @@ type Place struct {
 }
 
 // List returns at most limit rows behind a place (nil: from the start). match, when there is one, says which problems are in
-// the list at all. Lists are cached until the board changes; those with a match only if the filter has a Query.
-func (b *Board) List(f Filter, match func(*Problem) bool, after *Place, limit int) Page {
+// the list at all. Lists are cached until the index changes; those with a match only if the filter has a Query.
+func (b *Index) List(f Filter, match func(*Problem) bool, after *Place, limit int) Page {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	list := b.list(f, match)
@@ -53,7 +53,7 @@ func (b *Board) List(f Filter, match func(*Problem) bool, after *Place, limit in
 }
 
 // All returns all rows of a list, which are not to be changed.
-func (b *Board) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
+func (b *Index) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	list := b.list(f, match)
@@ -64,7 +64,7 @@ func (b *Board) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
 	return cached(b, f, all), list.totals
 }
 
-// list is the result of a filter. It is valid until the board changes.
+// list is the result of a filter. It is valid until the index changes.
 type list struct {
 	release crash.Release // whose facts the rows have; empty: those of all releases
 	found   []found
@@ -76,12 +76,12 @@ type list struct {
 type found struct {
 	count, past int64
 	key         uint64 // the beginning of the id
-	at          int32  // place of the problem in Board.order
+	at          int32  // place of the problem in Index.order
 	rank        int32
 }
 
-// rows are some of what was found, as they are given out. The board is held still.
-func (b *Board) rows(l *list, some []found) []Row {
+// rows are some of what was found, as they are given out. The index is held still.
+func (b *Index) rows(l *list, some []found) []Row {
 	rows := make([]Row, len(some))
 	for i, e := range some {
 		p := b.order[e.at]
@@ -98,7 +98,7 @@ func (b *Board) rows(l *list, some []found) []Row {
 func (f Filter) cacheable(match func(*Problem) bool) bool { return match == nil || f.Query != "" }
 
 // list returns the list of a filter, cached if possible. The caller holds b.mu for reading.
-func (b *Board) list(f Filter, match func(*Problem) bool) *list {
+func (b *Index) list(f Filter, match func(*Problem) bool) *list {
 	if !f.cacheable(match) {
 		return b.newList(f, match)
 	}
@@ -106,7 +106,7 @@ func (b *Board) list(f Filter, match func(*Problem) bool) *list {
 }
 
 // newList goes through all problems. The caller holds b.mu for reading.
-func (b *Board) newList(f Filter, match func(*Problem) bool) *list {
+func (b *Index) newList(f Filter, match func(*Problem) bool) *list {
 	l := &list{release: f.Release}
 	days := b.window(f)
 	narrowed := matchIn(f.Release, match)
@@ -163,7 +163,7 @@ func matchIn(release crash.Release, match func(*Problem) bool) func(*Problem) bo
 }
 
 // Problem finds a problem by its id, or by that of a bucket which was merged into it.
-func (b *Board) Problem(id crash.BucketID) (*Problem, bool) {
+func (b *Index) Problem(id crash.BucketID) (*Problem, bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	l := b.leaves[id]

@@ -1,7 +1,7 @@
-// Package board keeps all problems in memory, so that lists of them are made without asking the database: what lists and
+// Package index keeps all problems in memory, so that lists of them are made without asking the database: what lists and
 // searches say of a problem, and how often it was seen on each day, by release, version and architectures. It knows nothing
 // of where that comes from: package db fills it and keeps it up to date.
-package board
+package index
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"mishap/crash/cache"
 )
 
-// Board is all problems. It is safe for concurrent use; what a list returns stays as it is while the board goes on.
-type Board struct {
+// Index is all problems. It is safe for concurrent use; what a list returns stays as it is while the index goes on.
+type Index struct {
 	mu       sync.RWMutex
 	change   uint64 // grows with everything that may change a list
 	versions numbers[string]
@@ -29,9 +29,9 @@ type Board struct {
 	byPackage map[string][]*leaf // buckets that have or had the binary or source package
 }
 
-// New makes an empty board.
-func New() *Board {
-	return &Board{
+// New makes an empty index.
+func New() *Index {
+	return &Index{
 		versions: newNumbers[string](), places: newNumbers[place](), texts: map[string]string{}, leaves: map[crash.BucketID]*leaf{}, problems: map[crash.BucketID]*Problem{},
 		byPackage: map[string][]*leaf{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes),
 	}
@@ -52,7 +52,7 @@ type Leaf struct {
 	Executable, Package, Source string
 	Reports, Systems            int64
 	Releases                    []*Facts // by release, each once
-	*Facts                               // of all releases; the board sets it
+	*Facts                               // of all releases; the index sets it
 
 	folded    string // see [Problem.Folded]
 	signature int    // how much of it is the signature
@@ -63,11 +63,11 @@ type Leaf struct {
 // versions and days those of all. A problem of one bucket shares what is known of that.
 type Problem struct {
 	*Leaf
-	State crash.StateWord // how it stands, see [Board.SetStates]
+	State crash.StateWord // how it stands, see [Index.SetStates]
 	Bug   int64           // 0: none
 
 	leaves []*leaf
-	place  int // in Board.order
+	place  int // in Index.order
 }
 
 // leaf is a bucket with its days.
@@ -75,7 +75,7 @@ type leaf struct {
 	*Leaf
 	cells   []cell // by day, place, version
 	loose   bool   // cells are not in order yet
-	changed uint64 // the change by which anything of it last changed, see [Board.Changed]
+	changed uint64 // the change by which anything of it last changed, see [Index.Changed]
 }
 
 // scan is what counting needs of a problem, apart from all else: whoever goes through all of them waits for memory.
@@ -97,7 +97,7 @@ type cell struct {
 	place   uint16
 }
 
-// place is where a report comes from. Places have numbers; see Board.places.
+// place is where a report comes from. Places have numbers; see Index.places.
 type place struct{ release, machine, pkg string } // machine, pkg: architectures of the machine and of the package
 
 func (a cell) compare(b cell) int {
@@ -140,7 +140,7 @@ func (n *numbers[T]) add(value T) uint32 {
 }
 
 // Len is how many problems there are.
-func (b *Board) Len() int {
+func (b *Index) Len() int {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return len(b.order)

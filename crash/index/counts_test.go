@@ -1,4 +1,4 @@
-package board
+package index
 
 import (
 	"testing"
@@ -11,8 +11,8 @@ import (
 // day is a day of the tests.
 const day = Day(9000)
 
-// counted makes a board of three buckets, of which two are one problem.
-func counted() *Board {
+// counted makes a index of three buckets, of which two are one problem.
+func counted() *Index {
 	b := New()
 	b.Update(func(u *Updater) {
 		for i, l := range []Leaf{

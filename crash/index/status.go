@@ -1,4 +1,4 @@
-package board
+package index
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 const week = 7
 
 // Occurrences returns the versions and releases in which a problem was seen on the days of the
-// board, in no order. It leaves out versions of merged buckets of other packages, which cannot be
+// index, in no order. It leaves out versions of merged buckets of other packages, which cannot be
 // compared.
-func (b *Board) Occurrences(p *Problem, today Day) []crash.VersionSeen {
+func (b *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	type key struct {
@@ -54,9 +54,9 @@ func (b *Board) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 	return list
 }
 
-// Changed returns the problems that have changed after a change of the board, and the latest
+// Changed returns the problems that have changed after a change of the index, and the latest
 // change. Change 0 is before all.
-func (b *Board) Changed(since uint64) (changed []*Problem, now uint64) {
+func (b *Index) Changed(since uint64) (changed []*Problem, now uint64) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	for _, p := range b.order {
@@ -67,8 +67,8 @@ func (b *Board) Changed(since uint64) (changed []*Problem, now uint64) {
 	return changed, b.change
 }
 
-// Select returns the problems that ok accepts, in no order. It must not call methods of the board.
-func (b *Board) Select(ok func(*Problem) bool) []*Problem {
+// Select returns the problems that ok accepts, in no order. It must not call methods of the index.
+func (b *Index) Select(ok func(*Problem) bool) []*Problem {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	var found []*Problem
@@ -87,7 +87,7 @@ type State struct {
 }
 
 // SetStates sets the states of some problems. New problems have none.
-func (b *Board) SetStates(states map[crash.BucketID]State) {
+func (b *Index) SetStates(states map[crash.BucketID]State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	changed := false

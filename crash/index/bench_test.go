@@ -1,4 +1,4 @@
-package board_test
+package index_test
 
 import (
 	"fmt"
@@ -7,27 +7,27 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 )
 
-// large is a board of 100,000 problems and some four million days, of which few problems have most.
-func large() (*board.Board, board.Day) {
+// large is a index of 100,000 problems and some four million days, of which few problems have most.
+func large() (*index.Index, index.Day) {
 	r := rand.New(rand.NewPCG(1, 2))
-	today := board.DayOf(time.Date(2026, 5, 20, 0, 0, 0, 0, time.UTC))
-	b := board.New()
-	b.Update(func(u *board.Updater) {
+	today := index.DayOf(time.Date(2026, 5, 20, 0, 0, 0, 0, time.UTC))
+	b := index.New()
+	b.Update(func(u *index.Updater) {
 		for i := range 100_000 {
 			key := crash.BucketIDOf(fmt.Sprint(i))
-			u.Leaf(board.Leaf{
+			u.Leaf(index.Leaf{
 				ID: key, Head: key, Type: "Crash", Signature: fmt.Sprintf("/usr/bin/reef-%d:11:reef_step_%d:reef_load:on_open:main", i%9000, r.IntN(1_000_000)),
 				Package: fmt.Sprintf("reef-%d", i%9000), Source: "reef", Reports: int64(2_000_000 / (i + 10)), Systems: int64(r.IntN(100_000)),
-				Releases: []*board.Facts{{
+				Releases: []*index.Facts{{
 					First: crash.Occurrence{At: today.Time().Add(-time.Duration(r.IntN(400*86400)) * time.Second), Release: "Ubuntu 24.04"},
 					Last:  crash.Occurrence{At: today.Time(), Release: "Ubuntu 24.04"},
 				}},
 			})
 			for range min(500_000/(i+10), 4000) + 1 + r.IntN(60) {
-				u.Cell(key, today-board.Day(r.IntN(400)), fmt.Appendf(nil, "Ubuntu %d.04", 20+2*r.IntN(4)), fmt.Appendf(nil, "1.%d", r.IntN(20)), []byte("amd64"), []byte("amd64"), 2)
+				u.Cell(key, today-index.Day(r.IntN(400)), fmt.Appendf(nil, "Ubuntu %d.04", 20+2*r.IntN(4)), fmt.Appendf(nil, "1.%d", r.IntN(20)), []byte("amd64"), []byte("amd64"), 2)
 			}
 		}
 	})
@@ -37,20 +37,20 @@ func large() (*board.Board, board.Day) {
 // BenchmarkList makes lists anew each time, as the first visitor after a change does.
 func BenchmarkList(b *testing.B) {
 	all, today := large()
-	for name, f := range map[string]board.Filter{
+	for name, f := range map[string]index.Filter{
 		"week":    {Since: today - 6},
 		"year":    {Since: today - 365},
 		"release": {Since: today - 365, Release: "Ubuntu 24.04"},
 		"version": {Since: today - 365, Version: "1.7"},
 		"package": {Since: today - 365, Package: "reef-17"},
-		"first":   {Since: today - 365, Sort: board.ByFirst},
-		"problem": {Since: today - 365, Sort: board.ByProblem},
+		"first":   {Since: today - 365, Sort: index.ByFirst},
+		"problem": {Since: today - 365, Sort: index.ByProblem},
 	} {
 		f.Until = today
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				all.Update(func(u *board.Updater) {}) // forgets lists
+				all.Update(func(u *index.Updater) {}) // forgets lists
 				b.StartTimer()
 				all.List(f, nil, nil, 50)
 			}
@@ -59,7 +59,7 @@ func BenchmarkList(b *testing.B) {
 	b.Run("days", func(b *testing.B) {
 		for b.Loop() {
 			b.StopTimer()
-			all.Update(func(u *board.Updater) {})
+			all.Update(func(u *index.Updater) {})
 			b.StartTimer()
 			all.ProblemDays(today-365, today)
 		}
@@ -67,7 +67,7 @@ func BenchmarkList(b *testing.B) {
 	b.Run("traced", func(b *testing.B) {
 		for b.Loop() {
 			b.StopTimer()
-			all.Update(func(u *board.Updater) {})
+			all.Update(func(u *index.Updater) {})
 			b.StartTimer()
 			all.TracedDays(today-365, today, []crash.Rule{""})
 		}
@@ -77,13 +77,13 @@ func BenchmarkList(b *testing.B) {
 // BenchmarkSetStates gives every problem another state, as the first judging of a day may do. Lists wait meanwhile.
 func BenchmarkSetStates(b *testing.B) {
 	all, _ := large()
-	problems := all.Select(func(*board.Problem) bool { return true })
+	problems := all.Select(func(*index.Problem) bool { return true })
 	n := int64(0)
 	for b.Loop() {
 		n++
-		states := make(map[crash.BucketID]board.State, len(problems))
+		states := make(map[crash.BucketID]index.State, len(problems))
 		for _, p := range problems {
-			states[p.ID] = board.State{Word: crash.StateOpen, Bug: n}
+			states[p.ID] = index.State{Word: crash.StateOpen, Bug: n}
 		}
 		all.SetStates(states)
 	}

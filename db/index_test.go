@@ -9,22 +9,22 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
+	"mishap/crash/index"
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
 )
 
-// The board says what the tables say, when it is loaded at once and when it follows step by step.
-func TestBoardFollows(t *testing.T) {
+// The index says what the tables say, when it is loaded at once and when it follows step by step.
+func TestIndexFollows(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
 	in := intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, s)
-	followed, err := s.Board(t.Context())
+	followed, err := s.Index(t.Context())
 	if err != nil || followed.Len() != 0 {
 		t.Fatalf("got %d problems and %v, want none", followed.Len(), err)
 	}
@@ -35,16 +35,16 @@ func TestBoardFollows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n++; n%97 == 0 {
-			if _, err := s.Board(t.Context()); err != nil {
+			if _, err := s.Index(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	dbtest.Counted(t, s)
-	if followed, err = s.Board(t.Context()); err != nil {
+	if followed, err = s.Index(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := dbtest.Open(t, url).Board(t.Context())
+	loaded, err := dbtest.Open(t, url).Index(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,19 +55,19 @@ func TestBoardFollows(t *testing.T) {
 	for range 200 {
 		until := now.AddDate(0, 0, -r.IntN(30))
 		since := until.AddDate(0, 0, -r.IntN(60))
-		f := board.Filter{Since: board.DayOf(since), Until: board.DayOf(until), Type: releases[r.IntN(len(releases))]}
+		f := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Type: releases[r.IntN(len(releases))]}
 		if r.IntN(2) == 0 {
 			f.Release = "Ubuntu 24.04"
 		}
 		if r.IntN(3) == 0 {
 			f.Package = "reef"
 		}
-		checkBoard(t, s, f, since, until, loaded, followed)
+		checkIndex(t, s, f, since, until, loaded, followed)
 	}
 }
 
-// checkBoard compares lists of boards with each other and with what SQL says.
-func checkBoard(t *testing.T, s *db.Store, f board.Filter, since, until time.Time, boards ...*board.Board) {
+// checkIndex compares lists of indexes with each other and with what SQL says.
+func checkIndex(t *testing.T, s *db.Store, f index.Filter, since, until time.Time, indexes ...*index.Index) {
 	t.Helper()
 	var want []string
 	if f.Type == "" {
@@ -82,7 +82,7 @@ func checkBoard(t *testing.T, s *db.Store, f board.Filter, since, until time.Tim
 			want = append(want, fmt.Sprint(p.Count, p.ID))
 		}
 	}
-	for i, b := range boards {
+	for i, b := range indexes {
 		rows, totals := b.All(f, nil)
 		var got []string
 		var sum int64
@@ -97,13 +97,13 @@ func checkBoard(t *testing.T, s *db.Store, f board.Filter, since, until time.Tim
 			want = got
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Fatalf("%+v, board %d:\n got %v\nwant %v", f, i, got, want)
+			t.Fatalf("%+v, index %d:\n got %v\nwant %v", f, i, got, want)
 		}
 	}
 }
 
-// Merging and undoing show on the board.
-func TestBoardMerges(t *testing.T) {
+// Merging and undoing show on the index.
+func TestIndexMerges(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
@@ -116,10 +116,10 @@ func TestBoardMerges(t *testing.T) {
 		return crash.BucketIDOf(grouping.SignatureOf(report.Fields()).Signature)
 	}
 	one, two := save(crashtest.Native()), save(crashtest.Python())
-	f := board.Filter{Since: board.DayOf(now.AddDate(0, 0, -30)), Until: board.DayOf(now)}
+	f := index.Filter{Since: index.DayOf(now.AddDate(0, 0, -30)), Until: index.DayOf(now)}
 	want := func(problems int, counts ...int64) {
 		t.Helper()
-		b, err := s.Board(t.Context())
+		b, err := s.Index(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestBoardMerges(t *testing.T) {
 		t.Fatalf("got %d decisions and %v, want one", len(decisions), err)
 	}
 	want(1, 2)
-	b, _ := s.Board(t.Context())
+	b, _ := s.Index(t.Context())
 	if p, ok := b.Problem(two); !ok || p.ID != one || p.Reports != 2 {
 		t.Errorf("got %+v, want the problem that it was merged into", p)
 	}
@@ -154,7 +154,7 @@ func TestBoardMerges(t *testing.T) {
 }
 
 // A round below the one that was known means that an older copy of the database was put back: all is read anew.
-func TestBoardOfAnOlderCopy(t *testing.T) {
+func TestIndexOfAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
@@ -166,9 +166,9 @@ func TestBoardOfAnOlderCopy(t *testing.T) {
 		}
 	}
 	dbtest.Counted(t, s)
-	f := board.Filter{Since: board.DayOf(now.AddDate(0, 0, -30)), Until: board.DayOf(now)}
+	f := index.Filter{Since: index.DayOf(now.AddDate(0, 0, -30)), Until: index.DayOf(now)}
 	for _, want := range []int64{3, 1} {
-		b, err := s.Board(t.Context())
+		b, err := s.Index(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

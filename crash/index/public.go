@@ -1,4 +1,4 @@
-package board
+package index
 
 import (
 	"slices"
@@ -75,12 +75,12 @@ func (r Row) ForVisitors() Row {
 
 // Names finds names that begin with a text. Those for visitors are taken from what visitors see.
 type Names struct {
-	board  *Board
+	ix     *Index
 	public bool
 }
 
-// Names returns the names of the board, for visitors or for people who may read reports.
-func (b *Board) Names(public bool) Names { return Names{b, public} }
+// Names returns the names of the index, for visitors or for people who may read reports.
+func (b *Index) Names(public bool) Names { return Names{b, public} }
 
 // seen is the problem as whoever asks sees it.
 func (n Names) seen(p *Problem) *Problem {

@@ -1,4 +1,4 @@
-package board
+package index
 
 import (
 	"cmp"
@@ -53,7 +53,7 @@ func radix(rows []found, key func(*found) uint64) {
 }
 
 // rank sorts rows by descending count, and those of equal count by id.
-func (b *Board) rank(rows []found) {
+func (b *Index) rank(rows []found) {
 	radix(rows, func(e *found) uint64 { return e.key >> (64 - 2*digit) })
 	radix(rows, func(e *found) uint64 { return ^uint64(e.count) }) //nolint:gosec // not negative
 	compare := func(x, y found) int {
@@ -72,7 +72,7 @@ func (b *Board) rank(rows []found) {
 }
 
 // sort sorts rows, which rank has sorted, by a column.
-func (b *Board) sort(rows []found, f Filter) {
+func (b *Index) sort(rows []found, f Filter) {
 	key := b.columnKey(f.Sort, f.Release)
 	switch {
 	case key == nil && f.Ascending:
@@ -85,7 +85,7 @@ func (b *Board) sort(rows []found, f Filter) {
 }
 
 // columnKey returns the sort key of a column, in its natural order, or nil for the count.
-func (b *Board) columnKey(c Column, release crash.Release) func(*found) uint64 {
+func (b *Index) columnKey(c Column, release crash.Release) func(*found) uint64 {
 	switch c {
 	case ByPackage, ByProblem:
 		places := b.textOrder(c)
@@ -108,7 +108,7 @@ func (b *Board) columnKey(c Column, release crash.Release) func(*found) uint64 {
 func latest(micro int64) uint64 { return ^(uint64(micro) ^ 1<<63) } //nolint:gosec // the sign becomes the highest bit
 
 // textOrder returns for each problem of b.order its rank by package or signature. Equal texts have equal ranks.
-func (b *Board) textOrder(c Column) []uint32 {
+func (b *Index) textOrder(c Column) []uint32 {
 	type text struct {
 		text string
 		at   int

@@ -1,4 +1,4 @@
-package board
+package index
 
 import (
 	"cmp"
@@ -89,7 +89,7 @@ func (f *Facts) add(other *Facts) {
 }
 
 // onceFacts gives the texts that many facts have the same place.
-func (b *Board) onceFacts(f *Facts) {
+func (b *Index) onceFacts(f *Facts) {
 	for _, text := range []*string{&f.First.Version, &f.Last.Version, &f.LowestVersion, &f.HighestVersion, &f.FirstKey, &f.LastKey, &f.LowestKey, &f.HighestKey} {
 		share(b.texts, text)
 	}

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/board"
+	"mishap/crash/index"
 	"mishap/db"
 	"mishap/db/dbtest"
 )
 
-// TestStatesFollow changes counts, links, bugs and merges at random, and checks that the state of every problem on the board,
+// TestStatesFollow changes counts, links, bugs and merges at random, and checks that the state of every problem on the index,
 // which is judged piece by piece, is that of its page, and that of a store which judges all of them at once.
 func TestStatesFollow(t *testing.T) {
 	t.Parallel()
@@ -51,25 +51,25 @@ func TestStatesFollow(t *testing.T) {
 		if err != nil && crash.KindOf(err) != crash.NotFound {
 			t.Fatal(err)
 		}
-		b, err := s.BoardWithStates(t.Context())
+		b, err := s.IndexWithStates(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantJudged(t, s, b, step)
-		for _, p := range b.Select(func(*board.Problem) bool { return true }) {
+		for _, p := range b.Select(func(*index.Problem) bool { return true }) {
 			words[p.State]++
 		}
 	}
 	fresh := dbtest.Open(t, url)
-	all, err := fresh.BoardWithStates(t.Context())
+	all, err := fresh.IndexWithStates(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := s.BoardWithStates(t.Context())
+	b, err := s.IndexWithStates(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range all.Select(func(*board.Problem) bool { return true }) {
+	for _, p := range all.Select(func(*index.Problem) bool { return true }) {
 		if other, ok := b.Problem(p.ID); !ok || other.State != p.State || other.Bug != p.Bug {
 			t.Errorf("%s: got %s, bug %d, piece by piece; want %s, bug %d", p.Signature, other.State, other.Bug, p.State, p.Bug)
 		}
@@ -79,10 +79,10 @@ func TestStatesFollow(t *testing.T) {
 	}
 }
 
-// wantJudged checks that the board says of each problem what its page says.
-func wantJudged(t *testing.T, s *db.Store, b *board.Board, step int) {
+// wantJudged checks that the index says of each problem what its page says.
+func wantJudged(t *testing.T, s *db.Store, b *index.Index, step int) {
 	t.Helper()
-	for _, p := range b.Select(func(*board.Problem) bool { return true }) {
+	for _, p := range b.Select(func(*index.Problem) bool { return true }) {
 		bucket, err := s.Bucket(t.Context(), p.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func wantJudged(t *testing.T, s *db.Store, b *board.Board, step int) {
 			t.Fatal(err)
 		}
 		if got := s.StatusOf(p); bucket.Status.Word != p.State || bucket.Bug.Number != p.Bug || got.Text() != bucket.Status.Text() {
-			t.Fatalf("step %d: %s: the board says %s, bug %d, and %q; the page %s, bug %d, and %q", step, p.Signature,
+			t.Fatalf("step %d: %s: the index says %s, bug %d, and %q; the page %s, bug %d, and %q", step, p.Signature,
 				p.State, p.Bug, got.Text(), bucket.Status.Word, bucket.Bug.Number, bucket.Status.Text())
 		}
 	}

@@ -1,4 +1,4 @@
-package board
+package index
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ type span struct{ since, until Day }
 
 // ProblemDays returns how many different problems were counted on each of the days from since to until. The result is
 // cached and must not be changed.
-func (b *Board) ProblemDays(since, until Day) []int64 {
+func (b *Index) ProblemDays(since, until Day) []int64 {
 	if until < since {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (b *Board) ProblemDays(since, until Day) []int64 {
 	return cached(b, span{since, until}, func() []int64 { return b.problemDays(since, until) })
 }
 
-func (b *Board) problemDays(since, until Day) []int64 {
+func (b *Index) problemDays(since, until Day) []int64 {
 	days := make([]int64, int(until-since)+1)
 	seen := make([]int, len(days)) // by the place of the problem that was counted last on the day, from 1
 	for i := range b.scan {
@@ -48,7 +48,7 @@ type Traced struct {
 
 // TracedDays counts crashes of the problems with these grouping rules on the days from since to until, the latest first,
 // then by release and architecture. The result is cached and must not be changed.
-func (b *Board) TracedDays(since, until Day, rules []crash.Rule) []Traced {
+func (b *Index) TracedDays(since, until Day, rules []crash.Rule) []Traced {
 	if until < since {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (b *Board) TracedDays(since, until Day, rules []crash.Rule) []Traced {
 	return cached(b, traced{span{since, until}, fmt.Sprintf("%q", rules)}, func() []Traced { return b.tracedDays(since, until, rules) })
 }
 
-func (b *Board) tracedDays(since, until Day, rules []crash.Rule) []Traced {
+func (b *Index) tracedDays(since, until Day, rules []crash.Rule) []Traced {
 	type count struct{ named, failed int64 }
 	counts := make([][]count, len(b.places.values)) // by place and day
 	first := map[place]int{}                        // of places that differ in the package's architecture only
@@ -114,7 +114,7 @@ func (b *Board) tracedDays(since, until Day, rules []crash.Rule) []Traced {
 }
 
 // ReleaseDays returns how often a problem was seen on each of the days from since to until, by release.
-func (b *Board) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Release][]int64 {
+func (b *Index) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Release][]int64 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	days := map[crash.Release][]int64{}

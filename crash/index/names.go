@@ -1,4 +1,4 @@
-package board
+package index
 
 import (
 	"cmp"
@@ -44,7 +44,7 @@ func (n Names) Functions(text string) []string {
 // Versions returns versions that begin with a text, the highest in dpkg's order first: those that problems of a
 // binary or source package were seen in, or, without a package, all that there are.
 func (n Names) Versions(text, pkg string) []string {
-	b := n.board
+	b := n.ix
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	var found []string
@@ -70,7 +70,7 @@ func (n Names) Versions(text, pkg string) []string {
 }
 
 func (n Names) begin(text string, of func(*Problem) []string) []string {
-	b := n.board
+	b := n.ix
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	reports := map[string]int64{}
@@ -92,7 +92,7 @@ func (n Names) begin(text string, of func(*Problem) []string) []string {
 
 // fold makes what searches look through. A signature that has small letters only takes no place of its own.
 func (l *Leaf) fold() {
-	if l.Facts == nil { // not of a board
+	if l.Facts == nil { // not of a index
 		l.Facts = noFacts
 	}
 	signature := strings.ToLower(l.Signature)
@@ -107,7 +107,7 @@ func (l *Leaf) fold() {
 // Folded is all that words of a search are looked for in, as small letters: signature, title, name, package, source package,
 // program, lowest and highest version, with a NUL between them.
 func (p *Problem) Folded() string {
-	if p.folded == "" { // not of a board
+	if p.folded == "" { // not of a index
 		other := *p.Leaf
 		other.fold()
 		return other.folded
@@ -124,7 +124,7 @@ func (p *Problem) FoldedSignature() string {
 }
 
 // once gives the texts that many buckets have the same place.
-func (b *Board) once(l *Leaf) {
+func (b *Index) once(l *Leaf) {
 	share(b.texts, &l.Rule)
 	for _, text := range []*string{&l.Type, &l.Executable, &l.Package, &l.Source} {
 		share(b.texts, text)
@@ -145,7 +145,7 @@ func share[T ~string](texts map[string]string, text *T) {
 
 // OfPackages returns at most limit problems whose own bucket has one of these binary or source packages, those whose bucket
 // has the most reports first.
-func (b *Board) OfPackages(names []string, limit int, admits func(*Problem) bool) []*Problem {
+func (b *Index) OfPackages(names []string, limit int, admits func(*Problem) bool) []*Problem {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	var some []*leaf

@@ -1,4 +1,4 @@
-package board
+package index
 
 import (
 	"unsafe"
@@ -11,9 +11,9 @@ import (
 const maxCacheBytes = 128 << 20
 
 // cached returns the cached value of a key, or calls read, which must not fail. The cache is
-// dropped with every change of the board. The caller holds b.mu for reading and must not change the
+// dropped with every change of the index. The caller holds b.mu for reading and must not change the
 // value.
-func cached[V any](b *Board, key any, read func() V) V {
+func cached[V any](b *Index, key any, read func() V) V {
 	v, _ := cache.Get(b.cache, b.change, key, func() (V, error) { return read(), nil })
 	return v
 }
@@ -23,8 +23,8 @@ func (l *list) CachedBytes() int64 {
 	return int64(unsafe.Sizeof(*l)) + int64(cap(l.found))*int64(unsafe.Sizeof(found{})) + int64(cap(l.past))*8
 }
 
-// allRows is a whole list as [Board.All] returns it.
+// allRows is a whole list as [Index.All] returns it.
 type allRows []Row
 
-// CachedBytes implements [cache.Sizer]. The problems that rows point to belong to the board.
+// CachedBytes implements [cache.Sizer]. The problems that rows point to belong to the index.
 func (r allRows) CachedBytes() int64 { return int64(cap(r)) * int64(unsafe.Sizeof(Row{})) }

@@ -1,10 +1,10 @@
-package board
+package index
 
 import "mishap/crash"
 
 // Around returns the rows next to that of a problem in a list (nil: there is none), its place in the list, from 1 (0: it is not
 // in the list), and how many rows there are.
-func (b *Board) Around(f Filter, match func(*Problem) bool, id crash.BucketID) (before, after *Row, place, of int) {
+func (b *Index) Around(f Filter, match func(*Problem) bool, id crash.BucketID) (before, after *Row, place, of int) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	p := b.problems[id]
@@ -28,7 +28,7 @@ func (b *Board) Around(f Filter, match func(*Problem) bool, id crash.BucketID) (
 }
 
 // Span is how often a problem was seen in a version of its package in a release, and on which days first and last, as far back
-// as the board knows days.
+// as the index knows days.
 type Span struct {
 	Release     crash.Release
 	Version     string
@@ -37,7 +37,7 @@ type Span struct {
 }
 
 // Spans returns the spans of a problem, in no order.
-func (b *Board) Spans(id crash.BucketID) []Span {
+func (b *Index) Spans(id crash.BucketID) []Span {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	p := b.problems[id]
@@ -50,7 +50,7 @@ func (b *Board) Spans(id crash.BucketID) []Span {
 }
 
 // SourceSpans returns the spans in which some versions of a source package were seen, over all its problems, in no order.
-func (b *Board) SourceSpans(source string, versions ...string) []Span {
+func (b *Index) SourceSpans(source string, versions ...string) []Span {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	wanted := map[uint32]bool{}
@@ -86,7 +86,7 @@ type spanKey struct {
 	release string
 }
 
-func (s *spans) add(b *Board, c cell) {
+func (s *spans) add(b *Index, c cell) {
 	if s.at == nil {
 		s.at = map[spanKey]int{}
 	}

@@ -1,0 +1,67 @@
+package index_test
+
+import (
+	"slices"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/index"
+)
+
+// Problems are found by the names of their packages as these are now.
+func TestOfPackages(t *testing.T) {
+	t.Parallel()
+	b := index.New()
+	b.Update(func(u *index.Updater) {
+		for i, names := range [][2]string{{"reef", "reef-src"}, {"reef", "reef"}, {"gull", "reef"}, {"gull", "gull-src"}, {"", ""}} {
+			u.Leaf(index.Leaf{ID: id(byte(i)), Head: id(byte(i)), Package: names[0], Source: names[1], Reports: int64(i)})
+		}
+	})
+	check := func(limit int, names []string, want ...byte) {
+		t.Helper()
+		var got []byte
+		for _, p := range b.OfPackages(names, limit, func(p *index.Problem) bool { return p.ID != id(9) }) {
+			got = append(got, p.ID[19])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v, at most %d: got %v, want %v", names, limit, got, want)
+		}
+	}
+	check(9, []string{"reef"}, 2, 1, 0)
+	check(9, []string{"reef", "reef"}, 2, 1, 0)
+	check(9, []string{"reef-src", "gull"}, 3, 2, 0)
+	check(1, []string{"reef-src", "gull"}, 3)
+	check(9, []string{"", "unknown"})
+	b.Update(func(u *index.Updater) {
+		u.Leaf(index.Leaf{ID: id(2), Head: id(1), Package: "gull", Source: "reef"})        // merged
+		u.Leaf(index.Leaf{ID: id(0), Head: id(0), Package: "gull", Source: "gull"})        // of another package now
+		u.Leaf(index.Leaf{ID: id(9), Head: id(9), Package: "reef", Source: "reef"})        // not wanted
+		u.Leaf(index.Leaf{ID: id(1), Head: id(1), Package: "reef", Rule: crash.Rule("x")}) // its source is not known any more
+	})
+	check(9, []string{"reef"}, 1)
+	check(9, []string{"gull"}, 3, 0)
+	b.Update(func(u *index.Updater) {
+		u.Leaf(index.Leaf{ID: id(0), Head: id(0), Package: "reef", Source: "reef-src", Reports: 7})
+		for n := byte(20); n < 60; n++ {
+			u.Leaf(index.Leaf{ID: id(n), Head: id(n), Package: "many", Reports: int64(n % 7)})
+		}
+	})
+	check(9, []string{"reef"}, 0, 1)
+	check(4, []string{"many"}, 20, 27, 34, 41)
+}
+
+func TestFolded(t *testing.T) {
+	t.Parallel()
+	b := index.New()
+	l := index.Leaf{ID: id(1), Head: id(1), Signature: "/Bin/Ä:11:Main", Title: "Crash", Name: "Given", Package: "Pkg", Source: "src", Executable: "/Bin/Ä",
+		Releases: []*index.Facts{{LowestVersion: "1A", HighestVersion: "2"}}}
+	l.Facts = l.Releases[0]
+	b.Update(func(u *index.Updater) { u.Leaf(l) })
+	p, _ := b.Problem(id(1))
+	const want = "/bin/ä:11:main\x00crash\x00given\x00pkg\x00src\x00/bin/ä\x001a\x002"
+	for name, p := range map[string]*index.Problem{"of the index": p, "of its own": {Leaf: &l}} {
+		if p.Folded() != want || p.FoldedSignature() != "/bin/ä:11:main" {
+			t.Errorf("%s: got %q and %q", name, p.Folded(), p.FoldedSignature())
+		}
+	}
+}
