@@ -7,20 +7,18 @@ import (
 	"mishap/views"
 )
 
-const pathAccount = "/account"
-
 // showAccount is what a person may change about their own account.
-func (s *Server) showAccount(w http.ResponseWriter, r *http.Request) error {
+func (s *accountPages) showAccount(w http.ResponseWriter, r *http.Request) error {
 	return s.accountPage(w, r, http.StatusOK, currentUser(r).TrackerName, "")
 }
 
-func (s *Server) accountPage(w http.ResponseWriter, r *http.Request, status int, name, problem string) error {
+func (s *accountPages) accountPage(w http.ResponseWriter, r *http.Request, status int, name, problem string) error {
 	page := views.AccountPage{Tracker: s.config.TrackerName, Name: name, Problem: problem}
 	return s.accountWith(w, r, status, page, newTokenForm())
 }
 
 // accountWith is the page with what is typed about a token.
-func (s *Server) accountWith(w http.ResponseWriter, r *http.Request, status int, page views.AccountPage, form views.TokenForm) error {
+func (s *accountPages) accountWith(w http.ResponseWriter, r *http.Request, status int, page views.AccountPage, form views.TokenForm) error {
 	list, err := s.accounts.Tokens(r.Context(), currentUser(r))
 	if err != nil {
 		return err
@@ -32,7 +30,7 @@ func (s *Server) accountWith(w http.ResponseWriter, r *http.Request, status int,
 }
 
 // saveAccount notes what the person is called at the tracker, after it was looked up there.
-func (s *Server) saveAccount(w http.ResponseWriter, r *http.Request) error {
+func (s *accountPages) saveAccount(w http.ResponseWriter, r *http.Request) error {
 	u, name := currentUser(r), r.PostFormValue("tracker_name")
 	if name != "" {
 		found, err := s.tracker.Account(r.Context(), name)

@@ -12,8 +12,6 @@ import (
 	"mishap/views"
 )
 
-const pathTracker = "/admin/tracker"
-
 // What the session keeps between the steps of connecting.
 const (
 	sessionRequestKey    = "tracker_request_key"
@@ -26,12 +24,12 @@ const (
 const requestLife = 2 * time.Hour
 
 // showTracker is the page on which an admin sees and makes the connection.
-func (s *Server) showTracker(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) showTracker(w http.ResponseWriter, r *http.Request) error {
 	return s.trackerPage(w, r, nil)
 }
 
 // trackerPage shows the page, with what a button met: then with its status.
-func (s *Server) trackerPage(w http.ResponseWriter, r *http.Request, failed error, lines ...views.ConfigLine) error {
+func (s *adminPages) trackerPage(w http.ResponseWriter, r *http.Request, failed error, lines ...views.ConfigLine) error {
 	connection, err := s.creds.Status(r.Context())
 	if err != nil {
 		return errors.Join(failed, err)
@@ -60,7 +58,7 @@ func (s *Server) trackerPage(w http.ResponseWriter, r *http.Request, failed erro
 }
 
 // requestToken is the request that is under way in this session.
-func (s *Server) requestToken(r *http.Request) (tracker.RequestToken, bool) {
+func (s *adminPages) requestToken(r *http.Request) (tracker.RequestToken, bool) {
 	made, err := time.Parse(time.RFC3339Nano, s.sessions.GetString(r.Context(), sessionRequestMade))
 	if err != nil || s.now().Sub(made) > requestLife {
 		return tracker.RequestToken{}, false
@@ -76,14 +74,14 @@ func (s *Server) requestToken(r *http.Request) (tracker.RequestToken, bool) {
 // requestContext binds the sealed secret to its request token.
 func requestContext(key string) string { return "request token of the tracker\x00" + key }
 
-func (s *Server) dropRequest(r *http.Request) {
+func (s *adminPages) dropRequest(r *http.Request) {
 	for _, key := range []string{sessionRequestKey, sessionRequestSecret, sessionRequestMade} {
 		s.sessions.Remove(r.Context(), key)
 	}
 }
 
 // beginConnecting asks the tracker for a request token.
-func (s *Server) beginConnecting(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) beginConnecting(w http.ResponseWriter, r *http.Request) error {
 	rt, err := s.tracker.RequestToken(r.Context())
 	if err != nil {
 		return s.trackerPage(w, r, err)
@@ -103,7 +101,7 @@ var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request",
 
 // finishConnecting exchanges the request token for the access token. The tracker gives that once only, so what follows does
 // not end when the admin leaves the page.
-func (s *Server) finishConnecting(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) finishConnecting(w http.ResponseWriter, r *http.Request) error {
 	ctx := context.WithoutCancel(r.Context())
 	rt, ok := s.requestToken(r)
 	if !ok {
@@ -133,7 +131,7 @@ func (s *Server) finishConnecting(w http.ResponseWriter, r *http.Request) error 
 }
 
 // unwritten says why the file was not written, without what only the log should hold.
-func (s *Server) unwritten(r *http.Request, err error) string {
+func (s *adminPages) unwritten(r *http.Request, err error) string {
 	s.log.WarnContext(r.Context(), "configuration file not written", "request_id", requestID(r), "error", err)
 	if e, ok := errors.AsType[*crash.Error](err); ok {
 		return e.Message
@@ -142,7 +140,7 @@ func (s *Server) unwritten(r *http.Request, err error) string {
 }
 
 // tryConnection asks the tracker who we are there.
-func (s *Server) tryConnection(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) tryConnection(w http.ResponseWriter, r *http.Request) error {
 	account, err := s.tracker.Check(context.WithoutCancel(r.Context()))
 	if err != nil {
 		return s.trackerPage(w, r, err)
@@ -154,7 +152,7 @@ func (s *Server) tryConnection(w http.ResponseWriter, r *http.Request) error {
 }
 
 // showToken shows the lines for the configuration file to the admin whose session has just made the connection.
-func (s *Server) showToken(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) showToken(w http.ResponseWriter, r *http.Request) error {
 	token, err := s.creds.Current(r.Context())
 	if err != nil {
 		return s.trackerPage(w, r, err)
@@ -168,7 +166,7 @@ func (s *Server) showToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 // forgetToken drops the access token that the database remembers.
-func (s *Server) forgetToken(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) forgetToken(w http.ResponseWriter, r *http.Request) error {
 	if err := s.creds.Forget(r.Context(), currentUser(r).Name); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // banner is what an admin is told on every page: that the tracker does not accept us, so that nothing is filed.
-func (s *Server) banner(r *http.Request) views.Banner {
+func (s *Kit) banner(r *http.Request) views.Banner {
 	if !s.config.AllowBugFiling || !currentUser(r).Role.Allows(crash.RoleAdmin) {
 		return views.Banner{}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,15 +13,9 @@ import (
 	"mishap/views"
 )
 
-var (
-	errNoneChosen = crash.Errorf(crash.Invalid, "none_chosen", "No row is chosen. Tick the boxes of some first.")
-	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen", "At most %d problems can be chosen at once.", listSize)
-	errNoDeed     = crash.Errorf(crash.Invalid, "unknown_action", `What can be done to the chosen problems is "file", "link", "recheck" and "merge".`)
-)
-
 // changeChosen has bugs created for the chosen problems, or has the tracker asked again about those that they have; then it
 // leads to the page that says how far that is. Bugs are created by the same Filer as with a single click.
-func (s *Server) changeChosen(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) changeChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := chosenIDs(r.PostForm["bucket"]) // read by the guard
 	if errors.Is(err, errNoneChosen) {
 		if err := s.flash(r, views.FlashError, errNoneChosen.Message); err != nil {
@@ -63,7 +56,7 @@ func (s *Server) changeChosen(w http.ResponseWriter, r *http.Request) error {
 }
 
 // fileChosen asks for the bugs of all that have none; what cannot be filed says so in its row.
-func (s *Server) fileChosen(r *http.Request, buckets []crash.Bucket) (string, error) {
+func (s *bugPages) fileChosen(r *http.Request, buckets []crash.Bucket) (string, error) {
 	if !s.config.AllowBugFiling {
 		return "", errFilingOff
 	}
@@ -88,7 +81,7 @@ func (s *Server) fileChosen(r *http.Request, buckets []crash.Bucket) (string, er
 }
 
 // recheckChosen has the states of all bugs of the buckets read soon.
-func (s *Server) recheckChosen(r *http.Request, buckets []crash.Bucket) (string, error) {
+func (s *bugPages) recheckChosen(r *http.Request, buckets []crash.Bucket) (string, error) {
 	var numbers []int64
 	for _, b := range buckets {
 		if b.Bug.Number != 0 {
@@ -102,7 +95,7 @@ func (s *Server) recheckChosen(r *http.Request, buckets []crash.Bucket) (string,
 }
 
 // showChosen is how far each of the chosen problems is.
-func (s *Server) showChosen(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) showChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := chosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
 		return err
@@ -165,40 +158,4 @@ func asked(state views.BugState) (result string, waits bool) {
 	case views.BugNothing, views.BugCreate, views.BugSignIn:
 	}
 	return "not asked for", false
-}
-
-// chosenIDs reads which problems are meant, each once, in their order.
-func chosenIDs(texts []string) ([]crash.BucketID, error) {
-	var ids []crash.BucketID
-	for _, text := range texts {
-		if text == "" {
-			continue
-		}
-		id, err := crash.ParseBucketID(text)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-		if len(ids) > listSize {
-			return nil, errTooMany
-		}
-	}
-	if len(ids) == 0 {
-		return nil, errNoneChosen
-	}
-	return ids, nil
-}
-
-func (s *Server) buckets(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, error) {
-	buckets := make([]crash.Bucket, 0, len(ids))
-	for _, id := range ids {
-		b, err := s.bucket(r.Context(), id)
-		if err != nil {
-			return nil, err
-		}
-		buckets = append(buckets, b)
-	}
-	return buckets, nil
 }

@@ -18,8 +18,6 @@ import (
 	"mishap/views"
 )
 
-const pathCreateBug = "/api/1.0/create-bug-report"
-
 var (
 	errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "Creating bugs is switched off here (allow_bug_filing).")
 	errMedia     = crash.Errorf(crash.UnsupportedMedia, "media_type", `Send {"signature": "…"} as application/json.`)
@@ -38,24 +36,6 @@ type bugCreated struct {
 // pollAfter is the pause before a client should ask for the state of a filing again.
 const pollAfter = 2 * time.Second
 
-// createByAPI serves Create to programs and pages. An API token stands for its person, and no page
-// of another site can send it, so it needs no CSRF token; a session does.
-func (s *Server) createByAPI() http.Handler {
-	create := s.need(crash.RoleTriager)(s.do(s.createBug))
-	return s.ifNoToken(func(http.Handler) http.Handler { return s.withSession(s.recognise(s.guard(create))) },
-		s.do(func(w http.ResponseWriter, r *http.Request) error {
-			switch {
-			case !visitOf(r).token.Allows(crash.ScopeFile):
-				return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope file.")
-			case isForm(r) || wantsPart(r):
-				return errMedia
-			}
-			r.Body = http.MaxBytesReader(w, r.Body, maxRequestBytes)
-			create.ServeHTTP(w, r)
-			return nil
-		}))
-}
-
 // creation is the outcome of a request to create a bug, which JSON, the part and the form each show
 // in their way.
 type creation struct {
@@ -66,7 +46,7 @@ type creation struct {
 
 // createBug creates one bug for the bucket with the given signature. The same address serves
 // programs (JSON), the form with scripts (a part), and the form without (303 back to the bucket).
-func (s *Server) createBug(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) createBug(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.requestBug(r)
 	switch {
 	case err != nil:
@@ -81,7 +61,7 @@ func (s *Server) createBug(w http.ResponseWriter, r *http.Request) error {
 
 // requestBug reads a request and creates the bug that it asks for. An error means that the request
 // is invalid.
-func (s *Server) requestBug(r *http.Request) (creation, error) {
+func (s *bugPages) requestBug(r *http.Request) (creation, error) {
 	if !s.config.AllowBugFiling {
 		return creation{}, errFilingOff
 	}
@@ -134,7 +114,7 @@ func setRetryAfter(w http.ResponseWriter, result tracker.Result) {
 
 // answerPart shows the current bug cell, or the status around it, with the HTTP status that the API
 // would return. When no bug was created, it always shows the cell.
-func (s *Server) answerPart(w http.ResponseWriter, r *http.Request, c creation) error {
+func (s *bugPages) answerPart(w http.ResponseWriter, r *http.Request, c creation) error {
 	b, err := s.bucket(r.Context(), c.bucket.ID)
 	if err != nil {
 		return errors.Join(c.err, err)
@@ -156,7 +136,7 @@ func (s *Server) answerPart(w http.ResponseWriter, r *http.Request, c creation) 
 }
 
 // answerForm redirects a browser without scripts to the bucket, with a message.
-func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, c creation) error {
+func (s *bugPages) answerForm(w http.ResponseWriter, r *http.Request, c creation) error {
 	kind, text := views.FlashDone, "The bug is being created."
 	switch {
 	case c.err != nil:
@@ -208,7 +188,7 @@ func sentSignature(r *http.Request) (string, error) {
 
 // bucketFor finds the bucket of a signature: percent-decoded once if there is such a bucket, else
 // as it was sent. It returns NotFound when there is neither.
-func (s *Server) bucketFor(ctx context.Context, sent string) (crash.Bucket, error) {
+func (s *bugPages) bucketFor(ctx context.Context, sent string) (crash.Bucket, error) {
 	if decoded := percentDecoded(sent); decoded != sent {
 		b, err := s.store.Bucket(ctx, crash.BucketIDOf(decoded))
 		if err == nil || crash.KindOf(err) != crash.NotFound {

@@ -34,7 +34,7 @@ var (
 	errTooLarge = crash.Errorf(crash.TooLarge, "too_large", "The request is larger than %d KiB.", maxRequestBytes>>10)
 )
 
-func (s *Server) errForeign() error {
+func (s *Kit) errForeign() error {
 	return crash.Errorf(crash.Unauthenticated, "foreign_origin",
 		"Unauthorized: the request came from a page of another site. Open %s and try again there. "+
 			"(Administrators: base_url has to be the address by which people reach this site.)", s.base)
@@ -46,7 +46,7 @@ func (s *Server) errForeign() error {
 //   - The token may come in X-CSRFToken, X-CSRF-Token or the form field csrf_token, masked or as it stands in the cookie.
 //   - Each of Sec-Fetch-Site, Origin and Referer that is present must speak for this site: nosurf alone looks at the first.
 //   - A script that has none of the three is believed when its token comes in a header, which no foreign page can set.
-func (s *Server) guard(next http.Handler) http.Handler {
+func (s *Kit) guard(next http.Handler) http.Handler {
 	byScheme := map[bool]http.Handler{true: s.nosurf(next, true), false: s.nosurf(next, false)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if safeMethods[r.Method] {
@@ -77,7 +77,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 var safeMethods = map[string]bool{http.MethodGet: true, http.MethodHead: true, http.MethodOptions: true, http.MethodTrace: true}
 
 // nosurf builds the judge for browsers that come by https, or not.
-func (s *Server) nosurf(next http.Handler, tls bool) http.Handler {
+func (s *Kit) nosurf(next http.Handler, tls bool) http.Handler {
 	var h *nosurf.CSRFHandler
 	h = nosurf.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		visitOf(r).csrf = h
@@ -141,7 +141,7 @@ func masked(token string) string {
 
 // fromHere reports whether every header that tells where a request comes from speaks for this site. Having none is no
 // contradiction.
-func (s *Server) fromHere(r *http.Request) bool {
+func (s *Kit) fromHere(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
 	default:
@@ -159,10 +159,10 @@ func (s *Server) fromHere(r *http.Request) bool {
 }
 
 // isOwn reports whether u is within the base address.
-func (s *Server) isOwn(u *url.URL) bool { return u.Scheme == s.base.Scheme && u.Host == s.base.Host }
+func (s *Kit) isOwn(u *url.URL) bool { return u.Scheme == s.base.Scheme && u.Host == s.base.Host }
 
 // isAddressed reports whether u is within the address that the request itself went to.
-func (s *Server) isAddressed(r *http.Request, u *url.URL) bool {
+func (s *Kit) isAddressed(r *http.Request, u *url.URL) bool {
 	scheme := "http"
 	if s.config.TrustedProxies.Secure(r) {
 		scheme = "https"

@@ -19,7 +19,7 @@ const (
 )
 
 // decisionsView is the history of a problem and what this person may decide about it.
-func (s *Server) decisionsView(r *http.Request, b crash.Bucket) (views.DecisionsView, error) {
+func (s *problemPages) decisionsView(r *http.Request, b crash.Bucket) (views.DecisionsView, error) {
 	u := currentUser(r)
 	v := views.DecisionsView{
 		Bucket: b, MayDecide: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.now(),
@@ -33,7 +33,7 @@ func (s *Server) decisionsView(r *http.Request, b crash.Bucket) (views.Decisions
 }
 
 // undoDecision takes one decision about a problem back.
-func (s *Server) undoDecision(w http.ResponseWriter, r *http.Request) error {
+func (s *decisionPages) undoDecision(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s *Server) undoDecision(w http.ResponseWriter, r *http.Request) error {
 }
 
 // moveNow moves the reports of a split for as long as a person likes to wait. A job does the rest.
-func (s *Server) moveNow(ctx context.Context, decision int64) (finished bool, err error) {
+func (s *decisionPages) moveNow(ctx context.Context, decision int64) (finished bool, err error) {
 	for until := time.Now().Add(splitPatience); !finished && time.Now().Before(until); {
 		if finished, err = s.store.GoOnSplit(ctx, decision); err != nil {
 			return false, err
@@ -85,7 +85,7 @@ func (s *Server) moveNow(ctx context.Context, decision int64) (finished bool, er
 }
 
 // showRename asks for a name.
-func (s *Server) showRename(w http.ResponseWriter, r *http.Request) error {
+func (s *decisionPages) showRename(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *Server) showRename(w http.ResponseWriter, r *http.Request) error {
 }
 
 // renameProblem gives a problem a name, and offers to take that back.
-func (s *Server) renameProblem(w http.ResponseWriter, r *http.Request) error {
+func (s *decisionPages) renameProblem(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func memberPath(head, id crash.BucketID) string {
 }
 
 // cameFrom is the signature of the merged problem whose address led to this one, empty when none did.
-func (s *Server) cameFrom(r *http.Request, head crash.BucketID) (string, error) {
+func (s *problemPages) cameFrom(r *http.Request, head crash.BucketID) (string, error) {
 	var signature string
 	var now crash.BucketID
 	id, err := crash.ParseBucketID(r.URL.Query().Get("from"))

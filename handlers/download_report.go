@@ -49,7 +49,7 @@ func evidenceOf(f crash.Fields) []passage {
 }
 
 // sendReport sends a report as JSON.
-func (s *Server) sendReport(w http.ResponseWriter, report crash.StoredReport) error {
+func (s *problemPages) sendReport(w http.ResponseWriter, report crash.StoredReport) error {
 	raw := rawReport{
 		ID: report.ID.String(), URL: s.base.String() + "/oops/" + report.ID.String(), Arrived: report.ID.Received(), Machine: string(report.System),
 		Unbucketed: report.Unbucketed, Rule: report.Rule, Evidence: evidenceOf(report.Fields), Fields: report.Fields,
@@ -80,7 +80,7 @@ func fileHeaders(w http.ResponseWriter, media, name string) {
 
 // sendCrash sends a report as a file that apport and its tools read. With core=yes the core dump comes along, as its machine
 // packed it, for people who may file bugs.
-func (s *Server) sendCrash(w http.ResponseWriter, r *http.Request, report crash.StoredReport) error {
+func (s *problemPages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.StoredReport) error {
 	var core *os.File
 	if r.URL.Query().Get("core") != "" {
 		if !currentUser(r).Role.Allows(crash.RoleTriager) {
@@ -107,12 +107,12 @@ func (s *Server) sendCrash(w http.ResponseWriter, r *http.Request, report crash.
 }
 
 // corePath is where the way in keeps the core dump of a report, in the form that whoopsie sends: base64 by lines.
-func (s *Server) corePath(id crash.OopsID) string {
+func (s *problemPages) corePath(id crash.OopsID) string {
 	return filepath.Join(s.config.CoresDir, id.String()+".core")
 }
 
 // coreSize is the size of the core dump in bytes, as it is kept, for a person who may have it; 0: there is none here.
-func (s *Server) coreSize(r *http.Request, id crash.OopsID) int64 {
+func (s *problemPages) coreSize(r *http.Request, id crash.OopsID) int64 {
 	if s.config.CoresDir == "" || !currentUser(r).Role.Allows(crash.RoleTriager) {
 		return 0
 	}

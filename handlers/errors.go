@@ -80,7 +80,7 @@ func answerOf(e *crash.Error) answer {
 
 // serveError answers with err: as a part for htmx, as JSON for scripts, as a page for people. It is the only way in which
 // an error reaches a visitor.
-func (s *Server) serveError(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Kit) serveError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(r.Context().Err(), context.Canceled) {
 		return // the visitor has gone; nobody reads an answer
 	}
@@ -96,7 +96,7 @@ func (s *Server) serveError(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // sendError writes an answer in the shape that the request asks for. It writes nothing when it returns an error.
-func (s *Server) sendError(w http.ResponseWriter, r *http.Request, a answer) error {
+func (s *Kit) sendError(w http.ResponseWriter, r *http.Request, a answer) error {
 	switch shapeOf(r) {
 	case shapePart:
 		return s.page(w, r, a.status, a.part(r))
@@ -125,7 +125,7 @@ func (a answer) part(r *http.Request) templ.Component {
 }
 
 // logError notes once what the visitor is not told.
-func (s *Server) logError(r *http.Request, err error, a answer) {
+func (s *Kit) logError(r *http.Request, err error, a answer) {
 	if a.status < http.StatusInternalServerError {
 		return
 	}

@@ -14,14 +14,6 @@ import (
 	"mishap/handlers/api"
 )
 
-// Every list is to be had as a file or feed too: at its address with one of these endings, or at the page's address with
-// the media type in Accept.
-var exportTypes = map[string]string{
-	"csv":  "text/csv; charset=utf-8",
-	"json": "application/json",
-	"atom": "application/atom+xml; charset=utf-8",
-}
-
 // exportTime is the longest that an export may take, the reading of a slow client included.
 const exportTime = 15 * time.Minute
 
@@ -43,46 +35,9 @@ type row struct {
 	last    time.Time // when something happened to it last
 }
 
-// The media types of pages.
-const (
-	mediaHTML  = "text/html"
-	mediaXHTML = "application/xhtml+xml"
-)
-
-// acceptedExport returns the format that Accept wants more than a page; empty: the page.
-func acceptedExport(r *http.Request) string {
-	if wantsPart(r) {
-		return ""
-	}
-	switch api.Preferred(r.Header.Values("Accept"), mediaHTML, mediaXHTML, "text/csv", "application/json", "application/atom+xml") {
-	case "text/csv":
-		return "csv"
-	case "application/json":
-		return "json"
-	case "application/atom+xml":
-		return "atom"
-	}
-	return ""
-}
-
-// forFile reports whether a request is for a file or feed, by its address or by Accept.
-func forFile(r *http.Request) bool {
-	_, ending := cutFormat(r.URL.Path)
-	report := strings.HasPrefix(r.URL.Path, "/oops/") && strings.HasSuffix(r.URL.Path, ".crash")
-	return safeMethods[r.Method] && (ending != "" || report || acceptedExport(r) != "")
-}
-
-// cutFormat takes the ending of an export off a name that may hold dots itself.
-func cutFormat(name string) (base, format string) {
-	if at := strings.LastIndexByte(name, '.'); at > 0 && exportTypes[name[at+1:]] != "" {
-		return name[:at], name[at+1:]
-	}
-	return name, ""
-}
-
 // export sends a table. Nothing is made and sent when the client has it already. own is what the table depends on besides what
 // everybody sees, such as whom it is for; when that changed is not known.
-func (s *Server) export(w http.ResponseWriter, r *http.Request, format, own string, make func(context.Context) (table, error)) error {
+func (s *Exporter) export(w http.ResponseWriter, r *http.Request, format, own string, make func(context.Context) (table, error)) error {
 	revision, err := s.store.Revision(r.Context())
 	if err != nil {
 		return err
@@ -207,3 +162,9 @@ const exportPage = 500
 
 // errNoFormat is the answer to an ending that is none.
 var errNoFormat = crash.Errorf(crash.NotFound, "no_page", "There is no such file: lists are to be had as .csv, .json and .atom.")
+
+// Exporter sends lists as files and feeds.
+type Exporter struct {
+	*Kit
+	revisions revisions
+}

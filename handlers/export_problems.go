@@ -23,7 +23,7 @@ var problemColumns = []string{
 }
 
 // exportFile is the front list as a file or feed, at its own address; the query is that of the page.
-func (s *Server) exportFile(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) exportFile(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if exportTypes[format] == "" {
 		return errNoFormat
@@ -32,7 +32,7 @@ func (s *Server) exportFile(w http.ResponseWriter, r *http.Request) error {
 }
 
 // exportProblems is the front list as a file or feed.
-func (s *Server) exportProblems(w http.ResponseWriter, r *http.Request, format string) error {
+func (s *listPages) exportProblems(w http.ResponseWriter, r *http.Request, format string) error {
 	choice, err := s.readChoice(r.Context(), r.URL.Query())
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ type exportedList struct {
 }
 
 // exportList is a list of problems as a file or feed.
-func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format string, list exportedList) error {
+func (s *listPages) exportList(w http.ResponseWriter, r *http.Request, format string, list exportedList) error {
 	return s.export(w, r, format, list.own, func(ctx context.Context) (table, error) {
 		b, err := s.store.IndexWithStates(ctx)
 		if err != nil {
@@ -90,7 +90,7 @@ func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format strin
 }
 
 // problemRow is one problem of a list.
-func (s *Server) problemRow(p index.Row, signature string, signedIn bool) row {
+func (s *listPages) problemRow(p index.Row, signature string, signedIn bool) row {
 	title := views.DocumentTitle(crash.Bucket{ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type, Title: p.Title, Name: p.Name, Executable: p.Executable}, signedIn)
 	if signature == "" {
 		signature = p.Signature

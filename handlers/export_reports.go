@@ -18,7 +18,7 @@ var reportColumns = []string{
 }
 
 // exportProblemReports is the list of a problem's reports as a file or feed.
-func (s *Server) exportProblemReports(w http.ResponseWriter, r *http.Request) error {
+func (s *problemPages) exportProblemReports(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if exportTypes[format] == "" {
 		return errNoFormat
@@ -30,7 +30,7 @@ func (s *Server) exportProblemReports(w http.ResponseWriter, r *http.Request) er
 	return s.exportReportsOf(w, r, id, format)
 }
 
-func (s *Server) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash.BucketID, format string) error {
+func (s *problemPages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash.BucketID, format string) error {
 	if !currentUser(r).Role.Allows(crash.RoleViewer) {
 		return errNotSignedIn
 	}
@@ -46,7 +46,7 @@ func (s *Server) exportReportsOf(w http.ResponseWriter, r *http.Request, id cras
 }
 
 // exportSystemReports is the list of a machine's reports as a file or feed.
-func (s *Server) exportSystemReports(w http.ResponseWriter, r *http.Request, system crash.SystemID, format string) error {
+func (s *problemPages) exportSystemReports(w http.ResponseWriter, r *http.Request, system crash.SystemID, format string) error {
 	return s.export(w, r, format, "", func(ctx context.Context) (table, error) {
 		return s.reportTable("Reports of a machine", views.SystemPath(system), func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.store.SystemReports(ctx, system, after, exportPage)
@@ -54,7 +54,7 @@ func (s *Server) exportSystemReports(w http.ResponseWriter, r *http.Request, sys
 	})
 }
 
-func (s *Server) reportTable(title, path string, read func(after crash.OopsID) ([]crash.ReportRow, error)) table {
+func (s *problemPages) reportTable(title, path string, read func(after crash.OopsID) ([]crash.ReportRow, error)) table {
 	return table{
 		title: title, path: path, columns: reportColumns,
 		rows: pages(func(after *crash.ReportRow) ([]crash.ReportRow, error) {
@@ -67,7 +67,7 @@ func (s *Server) reportTable(title, path string, read func(after crash.OopsID) (
 }
 
 // reportRow is one report of a list.
-func (s *Server) reportRow(r crash.ReportRow) row {
+func (s *problemPages) reportRow(r crash.ReportRow) row {
 	problem := ""
 	if r.Bucket != nil {
 		problem = s.base.String() + r.Bucket.Path()

@@ -18,7 +18,7 @@ const maxFeed = 100
 
 // writeTable writes a table in its format. The first row decides whether there is an answer or an error; an error after it
 // cuts the connection, so that nobody takes half a file for a whole one.
-func (s *Server) writeTable(w http.ResponseWriter, r *http.Request, format string, t table, changed time.Time) error {
+func (s *Exporter) writeTable(w http.ResponseWriter, r *http.Request, format string, t table, changed time.Time) error {
 	begun := false
 	out := bufio.NewWriterSize(writerFunc(func(p []byte) (int, error) {
 		begun = true

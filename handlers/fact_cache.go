@@ -17,7 +17,7 @@ const maxFactBytes = 32 << 20
 
 // cachedFacts returns the facts of type V about a key, which must not be changed, or calls read.
 // read gets a request that contains nothing of r: other people get what it returns.
-func cachedFacts[V any](s *Server, r *http.Request, key string, read func(*http.Request) (V, error)) (V, error) {
+func cachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Request) (V, error)) (V, error) {
 	revision, err := s.revision(r)
 	if err != nil {
 		var none V
@@ -32,7 +32,7 @@ func cachedFacts[V any](s *Server, r *http.Request, key string, read func(*http.
 
 // cachedProblems returns the problems of some counts, in their order and without those that no
 // longer exist. It reads those that are not cached with one query.
-func (s *Server) cachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]crash.Problem, error) {
+func (s *Kit) cachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]crash.Problem, error) {
 	revision, err := s.revision(r)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Server) cachedProblems(r *http.Request, counts []crash.ProblemCursor) (
 // revision returns a word that changes with everything that public pages show: with
 // [db.Store.Revision], which contains the start of the database server, and every pageAge, since
 // pages say how long ago things happened. All of a request that only reads sees one revision.
-func (s *Server) revision(r *http.Request) (string, error) {
+func (s *Kit) revision(r *http.Request) (string, error) {
 	v := visitOf(r)
 	if v.revision != "" && safeMethods[r.Method] {
 		return v.revision, nil

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/justinas/nosurf"
 
 	"mishap/crash"
 	"mishap/views"
@@ -18,7 +17,7 @@ import (
 const ledgerSize = 25
 
 // listFilings is the ledger: every filing and what became of it. State and place stand in the query.
-func (s *Server) listFilings(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) listFilings(w http.ResponseWriter, r *http.Request) error {
 	if format := acceptedExport(r); format != "" {
 		return s.exportLedger(w, r, format)
 	}
@@ -76,7 +75,7 @@ func readLedgerFilter(q url.Values) (filter crash.LedgerFilter, err error) {
 const maxMicros = 1 << 57
 
 // showFiling is one filing: the page of it, or the part that takes its place on a page.
-func (s *Server) showFiling(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) showFiling(w http.ResponseWriter, r *http.Request) error {
 	id, err := filingID(r)
 	if err != nil {
 		return err
@@ -103,7 +102,7 @@ func filingID(r *http.Request) (int64, error) {
 
 var errNoFiling = crash.Errorf(crash.NotFound, "unknown_filing", "There is no such filing.")
 
-func (s *Server) filing(r *http.Request, id int64) (views.FilingPart, error) {
+func (s *bugPages) filing(r *http.Request, id int64) (views.FilingPart, error) {
 	entries, err := s.store.Ledger(r.Context(), crash.LedgerFilter{ID: id, Limit: 1})
 	if err != nil {
 		return views.FilingPart{}, err
@@ -114,30 +113,8 @@ func (s *Server) filing(r *http.Request, id int64) (views.FilingPart, error) {
 	return s.filingPart(r, entries[0]), nil
 }
 
-func (s *Server) filingPart(r *http.Request, e crash.LedgerEntry) views.FilingPart {
-	p := views.FilingPart{
-		LedgerEntry: e, CSRFToken: nosurf.Token(r), Now: s.now(),
-		MayManage: s.config.AllowBugFiling && currentUser(r).Role.Allows(crash.RoleAdmin),
-	}
-	if e.Bug != 0 {
-		p.BugURL = s.filer.BugURL(e.Bug)
-	}
-	return p
-}
-
-// bucketFiling is the ledger of one bucket, nil when nobody has asked for a bug.
-func (s *Server) bucketFiling(r *http.Request, id crash.BucketID) (*views.FilingPart, error) {
-	entries, err := s.store.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
-	if err != nil || len(entries) == 0 {
-		return nil, err
-	}
-	p := s.filingPart(r, entries[0])
-	p.Alone = true
-	return &p, nil
-}
-
 // retryFiling has a filing tried again now.
-func (s *Server) retryFiling(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) retryFiling(w http.ResponseWriter, r *http.Request) error {
 	return s.manageFiling(w, r, func(id int64) (string, error) {
 		f, err := s.filer.Retry(r.Context(), id, currentUser(r).Name, s.config.CreateWait)
 		if f.State == crash.FilingFiled {
@@ -148,7 +125,7 @@ func (s *Server) retryFiling(w http.ResponseWriter, r *http.Request) error {
 }
 
 // giveUpFiling ends a filing that has not led to a bug.
-func (s *Server) giveUpFiling(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) giveUpFiling(w http.ResponseWriter, r *http.Request) error {
 	return s.manageFiling(w, r, func(id int64) (string, error) {
 		_, err := s.filer.GiveUp(r.Context(), id, currentUser(r).Name, r.PostFormValue("reason"))
 		return "The filing is given up.", err
@@ -157,7 +134,7 @@ func (s *Server) giveUpFiling(w http.ResponseWriter, r *http.Request) error {
 
 // manageFiling does something to a filing and answers with the filing as it then stands: in its place, or by leading back
 // with a message.
-func (s *Server) manageFiling(w http.ResponseWriter, r *http.Request, do func(id int64) (string, error)) error {
+func (s *bugPages) manageFiling(w http.ResponseWriter, r *http.Request, do func(id int64) (string, error)) error {
 	if !s.config.AllowBugFiling {
 		return errFilingOff
 	}

@@ -22,7 +22,7 @@ func readFollow(r *http.Request) (crash.Follow, error) {
 }
 
 // follow lets the person follow a package, the packages of a person or team, or a package set.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) follow(w http.ResponseWriter, r *http.Request) error {
 	f, err := readFollow(r)
 	if err == nil {
 		err = s.nameable(r, f)
@@ -45,7 +45,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) error {
 }
 
 // nameable asks for the packages of a person or set, so that the tracker will be asked: NotFound when it knows none such.
-func (s *Server) nameable(r *http.Request, f crash.Follow) error {
+func (s *listPages) nameable(r *http.Request, f crash.Follow) error {
 	if f.Kind == crash.FollowPackage {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (s *Server) nameable(r *http.Request, f crash.Follow) error {
 }
 
 // unfollow ends that the person follows something.
-func (s *Server) unfollow(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) unfollow(w http.ResponseWriter, r *http.Request) error {
 	f, err := readFollow(r)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func followWords(f crash.Follow) string {
 }
 
 // answerFollow shows the button as it is now: in place, or on the page that it stands on.
-func (s *Server) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Follow, on bool, message views.Flash) error {
+func (s *listPages) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Follow, on bool, message views.Flash) error {
 	if !wantsPart(r) {
 		if err := s.flashUndo(r, message); err != nil {
 			return err
@@ -103,7 +103,7 @@ func followPage(r *http.Request) string {
 }
 
 // saveSeen says that what came until a time is new to the person no longer, or takes that back.
-func (s *Server) saveSeen(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) saveSeen(w http.ResponseWriter, r *http.Request) error {
 	var seen time.Time
 	if text := r.PostFormValue("seen"); text != "never" {
 		var err error
@@ -130,7 +130,7 @@ func (s *Server) saveSeen(w http.ResponseWriter, r *http.Request) error {
 }
 
 // followPart is the button by which the person follows something.
-func (s *Server) followPart(r *http.Request, f crash.Follow) (views.FollowPart, error) {
+func (s *listPages) followPart(r *http.Request, f crash.Follow) (views.FollowPart, error) {
 	p := views.FollowPart{Follow: f, CSRFToken: nosurf.Token(r)}
 	if currentUser(r).ID == 0 {
 		return p, nil

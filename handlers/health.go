@@ -16,7 +16,7 @@ func showHealth(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // showReady says whether this instance can do its job, for load balancers. Anyone may ask, so details are left out.
-func (s *Server) showReady(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) showReady(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTime)
 	defer cancel()
 	var problems []string
@@ -35,7 +35,7 @@ func (s *Server) showReady(w http.ResponseWriter, r *http.Request) error {
 const healthTime = 2 * time.Second
 
 // showAdmin is the page on which an admin sees whether all is well.
-func (s *Server) showAdmin(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) showAdmin(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTime)
 	defer cancel()
 	return s.page(w, r, http.StatusOK, views.AdminHealthPage(views.HealthPage{Shell: s.shell(r, "Health"), Checks: s.health(ctx)}))

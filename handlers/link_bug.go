@@ -18,7 +18,7 @@ import (
 const lookTime = 5 * time.Second
 
 // showLinkBug asks which bug is meant, and with one in the query (bug) shows what the tracker has under that number.
-func (s *Server) showLinkBug(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) showLinkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Server) showLinkBug(w http.ResponseWriter, r *http.Request) error {
 }
 
 // lookUp asks the tracker for a bug. The warning says why it does not tell.
-func (s *Server) lookUp(r *http.Request, number int64) (found crash.BugReading, warning string) {
+func (s *bugPages) lookUp(r *http.Request, number int64) (found crash.BugReading, warning string) {
 	ctx, cancel := context.WithTimeout(r.Context(), lookTime)
 	defer cancel()
 	found, err := s.tracker.ReadState(ctx, number)
@@ -67,16 +67,8 @@ func (s *Server) lookUp(r *http.Request, number int64) (found crash.BugReading, 
 	return found, ""
 }
 
-func (s *Server) bucketInPath(r *http.Request) (crash.Bucket, error) {
-	id, err := crash.ParseBucketID(r.PathValue("id"))
-	if err != nil {
-		return crash.Bucket{}, err
-	}
-	return s.bucket(r.Context(), id)
-}
-
 // sentBug is the bug that a form means.
-func (s *Server) sentBug(r *http.Request) (int64, error) {
+func (s *bugPages) sentBug(r *http.Request) (int64, error) {
 	text := r.PostFormValue("bug")
 	if len(text) > maxQueryText {
 		text = ""
@@ -85,7 +77,7 @@ func (s *Server) sentBug(r *http.Request) (int64, error) {
 }
 
 // linkBug links a bug to a problem. What the tracker says of it is read at once, if it answers.
-func (s *Server) linkBug(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) linkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -117,7 +109,7 @@ func (s *Server) linkBug(w http.ResponseWriter, r *http.Request) error {
 }
 
 // unlinkBug takes a bug away from a problem, and offers to put it back.
-func (s *Server) unlinkBug(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) unlinkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -136,7 +128,7 @@ func (s *Server) unlinkBug(w http.ResponseWriter, r *http.Request) error {
 }
 
 // relinkBug undoes unlinkBug.
-func (s *Server) relinkBug(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) relinkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -152,7 +144,7 @@ func (s *Server) relinkBug(w http.ResponseWriter, r *http.Request) error {
 }
 
 // recheckBugs has the states of a problem's bugs read in the tracker soon.
-func (s *Server) recheckBugs(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) recheckBugs(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -168,7 +160,7 @@ func (s *Server) recheckBugs(w http.ResponseWriter, r *http.Request) error {
 }
 
 // answerLinks shows the status of a problem as it is now: in place, or on its page.
-func (s *Server) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message views.Flash) error {
+func (s *bugPages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message views.Flash) error {
 	if !wantsPart(r) {
 		if err := s.flashUndo(r, message); err != nil {
 			return err
@@ -187,57 +179,4 @@ func (s *Server) answerLinks(w http.ResponseWriter, r *http.Request, id crash.Bu
 		message.Undo.CSRFToken = nosurf.Token(r)
 	}
 	return s.page(w, r, http.StatusOK, templ.Join(views.StatusPart(v), views.FlashNow(message)))
-}
-
-// bugsViewOf shows the bugs of a problem, and has those read soon whose state is old.
-func (s *Server) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.BugsView {
-	u := currentUser(r)
-	cell := s.bugPart(r, b)
-	cell.Whole = true
-	if !wantsPart(r) {
-		s.hurry(r, staleOnPage, bugs...)
-	} else {
-		cell.Next = b.ID.Path()
-	}
-	return views.BugsView{
-		Bucket: b.ID, Cell: cell, Bugs: bugs, MayLink: u.Role.Allows(crash.RoleTriager),
-		SignedIn: u.Role.Allows(crash.RoleViewer), CSRFToken: cell.CSRFToken, Now: s.now(),
-	}
-}
-
-// How old the state of a bug may be before somebody who looks at it makes it be read soon.
-const (
-	staleOnPage = 2 * time.Minute
-	staleOnList = 30 * time.Minute
-	hurryTime   = 200 * time.Millisecond
-)
-
-// hurry has bugs read soon whose state is old. The page never waits for the tracker, and hardly for this.
-func (s *Server) hurry(r *http.Request, older time.Duration, bugs ...crash.Bug) {
-	var stale []crash.Bug
-	for _, b := range bugs {
-		if s.now().Sub(b.State.Read) > older && s.now().Before(b.State.Next) {
-			stale = append(stale, b)
-		}
-	}
-	if len(stale) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), hurryTime)
-	defer cancel()
-	if err := s.store.HurryBugs(ctx, numbersOf(stale...), older); err != nil {
-		s.log.WarnContext(ctx, "old states of bugs are not read sooner", "request_id", requestID(r), "error", err)
-	}
-}
-
-// numbersOf are the numbers of bugs and of those that they repeat.
-func numbersOf(bugs ...crash.Bug) []int64 {
-	numbers := make([]int64, 0, len(bugs))
-	for _, b := range bugs {
-		numbers = append(numbers, b.Number)
-		if b.Master != nil {
-			numbers = append(numbers, b.Master.Number)
-		}
-	}
-	return numbers
 }

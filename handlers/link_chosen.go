@@ -13,7 +13,7 @@ import (
 
 // showLinkChosen asks which bug the chosen problems are to be linked to, and with one in the query (bug) shows what the
 // tracker has under that number and which of the problems have it already.
-func (s *Server) showLinkChosen(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) showLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := chosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
 		return err
@@ -51,25 +51,9 @@ func (s *Server) showLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	return s.page(w, r, status, views.LinkChosen(p))
 }
 
-func (s *Server) hasBug(r *http.Request, id crash.BucketID, number int64) (bool, error) {
-	if number == 0 {
-		return false, nil
-	}
-	bugs, err := s.store.BucketBugs(r.Context(), id)
-	if err != nil {
-		return false, err
-	}
-	for _, b := range bugs {
-		if b.Number == number {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // linkChosen links one bug to all chosen problems that do not have it. What the tracker says of it is read at once, if it
 // answers.
-func (s *Server) linkChosen(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) linkChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := chosenIDs(strings.Split(r.PostFormValue("problems"), "."))
 	if err != nil {
 		return err
@@ -112,7 +96,7 @@ func (s *Server) linkChosen(w http.ResponseWriter, r *http.Request) error {
 }
 
 // unlinkChosen undoes linkChosen, for the problems in the query. One that has lost the bug meanwhile is as it should be.
-func (s *Server) unlinkChosen(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) unlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := chosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
 		return err

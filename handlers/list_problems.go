@@ -1,20 +1,17 @@
 package handlers
 
 import (
-	"context"
 	"net/http"
-	"strings"
 
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/query"
-	"mishap/db"
 	"mishap/views"
 )
 
 // listProblems is the front page: how reliable releases are, and the most common problems of what was chosen. All that is
 // chosen stands in the query, see readChoice, and after for the next pages.
-func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) listProblems(w http.ResponseWriter, r *http.Request) error {
 	if format := acceptedExport(r); format != "" {
 		return s.exportProblems(w, r, format)
 	}
@@ -45,7 +42,7 @@ func (s *Server) listProblems(w http.ResponseWriter, r *http.Request) error {
 }
 
 // problemList is the list of a choice, as far as a query (empty: all) wants it, from a place on.
-func (s *Server) problemList(r *http.Request, choice views.ListChoice, q query.Query, place *index.Place) (views.ListPage, error) {
+func (s *listPages) problemList(r *http.Request, choice views.ListChoice, q query.Query, place *index.Place) (views.ListPage, error) {
 	page := views.ListPage{Choice: choice, Size: listSize, IngestURL: s.config.IngestURL}
 	b, filter, notice, err := s.chosen(r.Context(), choice)
 	if err != nil {
@@ -76,45 +73,6 @@ func (s *Server) problemList(r *http.Request, choice views.ListChoice, q query.Q
 	return page, nil
 }
 
-// chosen turns a choice into a filter for the index. The notice says what cannot be shown yet.
-func (s *Server) chosen(ctx context.Context, choice views.ListChoice) (*index.Index, index.Filter, string, error) {
-	filter, notice := choice.FilterOn(s.now()), ""
-	if oldest := s.now().UTC().AddDate(0, 0, -db.IndexDays); filter.Since < index.DayOf(oldest) {
-		notice = "Lists go back to " + views.Date(oldest, s.now()) + "; what was counted before is in the API."
-	}
-	if choice.Ranged {
-		notice = "Choose the days from which and up to which reports count; until then these are those of the past week."
-	}
-	for _, of := range []struct {
-		name, what string
-		names      func() ([]string, bool, error)
-	}{
-		{choice.Set, "package set", func() ([]string, bool, error) { return s.store.PackagesOfSet(ctx, choice.Release, choice.Set) }},
-		{choice.Person, "person or team", func() ([]string, bool, error) { return s.store.PackagesOfPerson(ctx, choice.Person) }},
-	} {
-		if of.name == "" {
-			continue
-		}
-		names, known, err := of.names()
-		if err != nil {
-			return nil, filter, "", err
-		}
-		if !known {
-			notice = "The packages of the " + of.what + " " + of.name + " are being asked of the tracker: look again in a moment."
-		}
-		if filter.Some {
-			names = both(strings.Fields(filter.Packages), names)
-		}
-		filter.Some, filter.Packages = true, strings.Join(names, " ")
-	}
-	open := s.store.Index
-	if filter.State != "" || filter.Sort == index.ByBug || choice.Query != "" {
-		open = s.store.IndexWithStates
-	}
-	b, err := open(ctx)
-	return b, filter, notice, err
-}
-
 func both(a, b []string) []string {
 	in := map[string]bool{}
 	for _, name := range a {
@@ -133,7 +91,7 @@ func both(a, b []string) []string {
 const sparkDays = 28
 
 // listRows adds to rows of the index what only the database knows: machines, bugs and their states.
-func (s *Server) listRows(r *http.Request, b *index.Index, filter index.Filter, rows []index.Row) ([]views.ListRow, error) {
+func (s *listPages) listRows(r *http.Request, b *index.Index, filter index.Filter, rows []index.Row) ([]views.ListRow, error) {
 	counts := make([]crash.ProblemCursor, len(rows))
 	from := make(map[crash.BucketID]index.Row, len(rows))
 	for i, row := range rows {

@@ -22,7 +22,7 @@ var (
 )
 
 // findMerge asks which problem one is to be merged with. With an answer in the query (with) it leads to the look at both.
-func (s *Server) findMerge(w http.ResponseWriter, r *http.Request) error {
+func (s *decisionPages) findMerge(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Server) findMerge(w http.ResponseWriter, r *http.Request) error {
 }
 
 // meantProblem is the problem that a person means by its address, its id, its signature, or the number of its bug.
-func (s *Server) meantProblem(r *http.Request, text string) (crash.BucketID, error) {
+func (s *decisionPages) meantProblem(r *http.Request, text string) (crash.BucketID, error) {
 	if id, err := crash.ParseBucketID(idInAddress(text)); err == nil {
 		b, err := s.store.Bucket(r.Context(), id)
 		return b.ID, err
@@ -88,7 +88,7 @@ func idInAddress(text string) string {
 }
 
 // showMerge shows what merging the problems in the query gives.
-func (s *Server) showMerge(w http.ResponseWriter, r *http.Request) error {
+func (s *decisionPages) showMerge(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	ids, err := chosenIDs(strings.Split(q.Get("problems"), "."))
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Server) showMerge(w http.ResponseWriter, r *http.Request) error {
 }
 
 // mergePage is the look at the problems that are to be merged.
-func (s *Server) mergePage(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, status int, problem string) error {
+func (s *decisionPages) mergePage(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, status int, problem string) error {
 	buckets, err := s.heads(r, ids)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (s *Server) mergePage(w http.ResponseWriter, r *http.Request, ids []crash.B
 }
 
 // heads are the problems that some buckets are part of, each once.
-func (s *Server) heads(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, error) {
+func (s *decisionPages) heads(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, error) {
 	if len(ids) > maxMerge {
 		return nil, errMergeMany
 	}
@@ -163,7 +163,7 @@ func mostFitting(buckets []crash.Bucket) crash.Bucket {
 }
 
 // mergeProblems merges problems into the one that is to stand for all, and offers to take that back.
-func (s *Server) mergeProblems(w http.ResponseWriter, r *http.Request) error {
+func (s *decisionPages) mergeProblems(w http.ResponseWriter, r *http.Request) error {
 	ids, err := chosenIDs(r.PostForm["problem"]) // read by the guard
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (s *Server) mergeProblems(w http.ResponseWriter, r *http.Request) error {
 var errBadReason = crash.Errorf(crash.Invalid, "bad_reason", "A reason is one line of at most %d characters.", crash.MaxReason)
 
 // decided leads to a problem with a message that offers to undo the last decision about it, which is of this kind.
-func (s *Server) decided(w http.ResponseWriter, r *http.Request, id crash.BucketID, text string, kind crash.DecisionKind) error {
+func (s *decisionPages) decided(w http.ResponseWriter, r *http.Request, id crash.BucketID, text string, kind crash.DecisionKind) error {
 	last, err := s.store.Decisions(r.Context(), id, 1)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 const headerRequestID = "X-Request-ID"
 
 // identify gives each request a name of our own. One that a client or proxy sends is not used: logs could be forged by it.
-func (s *Server) identify(next http.Handler) http.Handler {
+func (s *Kit) identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{id: rand.Text()[:16]}
 		w.Header().Set(headerRequestID, v.id)
@@ -49,7 +49,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 }
 
 // registerCaches shows how much the caches hold.
-func (s *Server) registerCaches(reg prometheus.Registerer) error {
+func (s *Kit) registerCaches(reg prometheus.Registerer) error {
 	type held interface {
 		Held() int64
 		Len() int
@@ -73,7 +73,7 @@ func (s *Server) registerCaches(reg prometheus.Registerer) error {
 
 // observe logs and counts each request once it is answered: which route, never the path or the query, since these can hold
 // signatures and names of machines.
-func (s *Server) observe(next http.Handler) http.Handler {
+func (s *Kit) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		ww := chimw.NewWrapResponseWriter(w, r.ProtoMajor)
@@ -110,7 +110,7 @@ var knownMethods = map[string]bool{
 }
 
 // recovered makes an internal error of a panic in a handler, so that the visitor gets a page and the log gets the stack.
-func (s *Server) recovered(next http.Handler) http.Handler {
+func (s *Kit) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.rescue(w, r)
 		next.ServeHTTP(w, r)
@@ -118,7 +118,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 }
 
 // rescue is deferred.
-func (s *Server) rescue(w http.ResponseWriter, r *http.Request) {
+func (s *Kit) rescue(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
 		return

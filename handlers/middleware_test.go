@@ -17,15 +17,15 @@ import (
 	"mishap/crash"
 )
 
-// bareServer is a Server that can answer with errors and nothing else.
-func bareServer(t *testing.T) (*Server, *bytes.Buffer) {
+// bareKit is a Kit that can answer with errors and nothing else.
+func bareKit(t *testing.T) (*Kit, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
 	m, err := newMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Server{
+	return &Kit{
 		log: slog.New(slog.NewJSONHandler(&log, nil)), now: time.Now, metrics: m,
 		base: &url.URL{Scheme: "http", Host: "localhost"},
 	}, &log
@@ -33,7 +33,7 @@ func bareServer(t *testing.T) (*Server, *bytes.Buffer) {
 
 func TestPanicBecomesAPage(t *testing.T) {
 	t.Parallel()
-	s, log := bareServer(t)
+	s, log := bareKit(t)
 	h := s.identify(s.observe(s.recovered(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the inside") }))))
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
@@ -50,7 +50,7 @@ func TestPanicBecomesAPage(t *testing.T) {
 
 func TestPanicInTheMiddleCutsTheAnswer(t *testing.T) {
 	t.Parallel()
-	s, _ := bareServer(t)
+	s, _ := bareKit(t)
 	server := httptest.NewServer(s.identify(s.observe(s.recovered(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("half"))
 		_ = http.NewResponseController(w).Flush()

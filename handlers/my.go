@@ -22,14 +22,14 @@ const (
 
 // showMy is what the person follows: problems that are new since the last visit first, then regressions, then those without
 // a bug. With an ending, or by Accept, it is the list as a file.
-func (s *Server) showMy(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) showMy(w http.ResponseWriter, r *http.Request) error {
 	if format := acceptedExport(r); format != "" {
 		return s.exportMy(w, r, format)
 	}
 	return s.myPage(w, r, http.StatusOK, views.FollowForm{Kind: crash.FollowPackage})
 }
 
-func (s *Server) myPage(w http.ResponseWriter, r *http.Request, status int, form views.FollowForm) error {
+func (s *listPages) myPage(w http.ResponseWriter, r *http.Request, status int, form views.FollowForm) error {
 	ctx, user := r.Context(), currentUser(r)
 	choice, err := myChoice(r)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Server) myPage(w http.ResponseWriter, r *http.Request, status int, form
 }
 
 // exportMyFile is the person's list as a file, at its own address.
-func (s *Server) exportMyFile(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) exportMyFile(w http.ResponseWriter, r *http.Request) error {
 	format := r.PathValue("format")
 	if exportTypes[format] == "" {
 		return errNoFormat
@@ -75,7 +75,7 @@ func (s *Server) exportMyFile(w http.ResponseWriter, r *http.Request) error {
 }
 
 // exportMy is the person's list as a file or feed.
-func (s *Server) exportMy(w http.ResponseWriter, r *http.Request, format string) error {
+func (s *listPages) exportMy(w http.ResponseWriter, r *http.Request, format string) error {
 	choice, err := myChoice(r)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func myChoice(r *http.Request) (views.ListChoice, error) {
 
 // packagesOf are the source packages of a person, team or set; a package is its own. Not known: the tracker has not been
 // asked yet.
-func (s *Server) packagesOf(ctx context.Context, f crash.Follow) (names []string, known bool, err error) {
+func (s *listPages) packagesOf(ctx context.Context, f crash.Follow) (names []string, known bool, err error) {
 	switch f.Kind {
 	case crash.FollowPerson:
 		return s.store.PackagesOfPerson(ctx, f.Name)
@@ -135,7 +135,7 @@ func (p followedBy) filter(choice views.ListChoice, now time.Time) index.Filter 
 }
 
 // packagesFollowed finds the packages behind all that a person follows.
-func (s *Server) packagesFollowed(ctx context.Context, follows []crash.Follow) (followedBy, []views.Followed, error) {
+func (s *listPages) packagesFollowed(ctx context.Context, follows []crash.Follow) (followedBy, []views.Followed, error) {
 	packages, list := followedBy{}, make([]views.Followed, len(follows))
 	for i, f := range follows {
 		list[i].Follow = f
@@ -155,7 +155,7 @@ func (s *Server) packagesFollowed(ctx context.Context, follows []crash.Follow) (
 }
 
 // fillMy puts the problems of what is followed into their groups.
-func (s *Server) fillMy(r *http.Request, page *views.MyPage, follows []crash.Follow) error {
+func (s *listPages) fillMy(r *http.Request, page *views.MyPage, follows []crash.Follow) error {
 	packages, followed, err := s.packagesFollowed(r.Context(), follows)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (p followedBy) count(followed []views.Followed, row index.Row, isNew bool) 
 
 // newTo finds the problems that came since the visit before: those that were seen first after it, and those of which
 // nothing had arrived by then.
-func (s *Server) newTo(ctx context.Context, visit crash.Visit, rows []index.Row) (map[crash.BucketID]bool, error) {
+func (s *listPages) newTo(ctx context.Context, visit crash.Visit, rows []index.Row) (map[crash.BucketID]bool, error) {
 	if visit.Seen.IsZero() {
 		return nil, nil
 	}
@@ -243,7 +243,7 @@ func myGroup(row index.Row, isNew bool) string {
 }
 
 // fillGroups gathers what the rows show that the page has. What is new is in the order of the groups that it would else be in.
-func (s *Server) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, filter index.Filter, grouped map[string][]index.Row) error {
+func (s *listPages) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, filter index.Filter, grouped map[string][]index.Row) error {
 	slices.SortStableFunc(grouped[views.MyNew], func(x, y index.Row) int {
 		return slices.Index(myGroups[:], myGroup(x, false)) - slices.Index(myGroups[:], myGroup(y, false))
 	})

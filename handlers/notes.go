@@ -11,7 +11,7 @@ import (
 )
 
 // notesView is what people wrote down about a problem.
-func (s *Server) notesView(r *http.Request, b crash.Bucket) (views.NotesView, error) {
+func (s *problemPages) notesView(r *http.Request, b crash.Bucket) (views.NotesView, error) {
 	u := currentUser(r)
 	v := views.NotesView{Bucket: b.ID, Person: u.Name, Everything: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.now()}
 	var err error
@@ -20,7 +20,7 @@ func (s *Server) notesView(r *http.Request, b crash.Bucket) (views.NotesView, er
 }
 
 // addNote writes a note down.
-func (s *Server) addNote(w http.ResponseWriter, r *http.Request) error {
+func (s *problemPages) addNote(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *Server) addNote(w http.ResponseWriter, r *http.Request) error {
 
 // changeNote gives a note another text, or takes it away. Viewers change their own, triagers any: what was there before
 // stays in its history.
-func (s *Server) changeNote(w http.ResponseWriter, r *http.Request) error {
+func (s *problemPages) changeNote(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ var (
 )
 
 // noted leads back to the problem, with what was done or what kept it from being done.
-func (s *Server) noted(w http.ResponseWriter, r *http.Request, b crash.Bucket, err error, done string) error {
+func (s *problemPages) noted(w http.ResponseWriter, r *http.Request, b crash.Bucket, err error, done string) error {
 	kind := views.FlashDone
 	if crash.KindOf(err) == crash.Invalid {
 		kind, done, err = views.FlashError, answerTo(r, err).Message, nil

@@ -49,7 +49,7 @@ var errNotCacheable = errors.New("only pages with status 200 are cached")
 // canonical returns the part of the query that the page depends on, always written the same way;
 // its error is the answer. render gets a request that is made from the path and that query alone
 // (see [publicRequest]), so that the page cannot depend on the visitor.
-func (s *Server) cachePage(
+func (s *Kit) cachePage(
 	canonical func(*http.Request) (string, error), render func(http.ResponseWriter, *http.Request) error,
 ) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
@@ -95,14 +95,14 @@ func publicRequest(ctx context.Context, revision string, u *url.URL, params chi.
 }
 
 // isForAll reports whether all visitors get the same page for a request.
-func (s *Server) isForAll(r *http.Request) bool {
+func (s *Kit) isForAll(r *http.Request) bool {
 	_, ending := cutFormat(r.URL.Path)
 	return currentUser(r).ID == 0 && !s.sessions.Exists(r.Context(), sessionFlash) && ending == "" && acceptedExport(r) == "" &&
 		len(r.URL.RequestURI()) <= maxPageKey
 }
 
 // renderPage renders and compresses a page. With errNotCacheable it returns a page, too.
-func (s *Server) renderPage(render func(http.ResponseWriter, *http.Request) error, r *http.Request) (*cachedPage, error) {
+func (s *Kit) renderPage(render func(http.ResponseWriter, *http.Request) error, r *http.Request) (*cachedPage, error) {
 	w := &recorder{status: http.StatusOK, header: http.Header{}}
 	if err := render(w, r); err != nil {
 		return nil, err

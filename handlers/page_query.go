@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/views"
 )
@@ -17,7 +16,7 @@ import (
 func noQuery(*http.Request) (string, error) { return "", nil }
 
 // listQuery reads the choice of the front page. Errors are as of readChoice.
-func (s *Server) listQuery(r *http.Request) (string, error) {
+func (s *listPages) listQuery(r *http.Request) (string, error) {
 	q := r.URL.Query()
 	choice, err := s.readChoice(r.Context(), q)
 	if err != nil {
@@ -27,7 +26,7 @@ func (s *Server) listQuery(r *http.Request) (string, error) {
 }
 
 // searchQuery reads what a search wants. What is no query, or no choice, is left to the page itself.
-func (s *Server) searchQuery(r *http.Request) (string, error) {
+func (s *listPages) searchQuery(r *http.Request) (string, error) {
 	text, err := searchText(r)
 	if err != nil || text == "" {
 		return "", err
@@ -61,30 +60,3 @@ func choiceQuery(choice views.ListChoice, after string, usual views.ListChoice) 
 
 // placeText writes a place as readPlace reads it. The number in the middle is for people only.
 func placeText(p index.Place) string { return fmt.Sprintf("%d.0.%s", p.Behind, p.ID) }
-
-// problemQuery reads how the page of a problem is shown to visitors: with all versions, with the facts of one release,
-// with the problem that led here when it was merged, and with the way through a list.
-func (s *Server) problemQuery(r *http.Request) (string, error) {
-	known := url.Values{}
-	if r.URL.Query().Get("versions") == "all" {
-		known.Set("versions", "all")
-	}
-	if from, err := crash.ParseBucketID(r.URL.Query().Get("from")); err == nil {
-		known.Set("from", from.String())
-	}
-	release, err := queryText(r.URL.Query(), "release")
-	if err != nil {
-		return "", err
-	}
-	if release != "" {
-		known.Set("release", release)
-	}
-	l, err := s.readVia(r)
-	if err != nil {
-		return "", err
-	}
-	if l != nil && l.choice != nil {
-		known.Set(views.Via, l.choice.URL())
-	}
-	return known.Encode(), nil
-}

@@ -15,7 +15,7 @@ import (
 const rateDays = 28
 
 // much is how much a problem matters: how many it hits, and how often, beside the machines that could have it.
-func (s *Server) much(r *http.Request, b crash.Bucket, counts []crash.VersionCount) (views.Much, error) {
+func (s *problemPages) much(r *http.Request, b crash.Bucket, counts []crash.VersionCount) (views.Much, error) {
 	releases := map[crash.Release]bool{}
 	for _, c := range counts {
 		releases[c.Release] = true
@@ -64,7 +64,7 @@ func (s *Server) much(r *http.Request, b crash.Bucket, counts []crash.VersionCou
 }
 
 // versions puts the versions in which a problem was seen beside those that are in use, and says how it stands to them.
-func (s *Server) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, error) {
+func (s *problemPages) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, error) {
 	ctx := r.Context()
 	facts := views.VersionFacts{Now: s.now(), Releases: s.releases, Last: map[string]time.Time{}}
 	counts, err := s.store.BucketVersions(ctx, b.ID)

@@ -18,7 +18,7 @@ import (
 func isPublic(r *http.Request) bool { return !currentUser(r).Role.Allows(crash.RoleViewer) }
 
 // seenBy returns b as whoever asks may see it.
-func (s *Server) seenBy(r *http.Request, b crash.Bucket) crash.Bucket {
+func (s *Kit) seenBy(r *http.Request, b crash.Bucket) crash.Bucket {
 	if isPublic(r) {
 		return s.redacted.Bucket(b)
 	}
@@ -64,7 +64,7 @@ func searched(r *http.Request, q query.Query, filter index.Filter) (index.Filter
 }
 
 // hideProblem redacts what visitors see of a problem.
-func (s *Server) hideProblem(page *views.ProblemPage) {
+func (s *Kit) hideProblem(page *views.ProblemPage) {
 	page.Why.Signature = page.Bucket.Signature
 	page.Alike = slices.Clone(page.Alike)
 	for i := range page.Alike {
@@ -92,7 +92,7 @@ func (s *Server) hideProblem(page *views.ProblemPage) {
 }
 
 // hideProblems redacts a short list of problems, and leaves the given one alone: it is cached.
-func (s *Server) hideProblems(list []views.PackageProblem) []views.PackageProblem {
+func (s *Kit) hideProblems(list []views.PackageProblem) []views.PackageProblem {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Bucket, list[i].Package = s.redacted.Bucket(list[i].Bucket), redact.Label(list[i].Package)
@@ -101,7 +101,7 @@ func (s *Server) hideProblems(list []views.PackageProblem) []views.PackageProble
 }
 
 // hidePackage redacts what visitors see of a package.
-func (s *Server) hidePackage(page *views.PackagePage) {
+func (s *Kit) hidePackage(page *views.PackagePage) {
 	page.Problems, page.Binaries = s.hideProblems(page.Problems), redact.Labels(page.Binaries)
 	page.Versions = slices.Clone(page.Versions)
 	for i, v := range page.Versions {
@@ -111,7 +111,7 @@ func (s *Server) hidePackage(page *views.PackagePage) {
 }
 
 // hideRelease redacts what visitors see of a release.
-func (s *Server) hideRelease(page *views.ReleasePage) {
+func (s *Kit) hideRelease(page *views.ReleasePage) {
 	page.Worst, page.New, page.Regressions = s.hideProblems(page.Worst), s.hideProblems(page.New), s.hideProblems(page.Regressions)
 	page.Packages = slices.DeleteFunc(slices.Clone(page.Packages), func(p views.ReleasePackage) bool { return redact.Label(p.Name) != p.Name })
 }

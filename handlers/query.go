@@ -21,7 +21,7 @@ const listSize = 50
 const maxQueryText = 200
 
 // part sends a part of a page together with what takes old messages away.
-func (s *Server) part(w http.ResponseWriter, r *http.Request, c templ.Component) error {
+func (s *Kit) part(w http.ResponseWriter, r *http.Request, c templ.Component) error {
 	return s.page(w, r, http.StatusOK, templ.Join(c, views.NoFlashes()))
 }
 
@@ -69,7 +69,7 @@ func queryOops(q url.Values, name string) (crash.OopsID, error) {
 var errBadPlace = crash.Errorf(crash.Invalid, "bad_after", "The address asks for a page of the list that does not exist; start again at its first page.")
 
 // lastDays are the last n UTC days, today included.
-func (s *Server) lastDays(n int) (since, until time.Time) {
+func (s *Kit) lastDays(n int) (since, until time.Time) {
 	until = s.now().UTC().Truncate(24 * time.Hour)
 	return until.AddDate(0, 0, 1-n), until
 }

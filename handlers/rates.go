@@ -17,18 +17,18 @@ const ratesDays = 84
 
 // rates is the chart of reports per active machine and day. It follows the chosen release, package and version; the other
 // controls do not move it.
-func (s *Server) rates(r *http.Request, choice views.ListChoice) (views.RateChart, error) {
+func (s *listPages) rates(r *http.Request, choice views.ListChoice) (views.RateChart, error) {
 	version := choice.Version
 	if choice.Package == "" {
 		version = ""
 	}
 	key := strings.Join([]string{string(choice.Release), choice.Package, version}, "\x00")
-	return cachedFacts(s, r, key, func(r *http.Request) (views.RateChart, error) {
+	return cachedFacts(s.Kit, r, key, func(r *http.Request) (views.RateChart, error) {
 		return s.readRates(r.Context(), choice.Release, choice.Package, version)
 	})
 }
 
-func (s *Server) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.RateChart, error) {
+func (s *listPages) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.RateChart, error) {
 	until := s.now().UTC()
 	since := until.AddDate(0, 0, 1-ratesDays)
 	rates, err := s.store.Rates(ctx, db.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version})

@@ -21,7 +21,7 @@ const defaultPeriod = crash.PeriodWeek
 // pkg_arch, period, from, to, packageset, user; and source, type, state, new, sort, order. The period is "range" where days
 // stand in its place; shown is what the control said before it was changed. A word that is no choice is Invalid: it
 // is answered, not ignored. A release that no counted report came from is Invalid, too.
-func (s *Server) readChoice(ctx context.Context, q url.Values) (views.ListChoice, error) {
+func (s *choices) readChoice(ctx context.Context, q url.Values) (views.ListChoice, error) {
 	choice, err := readFilters(q)
 	if err != nil || choice.Release == "" {
 		return choice, err

@@ -14,7 +14,7 @@ import (
 
 // redirectBug leads from a bug's number to the bucket that has it; of several it shows a list. With an ending, or by Accept,
 // the list is a file or feed.
-func (s *Server) redirectBug(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) redirectBug(w http.ResponseWriter, r *http.Request) error {
 	text, format := cutFormat(chi.URLParam(r, "number"))
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number <= 0 {
@@ -49,7 +49,7 @@ func (s *Server) redirectBug(w http.ResponseWriter, r *http.Request) error {
 }
 
 // redirectBucket leads from a signature in the query (id) to the page of its bucket.
-func (s *Server) redirectBucket(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) redirectBucket(w http.ResponseWriter, r *http.Request) error {
 	signature, ok := rawQueryValue(r.URL.RawQuery, "id")
 	if !ok || signature == "" {
 		return redirect(w, r, "/")

@@ -16,7 +16,7 @@ const (
 )
 
 // showRegroup is how regrouping stands: the last run, or the one in the query (run).
-func (s *Server) showRegroup(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) showRegroup(w http.ResponseWriter, r *http.Request) error {
 	p := views.RegroupPage{Version: grouping.RulesVersion}
 	var err error
 	if p.Runs, err = s.store.Regroups(r.Context(), shownRuns); err != nil {
@@ -55,23 +55,23 @@ func (s *Server) showRegroup(w http.ResponseWriter, r *http.Request) error {
 var errNoRun = crash.Errorf(crash.NotFound, "unknown_run", "There is no such run of regrouping.")
 
 // tryRegroup finds out what the grouping rules of this program would change.
-func (s *Server) tryRegroup(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) tryRegroup(w http.ResponseWriter, r *http.Request) error {
 	return s.startRegroup(w, r, true)
 }
 
 // applyRegroup has the stored reports regrouped.
-func (s *Server) applyRegroup(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) applyRegroup(w http.ResponseWriter, r *http.Request) error {
 	return s.startRegroup(w, r, false)
 }
 
 // startRegroup starts a run. A job of some unit does the work.
-func (s *Server) startRegroup(w http.ResponseWriter, r *http.Request, dry bool) error {
+func (s *adminPages) startRegroup(w http.ResponseWriter, r *http.Request, dry bool) error {
 	_, err := s.store.StartRegroup(r.Context(), grouping.RulesVersion, dry, currentUser(r).Name)
 	return s.regroupSaid(w, r, err)
 }
 
 // stopRegroup ends a run.
-func (s *Server) stopRegroup(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) stopRegroup(w http.ResponseWriter, r *http.Request) error {
 	id, err := strconv.ParseInt(r.PostFormValue("run"), 10, 64)
 	if err != nil {
 		return errNoRun
@@ -81,7 +81,7 @@ func (s *Server) stopRegroup(w http.ResponseWriter, r *http.Request) error {
 }
 
 // regroupSaid leads back to the page, with what kept something from being done.
-func (s *Server) regroupSaid(w http.ResponseWriter, r *http.Request, err error) error {
+func (s *adminPages) regroupSaid(w http.ResponseWriter, r *http.Request, err error) error {
 	if errors.Is(err, crash.Conflict) {
 		err = s.flash(r, views.FlashError, answerTo(r, err).Message)
 	}

@@ -36,7 +36,7 @@ const maxKeptPage = 1 << 20
 
 // page sends a page or a part of one. It is rendered completely before the first byte goes out, so that an error in the
 // middle becomes an error page and not half a page.
-func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
+func (s *Kit) page(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
 	b, ok := s.pages.Get().(*bytes.Buffer)
 	if !ok {
 		b = &bytes.Buffer{}
@@ -75,7 +75,7 @@ func redirect(w http.ResponseWriter, r *http.Request, path string) error {
 }
 
 // shell is what every page needs besides its content; it takes the waiting messages out of the session.
-func (s *Server) shell(r *http.Request, title string) views.Shell {
+func (s *Kit) shell(r *http.Request, title string) views.Shell {
 	shell := s.bareShell(r, title)
 	shell.Flash = s.takeFlashes(r)
 	shell.Banner = s.banner(r)
@@ -83,7 +83,7 @@ func (s *Server) shell(r *http.Request, title string) views.Shell {
 }
 
 // bareShell is shell without touching the session.
-func (s *Server) bareShell(r *http.Request, title string) views.Shell {
+func (s *Kit) bareShell(r *http.Request, title string) views.Shell {
 	return views.Shell{
 		Title: title, User: currentUser(r), CSRFToken: nosurf.Token(r), Path: comeBackTo(r),
 		FilingOn: s.config.AllowBugFiling, Now: s.now(),
@@ -115,12 +115,12 @@ const sessionFlash = "flash"
 
 // flash keeps a message for the next page that the visitor sees. Without somebody signed in there is no session to keep
 // it in, and it is dropped.
-func (s *Server) flash(r *http.Request, kind views.FlashKind, text string) error {
+func (s *Kit) flash(r *http.Request, kind views.FlashKind, text string) error {
 	return s.flashUndo(r, views.Flash{Kind: kind, Text: text})
 }
 
 // flashUndo is flash for a message that may have a way to take back what it is about.
-func (s *Server) flashUndo(r *http.Request, message views.Flash) error {
+func (s *Kit) flashUndo(r *http.Request, message views.Flash) error {
 	if currentUser(r).ID == 0 {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (s *Server) flashUndo(r *http.Request, message views.Flash) error {
 	return nil
 }
 
-func (s *Server) takeFlashes(r *http.Request) []views.Flash {
+func (s *Kit) takeFlashes(r *http.Request) []views.Flash {
 	if !visitOf(r).session {
 		return nil
 	}

@@ -9,13 +9,12 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/index"
-	"mishap/crash/stats"
 	"mishap/tracker"
 	"mishap/views"
 )
 
 // showReview is the bug of a bucket before it is filed, for a person to go over: a page, or a part opened on another page.
-func (s *Server) showReview(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) showReview(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.reviewed(r)
 	if err != nil {
 		return err
@@ -35,7 +34,7 @@ func (s *Server) showReview(w http.ResponseWriter, r *http.Request) error {
 }
 
 // showReviewBugs is the part that tells what the tracker knows.
-func (s *Server) showReviewBugs(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) showReviewBugs(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.reviewed(r)
 	if err != nil {
 		return err
@@ -49,7 +48,7 @@ func (s *Server) showReviewBugs(w http.ResponseWriter, r *http.Request) error {
 
 // reviewBug takes the form: it shows the bug as it will look, or has it filed. Whatever stands in the way, the form comes
 // back with what was typed.
-func (s *Server) reviewBug(w http.ResponseWriter, r *http.Request) error {
+func (s *bugPages) reviewBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.reviewed(r)
 	if err != nil {
 		return err
@@ -89,7 +88,7 @@ func (s *Server) reviewBug(w http.ResponseWriter, r *http.Request) error {
 }
 
 // reviewed is the bucket of the address; it returns Forbidden where filing is switched off.
-func (s *Server) reviewed(r *http.Request) (crash.Bucket, error) {
+func (s *bugPages) reviewed(r *http.Request) (crash.Bucket, error) {
 	if !s.config.AllowBugFiling {
 		return crash.Bucket{}, errFilingOff
 	}
@@ -101,7 +100,7 @@ func (s *Server) reviewed(r *http.Request) (crash.Bucket, error) {
 }
 
 // reviewPage gathers what is known here. It is fileable while the bucket has no bug and none is under way.
-func (s *Server) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, tracker.Proposal, error) {
+func (s *bugPages) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, tracker.Proposal, error) {
 	page := views.ReviewPage{
 		InPart: wantsPart(r) && r.PostFormValue("page") == "", Bug: s.bugPart(r, b), Heading: views.DocumentTitle(b, true),
 		Source: b.SourcePackage, Distribution: s.filer.Distribution(), Tracker: s.config.TrackerName,
@@ -133,7 +132,7 @@ func (s *Server) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, 
 const relatedDays = 366
 
 // relatedProblems are those whose binary or source package has this name.
-func (s *Server) relatedProblems(ctx context.Context, name string) ([]index.Row, error) {
+func (s *bugPages) relatedProblems(ctx context.Context, name string) ([]index.Row, error) {
 	all, err := s.store.Index(ctx)
 	if err != nil {
 		return nil, err
@@ -144,7 +143,7 @@ func (s *Server) relatedProblems(ctx context.Context, name string) ([]index.Row,
 }
 
 // relatedSources are other source packages that packages of the problem's names have come from.
-func (s *Server) relatedSources(ctx context.Context, b crash.Bucket) ([]string, error) {
+func (s *bugPages) relatedSources(ctx context.Context, b crash.Bucket) ([]string, error) {
 	var sources []string
 	for _, name := range slices.Compact([]string{b.SourcePackage, b.Package}) {
 		if name == "" {
@@ -165,7 +164,7 @@ func (s *Server) relatedSources(ctx context.Context, b crash.Bucket) ([]string, 
 }
 
 // sourceOf is the source package that a binary package has come from; empty: not known here.
-func (s *Server) sourceOf(ctx context.Context, binary string) (string, error) {
+func (s *bugPages) sourceOf(ctx context.Context, binary string) (string, error) {
 	rows, err := s.relatedProblems(ctx, binary)
 	if err != nil {
 		return "", err
@@ -178,21 +177,8 @@ func (s *Server) sourceOf(ctx context.Context, binary string) (string, error) {
 	return "", nil
 }
 
-// advice says whether filing will help, and which problems with a bug look like this one.
-func (s *Server) advice(ctx context.Context, b crash.Bucket, report crash.Fields) (stats.Advice, []grouping.SimilarProblem, error) {
-	similar, err := s.store.Similar(ctx, b)
-	if err != nil {
-		return stats.Advice{}, nil, err
-	}
-	facts := stats.AdviceFacts{Bucket: b, Named: len(report) == 0 || grouping.Telling(report)}
-	if len(similar) > 0 && similar[0].Likeness >= grouping.SameFunction {
-		facts.Similar = similar[0].Bug
-	}
-	return stats.Advise(facts), similar, nil
-}
-
 // searchBugs asks the tracker what it has. That takes a few seconds at most, and stands in the way of nothing.
-func (s *Server) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch {
+func (s *bugPages) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch {
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.SearchTime)
 	defer cancel()
 	title := views.DocumentTitle(b, true)
@@ -215,7 +201,7 @@ func (s *Server) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch
 
 // checkDraft says what is wrong with a draft. Of a package that was typed the tracker is asked whether there is one of that
 // name; when it does not answer soon, it will say so when the bug is filed.
-func (s *Server) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (crash.DraftProblems, error) {
+func (s *bugPages) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (crash.DraftProblems, error) {
 	problems := s.filer.CheckDraft(b.ID, d)
 	switch r.PostForm.Get("target") {
 	case "", "package", "distribution":
@@ -241,7 +227,7 @@ func (s *Server) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (cra
 }
 
 // preview is the bug as the tracker will show it.
-func (s *Server) preview(p tracker.Proposal, page views.ReviewPage) *views.ReviewPreview {
+func (s *bugPages) preview(p tracker.Proposal, page views.ReviewPage) *views.ReviewPreview {
 	v := &views.ReviewPreview{Draft: page.Draft, Target: s.filer.Distribution(), Private: p.Private(page.Draft)}
 	if !page.Draft.OnDistribution {
 		v.Target = page.Draft.Package + " in " + v.Target
@@ -253,7 +239,7 @@ func (s *Server) preview(p tracker.Proposal, page views.ReviewPage) *views.Revie
 }
 
 // fileReviewed has the bug filed as it was typed.
-func (s *Server) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bucket, page views.ReviewPage) error {
+func (s *bugPages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bucket, page views.ReviewPage) error {
 	result, err := s.filer.CreateBug(r.Context(), b.Signature, tracker.Options{
 		Person: currentUser(r).Name, Wait: s.config.CreateWait, Draft: &page.Draft,
 	})
@@ -305,7 +291,7 @@ func (s *Server) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bu
 }
 
 // tooLate says why what was typed cannot be filed any more.
-func (s *Server) tooLate(b crash.Bucket) string {
+func (s *bugPages) tooLate(b crash.Bucket) string {
 	if b.Bug.Number != 0 {
 		return fmt.Sprintf("This problem has the bug %d meanwhile. What you wrote was not sent; it is still below, to copy it into that bug.", b.Bug.Number)
 	}
@@ -313,7 +299,7 @@ func (s *Server) tooLate(b crash.Bucket) string {
 }
 
 // sendReview sends the page, or the part. A form that is put back in its place by htmx has the status 422 for that.
-func (s *Server) sendReview(w http.ResponseWriter, r *http.Request, status int, page views.ReviewPage) error {
+func (s *bugPages) sendReview(w http.ResponseWriter, r *http.Request, status int, page views.ReviewPage) error {
 	if wantsPart(r) {
 		if status == http.StatusConflict {
 			status = http.StatusUnprocessableEntity

@@ -47,7 +47,7 @@ func draftIn(form url.Values) crash.Draft {
 // saveable reports whether a refused request is a form with a long text that the person would lose.
 // The browser must say that the form came from this site: forms that other sites may have sent are
 // not saved.
-func (s *Server) saveable(r *http.Request) bool {
+func (s *Kit) saveable(r *http.Request) bool {
 	said := r.Header.Get("Sec-Fetch-Site") == "same-origin" || r.Header.Get("Origin") != "" || r.Header.Get("Referer") != ""
 	return r.Method == http.MethodPost && holdsLongText(r.URL.Path) && !wantsPart(r) && isForm(r) && said && s.fromHere(r) &&
 		r.ParseForm() == nil
@@ -61,7 +61,7 @@ func encodeForm(form url.Values) string {
 }
 
 // saveForm answers a refused form so that the person gets back to it with what was typed.
-func (s *Server) saveForm(w http.ResponseWriter, r *http.Request) error {
+func (s *Kit) saveForm(w http.ResponseWriter, r *http.Request) error {
 	if currentUser(r).ID == 0 {
 		return s.saveForSignIn(w, r)
 	}
@@ -70,7 +70,7 @@ func (s *Server) saveForm(w http.ResponseWriter, r *http.Request) error {
 
 // saveForSignIn answers a form whose session has ended with the sign-in form, which carries what
 // was typed.
-func (s *Server) saveForSignIn(w http.ResponseWriter, r *http.Request) error {
+func (s *Kit) saveForSignIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{
 		Next: r.URL.Path, Kept: encodeForm(r.PostForm), Problem: "The session has ended. Sign in again; what you wrote comes back.",
 	}
@@ -78,13 +78,13 @@ func (s *Server) saveForSignIn(w http.ResponseWriter, r *http.Request) error {
 }
 
 // saveInSession stores what was typed into the form at a path in the session, and redirects there.
-func (s *Server) saveInSession(w http.ResponseWriter, r *http.Request, path, encoded string) error {
+func (s *Kit) saveInSession(w http.ResponseWriter, r *http.Request, path, encoded string) error {
 	s.sessions.Put(r.Context(), sessionSavedForm, path+" "+encoded)
 	return redirect(w, r, path)
 }
 
 // takeSavedForm returns what was typed into the form at this path, and removes it from the session.
-func (s *Server) takeSavedForm(r *http.Request) (url.Values, bool) {
+func (s *Kit) takeSavedForm(r *http.Request) (url.Values, bool) {
 	path, encoded, found := strings.Cut(s.sessions.GetString(r.Context(), sessionSavedForm), " ")
 	if !found || path != r.URL.Path {
 		return nil, false

@@ -17,7 +17,7 @@ import (
 
 // search answers what stands in the search box: an id, a number or a whole signature leads straight to what it names,
 // anything else is a query, whose problems are listed as on the front page.
-func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) search(w http.ResponseWriter, r *http.Request) error {
 	text, err := searchText(r)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func searchText(r *http.Request) (string, error) {
 }
 
 // searchChoice is what a search counts besides what its query says. Without days of its own it looks at the past year.
-func (s *Server) searchChoice(r *http.Request, text string) (views.ListChoice, error) {
+func (s *listPages) searchChoice(r *http.Request, text string) (views.ListChoice, error) {
 	values := r.URL.Query()
 	searchPeriod(values)
 	choice, err := s.readChoice(r.Context(), values)
@@ -105,7 +105,7 @@ func searchPeriod(values url.Values) {
 }
 
 // found lists the problems of a query.
-func (s *Server) found(r *http.Request, text string, q query.Query) (views.ListPage, error) {
+func (s *listPages) found(r *http.Request, text string, q query.Query) (views.ListPage, error) {
 	choice, err := s.searchChoice(r, text)
 	if err != nil {
 		return views.ListPage{}, err
@@ -118,7 +118,7 @@ func (s *Server) found(r *http.Request, text string, q query.Query) (views.ListP
 }
 
 // exportSearch is what a search finds as a file or feed, at an address of its own.
-func (s *Server) exportSearch(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) exportSearch(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if exportTypes[format] == "" {
 		return errNoFormat
@@ -127,7 +127,7 @@ func (s *Server) exportSearch(w http.ResponseWriter, r *http.Request) error {
 }
 
 // exportFound is what a search finds as a file or feed. A query that cannot be understood is Unprocessable.
-func (s *Server) exportFound(w http.ResponseWriter, r *http.Request, format string) error {
+func (s *listPages) exportFound(w http.ResponseWriter, r *http.Request, format string) error {
 	text, err := searchText(r)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *Server) exportFound(w http.ResponseWriter, r *http.Request, format stri
 }
 
 // completeSearch offers ways to go on with what was typed so far: of a query, or, with of, of a name.
-func (s *Server) completeSearch(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) completeSearch(w http.ResponseWriter, r *http.Request) error {
 	text, err := searchText(r)
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func beginning(all []string) func(string) []string {
 }
 
 // showKeys says what keys do: on a page, or in a dialog on the one that the visitor is on.
-func (s *Server) showKeys(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) showKeys(w http.ResponseWriter, r *http.Request) error {
 	if wantsPart(r) {
 		return s.page(w, r, http.StatusOK, views.KeysPart())
 	}

@@ -47,7 +47,7 @@ func named(text string) string {
 // namedBy is the page of what a text names: a report, problem, machine or bug, by its id, number or address. The page is empty
 // when there is no such thing, and missing then says what was named; both are empty for a text that is to be searched for.
 // Reports and machines are found by those only who may see them.
-func (s *Server) namedBy(r *http.Request, text string) (page string, missing views.Missing, err error) {
+func (s *listPages) namedBy(r *http.Request, text string) (page string, missing views.Missing, err error) {
 	ctx, signedIn := r.Context(), currentUser(r).Role.Allows(crash.RoleViewer)
 	text = named(text)
 	system, isSystem := strings.CutPrefix(text, "system:")

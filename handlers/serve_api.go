@@ -7,29 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-	chimw "github.com/go-chi/chi/v5/middleware"
 	"github.com/go-chi/httprate"
 
 	"mishap/crash"
 	"mishap/handlers/api"
 	"mishap/handlers/proxies"
 )
-
-// apiRoutes are the addresses below /api/1.0. Questions are answered without a session too; what creates something needs a
-// session and its CSRF token, or an API token.
-func (s *Server) apiRoutes() http.Handler {
-	r := chi.NewRouter()
-	r.Use(s.config.TrustedProxies.Middleware, deadline(pageTime), s.byToken, s.limited, chimw.GetHead)
-	r.NotFound(s.do(s.serveAPI))
-	r.MethodNotAllowed(s.do(s.serveAPI)) // the table knows the methods
-	r.Method(http.MethodPost, "/create-bug-report", s.createByAPI())
-	r.Method(http.MethodPost, "/create-bug-report/", s.createByAPI())
-	answer := s.ifNoToken(func(h http.Handler) http.Handler { return s.withSession(s.recognise(h)) }, s.do(s.serveAPI))
-	r.Method(http.MethodGet, "/*", answer)
-	r.Method(http.MethodPost, "/*", answer)
-	return r
-}
 
 // serveAPI answers by the table of package api.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
@@ -119,4 +102,22 @@ func limitKey(r *http.Request) (string, error) {
 		return "token:" + strconv.FormatInt(t.ID, 10), nil
 	}
 	return "address:" + proxies.Key(proxies.Client(r)), nil
+}
+
+// createByAPI serves Create to programs and pages. An API token stands for its person, and no page
+// of another site can send it, so it needs no CSRF token; a session does.
+func (s *Server) createByAPI() http.Handler {
+	create := s.need(crash.RoleTriager)(s.do(s.bugs.createBug))
+	return s.ifNoToken(func(http.Handler) http.Handler { return s.withSession(s.recognise(s.guard(create))) },
+		s.do(func(w http.ResponseWriter, r *http.Request) error {
+			switch {
+			case !visitOf(r).token.Allows(crash.ScopeFile):
+				return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope file.")
+			case isForm(r) || wantsPart(r):
+				return errMedia
+			}
+			r.Body = http.MaxBytesReader(w, r.Body, maxRequestBytes)
+			create.ServeHTTP(w, r)
+			return nil
+		}))
 }

@@ -18,7 +18,7 @@ const (
 	sessionLifetime = 14 * 24 * time.Hour // from sign-in on; it does not grow with use
 )
 
-func (s *Server) newSessions() *scs.SessionManager {
+func (s *Kit) newSessions() *scs.SessionManager {
 	m := scs.New()
 	m.Store = db.NewSessions(s.store)
 	m.Codec = db.SessionCodec{}
@@ -33,7 +33,7 @@ func (s *Server) newSessions() *scs.SessionManager {
 
 // withSession loads the session of a request and stores it, when it was changed, before the answer begins. The session
 // manager's own middleware goes on with the answer when storing fails; this one answers with the error.
-func (s *Server) withSession(next http.Handler) http.Handler {
+func (s *Kit) withSession(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Cookie")
 		var token string
@@ -58,7 +58,7 @@ func (s *Server) withSession(next http.Handler) http.Handler {
 }
 
 // saveSession also works when the visitor has left: what happened is not undone by that.
-func (s *Server) saveSession(ctx context.Context, w http.ResponseWriter) error {
+func (s *Kit) saveSession(ctx context.Context, w http.ResponseWriter) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
 	defer cancel()
 	switch s.sessions.Status(ctx) {
@@ -108,7 +108,7 @@ func (w *sessionWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // recognise finds out who is signed in. It asks the database each time, so that a changed role and a disabled account take
 // effect with the next request; visitors without a session cost no query.
-func (s *Server) recognise(next http.Handler) http.Handler {
+func (s *Kit) recognise(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := visitOf(r)
 		id, err := strconv.ParseInt(s.sessions.GetString(r.Context(), db.SessionUser), 10, 64)
@@ -134,7 +134,7 @@ func (s *Server) recognise(next http.Handler) http.Handler {
 }
 
 // need lets only people of at least this role through. Visitors are asked to sign in; others are told whom to ask.
-func (s *Server) need(role crash.Role) func(http.Handler) http.Handler {
+func (s *Kit) need(role crash.Role) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return s.do(func(w http.ResponseWriter, r *http.Request) error {
 			u := currentUser(r)

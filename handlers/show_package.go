@@ -19,7 +19,7 @@ const (
 
 // showPackage is the page of one package, by the name of a binary or a source package: its problems, reports by day, and
 // versions compared. With an ending, or by Accept, it is the list of its problems as a file or feed.
-func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) showPackage(w http.ResponseWriter, r *http.Request) error {
 	text, err := pathText(r, "name")
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.PackagePath(name), filter: filter})
 	}
-	page, err := cachedFacts(s, r, name, func(r *http.Request) (views.PackagePage, error) {
+	page, err := cachedFacts(s.Kit, r, name, func(r *http.Request) (views.PackagePage, error) {
 		return s.readPackage(r, name, filter)
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) showPackage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readPackage is what everybody may see of a package.
-func (s *Server) readPackage(r *http.Request, name string, filter index.Filter) (page views.PackagePage, err error) {
+func (s *listPages) readPackage(r *http.Request, name string, filter index.Filter) (page views.PackagePage, err error) {
 	since, until := s.lastDays(packageDays)
 	b, err := s.store.Index(r.Context())
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Server) readPackage(r *http.Request, name string, filter index.Filter) 
 
 // withBugs returns rows of a short list with the bug cells that the person who asks sees. The rows themselves are shared, and
 // stay as they are. table tells the cells apart where another list of the page may have the same problems.
-func (s *Server) withBugs(r *http.Request, rows []views.PackageProblem, table string) ([]views.PackageProblem, error) {
+func (s *listPages) withBugs(r *http.Request, rows []views.PackageProblem, table string) ([]views.PackageProblem, error) {
 	counts := make([]crash.ProblemCursor, len(rows))
 	for i := range rows {
 		counts[i].ID = rows[i].Bucket.ID
@@ -143,7 +143,7 @@ func namedProblem(row index.Row) views.PackageProblem {
 
 // packageVersions compares the newest versions of a binary package, with which problems came and went: rows are those of its
 // last days.
-func (s *Server) packageVersions(r *http.Request, name string, rows []index.Row) ([]views.PackageVersion, error) {
+func (s *listPages) packageVersions(r *http.Request, name string, rows []index.Row) ([]views.PackageVersion, error) {
 	since, until := s.lastDays(packageDays)
 	spans, err := s.store.VersionSpans(r.Context(), name, since, until)
 	if err != nil || len(spans) == 0 {

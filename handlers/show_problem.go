@@ -2,29 +2,25 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/a-h/templ"
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
-	"mishap/crash/cache"
 	"mishap/crash/grouping"
 	"mishap/crash/index"
 	"mishap/crash/redact"
-	"mishap/crash/stats"
 	"mishap/views"
 )
 
 // showProblem is the page of one bucket. Visitors see what is counted; people who are signed in see the stack and the
 // reports too. The list of reports is also sent alone, as a part: it has the same address with after.
-func (s *Server) showProblem(w http.ResponseWriter, r *http.Request) error {
+func (s *problemPages) showProblem(w http.ResponseWriter, r *http.Request) error {
 	id, err := crash.ParseBucketID(chi.URLParam(r, "id"))
 	if err != nil {
 		return err
@@ -75,8 +71,8 @@ func (s *Server) showProblem(w http.ResponseWriter, r *http.Request) error {
 }
 
 // problemPage is what everybody may see of a bucket.
-func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemPage, error) {
-	facts, err := cachedFacts(s, r, string(id[:]), func(r *http.Request) (problemFacts, error) {
+func (s *problemPages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemPage, error) {
+	facts, err := cachedFacts(s.Kit, r, string(id[:]), func(r *http.Request) (problemFacts, error) {
 		return s.readProblem(r, id)
 	})
 	if err != nil {
@@ -106,7 +102,7 @@ func (s *Server) problemPage(r *http.Request, id crash.BucketID) (*views.Problem
 }
 
 // seenIn returns what the oldest and the newest report of a problem from one release say.
-func (s *Server) seenIn(ctx context.Context, id crash.BucketID, release crash.Release) (first, last crash.Occurrence, err error) {
+func (s *problemPages) seenIn(ctx context.Context, id crash.BucketID, release crash.Release) (first, last crash.Occurrence, err error) {
 	b, err := s.store.Index(ctx)
 	if err != nil {
 		return first, last, err
@@ -130,7 +126,7 @@ type problemFacts struct {
 	alike      []grouping.SimilarProblem
 }
 
-func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemFacts, err error) {
+func (s *problemPages) readProblem(r *http.Request, id crash.BucketID) (facts problemFacts, err error) {
 	bucket, err := s.bucket(r.Context(), id)
 	if err != nil {
 		return facts, err
@@ -170,7 +166,7 @@ func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemF
 }
 
 // problemDays is how often a problem was seen on each day, by release. Memory tells it faster than the database.
-func (s *Server) problemDays(r *http.Request, id crash.BucketID, since, until time.Time) ([]crash.DayCount, error) {
+func (s *problemPages) problemDays(r *http.Request, id crash.BucketID, since, until time.Time) ([]crash.DayCount, error) {
 	b, err := s.store.Index(r.Context())
 	if err != nil {
 		return nil, err
@@ -227,50 +223,8 @@ func filterForm(path string, table views.VersionTable, architectures []crash.Nam
 	return f
 }
 
-// stackFacts is what the representative report of a bucket says, to everybody who is signed in.
-type stackFacts struct {
-	stack  *views.Stack // nil: no report is stored
-	why    views.WhyPart
-	advice stats.Advice
-	fields int64 // bytes of the report's fields, of which the stack may hold parts
-}
-
-// CachedBytes implements [cache.Sizer].
-func (f stackFacts) CachedBytes() int64 { return cache.SizeOf(&f) + f.fields }
-
-func (s *Server) readStack(r *http.Request, b crash.Bucket, advise bool) (facts stackFacts, err error) {
-	report, err := s.store.RepresentativeReport(r.Context(), b.ID)
-	switch {
-	case err == nil:
-		facts.stack = views.NewStack(report)
-		for _, value := range report.Fields {
-			facts.fields += int64(len(value))
-		}
-		facts.stack.Links = s.config.SourceLinks
-		if facts.why, err = s.whyLike(r, b, report); err != nil {
-			return facts, err
-		}
-	case !errors.Is(err, crash.NotFound):
-		return facts, err
-	default:
-		facts.why = s.whyBucket(b)
-	}
-	if advise {
-		facts.advice, _, err = s.advice(r.Context(), b, report.Fields)
-		return facts, err
-	}
-	return facts, nil
-}
-
-// stackOf is what readStack reads, cached.
-func (s *Server) stackOf(r *http.Request, b crash.Bucket, advise bool) (stackFacts, error) {
-	return cachedFacts(s, r, string(b.ID[:])+strconv.FormatBool(advise), func(r *http.Request) (stackFacts, error) {
-		return s.readStack(r, b, advise)
-	})
-}
-
 // addReports adds what only people who are signed in may see.
-func (s *Server) addReports(r *http.Request, page *views.ProblemPage) error {
+func (s *problemPages) addReports(r *http.Request, page *views.ProblemPage) error {
 	facts, err := s.stackOf(r, page.Bucket, page.Status.Bugs.Cell.Review)
 	if err != nil {
 		return err
@@ -290,7 +244,7 @@ func (s *Server) addReports(r *http.Request, page *views.ProblemPage) error {
 }
 
 // bucketReports is the list of a bucket's reports that the query asks for.
-func (s *Server) bucketReports(r *http.Request, id crash.BucketID) (*views.ReportList, error) {
+func (s *problemPages) bucketReports(r *http.Request, id crash.BucketID) (*views.ReportList, error) {
 	after, err := queryOops(r.URL.Query(), "after")
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ const (
 
 // showRelease is the page of one release: how reliable it is beside the one before, its problems and packages. With an
 // ending, or by Accept, it is the list of its problems as a file or feed.
-func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
+func (s *listPages) showRelease(w http.ResponseWriter, r *http.Request) error {
 	text, err := pathText(r, "name")
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.ReleasePath(release), filter: filter})
 	}
-	page, err := cachedFacts(s, r, name, func(r *http.Request) (views.ReleasePage, error) {
+	page, err := cachedFacts(s.Kit, r, name, func(r *http.Request) (views.ReleasePage, error) {
 		seen, err := s.store.Releases(r.Context(), s.releases)
 		if err != nil {
 			return views.ReleasePage{}, err
@@ -83,7 +83,7 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 }
 
 // releaseLists fills the page with the problems and packages of a release, from memory.
-func (s *Server) releaseLists(r *http.Request, page *views.ReleasePage, filter index.Filter) error {
+func (s *listPages) releaseLists(r *http.Request, page *views.ReleasePage, filter index.Filter) error {
 	b, err := s.store.IndexWithStates(r.Context())
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func isNewIn(row index.Row, release crash.Release) bool {
 }
 
 // releaseRates fills the page with how reliable the release is, and the one before.
-func (s *Server) releaseRates(r *http.Request, page *views.ReleasePage) error {
+func (s *listPages) releaseRates(r *http.Request, page *views.ReleasePage) error {
 	since, until := s.lastDays(ratesDays)
 	rates, err := s.store.Rates(r.Context(), db.RateFilter{Since: since, Until: until}) // the same as on the front page, so usually cached
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Server) releaseRates(r *http.Request, page *views.ReleasePage) error {
 }
 
 // sameAge compares the last weeks of a release with those of the one before when that was as old.
-func (s *Server) sameAge(r *http.Request, page *views.ReleasePage, until time.Time) error {
+func (s *listPages) sameAge(r *http.Request, page *views.ReleasePage, until time.Time) error {
 	out, _ := s.releases.Life(page.Before)
 	if page.Before == "" || out.IsZero() || page.Released.IsZero() || page.Released.After(until) {
 		return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // showReport is the page of one report; with an ending, .json or .crash, the report as a file.
-func (s *Server) showReport(w http.ResponseWriter, r *http.Request) error {
+func (s *problemPages) showReport(w http.ResponseWriter, r *http.Request) error {
 	name, format, _ := strings.Cut(chi.URLParam(r, "id"), ".")
 	id, err := crash.ParseOopsID(name)
 	if err != nil {

@@ -15,12 +15,12 @@ type traitFacts struct {
 
 // showTraits is what the reports of a problem have in common that others of its package have not: a page, or the part of the
 // problem's page that asks for it when it is there.
-func (s *Server) showTraits(w http.ResponseWriter, r *http.Request) error {
+func (s *problemPages) showTraits(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
 	}
-	facts, err := cachedFacts(s, r, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
+	facts, err := cachedFacts(s.Kit, r, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
 		f.found, f.here, f.there, err = s.store.StandsOut(r.Context(), b)
 		return f, err
 	})

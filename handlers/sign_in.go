@@ -3,7 +3,6 @@ package handlers
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"mishap/crash"
@@ -12,19 +11,8 @@ import (
 	"mishap/views"
 )
 
-const (
-	pathSignIn = "/login"
-
-	// cookieBrowser tells later attempts to sign in that this browser has done so before; they are throttled by themselves.
-	// Only the sign-in page gets it.
-	cookieBrowser = "known_browser"
-)
-
-// signInPath is the sign-in page that leads back to a local path.
-func signInPath(next string) string { return pathSignIn + "?next=" + url.QueryEscape(next) }
-
 // showSignIn is the form; somebody who is signed in already is sent on.
-func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request) error {
+func (s *accountPages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 	next := localPath(r.URL.Query().Get("next"))
 	if currentUser(r).ID != 0 {
 		return redirect(w, r, next)
@@ -33,7 +21,7 @@ func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request) error {
 }
 
 // signIn checks name and password and starts a session. What was typed, but the password, is kept when they are wrong.
-func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
+func (s *accountPages) signIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{Name: r.PostFormValue("username"), Next: localPath(r.PostFormValue("next")), Kept: r.PostFormValue("kept")}
 	in := db.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
 	if c, err := r.Cookie(cookieBrowser); err == nil {
@@ -62,7 +50,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	return redirect(w, r, form.Next)
 }
 
-func (s *Server) refuseSignIn(w http.ResponseWriter, r *http.Request, form views.SignInForm, err error) error {
+func (s *accountPages) refuseSignIn(w http.ResponseWriter, r *http.Request, form views.SignInForm, err error) error {
 	a := answerTo(r, err)
 	if a.Kind == crash.Unauthenticated {
 		a.status = http.StatusUnprocessableEntity // the form is at fault; 401 is for requests that need somebody signed in
@@ -75,15 +63,8 @@ func (s *Server) refuseSignIn(w http.ResponseWriter, r *http.Request, form views
 	return s.page(w, r, a.status, views.SignInPage(s.signInShell(r), form))
 }
 
-// signInShell is a shell whose own "Sign in" leads where this one would have led.
-func (s *Server) signInShell(r *http.Request) views.Shell {
-	shell := s.shell(r, "Sign in")
-	shell.Path = pathSignIn
-	return shell
-}
-
 // signOut ends the session.
-func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
+func (s *accountPages) signOut(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sessions.Destroy(r.Context()); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 const splitTerms = 3
 
 // showSplit asks which reports are to be taken out of a problem. With a condition in the query it shows what that would do.
-func (s *Server) showSplit(w http.ResponseWriter, r *http.Request) error {
+func (s *decisionPages) showSplit(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (s *Server) showSplit(w http.ResponseWriter, r *http.Request) error {
 }
 
 // splitPage is the page for taking reports out, with what the query asks for.
-func (s *Server) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bucket, status int, problem string) error {
+func (s *decisionPages) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bucket, status int, problem string) error {
 	q := r.URL.Query()
 	c := readTerms(q)
 	p := views.SplitPage{Bucket: b, Terms: fillTerms(c.Terms), Problem: problem}
@@ -76,7 +76,7 @@ func fillTerms(terms []crash.Term) []crash.Term {
 }
 
 // splitProblem takes reports out of a problem: those that are chosen, or those that meet the condition.
-func (s *Server) splitProblem(w http.ResponseWriter, r *http.Request) error {
+func (s *decisionPages) splitProblem(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.bucketInPath(r)
 	if err != nil {
 		return err

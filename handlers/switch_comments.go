@@ -8,7 +8,7 @@ import (
 )
 
 // commentsView is whether mishap says something in the tracker by itself, and how much that would be now.
-func (s *Server) commentsView(r *http.Request) (v views.CommentsView, err error) {
+func (s *adminPages) commentsView(r *http.Request) (v views.CommentsView, err error) {
 	if v.On, err = s.store.Comments(r.Context()); err != nil || v.On {
 		return v, err
 	}
@@ -22,7 +22,7 @@ func (s *Server) commentsView(r *http.Request) (v views.CommentsView, err error)
 }
 
 // switchComments has mishap say so in the tracker when a fixed bug is seen again, or not.
-func (s *Server) switchComments(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) switchComments(w http.ResponseWriter, r *http.Request) error {
 	on := r.PostFormValue("on")
 	if on != "true" && on != "false" {
 		return crash.Errorf(crash.Invalid, "bad_on", "The form says neither on nor off.")

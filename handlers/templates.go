@@ -14,7 +14,7 @@ import (
 )
 
 // showTemplates is the page on which the texts of bugs are changed, opened at the one for the package and type of the query.
-func (s *Server) showTemplates(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) showTemplates(w http.ResponseWriter, r *http.Request) error {
 	form, kept := s.takeSavedForm(r)
 	if !kept {
 		form = r.URL.Query()
@@ -31,7 +31,7 @@ func (s *Server) showTemplates(w http.ResponseWriter, r *http.Request) error {
 }
 
 // changeTemplate shows a preview, saves the text, or goes back to the default.
-func (s *Server) changeTemplate(w http.ResponseWriter, r *http.Request) error {
+func (s *adminPages) changeTemplate(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return crash.Errorf(crash.Invalid, "bad_form", "The form cannot be read.").Because(err)
 	}
@@ -67,7 +67,7 @@ func (s *Server) changeTemplate(w http.ResponseWriter, r *http.Request) error {
 }
 
 // templateDone leads back to the page with a message, or shows the part as it is now.
-func (s *Server) templateDone(w http.ResponseWriter, r *http.Request, page views.TemplatesPage, message string) error {
+func (s *adminPages) templateDone(w http.ResponseWriter, r *http.Request, page views.TemplatesPage, message string) error {
 	path := views.PathTemplates + "?" + url.Values{"package": {page.Editing.Package}, "type": {page.Editing.ProblemType}}.Encode()
 	if err := s.flash(r, views.FlashDone, message); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *Server) templateDone(w http.ResponseWriter, r *http.Request, page views
 }
 
 // templatesPage gathers what is saved, and the text for the package and type of a form.
-func (s *Server) templatesPage(r *http.Request, form url.Values) (views.TemplatesPage, error) {
+func (s *adminPages) templatesPage(r *http.Request, form url.Values) (views.TemplatesPage, error) {
 	page := views.TemplatesPage{Editing: crash.BugTemplate{
 		Package: strings.TrimSpace(form.Get("package")), ProblemType: strings.TrimSpace(form.Get("type")),
 	}}
@@ -116,7 +116,7 @@ var bucketInText = regexp.MustCompile(`[0-9a-f]{40}`)
 
 // previewTemplate writes the bug of the problem that was named, or of the most common one. It returns NotFound when there
 // is none.
-func (s *Server) previewTemplate(r *http.Request, page *views.TemplatesPage) error {
+func (s *adminPages) previewTemplate(r *http.Request, page *views.TemplatesPage) error {
 	b, err := s.sampleBucket(r, page)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (s *Server) previewTemplate(r *http.Request, page *views.TemplatesPage) err
 }
 
 // sampleBucket is the problem whose address or number was typed, else the most common of the package in the past year.
-func (s *Server) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash.Bucket, error) {
+func (s *adminPages) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash.Bucket, error) {
 	if page.Bucket != "" {
 		id, err := crash.ParseBucketID(bucketInText.FindString(page.Bucket))
 		if err != nil {
@@ -154,7 +154,7 @@ func (s *Server) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash
 	return s.store.Bucket(r.Context(), list.Rows[0].ID)
 }
 
-func (s *Server) sendTemplates(w http.ResponseWriter, r *http.Request, status int, page views.TemplatesPage) error {
+func (s *adminPages) sendTemplates(w http.ResponseWriter, r *http.Request, status int, page views.TemplatesPage) error {
 	page.Shell = s.bareShell(r, "Texts of bugs")
 	if wantsPart(r) {
 		return s.page(w, r, status, views.TemplatePart(page))

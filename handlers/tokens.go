@@ -16,7 +16,7 @@ import (
 func newTokenForm() views.TokenForm { return views.TokenForm{Read: true, Days: 90} }
 
 // makeToken makes an API token and shows it: this page is the only place that ever has it.
-func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) error {
+func (s *accountPages) makeToken(w http.ResponseWriter, r *http.Request) error {
 	u := currentUser(r)
 	days, _ := strconv.Atoi(r.PostFormValue("days")) // what is no number is no choice
 	form := views.TokenForm{Name: crash.Truncate(r.PostFormValue("name"), 100), Days: days}
@@ -54,7 +54,7 @@ func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 // revokeToken ends one of the person's own tokens.
-func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) error {
+func (s *accountPages) revokeToken(w http.ResponseWriter, r *http.Request) error {
 	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
 	if err != nil {
 		return crash.Errorf(crash.NotFound, "unknown_token", "You have no such token.")

@@ -27,7 +27,7 @@ type list struct {
 
 // readVia reads where the visitor came from. What is no list of ours, or cannot be understood, is none: it only means that
 // there is no way through it.
-func (s *Server) readVia(r *http.Request) (*list, error) {
+func (s *choices) readVia(r *http.Request) (*list, error) {
 	via := r.URL.Query().Get(views.Via)
 	if via == "" || localPath(via) != via {
 		return nil, nil //nolint:nilnil // from nowhere
@@ -59,7 +59,7 @@ func (s *Server) readVia(r *http.Request) (*list, error) {
 }
 
 // readListVia reads the choice of a list of problems.
-func (s *Server) readListVia(ctx context.Context, l *list, u *url.URL) (*list, error) {
+func (s *choices) readListVia(ctx context.Context, l *list, u *url.URL) (*list, error) {
 	values := u.Query()
 	text := ""
 	if u.Path == views.PathSearch {
@@ -82,14 +82,14 @@ func (s *Server) readListVia(ctx context.Context, l *list, u *url.URL) (*list, e
 }
 
 // walked is what a list of problems is on the index.
-func (s *Server) walked(r *http.Request, l *list) (*index.Index, index.Filter, func(*index.Problem) bool, error) {
+func (s *choices) walked(r *http.Request, l *list) (*index.Index, index.Filter, func(*index.Problem) bool, error) {
 	b, filter, _, err := s.chosen(r.Context(), *l.choice)
 	filter, match := searched(r, l.query, filter)
 	return b, filter, match, err
 }
 
 // problemWay is the way from a problem to its neighbours in the list of problems by which the visitor came; nil: by none.
-func (s *Server) problemWay(r *http.Request, id crash.BucketID) (*views.Way, error) {
+func (s *choices) problemWay(r *http.Request, id crash.BucketID) (*views.Way, error) {
 	l, err := s.readVia(r)
 	if err != nil || l == nil || l.choice == nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (s *Server) problemWay(r *http.Request, id crash.BucketID) (*views.Way, err
 
 // reportWay is the way from a report to the next and the previous one: among all of its problem, unless the visitor came by
 // another list.
-func (s *Server) reportWay(r *http.Request, report crash.StoredReport) (views.Way, error) {
+func (s *choices) reportWay(r *http.Request, report crash.StoredReport) (views.Way, error) {
 	ctx := r.Context()
 	l, err := s.readVia(r)
 	if err != nil {
@@ -152,7 +152,7 @@ const mostPassed = 5
 
 // searchWay goes through the reports that a list of problems counts: those of one problem after the other, each problem's from
 // the newest to the oldest.
-func (s *Server) searchWay(r *http.Request, l *list, report crash.StoredReport) (views.Way, error) {
+func (s *choices) searchWay(r *http.Request, l *list, report crash.StoredReport) (views.Way, error) {
 	ctx := r.Context()
 	way := views.Way{Via: l.address, List: l.choice.Name()}
 	b, filter, match, err := s.walked(r, l)

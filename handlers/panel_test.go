@@ -39,7 +39,7 @@ func TestBugState(t *testing.T) {
 	} {
 		for i, role := range []crash.Role{crash.RoleNone, crash.RoleViewer, crash.RoleTriager, crash.RoleAdmin} {
 			for allow, want := range map[bool]states{true: tt.on, false: tt.off} {
-				s := &Server{config: Config{AllowBugFiling: allow}}
+				s := &Panel{&Kit{config: Config{AllowBugFiling: allow}}}
 				if got := s.bugState(crash.User{Role: role}, tt.bucket); got != want[i] {
 					t.Errorf("%s, role %q, filing %v: got %q, want %q", tt.name, role, allow, got, want[i])
 				}

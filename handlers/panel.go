@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/justinas/nosurf"
 
@@ -11,8 +12,44 @@ import (
 	"mishap/views"
 )
 
+func (s *Panel) bucketInPath(r *http.Request) (crash.Bucket, error) {
+	id, err := crash.ParseBucketID(r.PathValue("id"))
+	if err != nil {
+		return crash.Bucket{}, err
+	}
+	return s.bucket(r.Context(), id)
+}
+
+// bugsViewOf shows the bugs of a problem, and has those read soon whose state is old.
+func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.BugsView {
+	u := currentUser(r)
+	cell := s.bugPart(r, b)
+	cell.Whole = true
+	if !wantsPart(r) {
+		s.hurry(r, staleOnPage, bugs...)
+	} else {
+		cell.Next = b.ID.Path()
+	}
+	return views.BugsView{
+		Bucket: b.ID, Cell: cell, Bugs: bugs, MayLink: u.Role.Allows(crash.RoleTriager),
+		SignedIn: u.Role.Allows(crash.RoleViewer), CSRFToken: cell.CSRFToken, Now: s.now(),
+	}
+}
+
+func (s *Panel) buckets(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, error) {
+	buckets := make([]crash.Bucket, 0, len(ids))
+	for _, id := range ids {
+		b, err := s.bucket(r.Context(), id)
+		if err != nil {
+			return nil, err
+		}
+		buckets = append(buckets, b)
+	}
+	return buckets, nil
+}
+
 // bucket is the problem that the bucket with this id is part of, with its status.
-func (s *Server) bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
+func (s *Panel) bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
 	b, err := s.store.Bucket(ctx, id)
 	if err != nil {
 		return b, err
@@ -22,7 +59,7 @@ func (s *Server) bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, e
 }
 
 // bugPart decides what the bug cell of a bucket, with its status, shows to the person who asks.
-func (s *Server) bugPart(r *http.Request, b crash.Bucket) views.BugPart {
+func (s *Panel) bugPart(r *http.Request, b crash.Bucket) views.BugPart {
 	u := currentUser(r)
 	p := views.BugPart{
 		Bucket: b.ID, Signature: b.Signature, Bug: b.Bug, Reason: b.Filing.Reason,
@@ -44,7 +81,7 @@ func (s *Server) bugPart(r *http.Request, b crash.Bucket) views.BugPart {
 	return p
 }
 
-func (s *Server) bugState(u crash.User, b crash.Bucket) views.BugState {
+func (s *Panel) bugState(u crash.User, b crash.Bucket) views.BugState {
 	if b.Bug.Number != 0 {
 		return views.BugLinked
 	}
@@ -79,25 +116,8 @@ func (s *Server) bugState(u crash.User, b crash.Bucket) views.BugState {
 	return views.BugNothing
 }
 
-// showBug is the bug cell alone, or the status around it: what it asks for while a bug is being created. Without scripts it is on the bucket's page.
-func (s *Server) showBug(w http.ResponseWriter, r *http.Request) error {
-	id, err := crash.ParseBucketID(r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	if !wantsPart(r) {
-		http.Redirect(w, r, id.Path(), http.StatusSeeOther)
-		return nil
-	}
-	b, err := s.bucket(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return s.answerBug(w, r, http.StatusOK, b)
-}
-
 // answerBug shows the bug cell as it is now, or, where the request says that it replaces that, the whole status around it.
-func (s *Server) answerBug(w http.ResponseWriter, r *http.Request, status int, b crash.Bucket) error {
+func (s *Panel) answerBug(w http.ResponseWriter, r *http.Request, status int, b crash.Bucket) error {
 	if !views.IsStatusTarget(r.Header.Get("HX-Target")) {
 		p := s.bugPart(r, s.seenBy(r, b))
 		p.Copy = views.CopyTargeted(r.Header.Get("HX-Target"), b.ID)
@@ -111,7 +131,7 @@ func (s *Server) answerBug(w http.ResponseWriter, r *http.Request, status int, b
 }
 
 // statusView is how a problem stands, to the person who asks.
-func (s *Server) statusView(r *http.Request, b crash.Bucket) (views.StatusView, error) {
+func (s *Panel) statusView(r *http.Request, b crash.Bucket) (views.StatusView, error) {
 	bugs, err := s.store.BucketBugs(r.Context(), b.ID)
 	if err != nil {
 		return views.StatusView{}, err
@@ -128,7 +148,7 @@ func (s *Server) statusView(r *http.Request, b crash.Bucket) (views.StatusView, 
 }
 
 // statusViewOf is statusView without advice, when the bugs have been read.
-func (s *Server) statusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.StatusView {
+func (s *Panel) statusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.StatusView {
 	b = s.seenBy(r, b)
 	return views.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.now()}
 }
@@ -138,3 +158,36 @@ func onProblemPage(r *http.Request, id crash.BucketID) bool {
 	from, err := url.Parse(r.Header.Get("HX-Current-URL"))
 	return err == nil && from.Path == id.Path()
 }
+
+// Panel shows the status of problems and what can be done about their bugs.
+type Panel struct{ *Kit }
+
+// chosenIDs reads which problems are meant, each once, in their order.
+func chosenIDs(texts []string) ([]crash.BucketID, error) {
+	var ids []crash.BucketID
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		id, err := crash.ParseBucketID(text)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+		if len(ids) > listSize {
+			return nil, errTooMany
+		}
+	}
+	if len(ids) == 0 {
+		return nil, errNoneChosen
+	}
+	return ids, nil
+}
+
+var (
+	errNoneChosen = crash.Errorf(crash.Invalid, "none_chosen", "No row is chosen. Tick the boxes of some first.")
+	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen", "At most %d problems can be chosen at once.", listSize)
+	errNoDeed     = crash.Errorf(crash.Invalid, "unknown_action", `What can be done to the chosen problems is "file", "link", "recheck" and "merge".`)
+)

@@ -1,0 +1,3 @@
+package handlers
+
+type accountPages struct{ *Kit }

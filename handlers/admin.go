@@ -1,0 +1,3 @@
+package handlers
+
+type adminPages struct{ *Kit }

@@ -1,0 +1,7 @@
+package handlers
+
+type bugPages struct {
+	*Panel
+	*Exporter
+	*Kit
+}
