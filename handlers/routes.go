@@ -10,7 +10,10 @@ import (
 
 	"mishap/assets"
 	"mishap/crash"
+	"mishap/handlers/admin"
 	"mishap/handlers/api"
+	"mishap/handlers/problems"
+	"mishap/handlers/web"
 	"mishap/views"
 )
 
@@ -29,102 +32,102 @@ func (s *Server) routes() (http.Handler, error) {
 		return nil, err
 	}
 	root := chi.NewRouter()
-	root.Use(s.identify, func(h http.Handler) http.Handler { return compress(h) }, s.observe, s.recovered, headers, chimw.GetHead)
-	root.Get("/healthz", s.do(showHealth))
-	root.Get("/readyz", s.do(s.admin.showReady))
-	root.Method(http.MethodGet, assets.Prefix+"*", assets.Handler(s.config.AssetsDir))
+	root.Use(s.Identify, func(h http.Handler) http.Handler { return compress(h) }, s.Observe, s.Recovered, web.Headers, chimw.GetHead)
+	root.Get("/healthz", s.Do(admin.ShowHealth))
+	root.Get("/readyz", s.Do(s.admin.ShowReady))
+	root.Method(http.MethodGet, assets.Prefix+"*", assets.Handler(s.Config.AssetsDir))
 
 	site := chi.NewRouter()
-	site.Use(s.config.TrustedProxies.Middleware, deadline(pageTime), s.withSession, s.recognise, s.guard, s.exportsByToken, chimw.GetHead)
-	site.NotFound(s.do(s.notFound))
-	site.MethodNotAllowed(s.do(s.wrongMethod))
+	site.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime), s.WithSession, s.Recognise, s.Guard, s.exportsByToken, chimw.GetHead)
+	site.NotFound(s.Do(s.notFound))
+	site.MethodNotAllowed(s.Do(s.wrongMethod))
 	root.Mount("/", site)
 	root.Mount(strings.TrimSuffix(api.Prefix, "/"), s.apiRoutes())
 
 	site.Group(func(public chi.Router) {
-		public.Get(pathSignIn, s.do(s.account.showSignIn))
-		public.Post(pathSignIn, s.do(s.account.signIn))
-		public.Post("/logout", s.do(s.account.signOut))
-		public.Get("/", s.do(s.cachePage(s.lists.listQuery, s.lists.listProblems)))
-		public.Get("/api", s.do(s.showAPI))
-		public.Get("/problems.{format}", s.do(s.lists.exportFile))
-		public.Get("/package/{name}", s.do(s.cachePage(noQuery, s.lists.showPackage)))
-		public.Get("/release/{name}", s.do(s.cachePage(noQuery, s.lists.showRelease)))
-		public.Get("/problem/{id}", s.do(s.cachePage(s.problems.problemQuery, s.problems.showProblem)))
-		public.Get("/problem/{id}/bug", s.do(s.bugs.showBug))
-		public.Get("/problem/{id}/versions.{format}", s.do(s.problems.exportVersions))
-		public.Get("/bug/{number}", s.do(s.lists.redirectBug))
-		public.Get(views.PathSearch, s.do(s.cachePage(s.lists.searchQuery, s.lists.search)))
-		public.Get(views.PathSearch+".{format}", s.do(s.lists.exportSearch))
-		public.Get(views.PathComplete, s.do(s.lists.completeSearch))
-		public.Get(views.PathKeys, s.do(s.lists.showKeys))
-		public.Get("/bucket", s.do(s.lists.redirectBucket))
-		public.Get("/bucket/", s.do(s.lists.redirectBucket))
+		public.Get(web.PathSignIn, s.Do(s.account.ShowSignIn))
+		public.Post(web.PathSignIn, s.Do(s.account.SignIn))
+		public.Post("/logout", s.Do(s.account.SignOut))
+		public.Get("/", s.Do(s.CachePage(s.lists.ListQuery, s.lists.ListProblems)))
+		public.Get("/api", s.Do(s.showAPI))
+		public.Get("/problems.{format}", s.Do(s.lists.ExportFile))
+		public.Get("/package/{name}", s.Do(s.CachePage(problems.NoQuery, s.lists.ShowPackage)))
+		public.Get("/release/{name}", s.Do(s.CachePage(problems.NoQuery, s.lists.ShowRelease)))
+		public.Get("/problem/{id}", s.Do(s.CachePage(s.problems.ProblemQuery, s.problems.ShowProblem)))
+		public.Get("/problem/{id}/bug", s.Do(s.bugs.ShowBug))
+		public.Get("/problem/{id}/versions.{format}", s.Do(s.problems.ExportVersions))
+		public.Get("/bug/{number}", s.Do(s.lists.RedirectBug))
+		public.Get(views.PathSearch, s.Do(s.CachePage(s.lists.SearchQuery, s.lists.Search)))
+		public.Get(views.PathSearch+".{format}", s.Do(s.lists.ExportSearch))
+		public.Get(views.PathComplete, s.Do(s.lists.CompleteSearch))
+		public.Get(views.PathKeys, s.Do(s.lists.ShowKeys))
+		public.Get("/bucket", s.Do(s.lists.RedirectBucket))
+		public.Get("/bucket/", s.Do(s.lists.RedirectBucket))
 	})
 	site.Group(func(viewer chi.Router) {
-		viewer.Use(s.need(crash.RoleViewer))
-		viewer.Get("/problem/{id}/traits", s.do(s.problems.showTraits))
-		viewer.Post("/problem/{id}/notes", s.do(s.problems.addNote))
-		viewer.Post("/problem/{id}/notes/{note}", s.do(s.problems.changeNote))
-		viewer.Get("/oops/{id}", s.do(s.problems.showReport))
-		viewer.Get(pathAccount, s.do(s.account.showAccount))
-		viewer.Post(pathAccount, s.do(s.account.saveAccount))
-		viewer.Post(views.PathTokens, s.do(s.account.makeToken))
-		viewer.Post(views.PathTokens+"/{id}/revoke", s.do(s.account.revokeToken))
-		viewer.Get(views.PathMy, s.do(s.lists.showMy))
-		viewer.Get(views.PathMy+".{format}", s.do(s.lists.exportMyFile))
-		viewer.Post(views.PathFollow, s.do(s.lists.follow))
-		viewer.Post(views.PathUnfollow, s.do(s.lists.unfollow))
-		viewer.Post(views.PathSeen, s.do(s.lists.saveSeen))
-		viewer.Get("/problem/{id}.{format}", s.do(s.problems.exportProblemReports))
-		viewer.Get("/user/", s.do(s.problems.showSystem))
-		viewer.Get("/user/{system}", s.do(s.problems.showSystem))
+		viewer.Use(s.Need(crash.RoleViewer))
+		viewer.Get("/problem/{id}/traits", s.Do(s.problems.ShowTraits))
+		viewer.Post("/problem/{id}/notes", s.Do(s.problems.AddNote))
+		viewer.Post("/problem/{id}/notes/{note}", s.Do(s.problems.ChangeNote))
+		viewer.Get("/oops/{id}", s.Do(s.problems.ShowReport))
+		viewer.Get(web.PathAccount, s.Do(s.account.ShowAccount))
+		viewer.Post(web.PathAccount, s.Do(s.account.SaveAccount))
+		viewer.Post(views.PathTokens, s.Do(s.account.MakeToken))
+		viewer.Post(views.PathTokens+"/{id}/revoke", s.Do(s.account.RevokeToken))
+		viewer.Get(views.PathMy, s.Do(s.lists.ShowMy))
+		viewer.Get(views.PathMy+".{format}", s.Do(s.lists.ExportMyFile))
+		viewer.Post(views.PathFollow, s.Do(s.lists.Follow))
+		viewer.Post(views.PathUnfollow, s.Do(s.lists.Unfollow))
+		viewer.Post(views.PathSeen, s.Do(s.lists.SaveSeen))
+		viewer.Get("/problem/{id}.{format}", s.Do(s.problems.ExportProblemReports))
+		viewer.Get("/user/", s.Do(s.problems.ShowSystem))
+		viewer.Get("/user/{system}", s.Do(s.problems.ShowSystem))
 	})
 	site.Group(func(triager chi.Router) {
-		triager.Use(s.need(crash.RoleTriager))
-		triager.Get(views.PathChosen, s.do(s.bugs.showChosen))
-		triager.Post(views.PathChosen, s.do(s.bugs.changeChosen))
-		triager.Get(views.PathLinkChosen, s.do(s.bugs.showLinkChosen))
-		triager.Post(views.PathLinkChosen, s.do(s.bugs.linkChosen))
-		triager.Post(views.PathUnlinkChosen, s.do(s.bugs.unlinkChosen))
-		triager.Get("/problem/{id}/merge", s.do(s.decisions.findMerge))
-		triager.Get(views.PathMerge, s.do(s.decisions.showMerge))
-		triager.Post(views.PathMerge, s.do(s.decisions.mergeProblems))
-		triager.Get("/problem/{id}/rename", s.do(s.decisions.showRename))
-		triager.Post("/problem/{id}/rename", s.do(s.decisions.renameProblem))
-		triager.Get("/problem/{id}/split", s.do(s.decisions.showSplit))
-		triager.Post("/problem/{id}/split", s.do(s.decisions.splitProblem))
-		triager.Post("/problem/{id}/undo", s.do(s.decisions.undoDecision))
-		triager.Get("/problem/{id}/link", s.do(s.bugs.showLinkBug))
-		triager.Post("/problem/{id}/link", s.do(s.bugs.linkBug))
-		triager.Post("/problem/{id}/unlink", s.do(s.bugs.unlinkBug))
-		triager.Post("/problem/{id}/relink", s.do(s.bugs.relinkBug))
-		triager.Post("/problem/{id}/recheck", s.do(s.bugs.recheckBugs))
-		triager.Get("/problem/{id}/review", s.do(s.bugs.showReview))
-		triager.Post("/problem/{id}/review", s.do(s.bugs.reviewBug))
-		triager.Get("/problem/{id}/review/bugs", s.do(s.bugs.showReviewBugs))
+		triager.Use(s.Need(crash.RoleTriager))
+		triager.Get(views.PathChosen, s.Do(s.bugs.ShowChosen))
+		triager.Post(views.PathChosen, s.Do(s.bugs.ChangeChosen))
+		triager.Get(views.PathLinkChosen, s.Do(s.bugs.ShowLinkChosen))
+		triager.Post(views.PathLinkChosen, s.Do(s.bugs.LinkChosen))
+		triager.Post(views.PathUnlinkChosen, s.Do(s.bugs.UnlinkChosen))
+		triager.Get("/problem/{id}/merge", s.Do(s.decisions.FindMerge))
+		triager.Get(views.PathMerge, s.Do(s.decisions.ShowMerge))
+		triager.Post(views.PathMerge, s.Do(s.decisions.MergeProblems))
+		triager.Get("/problem/{id}/rename", s.Do(s.decisions.ShowRename))
+		triager.Post("/problem/{id}/rename", s.Do(s.decisions.RenameProblem))
+		triager.Get("/problem/{id}/split", s.Do(s.decisions.ShowSplit))
+		triager.Post("/problem/{id}/split", s.Do(s.decisions.SplitProblem))
+		triager.Post("/problem/{id}/undo", s.Do(s.decisions.UndoDecision))
+		triager.Get("/problem/{id}/link", s.Do(s.bugs.ShowLinkBug))
+		triager.Post("/problem/{id}/link", s.Do(s.bugs.LinkBug))
+		triager.Post("/problem/{id}/unlink", s.Do(s.bugs.UnlinkBug))
+		triager.Post("/problem/{id}/relink", s.Do(s.bugs.RelinkBug))
+		triager.Post("/problem/{id}/recheck", s.Do(s.bugs.RecheckBugs))
+		triager.Get("/problem/{id}/review", s.Do(s.bugs.ShowReview))
+		triager.Post("/problem/{id}/review", s.Do(s.bugs.ReviewBug))
+		triager.Get("/problem/{id}/review/bugs", s.Do(s.bugs.ShowReviewBugs))
 	})
 	site.Group(func(admin chi.Router) {
-		admin.Use(s.need(crash.RoleAdmin))
-		admin.Get("/admin", s.do(s.admin.showAdmin))
-		admin.Get(pathTracker, s.do(s.admin.showTracker))
-		admin.Post(pathTracker+"/request-token", s.do(s.admin.beginConnecting))
-		admin.Post(pathTracker+"/access-token", s.do(s.admin.finishConnecting))
-		admin.Post(pathTracker+"/check", s.do(s.admin.tryConnection))
-		admin.Post(pathTracker+"/show-token", s.do(s.admin.showToken))
-		admin.Post(pathTracker+"/forget", s.do(s.admin.forgetToken))
-		admin.Post(pathTracker+"/comments", s.do(s.admin.switchComments))
-		admin.Get(views.PathTemplates, s.do(s.admin.showTemplates))
-		admin.Post(views.PathTemplates, s.do(s.admin.changeTemplate))
-		admin.Get(views.PathRegroup, s.do(s.admin.showRegroup))
-		admin.Post(views.PathRegroup, s.do(s.admin.tryRegroup))
-		admin.Post(views.PathRegroup+"/apply", s.do(s.admin.applyRegroup))
-		admin.Post(views.PathRegroup+"/stop", s.do(s.admin.stopRegroup))
-		admin.Get(views.PathFilings, s.do(s.bugs.listFilings))
-		admin.Get(views.PathFilings+".{format}", s.do(s.bugs.exportFilings))
-		admin.Get(views.PathFilings+"/{id}", s.do(s.bugs.showFiling))
-		admin.Post(views.PathFilings+"/{id}/retry", s.do(s.bugs.retryFiling))
-		admin.Post(views.PathFilings+"/{id}/give-up", s.do(s.bugs.giveUpFiling))
+		admin.Use(s.Need(crash.RoleAdmin))
+		admin.Get("/admin", s.Do(s.admin.ShowAdmin))
+		admin.Get(web.PathTracker, s.Do(s.admin.ShowTracker))
+		admin.Post(web.PathTracker+"/request-token", s.Do(s.admin.BeginConnecting))
+		admin.Post(web.PathTracker+"/access-token", s.Do(s.admin.FinishConnecting))
+		admin.Post(web.PathTracker+"/check", s.Do(s.admin.TryConnection))
+		admin.Post(web.PathTracker+"/show-token", s.Do(s.admin.ShowToken))
+		admin.Post(web.PathTracker+"/forget", s.Do(s.admin.ForgetToken))
+		admin.Post(web.PathTracker+"/comments", s.Do(s.admin.SwitchComments))
+		admin.Get(views.PathTemplates, s.Do(s.admin.ShowTemplates))
+		admin.Post(views.PathTemplates, s.Do(s.admin.ChangeTemplate))
+		admin.Get(views.PathRegroup, s.Do(s.admin.ShowRegroup))
+		admin.Post(views.PathRegroup, s.Do(s.admin.TryRegroup))
+		admin.Post(views.PathRegroup+"/apply", s.Do(s.admin.ApplyRegroup))
+		admin.Post(views.PathRegroup+"/stop", s.Do(s.admin.StopRegroup))
+		admin.Get(views.PathFilings, s.Do(s.bugs.ListFilings))
+		admin.Get(views.PathFilings+".{format}", s.Do(s.bugs.ExportFilings))
+		admin.Get(views.PathFilings+"/{id}", s.Do(s.bugs.ShowFiling))
+		admin.Post(views.PathFilings+"/{id}/retry", s.Do(s.bugs.RetryFiling))
+		admin.Post(views.PathFilings+"/{id}/give-up", s.Do(s.bugs.GiveUpFiling))
 	})
 	return root, nil
 }
@@ -133,12 +136,12 @@ func (s *Server) routes() (http.Handler, error) {
 // session and its CSRF token, or an API token.
 func (s *Server) apiRoutes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.config.TrustedProxies.Middleware, deadline(pageTime), s.byToken, s.limited, chimw.GetHead)
-	r.NotFound(s.do(s.serveAPI))
-	r.MethodNotAllowed(s.do(s.serveAPI)) // the table knows the methods
+	r.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime), s.byToken, s.limited, chimw.GetHead)
+	r.NotFound(s.Do(s.serveAPI))
+	r.MethodNotAllowed(s.Do(s.serveAPI)) // the table knows the methods
 	r.Method(http.MethodPost, "/create-bug-report", s.createByAPI())
 	r.Method(http.MethodPost, "/create-bug-report/", s.createByAPI())
-	answer := s.ifNoToken(func(h http.Handler) http.Handler { return s.withSession(s.recognise(h)) }, s.do(s.serveAPI))
+	answer := s.ifNoToken(func(h http.Handler) http.Handler { return s.WithSession(s.Recognise(h)) }, s.Do(s.serveAPI))
 	r.Method(http.MethodGet, "/*", answer)
 	r.Method(http.MethodPost, "/*", answer)
 	return r
@@ -147,14 +150,14 @@ func (s *Server) apiRoutes() http.Handler {
 // notFound answers for addresses that are not in the table. One that is there without its trailing slash is redirected.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) error {
 	trimmed := "/" + strings.Trim(r.URL.EscapedPath(), "/")
-	if safeMethods[r.Method] && trimmed != r.URL.EscapedPath() && known(r, http.MethodGet, trimmed) {
+	if web.SafeMethods[r.Method] && trimmed != r.URL.EscapedPath() && known(r, http.MethodGet, trimmed) {
 		if r.URL.RawQuery != "" {
 			trimmed += "?" + r.URL.RawQuery
 		}
 		http.Redirect(w, r, trimmed, http.StatusMovedPermanently)
 		return nil
 	}
-	return errNoPage
+	return web.ErrNoPage
 }
 
 // wrongMethod answers for addresses that are in the table for other methods.
@@ -168,7 +171,7 @@ func (s *Server) wrongMethod(w http.ResponseWriter, r *http.Request) error {
 			w.Header().Add("Allow", method)
 		}
 	}
-	return &methodError{}
+	return &web.MethodError{}
 }
 
 // known reports whether the table has a handler for a method and path.

@@ -1,43 +1,49 @@
 // Package handlers is the web side of mishap: pages, their parts, and the JSON API, for people and their scripts.
 //
-// The routes stand in routes.go, all on one screen. A handler is a method of [Server] that returns an error; what an error
-// becomes is decided in errors.go alone. Handlers read from [db.Store] and write through package tracker or db; they hold
-// no SQL and no HTML (package views). What machines post is not here but in handlers/ingest.
+// All routes are in routes.go. The handlers are methods of the areas (problems, bugs, admin, account); each returns an error,
+// which package web answers. Handlers read from [db.Store] and write through package tracker or db; they contain no SQL and no
+// HTML (package views). Package ingest serves what machines post.
 package handlers
 
 import (
 	"net/http"
 
+	"mishap/handlers/account"
+	"mishap/handlers/admin"
 	"mishap/handlers/api"
+	"mishap/handlers/bugs"
+	"mishap/handlers/export"
+	"mishap/handlers/problems"
+	"mishap/handlers/web"
 )
 
 // Server answers browsers and scripts. It holds nothing that another instance on the same database would need to know.
 type Server struct {
-	*Kit
+	*web.Kit
 	api       *api.API
-	lists     *listPages
-	problems  *problemPages
-	decisions *decisionPages
-	bugs      *bugPages
-	admin     *adminPages
-	account   *accountPages
+	lists     *problems.Lists
+	problems  *problems.Pages
+	decisions *problems.Decisions
+	bugs      *bugs.Pages
+	admin     *admin.Pages
+	account   *account.Pages
 	handler   http.Handler
 }
 
 // New builds the server. It returns an error that names every dependency that is missing.
-func New(d Deps) (*Server, error) {
-	kit, err := newKit(d)
+func New(d web.Deps) (*Server, error) {
+	kit, err := web.NewKit(d)
 	if err != nil {
 		return nil, err
 	}
-	panel, exporter := &Panel{kit}, &Exporter{Kit: kit}
+	panel, exporter := &web.Panel{Kit: kit}, &export.Exporter{Kit: kit}
 	s := &Server{
 		Kit:   kit,
-		api:   api.New(api.Deps{Store: d.Store, BaseURL: kit.base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now}),
-		bugs:  &bugPages{panel, exporter, kit},
-		admin: &adminPages{kit}, account: &accountPages{kit},
+		api:   api.New(api.Deps{Store: d.Store, BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now}),
+		bugs:  bugs.New(panel, exporter),
+		admin: admin.New(kit), account: account.New(kit),
 	}
-	s.lists, s.problems, s.decisions = newProblemPages(panel, exporter)
+	s.lists, s.problems, s.decisions = problems.New(panel, exporter)
 	s.handler, err = s.routes()
 	return s, err
 }

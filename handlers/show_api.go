@@ -10,7 +10,7 @@ import (
 
 // showAPI is the page about the API, made of the table that the API answers by.
 func (s *Server) showAPI(w http.ResponseWriter, r *http.Request) error {
-	page := views.APIPage{Shell: s.shell(r, "API"), Address: s.base.String() + api.Prefix, PerMinute: s.config.APIRatePerAddress}
+	page := views.APIPage{Shell: s.Shell(r, "API"), Address: s.Base.String() + api.Prefix, PerMinute: s.Config.APIRatePerAddress}
 	for _, d := range s.api.Describe() {
 		res := views.APIResource{
 			Name: d.Name, Method: d.Method, Path: d.Path, Access: d.Access, Summary: d.Summary, Doc: d.Doc, Example: d.Example,
@@ -25,5 +25,5 @@ func (s *Server) showAPI(w http.ResponseWriter, r *http.Request) error {
 		}
 		page.Resources = append(page.Resources, res)
 	}
-	return s.page(w, r, http.StatusOK, views.API(page))
+	return s.Page(w, r, http.StatusOK, views.API(page))
 }

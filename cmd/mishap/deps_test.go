@@ -20,6 +20,9 @@ type rule struct {
 	itself string // the same, but others may bring them along
 }
 
+// areaLibraries are the libraries that the areas of the web side may import.
+const areaLibraries = "github.com/a-h/templ github.com/go-chi/chi/v5 github.com/justinas/nosurf"
+
 // rules is who may import whom. A package without a row is an error: think about where it belongs.
 var rules = map[string]rule{
 	"migrations": {},
@@ -52,12 +55,23 @@ var rules = map[string]rule{
 	"db/embedded": {ours: "crash", never: "net/http"},
 
 	"views":            {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
-	"handlers/api":     {ours: "crash/* db"},
-	"handlers/proxies": {others: "github.com/go-chi/chi/v5"},
+	"handlers/negotiate": {},
+	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
+	"handlers/api":       {ours: "crash/* db handlers/negotiate"},
+	"handlers/web": {
+		ours: "crash/* db tracker views handlers/negotiate handlers/proxies",
+		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
+			"github.com/klauspost/compress github.com/prometheus/client_golang",
+	},
+	"handlers/export": {ours: "crash handlers/negotiate handlers/web"},
+	// The areas. None may import another.
+	"handlers/problems": {ours: "crash/* db views handlers/export handlers/web", others: areaLibraries},
+	"handlers/bugs":     {ours: "crash/* db tracker views handlers/export handlers/web", others: areaLibraries},
+	"handlers/admin":    {ours: "crash/* db tracker views handlers/web", others: areaLibraries},
+	"handlers/account":  {ours: "crash/* db views handlers/proxies handlers/web", others: areaLibraries},
 	"handlers": {
-		ours: "crash/* db tracker views assets handlers/api handlers/proxies",
-		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/justinas/nosurf " +
-			"github.com/klauspost/compress github.com/prometheus/client_golang golang.org/x/sync",
+		ours:   "crash views assets handlers/account handlers/admin handlers/api handlers/bugs handlers/export handlers/problems handlers/proxies handlers/web",
+		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {
 		ours:   "crash/* db db/disk handlers/proxies",
@@ -76,7 +90,7 @@ var rules = map[string]rule{
 	"db/disk/disktest":     {},
 	"db/dbtest":            {ours: "crash crash/sizetest db db/disk db/embedded migrations", others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs github.com/riverqueue/river"},
 	"tracker/trackertest":  {ours: "crash"},
-	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies tracker/*", others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},
+	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web tracker/*", others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
 	"views/gallery":        {ours: "crash crash/grouping crash/stats crash/query views assets", others: "github.com/a-h/templ"},
 	"cmd/devtool": {

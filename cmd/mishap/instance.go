@@ -20,6 +20,7 @@ import (
 	"mishap/db/disk"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
+	"mishap/handlers/web"
 	"mishap/tracker"
 )
 
@@ -130,14 +131,14 @@ func (i *instance) buildWeb() error {
 	if err != nil {
 		i.log.Warn("release data of this machine ignored; that of this program is used", "error", err)
 	}
-	server, err := handlers.New(handlers.Deps{
+	server, err := handlers.New(web.Deps{
 		Releases:    releases,
 		Store:       i.store,
 		Accounts:    db.NewAccounts(i.store),
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,
-		Config: handlers.Config{
+		Config: web.Config{
 			BaseURL:               i.config.BaseURL,
 			IngestURL:             i.ingestURL(),
 			AllowBugFiling:        i.config.AllowBugFiling,

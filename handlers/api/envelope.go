@@ -7,11 +7,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 
 	"mishap/crash"
+	"mishap/handlers/negotiate"
 )
 
 // maxPage is the most objects in one answer, and how many there are without a limit.
@@ -149,7 +148,7 @@ func (a *API) writeAs(w http.ResponseWriter, r *http.Request, f format, status i
 		sum := sha256.Sum256(body)
 		tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
 		h.Set("ETag", tag)
-		if Matches(r.Header.Get("If-None-Match"), tag) {
+		if negotiate.Matches(r.Header.Get("If-None-Match"), tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
@@ -157,14 +156,4 @@ func (a *API) writeAs(w http.ResponseWriter, r *http.Request, f format, status i
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // an error means that the client has gone
 	return nil
-}
-
-// Matches reports whether a header If-None-Match names an entity tag. Strong and weak ones compare as equal, and the
-// suffix that a compressing front end may have put on does not matter (RFC 9110, section 13.1.2).
-func Matches(header, tag string) bool {
-	plain := func(s string) string {
-		s = strings.TrimPrefix(strings.TrimSpace(s), "W/")
-		return strings.TrimSuffix(strings.TrimSuffix(strings.Trim(s, `"`), "-gzip"), ";gzip")
-	}
-	return header == "*" || header != "" && slices.ContainsFunc(strings.Split(header, ","), func(one string) bool { return plain(one) == plain(tag) })
 }

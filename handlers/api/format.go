@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mishap/handlers/negotiate"
 )
 
 // format is the form of an answer.
@@ -46,7 +48,7 @@ func formatOf(r *http.Request) format {
 	for i, o := range offered {
 		media[i] = o.media
 	}
-	preferred := Preferred(r.Header.Values("Accept"), media...)
+	preferred := negotiate.Preferred(r.Header.Values("Accept"), media...)
 	for _, o := range offered {
 		if o.media == preferred {
 			return o.format

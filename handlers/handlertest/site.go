@@ -23,6 +23,7 @@ import (
 	"mishap/db/dbtest"
 	"mishap/handlers"
 	"mishap/handlers/proxies"
+	"mishap/handlers/web"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -111,10 +112,10 @@ func New(t testing.TB, o Options) *Site {
 	if err != nil {
 		t.Fatalf("trusted proxies: %v", err)
 	}
-	h, err := handlers.New(handlers.Deps{
+	h, err := handlers.New(web.Deps{
 		Store: o.Store, Accounts: site.Accounts, Filer: site.Filer, Tracker: client, Credentials: creds,
 		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens, Health: o.Health,
-		Config: handlers.Config{
+		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime, TrackerName: "the practice tracker",
 			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, CoresDir: o.CoresDir, APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
 			TrustedProxies: trusted,

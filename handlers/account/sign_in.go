@@ -1,0 +1,74 @@
+package account
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/handlers/proxies"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// showSignIn is the form; somebody who is signed in already is sent on.
+func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
+	next := web.LocalPath(r.URL.Query().Get("next"))
+	if web.CurrentUser(r).ID != 0 {
+		return web.Redirect(w, r, next)
+	}
+	return s.Page(w, r, http.StatusOK, views.SignInPage(s.SignInShell(r), views.SignInForm{Next: next}))
+}
+
+// signIn checks name and password and starts a session. What was typed, but the password, is kept when they are wrong.
+func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
+	form := views.SignInForm{Name: r.PostFormValue("username"), Next: web.LocalPath(r.PostFormValue("next")), Kept: r.PostFormValue("kept")}
+	in := db.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
+	if c, err := r.Cookie(web.CookieBrowser); err == nil {
+		in.Browsers = c.Value
+	}
+	signed, err := s.Accounts.SignIn(r.Context(), in)
+	if kind := crash.KindOf(err); kind == crash.Unauthenticated || kind == crash.TooMany {
+		return s.refuseSignIn(w, r, form, err)
+	}
+	if err != nil {
+		return err
+	}
+	// What another account left in the session of this browser goes, and so does its token.
+	if err := errors.Join(s.Sessions.Clear(r.Context()), s.Sessions.RenewToken(r.Context())); err != nil {
+		return err
+	}
+	s.Sessions.Put(r.Context(), db.SessionUser, strconv.FormatInt(signed.User.ID, 10))
+	http.SetCookie(w, &http.Cookie{
+		Name: web.CookieBrowser, Value: signed.Browsers, Path: web.PathSignIn, MaxAge: int(db.KnownBrowserFor.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
+	})
+	web.RenewToken(w, r)
+	if form.Kept != "" && web.HoldsLongText(form.Next) {
+		return s.SaveInSession(w, r, form.Next, form.Kept)
+	}
+	return web.Redirect(w, r, form.Next)
+}
+
+func (s *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, form views.SignInForm, err error) error {
+	a := web.AnswerTo(r, err)
+	if a.Kind == crash.Unauthenticated {
+		a.Status = http.StatusUnprocessableEntity // the form is at fault; 401 is for requests that need somebody signed in
+	}
+	a.Headers(w)
+	form.Problem = a.Message
+	if len(form.Name) > 128 {
+		form.Name = ""
+	}
+	return s.Page(w, r, a.Status, views.SignInPage(s.SignInShell(r), form))
+}
+
+// signOut ends the session.
+func (s *Pages) SignOut(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Sessions.Destroy(r.Context()); err != nil {
+		return err
+	}
+	web.RenewToken(w, r)
+	return web.Redirect(w, r, "/")
+}

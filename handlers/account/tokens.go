@@ -1,0 +1,70 @@
+package account
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// newTokenForm is the form before anything is typed.
+func newTokenForm() views.TokenForm { return views.TokenForm{Read: true, Days: 90} }
+
+// makeToken makes an API token and shows it: this page is the only place that ever has it.
+func (s *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
+	u := web.CurrentUser(r)
+	days, _ := strconv.Atoi(r.PostFormValue("days")) // what is no number is no choice
+	form := views.TokenForm{Name: crash.Truncate(r.PostFormValue("name"), 100), Days: days}
+	var scopes []crash.Scope
+	for _, word := range r.PostForm["scope"] {
+		scope, err := crash.ParseScope(word)
+		if err != nil {
+			return err
+		}
+		if scope == crash.ScopeFile && !u.Role.Allows(crash.RoleTriager) {
+			return crash.Errorf(crash.Forbidden, "role", "Your role does not allow creating bugs, so no token of yours does.")
+		}
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+		form.Read, form.File = form.Read || scope == crash.ScopeRead, form.File || scope == crash.ScopeFile
+	}
+	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName}
+	if !slices.Contains(views.TokenDays, days) {
+		form.Problem = "Choose after how many days the token ends."
+		return s.accountWith(w, r, http.StatusUnprocessableEntity, page, form)
+	}
+	token, _, err := s.Accounts.AddToken(r.Context(), u, form.Name, scopes, s.Now().Add(time.Duration(days)*24*time.Hour))
+	switch crash.KindOf(err) {
+	case crash.Invalid, crash.Conflict:
+		form.Problem = web.AnswerTo(r, err).Message
+		return s.accountWith(w, r, http.StatusUnprocessableEntity, page, form)
+	default:
+		if err != nil {
+			return err
+		}
+	}
+	page.Tokens.Made = token
+	return s.accountWith(w, r, http.StatusCreated, page, newTokenForm())
+}
+
+// revokeToken ends one of the person's own tokens.
+func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
+	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
+	if err != nil {
+		return crash.Errorf(crash.NotFound, "unknown_token", "You have no such token.")
+	}
+	if err := s.Accounts.RevokeToken(r.Context(), web.CurrentUser(r), id); err != nil {
+		return err
+	}
+	if err := s.Flash(r, views.FlashDone, "The token is revoked: it works no longer."); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, web.PathAccount)
+}

@@ -1,3 +1,0 @@
-package handlers
-
-type accountPages struct{ *Kit }

@@ -1,3 +1,0 @@
-package handlers
-
-type adminPages struct{ *Kit }

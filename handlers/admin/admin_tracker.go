@@ -1,0 +1,179 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path"
+	"time"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/tracker"
+	"mishap/views"
+)
+
+// What the session keeps between the steps of connecting.
+const (
+	sessionRequestKey    = "tracker_request_key"
+	sessionRequestSecret = "tracker_request_secret" // sealed
+	sessionRequestMade   = "tracker_request_made"
+	sessionUnwritten     = "tracker_unwritten" // public half of the token that is not in the file
+)
+
+// requestLife is how long the tracker takes a request token: two hours at Launchpad.
+const requestLife = 2 * time.Hour
+
+// showTracker is the page on which an admin sees and makes the connection.
+func (s *Pages) ShowTracker(w http.ResponseWriter, r *http.Request) error {
+	return s.trackerPage(w, r, nil)
+}
+
+// trackerPage shows the page, with what a button met: then with its status.
+func (s *Pages) trackerPage(w http.ResponseWriter, r *http.Request, failed error, lines ...views.ConfigLine) error {
+	connection, err := s.Creds.Status(r.Context())
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	comments, err := s.commentsView(r)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	p := views.TrackerPage{
+		Tracker: s.Config.TrackerName, Connection: connection, Comments: comments,
+		ConfigFile: s.Config.ConfigFile, FromEnvironment: s.Config.TokensFromEnvironment,
+		Unwritten: s.Sessions.GetString(r.Context(), sessionUnwritten) != "", Lines: lines,
+	}
+	if rt, ok := s.requestToken(r); ok {
+		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), rt.Made.Add(requestLife)
+	}
+	status := http.StatusOK
+	if failed != nil {
+		a := web.AnswerTo(r, failed)
+		s.LogError(r, failed, a)
+		a.Headers(w)
+		status, p.Problem, p.Pressed = a.Status, a.Message, path.Base(r.URL.Path)
+	}
+	p.Shell = s.Shell(r, "Bug tracker")
+	return s.Page(w, r, status, views.AdminTrackerPage(p))
+}
+
+// requestToken is the request that is under way in this session.
+func (s *Pages) requestToken(r *http.Request) (tracker.RequestToken, bool) {
+	made, err := time.Parse(time.RFC3339Nano, s.Sessions.GetString(r.Context(), sessionRequestMade))
+	if err != nil || s.Now().Sub(made) > requestLife {
+		return tracker.RequestToken{}, false
+	}
+	key := s.Sessions.GetString(r.Context(), sessionRequestKey)
+	secret, err := s.Store.OpenSecret(s.Sessions.GetString(r.Context(), sessionRequestSecret), requestContext(key))
+	if err != nil {
+		return tracker.RequestToken{}, false // begun before the password of the database changed: it has to be begun again
+	}
+	return tracker.RequestToken{Key: key, Made: made, Secret: secret}, true
+}
+
+// requestContext binds the sealed secret to its request token.
+func requestContext(key string) string { return "request token of the tracker\x00" + key }
+
+func (s *Pages) dropRequest(r *http.Request) {
+	for _, key := range []string{sessionRequestKey, sessionRequestSecret, sessionRequestMade} {
+		s.Sessions.Remove(r.Context(), key)
+	}
+}
+
+// beginConnecting asks the tracker for a request token.
+func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
+	rt, err := s.Tracker.RequestToken(r.Context())
+	if err != nil {
+		return s.trackerPage(w, r, err)
+	}
+	sealed, err := s.Store.SealSecret(rt.Secret, requestContext(rt.Key))
+	if err != nil {
+		return err
+	}
+	s.Sessions.Put(r.Context(), sessionRequestKey, rt.Key)
+	s.Sessions.Put(r.Context(), sessionRequestSecret, sealed)
+	s.Sessions.Put(r.Context(), sessionRequestMade, rt.Made.UTC().Format(time.RFC3339Nano))
+	return web.Redirect(w, r, web.PathTracker)
+}
+
+var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request",
+	"There is no request under way in this session, or it is older than two hours. Begin again.")
+
+// finishConnecting exchanges the request token for the access token. The tracker gives that once only, so what follows does
+// not end when the admin leaves the page.
+func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
+	ctx := context.WithoutCancel(r.Context())
+	rt, ok := s.requestToken(r)
+	if !ok {
+		s.dropRequest(r)
+		return s.trackerPage(w, r, errNoRequest)
+	}
+	token, err := s.Tracker.AccessToken(ctx, rt)
+	if err != nil {
+		if tracker.StartOver(err) {
+			s.dropRequest(r)
+		}
+		return s.trackerPage(w, r, err)
+	}
+	s.dropRequest(r)
+	s.Sessions.Remove(ctx, sessionUnwritten)
+	written := s.Write(ctx, token)
+	if err := s.Creds.Remember(ctx, token, web.CurrentUser(r).Name); err != nil {
+		return s.trackerPage(w, r, errors.Join(err, written))
+	}
+	if written != nil {
+		s.Sessions.Put(ctx, sessionUnwritten, token.Token)
+		if err := s.Flash(r, views.FlashError, s.unwritten(r, written)); err != nil {
+			return err
+		}
+	}
+	return s.TryConnection(w, r)
+}
+
+// unwritten says why the file was not written, without what only the log should hold.
+func (s *Pages) unwritten(r *http.Request, err error) string {
+	s.Log.WarnContext(r.Context(), "configuration file not written", "request_id", web.RequestID(r), "error", err)
+	if e, ok := errors.AsType[*crash.Error](err); ok {
+		return e.Message
+	}
+	return "The configuration file could not be written."
+}
+
+// tryConnection asks the tracker who we are there.
+func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
+	account, err := s.Tracker.Check(context.WithoutCancel(r.Context()))
+	if err != nil {
+		return s.trackerPage(w, r, err)
+	}
+	if err := s.Flash(r, views.FlashDone, "Connected to "+s.Config.TrackerName+" as "+account+"."); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, web.PathTracker)
+}
+
+// showToken shows the lines for the configuration file to the admin whose session has just made the connection.
+func (s *Pages) ShowToken(w http.ResponseWriter, r *http.Request) error {
+	token, err := s.Creds.Current(r.Context())
+	if err != nil {
+		return s.trackerPage(w, r, err)
+	}
+	if token.IsZero() || token.Token != s.Sessions.GetString(r.Context(), sessionUnwritten) {
+		return s.trackerPage(w, r, crash.Errorf(crash.Conflict, "not_yours",
+			"The access token was not made in this session, so it is not shown. Connect again to get one of your own."))
+	}
+	return s.trackerPage(w, r, nil, views.ConfigLine{Key: "tracker_oauth_token", Value: token.Token},
+		views.ConfigLine{Key: "tracker_oauth_secret", Value: string(token.Secret)})
+}
+
+// forgetToken drops the access token that the database remembers.
+func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Creds.Forget(r.Context(), web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	s.Sessions.Remove(r.Context(), sessionUnwritten)
+	if err := s.Flash(r, views.FlashDone, "The access token in the database is forgotten."); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, web.PathTracker)
+}

@@ -1,0 +1,93 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+const (
+	shownMoves = 50 // of a run
+	shownRuns  = 10
+)
+
+// showRegroup is how regrouping stands: the last run, or the one in the query (run).
+func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
+	p := views.RegroupPage{Version: grouping.RulesVersion}
+	var err error
+	if p.Runs, err = s.Store.Regroups(r.Context(), shownRuns); err != nil {
+		return err
+	}
+	switch text := r.URL.Query().Get("run"); {
+	case text != "":
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return errNoRun
+		}
+		run, err := s.Store.Regroup(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		p.Run = &run
+	case len(p.Runs) > 0:
+		p.Run = &p.Runs[0]
+	}
+	if p.Run != nil {
+		if p.Effect, err = s.Store.RegroupEffect(r.Context(), *p.Run); err != nil {
+			return err
+		}
+		if p.Moves, err = s.Store.RegroupMoves(r.Context(), p.Run.ID, shownMoves); err != nil {
+			return err
+		}
+	}
+	if web.WantsPart(r) && p.Run != nil {
+		p.Shell = s.BareShell(r, "")
+		return s.Page(w, r, http.StatusOK, views.RegroupRun(p))
+	}
+	p.Shell = s.Shell(r, "Regrouping")
+	return s.Page(w, r, http.StatusOK, views.Regroup(p))
+}
+
+var errNoRun = crash.Errorf(crash.NotFound, "unknown_run", "There is no such run of regrouping.")
+
+// tryRegroup finds out what the grouping rules of this program would change.
+func (s *Pages) TryRegroup(w http.ResponseWriter, r *http.Request) error {
+	return s.startRegroup(w, r, true)
+}
+
+// applyRegroup has the stored reports regrouped.
+func (s *Pages) ApplyRegroup(w http.ResponseWriter, r *http.Request) error {
+	return s.startRegroup(w, r, false)
+}
+
+// startRegroup starts a run. A job of some unit does the work.
+func (s *Pages) startRegroup(w http.ResponseWriter, r *http.Request, dry bool) error {
+	_, err := s.Store.StartRegroup(r.Context(), grouping.RulesVersion, dry, web.CurrentUser(r).Name)
+	return s.regroupSaid(w, r, err)
+}
+
+// stopRegroup ends a run.
+func (s *Pages) StopRegroup(w http.ResponseWriter, r *http.Request) error {
+	id, err := strconv.ParseInt(r.PostFormValue("run"), 10, 64)
+	if err != nil {
+		return errNoRun
+	}
+	_, err = s.Store.StopRegroup(r.Context(), id, web.CurrentUser(r).Name)
+	return s.regroupSaid(w, r, err)
+}
+
+// regroupSaid leads back to the page, with what kept something from being done.
+func (s *Pages) regroupSaid(w http.ResponseWriter, r *http.Request, err error) error {
+	if errors.Is(err, crash.Conflict) {
+		err = s.Flash(r, views.FlashError, web.AnswerTo(r, err).Message)
+	}
+	if err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.PathRegroup)
+}

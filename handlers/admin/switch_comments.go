@@ -1,0 +1,42 @@
+package admin
+
+import (
+	"net/http"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// commentsView is whether mishap says something in the tracker by itself, and how much that would be now.
+func (s *Pages) commentsView(r *http.Request) (v views.CommentsView, err error) {
+	if v.On, err = s.Store.Comments(r.Context()); err != nil || v.On {
+		return v, err
+	}
+	unsaid, err := s.Store.Unsaid(r.Context())
+	bugs := map[int64]bool{}
+	for _, b := range unsaid {
+		bugs[b.Bug.Counts()] = true
+	}
+	v.Waiting = len(bugs)
+	return v, err
+}
+
+// switchComments has mishap say so in the tracker when a fixed bug is seen again, or not.
+func (s *Pages) SwitchComments(w http.ResponseWriter, r *http.Request) error {
+	on := r.PostFormValue("on")
+	if on != "true" && on != "false" {
+		return crash.Errorf(crash.Invalid, "bad_on", "The form says neither on nor off.")
+	}
+	if err := s.Store.SetComments(r.Context(), on == "true", web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	text := "mishap says nothing in the tracker by itself."
+	if on == "true" {
+		text = "mishap says so in the tracker when a fixed bug is seen again."
+	}
+	if err := s.Flash(r, views.FlashDone, text); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, web.PathTracker)
+}

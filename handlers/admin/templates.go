@@ -1,0 +1,165 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/handlers/web"
+	"mishap/tracker"
+	"mishap/views"
+)
+
+// showTemplates is the page on which the texts of bugs are changed, opened at the one for the package and type of the query.
+func (s *Pages) ShowTemplates(w http.ResponseWriter, r *http.Request) error {
+	form, kept := s.TakeSavedForm(r)
+	if !kept {
+		form = r.URL.Query()
+	}
+	page, err := s.templatesPage(r, form)
+	if err != nil {
+		return err
+	}
+	if kept {
+		page.Editing.Body, page.Bucket = bodyIn(form), form.Get("bucket")
+		page.Notice = "What you wrote is back. Nothing has been saved yet."
+	}
+	return s.sendTemplates(w, r, http.StatusOK, page)
+}
+
+// changeTemplate shows a preview, saves the text, or goes back to the default.
+func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return crash.Errorf(crash.Invalid, "bad_form", "The form cannot be read.").Because(err)
+	}
+	page, err := s.templatesPage(r, r.PostForm)
+	if err != nil {
+		return err
+	}
+	page.Editing.By = web.CurrentUser(r).Name
+	if r.PostForm.Get("do") == "default" {
+		if err := s.Store.DropBugTemplate(r.Context(), page.Editing); err != nil {
+			return err
+		}
+		return s.templateDone(w, r, page, "The text for "+page.For()+" is the default again.")
+	}
+	page.Editing.Body, page.Bucket = bodyIn(r.PostForm), r.PostForm.Get("bucket")
+	if page.Problems = tracker.CheckTemplate(page.Editing.Body); len(page.Problems) > 0 {
+		return s.sendTemplates(w, r, http.StatusUnprocessableEntity, page)
+	}
+	if r.PostForm.Get("do") == "save" {
+		if err := s.Store.SaveBugTemplate(r.Context(), page.Editing); err != nil {
+			return err
+		}
+		return s.templateDone(w, r, page, "Saved. Bugs for "+page.For()+" have this text from now on.")
+	}
+	status := http.StatusOK
+	if err := s.previewTemplate(r, &page); err != nil {
+		if kind := crash.KindOf(err); kind != crash.NotFound {
+			return err
+		}
+		page.NoBucket, status = web.AnswerTo(r, err).Message, http.StatusUnprocessableEntity
+	}
+	return s.sendTemplates(w, r, status, page)
+}
+
+// templateDone leads back to the page with a message, or shows the part as it is now.
+func (s *Pages) templateDone(w http.ResponseWriter, r *http.Request, page views.TemplatesPage, message string) error {
+	path := views.PathTemplates + "?" + url.Values{"package": {page.Editing.Package}, "type": {page.Editing.ProblemType}}.Encode()
+	if err := s.Flash(r, views.FlashDone, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, path)
+}
+
+// templatesPage gathers what is saved, and the text for the package and type of a form.
+func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.TemplatesPage, error) {
+	page := views.TemplatesPage{Editing: crash.BugTemplate{
+		Package: strings.TrimSpace(form.Get("package")), ProblemType: strings.TrimSpace(form.Get("type")),
+	}}
+	for _, text := range []string{page.Editing.Package, page.Editing.ProblemType} {
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > web.MaxQueryText {
+			return page, crash.Errorf(crash.Invalid, "bad_template", "The name of the package or the problem type is not readable.")
+		}
+	}
+	for _, n := range tracker.TemplateNames() {
+		page.Names = append(page.Names, views.TemplateName(n))
+	}
+	var err error
+	if page.Saved, err = s.Store.BugTemplates(r.Context()); err != nil {
+		return page, err
+	}
+	found, err := s.Store.BugTemplate(r.Context(), page.Editing.Package, page.Editing.ProblemType)
+	if err != nil {
+		return page, err
+	}
+	switch {
+	case found.Body == "":
+		page.Editing.Body, page.From = tracker.DefaultTemplate, "the shipped text"
+	case found.Package == page.Editing.Package && found.ProblemType == page.Editing.ProblemType:
+		page.Editing, page.Own = found, true
+	default:
+		page.Editing.Body = found.Body
+		page.From = "the text for " + views.TemplatesPage{Editing: found}.For()
+	}
+	return page, nil
+}
+
+func bodyIn(form url.Values) string {
+	return strings.ReplaceAll(strings.ReplaceAll(form.Get("body"), "\r\n", "\n"), "\r", "\n")
+}
+
+var bucketInText = regexp.MustCompile(`[0-9a-f]{40}`)
+
+// previewTemplate writes the bug of the problem that was named, or of the most common one. It returns NotFound when there
+// is none.
+func (s *Pages) previewTemplate(r *http.Request, page *views.TemplatesPage) error {
+	b, err := s.sampleBucket(r, page)
+	if err != nil {
+		return err
+	}
+	draft, err := s.Filer.ByTemplate(r.Context(), b, page.Editing.Body)
+	if err != nil {
+		return err
+	}
+	page.Preview = &views.ReviewPreview{Draft: draft, Target: s.Filer.Distribution()}
+	if b.SourcePackage != "" {
+		page.Preview.Target = b.SourcePackage + " in " + page.Preview.Target
+	}
+	return nil
+}
+
+// sampleBucket is the problem whose address or number was typed, else the most common of the package in the past year.
+func (s *Pages) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash.Bucket, error) {
+	if page.Bucket != "" {
+		id, err := crash.ParseBucketID(bucketInText.FindString(page.Bucket))
+		if err != nil {
+			return crash.Bucket{}, err
+		}
+		return s.Store.Bucket(r.Context(), id)
+	}
+	day := s.Now().UTC()
+	b, err := s.Store.Index(r.Context())
+	if err != nil {
+		return crash.Bucket{}, err
+	}
+	year := index.Filter{Since: index.DayOf(day.AddDate(-1, 0, 0)), Until: index.DayOf(day), Package: page.Editing.Package}
+	list := b.List(year, nil, nil, 1)
+	if len(list.Rows) == 0 {
+		return crash.Bucket{}, crash.Errorf(crash.NotFound, "no_problem", "There is no problem of this package to show the text with; name one.")
+	}
+	return s.Store.Bucket(r.Context(), list.Rows[0].ID)
+}
+
+func (s *Pages) sendTemplates(w http.ResponseWriter, r *http.Request, status int, page views.TemplatesPage) error {
+	page.Shell = s.BareShell(r, "Texts of bugs")
+	if web.WantsPart(r) {
+		return s.Page(w, r, status, views.TemplatePart(page))
+	}
+	page.Shell = s.Shell(r, "Texts of bugs")
+	return s.Page(w, r, status, views.Templates(page))
+}

@@ -1,7 +1,0 @@
-package handlers
-
-type bugPages struct {
-	*Panel
-	*Exporter
-	*Kit
-}

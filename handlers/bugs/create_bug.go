@@ -1,0 +1,220 @@
+package bugs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/tracker"
+	"mishap/views"
+)
+
+var (
+	errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "Creating bugs is switched off here (allow_bug_filing).")
+	ErrMedia     = crash.Errorf(crash.UnsupportedMedia, "media_type", `Send {"signature": "…"} as application/json.`)
+	errNotJSON   = crash.Errorf(crash.Invalid, "not_json", `The body is not the JSON object {"signature": "…"}.`)
+	errNoSig     = crash.Errorf(crash.Invalid, "no_signature", "The signature of a problem is needed, as text that is not empty.")
+)
+
+// bugCreated is the answer of the API to Create.
+type bugCreated struct {
+	Signature string  `json:"signature"`
+	Report    *string `json:"report"` // the number of the bug; null: not known yet
+	URL       *string `json:"url"`
+	State     string  `json:"state"` // "filed", or "filing"
+}
+
+// pollAfter is the pause before a client should ask for the state of a filing again.
+const pollAfter = 2 * time.Second
+
+// creation is the outcome of a request to create a bug, which JSON, the part and the form each show
+// in their way.
+type creation struct {
+	bucket crash.Bucket
+	result tracker.Result
+	err    error // why no bug was created
+}
+
+// createBug creates one bug for the bucket with the given signature. The same address serves
+// programs (JSON), the form with scripts (a part), and the form without (303 back to the bucket).
+func (s *Pages) CreateBug(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.requestBug(r)
+	switch {
+	case err != nil:
+		return err
+	case web.WantsPart(r):
+		return s.answerPart(w, r, c)
+	case web.IsForm(r):
+		return s.answerForm(w, r, c)
+	}
+	return answerJSON(w, c)
+}
+
+// requestBug reads a request and creates the bug that it asks for. An error means that the request
+// is invalid.
+func (s *Pages) requestBug(r *http.Request) (creation, error) {
+	if !s.Config.AllowBugFiling {
+		return creation{}, errFilingOff
+	}
+	sent, err := sentSignature(r)
+	if err != nil {
+		return creation{}, err
+	}
+	b, err := s.bucketFor(r.Context(), sent)
+	if err != nil {
+		return creation{}, err
+	}
+	c := creation{bucket: b}
+	c.result, c.err = s.Filer.CreateBug(r.Context(), b.Signature, tracker.Options{
+		Person: web.CurrentUser(r).Name, Wait: s.Config.CreateWait,
+	})
+	return c, nil
+}
+
+// answerJSON answers a program.
+func answerJSON(w http.ResponseWriter, c creation) error {
+	if c.err != nil {
+		return c.err
+	}
+	out := bugCreated{Signature: c.bucket.Signature, State: "filing"}
+	if c.result.State == crash.FilingFiled {
+		number := strconv.FormatInt(c.result.Bug, 10)
+		out.Report, out.URL, out.State = &number, &c.result.URL, "filed"
+	}
+	setRetryAfter(w, c.result)
+	return web.WriteJSON(w, createdStatus(c.result), out)
+}
+
+// createdStatus returns the HTTP status for a bug created by this request, by an earlier one, or
+// not yet.
+func createdStatus(result tracker.Result) int {
+	switch {
+	case result.State != crash.FilingFiled:
+		return http.StatusAccepted
+	case result.New:
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+func setRetryAfter(w http.ResponseWriter, result tracker.Result) {
+	if result.State != crash.FilingFiled {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(pollAfter.Seconds()))))
+	}
+}
+
+// answerPart shows the current bug cell, or the status around it, with the HTTP status that the API
+// would return. When no bug was created, it always shows the cell.
+func (s *Pages) answerPart(w http.ResponseWriter, r *http.Request, c creation) error {
+	b, err := s.Bucket(r.Context(), c.bucket.ID)
+	if err != nil {
+		return errors.Join(c.err, err)
+	}
+	if c.err == nil {
+		setRetryAfter(w, c.result)
+		return s.AnswerBug(w, r, createdStatus(c.result), b)
+	}
+	p := s.BugPart(r, b)
+	target := r.Header.Get("HX-Target")
+	p.Whole, p.Copy = views.IsStatusTarget(target), views.CopyTargeted(target, b.ID)
+	a := web.AnswerTo(r, c.err)
+	s.LogError(r, c.err, a)
+	a.Headers(w)
+	if p.State == views.BugCreate {
+		p.State, p.Reason = views.BugRefused, a.Message
+	}
+	return s.Page(w, r, a.Status, views.BugNow(p))
+}
+
+// answerForm redirects a browser without scripts to the bucket, with a message.
+func (s *Pages) answerForm(w http.ResponseWriter, r *http.Request, c creation) error {
+	kind, text := views.FlashDone, "The bug is being created."
+	switch {
+	case c.err != nil:
+		a := web.AnswerTo(r, c.err)
+		s.LogError(r, c.err, a)
+		kind, text = views.FlashError, "The bug was not created. "+a.Message
+	case c.result.State == crash.FilingFiled && c.result.New:
+		text = fmt.Sprintf("Bug %d was created.", c.result.Bug)
+	case c.result.State == crash.FilingFiled:
+		text = fmt.Sprintf("There is a bug already: %d.", c.result.Bug)
+	}
+	if err := s.Flash(r, kind, text); err != nil {
+		return err
+	}
+	http.Redirect(w, r, c.bucket.ID.Path(), http.StatusSeeOther)
+	return nil
+}
+
+// sentSignature reads the signature of a request, as it was sent. It returns UnsupportedMedia,
+// TooLarge or Invalid.
+func sentSignature(r *http.Request) (string, error) {
+	if web.IsForm(r) { // read by the guard
+		if signature := r.PostFormValue("signature"); signature != "" {
+			return signature, nil
+		}
+		return "", errNoSig
+	}
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
+		return "", ErrMedia
+	}
+	body, err := io.ReadAll(r.Body)
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		return "", web.ErrTooLarge
+	}
+	if err != nil {
+		return "", errNotJSON.Because(fmt.Errorf("read body: %w", err))
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
+		return "", errNotJSON
+	}
+	var signature string
+	if err := json.Unmarshal(fields["signature"], &signature); err != nil || signature == "" {
+		return "", errNoSig
+	}
+	return signature, nil
+}
+
+// bucketFor finds the bucket of a signature: percent-decoded once if there is such a bucket, else
+// as it was sent. It returns NotFound when there is neither.
+func (s *Pages) bucketFor(ctx context.Context, sent string) (crash.Bucket, error) {
+	if decoded := percentDecoded(sent); decoded != sent {
+		b, err := s.Store.Bucket(ctx, crash.BucketIDOf(decoded))
+		if err == nil || crash.KindOf(err) != crash.NotFound {
+			return b, err
+		}
+	}
+	return s.Store.Bucket(ctx, crash.BucketIDOf(sent))
+}
+
+// percentDecoded decodes %XX once, and leaves a percent sign alone that no two hex digits follow.
+// Plus signs stay.
+func percentDecoded(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if b, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				out = append(out, byte(b))
+				i += 2
+				continue
+			}
+		}
+		out = append(out, s[i])
+	}
+	return string(out)
+}

@@ -1,0 +1,70 @@
+package bugs
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/handlers/export"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// exportFilings is the ledger as a file or feed, all of it or the filings in one state.
+func (s *Pages) ExportFilings(w http.ResponseWriter, r *http.Request) error {
+	format := chi.URLParam(r, "format")
+	if web.ExportTypes[format] == "" {
+		return export.ErrNoFormat
+	}
+	return s.exportLedger(w, r, format)
+}
+
+func (s *Pages) exportLedger(w http.ResponseWriter, r *http.Request, format string) error {
+	filter, err := readLedgerFilter(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	filter.After, filter.Limit = crash.LedgerCursor{}, export.ExportPage
+	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
+		return export.Table{
+			Title: "Filings", Path: views.FilingsURL(filter.State), Columns: filingColumns,
+			Rows: export.Pages(func(after *crash.LedgerEntry) ([]crash.LedgerEntry, error) {
+				from := filter
+				if after != nil {
+					from.After = crash.LedgerCursor{Created: after.Created, ID: after.ID}
+				}
+				return s.Store.Ledger(ctx, from)
+			}, s.filingRow),
+		}, nil
+	})
+}
+
+func (s *Pages) filingRow(e crash.LedgerEntry) export.Row {
+	path, bug := views.PathFilings+"/"+strconv.FormatInt(e.ID, 10), ""
+	if e.Bug != 0 {
+		bug = strconv.FormatInt(e.Bug, 10)
+	}
+	summary := fmt.Sprintf("Asked for by %s, %s, sent %s.", e.Person, e.State, views.Counted(int64(e.Attempts), "time", "times"))
+	if bug != "" {
+		summary += " Bug " + bug + "."
+	}
+	if e.Reason != "" {
+		summary += " " + e.Reason
+	}
+	return export.Row{
+		Cells: []any{
+			e.ID, string(e.State), e.Created, e.Updated, e.Person, e.Target, e.Title, e.Attempts, bug, e.Problem, e.Reason,
+			s.Base.String() + e.Bucket.Path(), s.Base.String() + path,
+		},
+		Path: path, Title: e.Title, Summary: summary, First: e.Created, Last: e.Updated,
+	}
+}
+
+// filingColumns are the columns of the ledger.
+var filingColumns = []string{
+	"filing", "state", "asked_for", "changed", "person", "target", "title", "attempts", "bug", "trouble", "reason", "problem", "url",
+}

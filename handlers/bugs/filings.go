@@ -1,0 +1,180 @@
+package bugs
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// ledgerSize is how many filings a page of the ledger has.
+const ledgerSize = 25
+
+// listFilings is the ledger: every filing and what became of it. State and place stand in the query.
+func (s *Pages) ListFilings(w http.ResponseWriter, r *http.Request) error {
+	if format := web.AcceptedExport(r); format != "" {
+		return s.exportLedger(w, r, format)
+	}
+	filter, err := readLedgerFilter(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	filter.Limit = ledgerSize + 1
+	entries, err := s.Store.Ledger(r.Context(), filter)
+	if err != nil {
+		return err
+	}
+	totals, err := s.Store.FilingTotals(r.Context())
+	if err != nil {
+		return err
+	}
+	page := views.LedgerPage{State: filter.State, Totals: totals, First: filter.After.ID == 0}
+	if len(entries) > ledgerSize {
+		entries = entries[:ledgerSize]
+		page.Next = views.NextFilings(filter.State, entries[ledgerSize-1])
+	}
+	for _, e := range entries {
+		page.Rows = append(page.Rows, s.FilingPart(r, e))
+	}
+	page.Shell = s.Shell(r, "Filings")
+	_, query, _ := strings.Cut(views.FilingsURL(filter.State), "?")
+	page.Shell.Also = views.Alternates("Filings", views.PathFilings, query)
+	return s.Page(w, r, http.StatusOK, views.Ledger(page))
+}
+
+func readLedgerFilter(q url.Values) (filter crash.LedgerFilter, err error) {
+	if state := q.Get("state"); state != "" {
+		var ok bool
+		if filter.State, ok = views.FilingStateOf(state); !ok {
+			return filter, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of a filing.", state)
+		}
+	}
+	after := q.Get("after")
+	if after == "" {
+		return filter, nil
+	}
+	micros, id, _ := strings.Cut(after, ".")
+	at, err := strconv.ParseInt(micros, 10, 64)
+	if err == nil {
+		filter.After.ID, err = strconv.ParseInt(id, 10, 64)
+	}
+	if err != nil || at < 0 || at > maxMicros || filter.After.ID < 1 {
+		return filter, web.ErrBadPlace
+	}
+	filter.After.Created = time.UnixMicro(at)
+	return filter, nil
+}
+
+// maxMicros is a time far in the future that the database still knows, in microseconds since 1970.
+const maxMicros = 1 << 57
+
+// showFiling is one filing: the page of it, or the part that takes its place on a page.
+func (s *Pages) ShowFiling(w http.ResponseWriter, r *http.Request) error {
+	id, err := filingID(r)
+	if err != nil {
+		return err
+	}
+	part, err := s.filing(r, id)
+	if err != nil {
+		return err
+	}
+	if web.WantsPart(r) {
+		return s.Page(w, r, http.StatusOK, views.Filing(part))
+	}
+	page := views.LedgerPage{Only: true, First: true, Rows: []views.FilingPart{part}}
+	page.Shell = s.Shell(r, "Filing")
+	return s.Page(w, r, http.StatusOK, views.Ledger(page))
+}
+
+func filingID(r *http.Request) (int64, error) {
+	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
+	if err != nil || id < 1 {
+		return 0, errNoFiling
+	}
+	return id, nil
+}
+
+var errNoFiling = crash.Errorf(crash.NotFound, "unknown_filing", "There is no such filing.")
+
+func (s *Pages) filing(r *http.Request, id int64) (views.FilingPart, error) {
+	entries, err := s.Store.Ledger(r.Context(), crash.LedgerFilter{ID: id, Limit: 1})
+	if err != nil {
+		return views.FilingPart{}, err
+	}
+	if len(entries) == 0 {
+		return views.FilingPart{}, errNoFiling
+	}
+	return s.FilingPart(r, entries[0]), nil
+}
+
+// retryFiling has a filing tried again now.
+func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
+	return s.manageFiling(w, r, func(id int64) (string, error) {
+		f, err := s.Filer.Retry(r.Context(), id, web.CurrentUser(r).Name, s.Config.CreateWait)
+		if f.State == crash.FilingFiled {
+			return "The bug is filed: " + strconv.FormatInt(f.Bug, 10) + ".", err
+		}
+		return "It is being tried again.", err
+	})
+}
+
+// giveUpFiling ends a filing that has not led to a bug.
+func (s *Pages) GiveUpFiling(w http.ResponseWriter, r *http.Request) error {
+	return s.manageFiling(w, r, func(id int64) (string, error) {
+		_, err := s.Filer.GiveUp(r.Context(), id, web.CurrentUser(r).Name, r.PostFormValue("reason"))
+		return "The filing is given up.", err
+	})
+}
+
+// manageFiling does something to a filing and answers with the filing as it then stands: in its place, or by leading back
+// with a message.
+func (s *Pages) manageFiling(w http.ResponseWriter, r *http.Request, do func(id int64) (string, error)) error {
+	if !s.Config.AllowBugFiling {
+		return errFilingOff
+	}
+	id, err := filingID(r)
+	if err != nil {
+		return err
+	}
+	done, failed := do(id)
+	if crash.KindOf(failed) == crash.NotFound {
+		return failed
+	}
+	var a web.Answer
+	if failed != nil {
+		a = web.AnswerTo(r, failed)
+		s.LogError(r, failed, a)
+	}
+	if !web.WantsPart(r) {
+		kind, text := views.FlashDone, done
+		if failed != nil {
+			kind, text = views.FlashError, a.Message
+		}
+		if err := s.Flash(r, kind, text); err != nil {
+			return err
+		}
+		back := web.ComeBackTo(r)
+		if back == "/" {
+			back = views.PathFilings
+		}
+		return web.Redirect(w, r, back)
+	}
+	part, err := s.filing(r, id)
+	if err != nil {
+		return err
+	}
+	part.Alone = strings.HasPrefix(r.Header.Get("HX-Current-URL"), s.Base.String()+part.Bucket.Path())
+	status := http.StatusOK
+	if failed != nil {
+		a.Headers(w)
+		status, part.Trouble = a.Status, a.Message
+	}
+	return s.Page(w, r, status, views.Filing(part))
+}

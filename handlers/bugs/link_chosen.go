@@ -1,0 +1,123 @@
+package bugs
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// showLinkChosen asks which bug the chosen problems are to be linked to, and with one in the query (bug) shows what the
+// tracker has under that number and which of the problems have it already.
+func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
+	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	if err != nil {
+		return err
+	}
+	buckets, err := s.Buckets(r, ids)
+	if err != nil {
+		return err
+	}
+	p := views.LinkChosenPage{Problems: views.JoinIDs(ids)}
+	if p.Text, err = web.QueryText(r.URL.Query(), "bug"); err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if p.Text != "" {
+		if p.Number, err = s.Tracker.BugNumber(p.Text); err != nil {
+			a := web.AnswerTo(r, err)
+			status, p.Problem = a.Status, a.Message
+		}
+	}
+	if p.Number != 0 {
+		p.Found, p.Warning = s.lookUp(r, p.Number)
+	}
+	for _, b := range buckets {
+		row := views.LinkChosenRow{ChosenRow: views.ChosenRow{Bucket: b, Bug: s.BugPart(r, b)}}
+		if row.Linked, err = s.HasBug(r, b.ID, p.Number); err != nil {
+			return err
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	if web.WantsPart(r) {
+		p.Shell = s.BareShell(r, "")
+		return s.Page(w, r, status, views.LinkChosenPart(p))
+	}
+	p.Shell = s.Shell(r, "Link a bug to several problems")
+	return s.Page(w, r, status, views.LinkChosen(p))
+}
+
+// linkChosen links one bug to all chosen problems that do not have it. What the tracker says of it is read at once, if it
+// answers.
+func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
+	ids, err := web.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
+	if err != nil {
+		return err
+	}
+	number, err := s.sentBug(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Buckets(r, ids); err != nil { // all are there, or nothing is done
+		return err
+	}
+	found, warning := s.lookUp(r, number)
+	bug := crash.Bug{Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name}
+	var linked []crash.BucketID
+	for _, id := range ids {
+		isNew, err := s.Store.LinkBug(r.Context(), id, bug)
+		if err != nil {
+			return err
+		}
+		if isNew {
+			linked = append(linked, id)
+		}
+	}
+	if warning == "" {
+		if err := s.Store.SaveBugReading(r.Context(), found, s.Tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
+			return err
+		}
+	}
+	message := views.Flash{Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is linked to %s.", number, views.Counted(int64(len(linked)), "problem", "problems"))}
+	if had := len(ids) - len(linked); had > 0 {
+		message.Text += " " + views.Counted(int64(had), "had it already.", "had it already.")
+	}
+	if len(linked) > 0 {
+		message.Undo = &views.Undo{Action: views.PathUnlinkChosen + "?problems=" + views.JoinIDs(linked), Field: "bug", Value: strconv.FormatInt(number, 10)}
+	}
+	if err := s.FlashUndo(r, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.ChosenURL(ids))
+}
+
+// unlinkChosen undoes linkChosen, for the problems in the query. One that has lost the bug meanwhile is as it should be.
+func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
+	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	if err != nil {
+		return err
+	}
+	number, err := s.sentBug(r)
+	if err != nil {
+		return err
+	}
+	unlinked := int64(0)
+	for _, id := range ids {
+		switch err := s.Store.UnlinkBug(r.Context(), id, number, web.CurrentUser(r).Name); {
+		case err == nil:
+			unlinked++
+		case crash.KindOf(err) != crash.NotFound:
+			return err
+		}
+	}
+	text := fmt.Sprintf("Bug %d is no longer linked to %s.", number, views.Counted(unlinked, "problem", "problems"))
+	if err := s.Flash(r, views.FlashDone, text); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.ChosenURL(ids))
+}

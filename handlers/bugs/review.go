@@ -1,0 +1,312 @@
+package bugs
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/crash/index"
+	"mishap/handlers/web"
+	"mishap/tracker"
+	"mishap/views"
+)
+
+// showReview is the bug of a bucket before it is filed, for a person to go over: a page, or a part opened on another page.
+func (s *Pages) ShowReview(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.reviewed(r)
+	if err != nil {
+		return err
+	}
+	page, _, err := s.reviewPage(r, b)
+	if err != nil {
+		return err
+	}
+	if form, found := s.TakeSavedForm(r); found && page.Fileable {
+		page.Draft = web.DraftIn(form)
+		page.Notice = "What you wrote is back. Nothing has been filed yet."
+	}
+	if r.URL.Query().Get("search") != "" && page.Fileable {
+		page.Search = s.searchBugs(r, b)
+	}
+	return s.sendReview(w, r, http.StatusOK, page)
+}
+
+// showReviewBugs is the part that tells what the tracker knows.
+func (s *Pages) ShowReviewBugs(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.reviewed(r)
+	if err != nil {
+		return err
+	}
+	if !web.WantsPart(r) {
+		http.Redirect(w, r, b.ID.Path()+"/review?search=1", http.StatusSeeOther)
+		return nil
+	}
+	return s.Page(w, r, http.StatusOK, views.ReviewFound(*s.searchBugs(r, b)))
+}
+
+// reviewBug takes the form: it shows the bug as it will look, or has it filed. Whatever stands in the way, the form comes
+// back with what was typed.
+func (s *Pages) ReviewBug(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.reviewed(r)
+	if err != nil {
+		return err
+	}
+	if err := r.ParseForm(); err != nil {
+		return crash.Errorf(crash.Invalid, "bad_form", "The form cannot be read.").Because(err)
+	}
+	page, proposal, err := s.reviewPage(r, b)
+	if err != nil {
+		return err
+	}
+	page.Draft = web.DraftIn(r.PostForm)
+	if !page.Fileable {
+		page.Fileable = true // so that the text is not lost
+		page.Problem = s.tooLate(b)
+		return s.sendReview(w, r, http.StatusConflict, page)
+	}
+	if page.Problems, err = s.checkDraft(r, b, page.Draft); err != nil {
+		return err
+	}
+	if len(page.Problems) > 0 {
+		page.Problem = "The bug has not been filed: see below."
+		if r.PostForm.Get("do") != "file" {
+			page.Problem = ""
+		}
+		return s.sendReview(w, r, http.StatusUnprocessableEntity, page)
+	}
+	switch r.PostForm.Get("do") {
+	case "file":
+		return s.fileReviewed(w, r, b, page)
+	case "search":
+		page.Search = s.searchBugs(r, b)
+	default:
+		page.Preview = s.preview(proposal, page)
+	}
+	return s.sendReview(w, r, http.StatusOK, page)
+}
+
+// reviewed is the bucket of the address; it returns Forbidden where filing is switched off.
+func (s *Pages) reviewed(r *http.Request) (crash.Bucket, error) {
+	if !s.Config.AllowBugFiling {
+		return crash.Bucket{}, errFilingOff
+	}
+	id, err := crash.ParseBucketID(r.PathValue("id"))
+	if err != nil {
+		return crash.Bucket{}, err
+	}
+	return s.Bucket(r.Context(), id)
+}
+
+// reviewPage gathers what is known here. It is fileable while the bucket has no bug and none is under way.
+func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, tracker.Proposal, error) {
+	page := views.ReviewPage{
+		InPart: web.WantsPart(r) && r.PostFormValue("page") == "", Bug: s.BugPart(r, b), Heading: views.DocumentTitle(b, true),
+		Source: b.SourcePackage, Distribution: s.Filer.Distribution(), Tracker: s.Config.TrackerName,
+	}
+	page.Bug.Copy = views.CopyIn(r.FormValue("copy"))
+	proposal, err := s.Filer.Propose(r.Context(), b)
+	if err != nil {
+		return page, proposal, err
+	}
+	if page.Advice, page.Similar, err = s.Advice(r.Context(), b, proposal.Report.Fields); err != nil {
+		return page, proposal, err
+	}
+	switch page.Bug.State {
+	case views.BugCreate, views.BugRefused, views.BugWaiting, views.BugImpossible:
+		page.Fileable = true
+	case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugCreating, views.BugChecking:
+	}
+	page.Draft = proposal.Draft
+	if page.Sources, err = s.relatedSources(r.Context(), b); err != nil {
+		return page, proposal, err
+	}
+	if page.Suspected = grouping.SuspectedCorruption(proposal.Report.Fields); page.Suspected != "" && !proposal.Kept {
+		page.Draft.Information = crash.InformationPrivate
+	}
+	return page, proposal, nil
+}
+
+// relatedDays is how far back it is looked which packages have come from which sources.
+const relatedDays = 366
+
+// relatedProblems are those whose binary or source package has this name.
+func (s *Pages) relatedProblems(ctx context.Context, name string) ([]index.Row, error) {
+	all, err := s.Store.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	since, until := s.LastDays(relatedDays)
+	rows, _ := all.All(index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name}, nil)
+	return rows, nil
+}
+
+// relatedSources are other source packages that packages of the problem's names have come from.
+func (s *Pages) relatedSources(ctx context.Context, b crash.Bucket) ([]string, error) {
+	var sources []string
+	for _, name := range slices.Compact([]string{b.SourcePackage, b.Package}) {
+		if name == "" {
+			continue
+		}
+		rows, err := s.relatedProblems(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			if row.Source != "" && row.Source != b.SourcePackage && !slices.Contains(sources, row.Source) {
+				sources = append(sources, row.Source)
+			}
+		}
+	}
+	slices.Sort(sources)
+	return sources, nil
+}
+
+// sourceOf is the source package that a binary package has come from; empty: not known here.
+func (s *Pages) sourceOf(ctx context.Context, binary string) (string, error) {
+	rows, err := s.relatedProblems(ctx, binary)
+	if err != nil {
+		return "", err
+	}
+	for _, row := range rows {
+		if row.Package == binary && row.Source != binary && row.Source != "" {
+			return row.Source, nil
+		}
+	}
+	return "", nil
+}
+
+// searchBugs asks the tracker what it has. That takes a few seconds at most, and stands in the way of nothing.
+func (s *Pages) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch {
+	ctx, cancel := context.WithTimeout(r.Context(), s.Config.SearchTime)
+	defer cancel()
+	title := views.DocumentTitle(b, true)
+	search := &views.ReviewSearch{Bug: s.BugPart(r, b), Tracker: s.Config.TrackerName, Words: tracker.SearchWords(title), Where: b.SourcePackage}
+	if search.Where == "" {
+		search.Where = s.Filer.Distribution()
+	}
+	var err error
+	search.Bugs, err = s.Tracker.SearchBugs(ctx, b.SourcePackage, title, s.Filer.Marker(b.ID))
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		search.Problem = fmt.Sprintf("it did not answer within %s.", s.Config.SearchTime)
+	default:
+		search.Problem = web.AnswerTo(r, err).Message
+		s.Log.InfoContext(r.Context(), "search of the tracker failed", "request_id", web.RequestID(r), "error", err)
+	}
+	return search
+}
+
+// checkDraft says what is wrong with a draft. Of a package that was typed the tracker is asked whether there is one of that
+// name; when it does not answer soon, it will say so when the bug is filed.
+func (s *Pages) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (crash.DraftProblems, error) {
+	problems := s.Filer.CheckDraft(b.ID, d)
+	switch r.PostForm.Get("target") {
+	case "", "package", "distribution":
+	default:
+		problems[crash.DraftPackage] = "A bug is filed on a source package or on the distribution: choose one of the two."
+	}
+	if d.OnDistribution || problems[crash.DraftPackage] != "" || d.Package == b.SourcePackage {
+		return problems, nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.Config.SearchTime)
+	defer cancel()
+	if found, err := s.Tracker.HasSource(ctx, d.Package); err == nil && !found {
+		problems[crash.DraftPackage] = fmt.Sprintf("%s has no source package “%s”. (Names of binary packages do not count.)", s.Filer.Distribution(), d.Package)
+		source, err := s.sourceOf(r.Context(), d.Package)
+		if err != nil {
+			return problems, err
+		}
+		if source != "" {
+			problems[crash.DraftPackage] = fmt.Sprintf("“%s” is a binary package of the source package “%s”, which bugs of it are filed against.", d.Package, source)
+		}
+	}
+	return problems, r.Context().Err()
+}
+
+// preview is the bug as the tracker will show it.
+func (s *Pages) preview(p tracker.Proposal, page views.ReviewPage) *views.ReviewPreview {
+	v := &views.ReviewPreview{Draft: page.Draft, Target: s.Filer.Distribution(), Private: p.Private(page.Draft)}
+	if !page.Draft.OnDistribution {
+		v.Target = page.Draft.Package + " in " + v.Target
+	}
+	if v.Draft.Description = tracker.WithMarker(page.Draft.Description, p.Marker); v.Draft.Description != page.Draft.Description {
+		v.Marker = p.Marker
+	}
+	return v
+}
+
+// fileReviewed has the bug filed as it was typed.
+func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bucket, page views.ReviewPage) error {
+	result, err := s.Filer.CreateBug(r.Context(), b.Signature, tracker.Options{
+		Person: web.CurrentUser(r).Name, Wait: s.Config.CreateWait, Draft: &page.Draft,
+	})
+	waits := crash.KindOf(err) == crash.Unavailable && result.New // kept, and filed by itself later
+	switch {
+	case err != nil && !waits:
+		a := web.AnswerTo(r, err)
+		s.LogError(r, err, a)
+		page.Problem = "The bug has not been filed. " + a.Message
+		if web.WantsPart(r) {
+			a.Status = http.StatusUnprocessableEntity // htmx puts the form back where it was
+		}
+		return s.sendReview(w, r, a.Status, page)
+	case !result.New:
+		if b, err = s.Bucket(r.Context(), b.ID); err != nil {
+			return err
+		}
+		page.Bug, page.Problem = s.BugPart(r, b), s.tooLate(b)
+		return s.sendReview(w, r, http.StatusConflict, page)
+	}
+	kind, message := views.FlashDone, "The bug is being filed, as you have written it."
+	switch {
+	case waits:
+		kind, message = views.FlashError, "The bug is kept as you have written it, and filed as soon as that is possible. "+web.AnswerTo(r, err).Message
+	case result.State == crash.FilingFiled:
+		message = fmt.Sprintf("Bug %d has been filed, as you have written it.", result.Bug)
+	}
+	if page.InPart {
+		b, err := s.Bucket(r.Context(), b.ID)
+		if err != nil {
+			return err
+		}
+		cell := s.BugPart(r, b)
+		cell.Copy = page.Bug.Copy
+		var around *views.StatusView
+		if web.OnProblemPage(r, b.ID) {
+			v, err := s.StatusView(r, b)
+			if err != nil {
+				return err
+			}
+			around = &v
+		}
+		return s.Page(w, r, createdStatus(result), views.ReviewDone(cell, around, message))
+	}
+	if err := s.Flash(r, kind, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, b.ID.Path())
+}
+
+// tooLate says why what was typed cannot be filed any more.
+func (s *Pages) tooLate(b crash.Bucket) string {
+	if b.Bug.Number != 0 {
+		return fmt.Sprintf("This problem has the bug %d meanwhile. What you wrote was not sent; it is still below, to copy it into that bug.", b.Bug.Number)
+	}
+	return "A bug for this problem is being filed already. What you wrote was not sent; it is still below, to copy it into that bug."
+}
+
+// sendReview sends the page, or the part. A form that is put back in its place by htmx has the status 422 for that.
+func (s *Pages) sendReview(w http.ResponseWriter, r *http.Request, status int, page views.ReviewPage) error {
+	if web.WantsPart(r) {
+		if status == http.StatusConflict {
+			status = http.StatusUnprocessableEntity
+		}
+		return s.Page(w, r, status, views.ReviewPart(page))
+	}
+	page.Shell = s.Shell(r, "Review: "+page.Heading)
+	return s.Page(w, r, status, views.Review(page))
+}

@@ -1,0 +1,126 @@
+package problems
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/apport"
+	"mishap/crash/grouping"
+	"mishap/handlers/export"
+	"mishap/handlers/web"
+)
+
+var (
+	errNoCore     = crash.Errorf(crash.NotFound, "no_core", "No core dump of this report is kept on this machine.")
+	errCoreForFew = crash.Errorf(crash.Forbidden, "core_forbidden", "Core dumps hold the memory of programs: they are for people who may file bugs. Ask an admin for the role triager.")
+)
+
+// rawReport is a report as JSON: what is known of it here, and the fields as they came.
+type rawReport struct {
+	ID         string       `json:"id"`
+	URL        string       `json:"url"`
+	Arrived    time.Time    `json:"arrived"`
+	Occurred   *time.Time   `json:"occurred"` // null: the report has no readable date
+	Machine    string       `json:"machine"`
+	Problem    *string      `json:"problem"` // the address; null: in none, for the reason in unbucketed
+	Unbucketed string       `json:"unbucketed,omitempty"`
+	Rule       crash.Rule   `json:"rule"`
+	Evidence   []passage    `json:"evidence"` // what the grouping rule read
+	Fields     crash.Fields `json:"fields"`
+}
+
+// passage is a field that the grouping rule read, with the lines that it used.
+type passage struct {
+	Field string   `json:"field"`
+	Used  []string `json:"used"`
+}
+
+// evidenceOf returns what the grouping rule read of a report.
+func evidenceOf(f crash.Fields) []passage {
+	all := []passage{}
+	for _, p := range grouping.Explain(f).Passages {
+		all = append(all, passage{Field: p.Field, Used: p.UsedLines(f[p.Field])})
+	}
+	return all
+}
+
+// sendReport sends a report as JSON.
+func (s *Pages) sendReport(w http.ResponseWriter, report crash.StoredReport) error {
+	raw := rawReport{
+		ID: report.ID.String(), URL: s.Base.String() + "/oops/" + report.ID.String(), Arrived: report.ID.Received(), Machine: string(report.System),
+		Unbucketed: report.Unbucketed, Rule: report.Rule, Evidence: evidenceOf(report.Fields), Fields: report.Fields,
+	}
+	if !report.Occurred.IsZero() {
+		raw.Occurred = &report.Occurred
+	}
+	if report.Bucket != nil {
+		address := s.Base.String() + report.Bucket.Path()
+		raw.Problem = &address
+	}
+	body, err := json.MarshalIndent(raw, "", "  ")
+	if err != nil {
+		return err
+	}
+	fileHeaders(w, "application/json", report.ID.String()+".json")
+	_, _ = w.Write(append(body, '\n')) // an error means that the visitor has gone
+	return nil
+}
+
+// fileHeaders are those of a file that is private.
+func fileHeaders(w http.ResponseWriter, media, name string) {
+	h := w.Header()
+	h.Set("Content-Type", media)
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	h.Set("Cache-Control", "no-store")
+}
+
+// sendCrash sends a report as a file that apport and its tools read. With core=yes the core dump comes along, as its machine
+// packed it, for people who may file bugs.
+func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.StoredReport) error {
+	var core *os.File
+	if r.URL.Query().Get("core") != "" {
+		if !web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
+			return errCoreForFew
+		}
+		var err error
+		if core, err = os.Open(s.corePath(report.ID)); errors.Is(err, fs.ErrNotExist) {
+			return errNoCore
+		} else if err != nil {
+			return err
+		}
+		defer core.Close()                                                                    //nolint:errcheck // only read
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(export.ExportTime)) // as far as the server can
+	}
+	fields, _ := apport.Writable(report.Fields) // what is left out stands in a field of the file
+	fileHeaders(w, "text/plain; charset=utf-8", report.ID.String()+".crash")
+	if err := apport.Write(w, fields); err != nil {
+		return nil // the visitor has gone: the names were looked at before
+	}
+	if core != nil {
+		_ = apport.WriteDump(w, "CoreDump", core) // as above
+	}
+	return nil
+}
+
+// corePath is where the way in keeps the core dump of a report, in the form that whoopsie sends: base64 by lines.
+func (s *Pages) corePath(id crash.OopsID) string {
+	return filepath.Join(s.Config.CoresDir, id.String()+".core")
+}
+
+// coreSize is the size of the core dump in bytes, as it is kept, for a person who may have it; 0: there is none here.
+func (s *Pages) coreSize(r *http.Request, id crash.OopsID) int64 {
+	if s.Config.CoresDir == "" || !web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
+		return 0
+	}
+	info, err := os.Stat(s.corePath(id))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

@@ -1,0 +1,140 @@
+package problems
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/crash/redact"
+	"mishap/handlers/export"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// problemColumns are the columns of lists of problems.
+var problemColumns = []string{
+	"count", "title", "signature", "package", "source_package", "problem_type", "first_seen", "first_version", "first_release",
+	"last_seen", "last_version", "last_release", "highest_version", "bug", "state", "status", "url",
+}
+
+// exportFile is the front list as a file or feed, at its own address; the query is that of the page.
+func (s *Lists) ExportFile(w http.ResponseWriter, r *http.Request) error {
+	format := chi.URLParam(r, "format")
+	if web.ExportTypes[format] == "" {
+		return export.ErrNoFormat
+	}
+	return s.exportProblems(w, r, format)
+}
+
+// exportProblems is the front list as a file or feed.
+func (s *Lists) exportProblems(w http.ResponseWriter, r *http.Request, format string) error {
+	choice, err := s.readChoice(r.Context(), r.URL.Query())
+	if err != nil {
+		return err
+	}
+	_, filter, _, err := s.chosen(r.Context(), choice)
+	if err != nil {
+		return err
+	}
+	return s.exportList(w, r, format, exportedList{title: "Most common problems", path: choice.URL(), filter: filter})
+}
+
+// exportedList is a list of problems that is exported.
+type exportedList struct {
+	title  string
+	path   string // of the page, with its query
+	filter index.Filter
+	match  func(*index.Problem) bool // nil: all
+	own    string                    // what it depends on besides what everybody sees, as export takes it
+}
+
+// exportList is a list of problems as a file or feed.
+func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string, list exportedList) error {
+	return s.Export(w, r, format, list.own, func(ctx context.Context) (export.Table, error) {
+		b, err := s.Store.IndexWithStates(ctx)
+		if err != nil {
+			return export.Table{}, err
+		}
+		rows, _ := b.All(list.filter, list.match)
+		if format == "atom" {
+			rows = rows[:min(len(rows), export.MaxFeed)]
+		}
+		signedIn := web.CurrentUser(r).Role.Allows(crash.RoleViewer)
+		return export.Table{
+			Title: list.title, Path: list.path, Columns: problemColumns,
+			Rows: func(yield func(export.Row, error) bool) {
+				for some := range slices.Chunk(rows, export.ExportPage) {
+					whole, err := s.Store.WholeSignatures(ctx, some)
+					if err != nil {
+						yield(export.Row{}, err)
+						return
+					}
+					for _, p := range some {
+						signature := whole[p.ID]
+						if !signedIn {
+							signature = s.Redacted.Signature(signature)
+						}
+						if !yield(s.problemRow(web.SeenRow(r, p), signature, signedIn), nil) {
+							return
+						}
+					}
+				}
+			},
+		}, nil
+	})
+}
+
+// problemRow is one problem of a list.
+func (s *Lists) problemRow(p index.Row, signature string, signedIn bool) export.Row {
+	title := views.DocumentTitle(crash.Bucket{ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type, Title: p.Title, Name: p.Name, Executable: p.Executable}, signedIn)
+	if signature == "" {
+		signature = p.Signature
+	}
+	bug := ""
+	if p.Bug != 0 {
+		bug = strconv.FormatInt(p.Bug, 10)
+	}
+	var summary strings.Builder
+	fmt.Fprintf(&summary, "%s in the chosen days, %s in all.", views.Counted(p.Count, "report", "reports"),
+		views.Counted(p.Reports, "report", "reports"))
+	if p.Package != "" {
+		fmt.Fprintf(&summary, " Package %s.", p.Package)
+	}
+	if !p.First.At.IsZero() {
+		fmt.Fprintf(&summary, " First seen %s, last seen %s.", occurrenceText(p.First), occurrenceText(p.Last))
+	}
+	if bug != "" {
+		fmt.Fprintf(&summary, " Bug %s.", bug)
+	}
+	status := s.Store.StatusOf(p.Problem)
+	if !signedIn {
+		status = redact.Status(status)
+	}
+	summary.WriteString(" " + status.Text())
+	return export.Row{
+		Cells: []any{
+			p.Count, title, signature, p.Package, p.Source, p.Type, p.First.At, p.First.Version, string(p.First.Release),
+			p.Last.At, p.Last.Version, string(p.Last.Release), p.HighestVersion, bug, string(status.Word), status.Text(), s.Base.String() + p.ID.Path(),
+		},
+		Path: p.ID.Path(), Title: title, Summary: summary.String(), First: p.First.At, Last: p.Last.At,
+	}
+}
+
+// occurrenceText is an occurrence in words: "2026-05-18 09:30 UTC in 1.4-1 (Ubuntu 24.04)".
+func occurrenceText(o crash.Occurrence) string {
+	text := o.At.UTC().Format("2006-01-02 15:04 UTC")
+	if o.Version != "" {
+		text += " in " + o.Version
+	}
+	if o.Release != "" {
+		text += " (" + string(o.Release) + ")"
+	}
+	return text
+}

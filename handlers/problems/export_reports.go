@@ -1,0 +1,90 @@
+package problems
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/handlers/export"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// reportColumns are the columns of lists of reports.
+var reportColumns = []string{
+	"report", "arrived", "occurred", "problem_type", "title", "package", "version", "source_package", "release", "architecture",
+	"machine", "problem", "url",
+}
+
+// exportProblemReports is the list of a problem's reports as a file or feed.
+func (s *Pages) ExportProblemReports(w http.ResponseWriter, r *http.Request) error {
+	format := chi.URLParam(r, "format")
+	if web.ExportTypes[format] == "" {
+		return export.ErrNoFormat
+	}
+	id, err := crash.ParseBucketID(chi.URLParam(r, "id"))
+	if err != nil {
+		return err
+	}
+	return s.exportReportsOf(w, r, id, format)
+}
+
+func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash.BucketID, format string) error {
+	if !web.CurrentUser(r).Role.Allows(crash.RoleViewer) {
+		return web.ErrNotSignedIn
+	}
+	b, err := s.Store.Bucket(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
+		return s.reportTable("Reports of "+views.DocumentTitle(b, true), b.ID.Path(), func(after crash.OopsID) ([]crash.ReportRow, error) {
+			return s.Store.BucketReports(ctx, b.ID, after, export.ExportPage)
+		}), nil
+	})
+}
+
+// exportSystemReports is the list of a machine's reports as a file or feed.
+func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, system crash.SystemID, format string) error {
+	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
+		return s.reportTable("Reports of a machine", views.SystemPath(system), func(after crash.OopsID) ([]crash.ReportRow, error) {
+			return s.Store.SystemReports(ctx, system, after, export.ExportPage)
+		}), nil
+	})
+}
+
+func (s *Pages) reportTable(title, path string, read func(after crash.OopsID) ([]crash.ReportRow, error)) export.Table {
+	return export.Table{
+		Title: title, Path: path, Columns: reportColumns,
+		Rows: export.Pages(func(after *crash.ReportRow) ([]crash.ReportRow, error) {
+			if after == nil {
+				return read(crash.OopsID{})
+			}
+			return read(after.ID)
+		}, s.reportRow),
+	}
+}
+
+// reportRow is one report of a list.
+func (s *Pages) reportRow(r crash.ReportRow) export.Row {
+	problem := ""
+	if r.Bucket != nil {
+		problem = s.Base.String() + r.Bucket.Path()
+	}
+	path := "/oops/" + r.ID.String()
+	title := r.Title
+	if title == "" {
+		title = r.ProblemType + " of " + r.Executable
+	}
+	return export.Row{
+		Cells: []any{
+			r.ID.String(), r.ID.Received(), r.Occurred, r.ProblemType, r.Title, r.Package, r.Version, r.SourcePackage, string(r.Release),
+			r.Architecture, string(r.System), problem, s.Base.String() + path,
+		},
+		Path: path, Title: title, First: r.ID.Received(), Last: r.ID.Received(),
+		Summary: fmt.Sprintf("%s %s on %s, %s.", r.Package, r.Version, r.Release, r.Architecture),
+	}
+}

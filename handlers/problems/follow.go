@@ -1,0 +1,142 @@
+package problems
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/justinas/nosurf"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// readFollow reads what a form is about: in one field, as the buttons send it, or by its kind and name.
+func readFollow(r *http.Request) (crash.Follow, error) {
+	kind, name := r.PostFormValue("kind"), r.PostFormValue("name")
+	if what := r.PostFormValue("what"); what != "" {
+		kind, name, _ = strings.Cut(what, ":")
+	}
+	return crash.NewFollow(kind, name)
+}
+
+// follow lets the person follow a package, the packages of a person or team, or a package set.
+func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
+	f, err := readFollow(r)
+	if err == nil {
+		err = s.nameable(r, f)
+	}
+	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.NotFound {
+		a := web.AnswerTo(r, err)
+		form := views.FollowForm{Kind: crash.FollowKind(r.PostFormValue("kind")), Name: crash.Truncate(r.PostFormValue("name"), web.MaxQueryText), Problem: a.Message}
+		return s.myPage(w, r, http.StatusUnprocessableEntity, form)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Store.Follow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
+		return err
+	}
+	return s.answerFollow(w, r, f, true, views.Flash{
+		Kind: views.FlashDone, Text: "You follow " + followWords(f) + ".",
+		Undo: &views.Undo{Action: views.PathUnfollow, Field: "what", Value: f.String()},
+	})
+}
+
+// nameable asks for the packages of a person or set, so that the tracker will be asked: NotFound when it knows none such.
+func (s *Lists) nameable(r *http.Request, f crash.Follow) error {
+	if f.Kind == crash.FollowPackage {
+		return nil
+	}
+	_, _, err := s.packagesOf(r.Context(), f)
+	return err
+}
+
+// unfollow ends that the person follows something.
+func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
+	f, err := readFollow(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Store.Unfollow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
+		return err
+	}
+	return s.answerFollow(w, r, f, false, views.Flash{
+		Kind: views.FlashDone, Text: "You follow " + followWords(f) + " no longer.",
+		Undo: &views.Undo{Action: views.PathFollow, Field: "what", Value: f.String()},
+	})
+}
+
+// followWords names what is followed within a sentence.
+func followWords(f crash.Follow) string {
+	switch f.Kind {
+	case crash.FollowPerson:
+		return "the packages of " + f.Name
+	case crash.FollowSet:
+		return "the package set " + f.Name
+	case crash.FollowPackage:
+	}
+	return "the package " + f.Name
+}
+
+// answerFollow shows the button as it is now: in place, or on the page that it stands on.
+func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Follow, on bool, message views.Flash) error {
+	if !web.WantsPart(r) {
+		if err := s.FlashUndo(r, message); err != nil {
+			return err
+		}
+		return web.Redirect(w, r, followPage(r))
+	}
+	message.Undo.CSRFToken = nosurf.Token(r)
+	part := views.FollowPart{Follow: f, On: on, CSRFToken: message.Undo.CSRFToken}
+	return s.Page(w, r, http.StatusOK, templ.Join(views.FollowButton(part), views.FlashNow(message)))
+}
+
+// followPage is the page that a form about following stands on: where the browser came from, or the person's own page.
+func followPage(r *http.Request) string {
+	from := web.ComeBackTo(r)
+	if from == "/" || strings.HasPrefix(from, views.PathFollow) || strings.HasPrefix(from, views.PathUnfollow) {
+		return views.PathMy
+	}
+	return from
+}
+
+// saveSeen says that what came until a time is new to the person no longer, or takes that back.
+func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
+	var seen time.Time
+	if text := r.PostFormValue("seen"); text != "never" {
+		var err error
+		if seen, err = time.Parse(time.RFC3339Nano, text); err != nil || seen.After(s.Now()) {
+			return crash.Errorf(crash.Invalid, "bad_time", "The form does not say until when everything was seen; load the page again.")
+		}
+	}
+	before, err := s.Store.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
+	if err != nil {
+		return err
+	}
+	undo := &views.Undo{Action: views.PathSeen, Field: "seen", Value: "never"}
+	if !before.IsZero() {
+		undo.Value = before.UTC().Format(time.RFC3339Nano)
+	}
+	message := views.Flash{Kind: views.FlashDone, Text: "What came up to now is new to you no longer.", Undo: undo}
+	if seen.Before(before) {
+		message = views.Flash{Kind: views.FlashDone, Text: "It is new to you again."}
+	}
+	if err := s.FlashUndo(r, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, followPage(r))
+}
+
+// followPart is the button by which the person follows something.
+func (s *Lists) followPart(r *http.Request, f crash.Follow) (views.FollowPart, error) {
+	p := views.FollowPart{Follow: f, CSRFToken: nosurf.Token(r)}
+	if web.CurrentUser(r).ID == 0 {
+		return p, nil
+	}
+	var err error
+	p.On, err = s.Store.Follows(r.Context(), web.CurrentUser(r).ID, f)
+	return p, err
+}

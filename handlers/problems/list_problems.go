@@ -1,0 +1,122 @@
+package problems
+
+import (
+	"net/http"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/crash/query"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// listProblems is the front page: how reliable releases are, and the most common problems of what was chosen. All that is
+// chosen stands in the query, see readChoice, and after for the next pages.
+func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
+	if format := web.AcceptedExport(r); format != "" {
+		return s.exportProblems(w, r, format)
+	}
+	ctx := r.Context()
+	choice, err := s.readChoice(ctx, r.URL.Query())
+	if err != nil {
+		return err
+	}
+	place, err := readPlace(r.URL.Query().Get("after"))
+	if err != nil {
+		return err
+	}
+	page, err := s.problemList(r, choice, query.Query{}, place)
+	if err != nil {
+		return err
+	}
+	if page.Rates, err = s.rates(r, choice); err != nil {
+		return err
+	}
+	if web.WantsPart(r) {
+		page.Shell = s.BareShell(r, "")
+		w.Header().Set("HX-Push-Url", choice.URL())
+		return s.Part(w, r, views.ListAnswer(page))
+	}
+	page.Shell = s.Shell(r, "Most common problems")
+	page.Shell.Also = views.Alternates("Most common problems", "/problems", r.URL.RawQuery)
+	return s.Page(w, r, http.StatusOK, views.List(page))
+}
+
+// problemList is the list of a choice, as far as a query (empty: all) wants it, from a place on.
+func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Query, place *index.Place) (views.ListPage, error) {
+	page := views.ListPage{Choice: choice, Size: web.ListSize, IngestURL: s.Config.IngestURL}
+	b, filter, notice, err := s.chosen(r.Context(), choice)
+	if err != nil {
+		return page, err
+	}
+	releases, err := s.Store.Releases(r.Context(), s.Releases)
+	if err != nil {
+		return page, err
+	}
+	page.Releases = web.SeenLabels(r, releases.Offered(choice.Release))
+	page.Notice = notice
+	filter, match := web.Searched(r, q, filter)
+	list := b.List(filter, match, place, web.ListSize)
+	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
+	if !list.Past { // none of them is new: there was nothing before
+		for i := range list.Rows {
+			list.Rows[i].Before = list.Rows[i].Rank
+		}
+	}
+	if page.Rows, err = s.listRows(r, b, filter, list.Rows); err != nil {
+		return page, err
+	}
+	if n := len(list.Rows); list.More {
+		last := list.Rows[n-1]
+		page.Next = choice.NextURL(list.First+n-1, crash.Problem{Bucket: crash.Bucket{ID: last.ID}, Count: last.Count})
+	}
+	page.Types, page.Machines = web.SeenLabels(r, b.Types()), web.SeenLabels(r, b.PackageArchitectures())
+	return page, nil
+}
+
+func both(a, b []string) []string {
+	in := map[string]bool{}
+	for _, name := range a {
+		in[name] = true
+	}
+	var some []string
+	for _, name := range b {
+		if in[name] {
+			some = append(some, name)
+		}
+	}
+	return some
+}
+
+// sparkDays is how many days the small charts of a list show.
+const sparkDays = 28
+
+// listRows adds to rows of the index what only the database knows: machines, bugs and their states.
+func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter, rows []index.Row) ([]views.ListRow, error) {
+	counts := make([]crash.ProblemCursor, len(rows))
+	from := make(map[crash.BucketID]index.Row, len(rows))
+	for i, row := range rows {
+		counts[i] = crash.ProblemCursor{Count: row.Count, ID: row.ID}
+		from[row.ID] = row
+	}
+	problems, err := s.CachedProblems(r, counts)
+	if err != nil {
+		return nil, err
+	}
+	until := index.DayOf(s.Now())
+	list := make([]views.ListRow, 0, len(problems))
+	var bugs []crash.Bug
+	for _, p := range problems {
+		if p.Bug.Number != 0 {
+			bugs = append(bugs, p.Bug)
+		}
+		row := web.SeenRow(r, from[p.ID])
+		p.Bucket = s.SeenBy(r, p.Bucket)
+		list = append(list, views.ListRow{
+			Problem: p, First: row.First, Last: row.Last, Bug: s.BugPart(r, p.Bucket), Rank: row.Rank, Before: row.Before,
+			Spark: views.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
+		})
+	}
+	s.Hurry(r, web.StaleOnList, bugs...)
+	return list, nil
+}

@@ -1,0 +1,211 @@
+package problems
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// maxMerge is how many problems are merged at once.
+const maxMerge = 20
+
+var (
+	errMergeOne  = crash.Errorf(crash.Invalid, "merge_one", "Choose at least two different problems to merge.")
+	errMergeMany = crash.Errorf(crash.Invalid, "merge_many", "At most %d problems can be merged at once.", maxMerge)
+	errNoHead    = crash.Errorf(crash.Invalid, "no_head", "Choose which of the problems stands for all of them.")
+)
+
+// findMerge asks which problem one is to be merged with. With an answer in the query (with) it leads to the look at both.
+func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	p := views.FindMergePage{Bucket: b}
+	text, _ := rawQueryValue(r.URL.RawQuery, "with")
+	p.Text = strings.TrimSpace(text)
+	status := http.StatusOK
+	if p.Text != "" {
+		other, err := s.meantProblem(r, p.Text)
+		if err == nil && other == b.ID {
+			err = errMergeOne
+		}
+		if err == nil {
+			return web.Redirect(w, r, views.MergeURL([]crash.BucketID{b.ID, other}))
+		}
+		if crash.KindOf(err) != crash.NotFound && crash.KindOf(err) != crash.Invalid {
+			return err
+		}
+		a := web.AnswerTo(r, err)
+		status, p.Problem = a.Status, a.Message
+	}
+	if p.Similar, err = s.Store.Alike(r.Context(), b); err != nil {
+		return err
+	}
+	p.Shell = s.Shell(r, "Merge")
+	return s.Page(w, r, status, views.FindMerge(p))
+}
+
+// meantProblem is the problem that a person means by its address, its id, its signature, or the number of its bug.
+func (s *Decisions) meantProblem(r *http.Request, text string) (crash.BucketID, error) {
+	if id, err := crash.ParseBucketID(idInAddress(text)); err == nil {
+		b, err := s.Store.Bucket(r.Context(), id)
+		return b.ID, err
+	}
+	if b, err := s.Store.Bucket(r.Context(), crash.BucketIDOf(text)); err == nil {
+		return b.ID, nil
+	}
+	number, err := s.Tracker.BugNumber(text)
+	if err != nil {
+		return crash.BucketID{}, crash.ErrUnknownBucket
+	}
+	buckets, err := s.Store.BucketsOfBug(r.Context(), number)
+	if err != nil {
+		return crash.BucketID{}, err
+	}
+	if len(buckets) > 1 {
+		return crash.BucketID{}, crash.Errorf(crash.Invalid, "several_problems",
+			"%d problems have the bug %d; say which one by its address.", len(buckets), number)
+	}
+	return buckets[0].ID, nil
+}
+
+// idInAddress is what may be the id of a problem in its address, or the text itself.
+func idInAddress(text string) string {
+	if u, err := url.Parse(text); err == nil {
+		if _, after, ok := strings.Cut(u.Path, "/problem/"); ok {
+			id, _, _ := strings.Cut(after, "/")
+			return id
+		}
+	}
+	return text
+}
+
+// showMerge shows what merging the problems in the query gives.
+func (s *Decisions) ShowMerge(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	ids, err := web.ChosenIDs(strings.Split(q.Get("problems"), "."))
+	if err != nil {
+		return err
+	}
+	return s.mergePage(w, r, ids, http.StatusOK, "")
+}
+
+// mergePage is the look at the problems that are to be merged.
+func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, status int, problem string) error {
+	buckets, err := s.heads(r, ids)
+	if err != nil {
+		return err
+	}
+	heads := make([]crash.BucketID, len(buckets))
+	p := views.MergePage{Sides: views.NewMergeSides(buckets), Head: mostFitting(buckets).ID, Problem: problem}
+	for i, b := range buckets {
+		heads[i] = b.ID
+		bugs, err := s.Store.BucketBugs(r.Context(), b.ID)
+		if err != nil {
+			return err
+		}
+		for _, bug := range bugs {
+			if !slices.ContainsFunc(p.Bugs, func(known crash.Bug) bool { return known.Number == bug.Number }) {
+				p.Bugs = append(p.Bugs, bug)
+			}
+		}
+	}
+	if p.Reports, p.Machines, err = s.Store.Together(r.Context(), heads); err != nil {
+		return err
+	}
+	p.Shell = s.Shell(r, "Merge")
+	return s.Page(w, r, status, views.Merge(p))
+}
+
+// heads are the problems that some buckets are part of, each once.
+func (s *Decisions) heads(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, error) {
+	if len(ids) > maxMerge {
+		return nil, errMergeMany
+	}
+	all, err := s.Buckets(r, ids)
+	if err != nil {
+		return nil, err
+	}
+	var heads []crash.Bucket
+	for _, b := range all {
+		if !slices.ContainsFunc(heads, func(known crash.Bucket) bool { return known.ID == b.ID }) {
+			heads = append(heads, b)
+		}
+	}
+	if len(heads) < 2 {
+		return nil, errMergeOne
+	}
+	return heads, nil
+}
+
+// mostFitting is the problem that should stand for all: one with names before one without, one with a bug before one
+// without, then the one with most reports.
+func mostFitting(buckets []crash.Bucket) crash.Bucket {
+	rank := func(b crash.Bucket) (n int) {
+		if !b.Provisional {
+			n += 2
+		}
+		if b.Bug.Number != 0 {
+			n++
+		}
+		return n
+	}
+	return slices.MaxFunc(buckets, func(a, b crash.Bucket) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Reports, b.Reports))
+	})
+}
+
+// mergeProblems merges problems into the one that is to stand for all, and offers to take that back.
+func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error {
+	ids, err := web.ChosenIDs(r.PostForm["problem"]) // read by the guard
+	if err != nil {
+		return err
+	}
+	head, err := crash.ParseBucketID(r.PostFormValue("head"))
+	if err != nil || !slices.Contains(ids, head) {
+		return s.mergePage(w, r, ids, http.StatusUnprocessableEntity, errNoHead.Message)
+	}
+	reason, ok := crash.CleanLine(r.PostFormValue("reason"), crash.MaxReason)
+	if !ok {
+		return errBadReason
+	}
+	from := slices.DeleteFunc(slices.Clone(ids), func(id crash.BucketID) bool { return id == head })
+	head, err = s.Store.Merge(r.Context(), head, from, web.CurrentUser(r).Name, reason)
+	if err != nil {
+		return err
+	}
+	text := "The problems are one now. Each can be taken out again in the history below."
+	if len(from) == 1 {
+		return s.decided(w, r, head, "The problems are one now.", crash.DecisionMerged)
+	}
+	if err := s.Flash(r, views.FlashDone, text); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, head.Path())
+}
+
+var errBadReason = crash.Errorf(crash.Invalid, "bad_reason", "A reason is one line of at most %d characters.", crash.MaxReason)
+
+// decided leads to a problem with a message that offers to undo the last decision about it, which is of this kind.
+func (s *Decisions) decided(w http.ResponseWriter, r *http.Request, id crash.BucketID, text string, kind crash.DecisionKind) error {
+	last, err := s.Store.Decisions(r.Context(), id, 1)
+	if err != nil {
+		return err
+	}
+	message := views.Flash{Kind: views.FlashDone, Text: text}
+	if len(last) == 1 && last[0].Kind == kind && last[0].Stands() {
+		message.Undo = &views.Undo{Action: id.Path() + "/undo", Field: "decision", Value: strconv.FormatInt(last[0].ID, 10)}
+	}
+	if err := s.FlashUndo(r, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, id.Path())
+}

@@ -1,0 +1,85 @@
+package problems
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/justinas/nosurf"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// notesView is what people wrote down about a problem.
+func (s *Pages) notesView(r *http.Request, b crash.Bucket) (views.NotesView, error) {
+	u := web.CurrentUser(r)
+	v := views.NotesView{Bucket: b.ID, Person: u.Name, Everything: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.Now()}
+	var err error
+	v.Notes, err = s.Store.Notes(r.Context(), b.ID)
+	return v, err
+}
+
+// addNote writes a note down.
+func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	_, err = s.Store.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
+	return s.noted(w, r, b, err, "The note is written down.")
+}
+
+// changeNote gives a note another text, or takes it away. Viewers change their own, triagers any: what was there before
+// stays in its history.
+func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	id, err := strconv.ParseInt(r.PathValue("note"), 10, 64)
+	if err != nil {
+		return errNoNote
+	}
+	u := web.CurrentUser(r)
+	notes, err := s.Store.Notes(r.Context(), b.ID)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		if n.ID != id {
+			continue
+		}
+		if n.Person != u.Name && !u.Role.Allows(crash.RoleTriager) {
+			return errNotYourNote
+		}
+		text := r.PostFormValue("text")
+		done := "The note is changed."
+		if r.PostFormValue("do") == "remove" {
+			text, done = "", "The note is taken away; its history keeps it."
+		}
+		err := s.Store.ChangeNote(r.Context(), b.ID, id, text, u.Name)
+		return s.noted(w, r, b, err, done)
+	}
+	return errNoNote
+}
+
+var (
+	errNoNote      = crash.Errorf(crash.NotFound, "unknown_note", "There is no such note.")
+	errNotYourNote = crash.Errorf(crash.Forbidden, "not_your_note", "That note is somebody else's; triagers can change it.")
+)
+
+// noted leads back to the problem, with what was done or what kept it from being done.
+func (s *Pages) noted(w http.ResponseWriter, r *http.Request, b crash.Bucket, err error, done string) error {
+	kind := views.FlashDone
+	if crash.KindOf(err) == crash.Invalid {
+		kind, done, err = views.FlashError, web.AnswerTo(r, err).Message, nil
+	}
+	if err == nil {
+		err = s.Flash(r, kind, done)
+	}
+	if err != nil {
+		return err
+	}
+	return web.Redirect(w, r, b.ID.Path()+"#notes")
+}

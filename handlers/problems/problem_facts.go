@@ -1,0 +1,101 @@
+package problems
+
+import (
+	"net/http"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/crash/stats"
+	"mishap/db"
+	"mishap/views"
+)
+
+// rateDays is how many days a problem's rate looks at.
+const rateDays = 28
+
+// much is how much a problem matters: how many it hits, and how often, beside the machines that could have it.
+func (s *Pages) much(r *http.Request, b crash.Bucket, counts []crash.VersionCount) (views.Much, error) {
+	releases := map[crash.Release]bool{}
+	for _, c := range counts {
+		releases[c.Release] = true
+	}
+	m := views.Much{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays}
+	today := s.Now().UTC().Truncate(24 * time.Hour)
+	since := today.AddDate(0, 0, 1-rateDays)
+	if b.FirstSeen.After(since) {
+		since = b.FirstSeen.UTC().Truncate(24 * time.Hour)
+		m.Days = int(today.Sub(since)/(24*time.Hour)) + 1
+	}
+	memory, err := s.Store.Index(r.Context())
+	if err != nil {
+		return m, err
+	}
+	var reports int64
+	for release, days := range memory.ReleaseDays(b.ID, index.DayOf(since), index.DayOf(today)) {
+		if releases[release] {
+			for _, n := range days {
+				reports += n
+			}
+		}
+	}
+	rates, err := s.Store.Rates(r.Context(), db.RateFilter{Since: today.AddDate(0, 0, 1-ratesDays), Until: today})
+	if err != nil {
+		return m, err
+	}
+	var machineDays int64
+	active := map[crash.Release]int64{} // on the last day that is known
+	for _, rate := range rates {
+		if !releases[rate.Release] {
+			continue
+		}
+		active[rate.Release] = rate.Machines // the earliest day comes first
+		if !rate.Day.Before(since) {
+			machineDays += rate.Machines
+		}
+	}
+	for _, n := range active {
+		m.Active += n
+	}
+	// Which machines were hit is known for all time, and which are active for the past 90 days only.
+	m.AtMost = b.FirstSeen.Before(today.AddDate(0, 0, -90))
+	m.Rate = stats.NewMachineRate(reports, float64(machineDays))
+	return m, nil
+}
+
+// versions puts the versions in which a problem was seen beside those that are in use, and says how it stands to them.
+func (s *Pages) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, error) {
+	ctx := r.Context()
+	facts := views.VersionFacts{Now: s.Now(), Releases: s.Releases, Last: map[string]time.Time{}}
+	counts, err := s.Store.BucketVersions(ctx, b.ID)
+	if err != nil {
+		return facts, err
+	}
+	if b.Package != "" {
+		if facts.Known, err = s.Store.VersionsInUse(ctx, b.Package); err != nil {
+			return facts, err
+		}
+	}
+	facts.Story = stats.TellVersions(counts, facts.Known)
+	memory, err := s.Store.Index(ctx)
+	if err != nil {
+		return facts, err
+	}
+	for _, span := range memory.Spans(b.ID) {
+		if last := span.Last.Time(); last.After(facts.Last[span.Version]) {
+			facts.Last[span.Version] = last
+		}
+	}
+	facts.Status, facts.Bug = b.Status, b.Bug.Counts()
+	for _, r := range b.Status.Releases {
+		if r.Fix != "" && len(counts) > 0 {
+			facts.Story.Add(crash.VersionCount{Version: r.Fix, Release: r.Release})
+		}
+	}
+	if b.SourcePackage != "" {
+		facts.Link = func(version string, release crash.Release) string {
+			return s.Config.VersionLinks.Version(release, b.SourcePackage, version)
+		}
+	}
+	return facts, nil
+}

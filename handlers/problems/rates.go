@@ -1,0 +1,44 @@
+package problems
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"mishap/crash"
+	"mishap/crash/redact"
+	"mishap/db"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// ratesDays is how far back the chart of reliability looks: twelve weeks.
+const ratesDays = 84
+
+// rates is the chart of reports per active machine and day. It follows the chosen release, package and version; the other
+// controls do not move it.
+func (s *Lists) rates(r *http.Request, choice views.ListChoice) (views.RateChart, error) {
+	version := choice.Version
+	if choice.Package == "" {
+		version = ""
+	}
+	key := strings.Join([]string{string(choice.Release), choice.Package, version}, "\x00")
+	return web.CachedFacts(s.Kit, r, key, func(r *http.Request) (views.RateChart, error) {
+		return s.readRates(r.Context(), choice.Release, choice.Package, version)
+	})
+}
+
+func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.RateChart, error) {
+	until := s.Now().UTC()
+	since := until.AddDate(0, 0, 1-ratesDays)
+	rates, err := s.Store.Rates(ctx, db.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version})
+	if err != nil {
+		return views.RateChart{}, err
+	}
+	rates = slices.Clone(rates) // the store caches them
+	for i := range rates {      // they become part of public pages
+		rates[i].Release = redact.Label(rates[i].Release)
+	}
+	return views.NewRateChart(rates, s.Releases.ReleasedBetween(since, until), s.Releases, since, until), nil
+}

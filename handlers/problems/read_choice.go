@@ -1,0 +1,118 @@
+package problems
+
+import (
+	"context"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// defaultPeriod makes a first page that has something on it also early in the day and after a quiet weekend.
+const defaultPeriod = crash.PeriodWeek
+
+// readChoice reads the filters of the front page, by the names that errors.ubuntu.com gave them: release, package, version,
+// pkg_arch, period, from, to, packageset, user; and source, type, state, new, sort, order. The period is "range" where days
+// stand in its place; shown is what the control said before it was changed. A word that is no choice is Invalid: it
+// is answered, not ignored. A release that no counted report came from is Invalid, too.
+func (s *choices) readChoice(ctx context.Context, q url.Values) (views.ListChoice, error) {
+	choice, err := readFilters(q)
+	if err != nil || choice.Release == "" {
+		return choice, err
+	}
+	has, err := s.Store.HasRelease(ctx, choice.Release)
+	if err == nil && !has {
+		err = crash.Errorf(crash.Invalid, "unknown_release", "No counted report came from the release %q.", choice.Release)
+	}
+	return choice, err
+}
+
+// readFilters is readChoice as far as no report needs to be looked for.
+func readFilters(q url.Values) (views.ListChoice, error) {
+	choice := views.ListChoice{Period: defaultPeriod}
+	var release, period, shown, from, to, sort string
+	for name, into := range map[string]*string{
+		"release": &release, "period": &period, "shown": &shown, "from": &from, "to": &to, "sort": &sort, "package": &choice.Package,
+		"source": &choice.Source, "version": &choice.Version,
+		"pkg_arch": &choice.PackageArchitecture, "type": &choice.Type, "state": &choice.State, "packageset": &choice.Set, "user": &choice.Person,
+	} {
+		text, err := web.QueryText(q, name)
+		if err != nil {
+			return choice, err
+		}
+		*into = text
+	}
+	switch {
+	case period == views.PeriodRange:
+		choice.Ranged = from == "" && to == ""
+	case period != "":
+		choice.Period = crash.Period(period)
+		if shown != "" && shown != period {
+			from, to = "", "" // another period was chosen, in place of the days
+		}
+	}
+	if choice.Period.Days() == 0 {
+		return choice, crash.Errorf(crash.Invalid, "unknown_period", "%q is not a period; the periods are day, week, month and year.", period)
+	}
+	choice.Release = crash.Release(release)
+	if choice.State != "" && !slices.ContainsFunc(views.ProblemStates, func(s struct{ State, Words string }) bool { return s.State == choice.State }) {
+		return choice, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of problems.", choice.State)
+	}
+	var err error
+	if choice.From, err = readDay("from", from); err != nil {
+		return choice, err
+	}
+	if choice.To, err = readDay("to", to); err != nil {
+		return choice, err
+	}
+	if !choice.From.IsZero() && !choice.To.IsZero() && choice.To.Before(choice.From) {
+		return choice, crash.Errorf(crash.Invalid, "bad_days", "The last day, %s, is before the first, %s.", to, from)
+	}
+	columns := []index.Column{index.ByCount, index.ByPackage, index.ByFirst, index.ByLast, index.ByProblem, index.ByBug}
+	if sort != "" && !slices.Contains(columns, index.Column(sort)) {
+		return choice, crash.Errorf(crash.Invalid, "unknown_column", "%q is not a column that the list can be sorted by.", sort)
+	}
+	if choice.Sort = index.Column(sort); choice.Sort == index.ByCount {
+		choice.Sort = ""
+	}
+	choice.Ascending, choice.New = q.Get("order") == "up", q.Get("new") == "1"
+	return choice, nil
+}
+
+// readDay reads "2026-05-18", also "20260518"; zero: none was given.
+func readDay(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, form := range []string{time.DateOnly, "20060102"} {
+		if day, err := time.Parse(form, text); err == nil && day.Year() >= 2000 && day.Year() < 2179 {
+			return day, nil
+		}
+	}
+	return time.Time{}, crash.Errorf(crash.Invalid, "bad_day", "The %s in the address, %q, is not a day like 2026-05-18.", name, text)
+}
+
+// readPlace reads where the list goes on: "50.17.9f3a…" is behind the 50th row, which had 17 reports and this id.
+func readPlace(text string) (*index.Place, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // from the start
+	}
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 {
+		return nil, web.ErrBadPlace
+	}
+	place, placeErr := strconv.Atoi(parts[0])
+	count, countErr := strconv.ParseInt(parts[1], 10, 64)
+	id, idErr := hex.DecodeString(parts[2])
+	if placeErr != nil || countErr != nil || idErr != nil || place < 1 || count < 0 || len(id) != len(crash.BucketID{}) {
+		return nil, web.ErrBadPlace
+	}
+	return &index.Place{Behind: place, ID: crash.BucketID(id)}, nil
+}

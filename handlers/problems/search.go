@@ -1,0 +1,228 @@
+package problems
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/crash/query"
+	"mishap/handlers/export"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// search answers what stands in the search box: an id, a number or a whole signature leads straight to what it names,
+// anything else is a query, whose problems are listed as on the front page.
+func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
+	text, err := searchText(r)
+	if err != nil {
+		return err
+	}
+	page := views.SearchPage{Query: text}
+	if format := web.AcceptedExport(r); format != "" && text != "" {
+		return s.exportFound(w, r, format)
+	}
+	if text == "" {
+		page.Shell = s.Shell(r, "Search")
+		return s.Page(w, r, http.StatusOK, views.Search(page))
+	}
+	place, kind, err := s.namedBy(r, text)
+	switch {
+	case err != nil:
+		return err
+	case place != "":
+		return web.Redirect(w, r, place)
+	}
+	if page.Missing = kind; kind == views.MissingMachine || kind == views.MissingReport {
+		page.Shell = s.Shell(r, "Search: "+text)
+		page.Shell.Search = text
+		return s.Page(w, r, http.StatusOK, views.Search(page))
+	}
+	status := http.StatusOK
+	q, err := query.Parse(text)
+	if problem, ok := errors.AsType[*query.Error](err); ok {
+		status, page.Problem = http.StatusUnprocessableEntity, problem
+	} else if err != nil {
+		return err
+	}
+	if page.Problem == nil {
+		list, err := s.found(r, text, q)
+		if err != nil {
+			return err
+		}
+		if page.List = &list; list.Totals.Problems == 0 && !strings.ContainsAny(text, ` :"()`) {
+			place, _, err := s.namedBy(r, "system:"+text) // any word may be the name of a machine
+			if err != nil {
+				return err
+			}
+			if place != "" {
+				return web.Redirect(w, r, place)
+			}
+		}
+	}
+	if web.WantsPart(r) && page.List != nil {
+		page.List.Shell = s.BareShell(r, "")
+		return s.Part(w, r, views.ListPart(*page.List))
+	}
+	page.Shell = s.Shell(r, "Search: "+text)
+	page.Shell.Search = text
+	if page.Problem == nil {
+		page.Shell.Also = views.Alternates("Search: "+text, views.PathSearch, r.URL.RawQuery)
+	}
+	if page.List != nil {
+		page.List.Shell = page.Shell
+	}
+	return s.Page(w, r, status, views.Search(page))
+}
+
+// searchText is what stands in the search box. It may be a whole signature, and so long.
+func searchText(r *http.Request) (string, error) {
+	text := strings.TrimSpace(r.URL.Query().Get("q"))
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > crash.MaxSignature {
+		return "", crash.Errorf(crash.Invalid, "bad_q", "What is searched for is not readable; it has at most %d characters.", crash.MaxSignature)
+	}
+	return text, nil
+}
+
+// searchChoice is what a search counts besides what its query says. Without days of its own it looks at the past year.
+func (s *Lists) searchChoice(r *http.Request, text string) (views.ListChoice, error) {
+	values := r.URL.Query()
+	searchPeriod(values)
+	choice, err := s.readChoice(r.Context(), values)
+	choice.Query = text
+	return choice, err
+}
+
+// searchPeriod is the past year, where a search has no days of its own.
+func searchPeriod(values url.Values) {
+	if !values.Has("period") && !values.Has("from") && !values.Has("to") {
+		values.Set("period", string(crash.PeriodYear))
+	}
+}
+
+// found lists the problems of a query.
+func (s *Lists) found(r *http.Request, text string, q query.Query) (views.ListPage, error) {
+	choice, err := s.searchChoice(r, text)
+	if err != nil {
+		return views.ListPage{}, err
+	}
+	place, err := readPlace(r.URL.Query().Get("after"))
+	if err != nil {
+		return views.ListPage{}, err
+	}
+	return s.problemList(r, choice, q, place)
+}
+
+// exportSearch is what a search finds as a file or feed, at an address of its own.
+func (s *Lists) ExportSearch(w http.ResponseWriter, r *http.Request) error {
+	format := chi.URLParam(r, "format")
+	if web.ExportTypes[format] == "" {
+		return export.ErrNoFormat
+	}
+	return s.exportFound(w, r, format)
+}
+
+// exportFound is what a search finds as a file or feed. A query that cannot be understood is Unprocessable.
+func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format string) error {
+	text, err := searchText(r)
+	if err != nil {
+		return err
+	}
+	q, err := query.Parse(text)
+	if problem, ok := errors.AsType[*query.Error](err); ok {
+		return crash.Errorf(crash.Unprocessable, "bad_query", "%s (at character %d of the query)", problem.Message, problem.At+1)
+	}
+	if err != nil {
+		return err
+	}
+	choice, err := s.searchChoice(r, text)
+	if err != nil {
+		return err
+	}
+	_, filter, _, err := s.chosen(r.Context(), choice)
+	if err != nil {
+		return err
+	}
+	filter, match := web.Searched(r, q, filter)
+	return s.exportList(w, r, format, exportedList{
+		title: "Search: " + text, path: choice.URL(), filter: filter, match: match,
+	})
+}
+
+// completeSearch offers ways to go on with what was typed so far: of a query, or, with of, of a name.
+func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
+	text, err := searchText(r)
+	if err != nil {
+		return err
+	}
+	b, err := s.Store.Index(r.Context())
+	if err != nil {
+		return err
+	}
+	if of := r.URL.Query().Get("of"); of != "" {
+		names, err := namesFor(r.URL.Query(), of, b.Names(web.IsPublic(r)))
+		if err != nil {
+			return err
+		}
+		return s.Part(w, r, views.NameOffers(names))
+	}
+	releases, err := s.Store.Releases(r.Context(), s.Releases)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, release := range releases.Offered("") {
+		names = append(names, string(release))
+	}
+	known := b.Names(web.IsPublic(r))
+	return s.Part(w, r, views.SearchOffers(query.Complete(text, query.Known{
+		Packages: known.Packages, Sources: known.Sources, Programs: known.Programs, Frames: known.Functions,
+		Releases: beginning(web.SeenLabels(r, names)), Versions: known.Versions,
+		Architectures: beginning(web.SeenLabels(r, b.Architectures())), Types: beginning(web.SeenLabels(r, b.Types())),
+	})))
+}
+
+// namesFor are names for a control of a list: what it is called, and so what was typed into it, is of.
+func namesFor(q url.Values, of string, known index.Names) ([]string, error) {
+	text, err := web.QueryText(q, of)
+	if err != nil {
+		return nil, err
+	}
+	switch of {
+	case "package":
+		return known.Packages(text), nil
+	case "source":
+		return known.Sources(text), nil
+	case "version":
+		pkg, err := web.QueryText(q, "package")
+		return known.Versions(text, pkg), err
+	}
+	return nil, crash.Errorf(crash.Invalid, "bad_of", "Names are offered of package, source and version, not of %.40q.", of)
+}
+
+// beginning finds those that begin with a text, whatever the case of letters.
+func beginning(all []string) func(string) []string {
+	return func(text string) []string {
+		var found []string
+		for _, s := range all {
+			if len(s) >= len(text) && strings.EqualFold(s[:len(text)], text) {
+				found = append(found, s)
+			}
+		}
+		return found
+	}
+}
+
+// showKeys says what keys do: on a page, or in a dialog on the one that the visitor is on.
+func (s *Lists) ShowKeys(w http.ResponseWriter, r *http.Request) error {
+	if web.WantsPart(r) {
+		return s.Page(w, r, http.StatusOK, views.KeysPart())
+	}
+	return s.Page(w, r, http.StatusOK, views.Keys(s.Shell(r, "Keys")))
+}

@@ -1,0 +1,191 @@
+package problems
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/crash/stats"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+const (
+	packageDays     = 91 // that the page of a package looks back
+	packageProblems = 50 // that it shows
+	packageVersions = 40 // that it compares
+)
+
+// showPackage is the page of one package, by the name of a binary or a source package: its problems, reports by day, and
+// versions compared. With an ending, or by Accept, it is the list of its problems as a file or feed.
+func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
+	text, err := web.PathText(r, "name")
+	if err != nil {
+		return err
+	}
+	name, format := web.CutFormat(text)
+	if format == "" {
+		format = web.AcceptedExport(r)
+	}
+	if name == "" || len(name) > web.MaxQueryText {
+		return web.ErrNoPage
+	}
+	since, until := s.LastDays(packageDays)
+	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name}
+	if format != "" {
+		if format == "atom" {
+			filter.Sort = index.ByFirst // readers want to know what is new
+		}
+		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.PackagePath(name), filter: filter})
+	}
+	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (views.PackagePage, error) {
+		return s.readPackage(r, name, filter)
+	})
+	if err != nil {
+		return err
+	}
+	if page.Problems, err = s.withBugs(r, page.Problems, ""); err != nil {
+		return err
+	}
+	if web.IsPublic(r) {
+		s.HidePackage(&page)
+	}
+	if page.Follow, err = s.followPart(r, crash.Follow{Kind: crash.FollowPackage, Name: name}); err != nil {
+		return err
+	}
+	page.Shell = s.Shell(r, name)
+	page.Shell.Also = views.Alternates("Problems of "+name, views.PackagePath(name), "")
+	return s.Page(w, r, http.StatusOK, views.Package(page))
+}
+
+// readPackage is what everybody may see of a package.
+func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (page views.PackagePage, err error) {
+	since, until := s.LastDays(packageDays)
+	b, err := s.Store.Index(r.Context())
+	if err != nil {
+		return page, err
+	}
+	rows, _ := b.All(filter, nil)
+	page = views.PackagePage{Name: name, Days: packageDays}
+	for i, row := range rows {
+		for _, other := range []string{row.Package, row.Source} {
+			if other != "" && other != name && !slices.Contains(page.Binaries, other) {
+				page.Binaries = append(page.Binaries, other)
+			}
+		}
+		if i < packageProblems {
+			page.Problems = append(page.Problems, packageProblem(b, filter, row))
+		}
+	}
+	slices.Sort(page.Binaries)
+	page.More = int64(len(rows) - len(page.Problems))
+	days, err := s.Store.PackageDays(r.Context(), name, since, until)
+	if err != nil {
+		return page, err
+	}
+	page.Chart = views.NewChart(days, s.Releases, since, until)
+	if page.Versions, err = s.packageVersions(r, name, rows); err != nil {
+		return page, err
+	}
+	if len(rows) == 0 && len(days) == 0 && len(page.Versions) == 0 {
+		return page, crash.Errorf(crash.NotFound, "unknown_package", "No report of a package named %s was counted lately.", name)
+	}
+	return page, nil
+}
+
+// withBugs returns rows of a short list with the bug cells that the person who asks sees. The rows themselves are shared, and
+// stay as they are. table tells the cells apart where another list of the page may have the same problems.
+func (s *Lists) withBugs(r *http.Request, rows []views.PackageProblem, table string) ([]views.PackageProblem, error) {
+	counts := make([]crash.ProblemCursor, len(rows))
+	for i := range rows {
+		counts[i].ID = rows[i].Bucket.ID
+	}
+	problems, err := s.CachedProblems(r, counts)
+	if err != nil {
+		return nil, err
+	}
+	cells := make(map[crash.BucketID]views.BugPart, len(problems))
+	var bugs []crash.Bug
+	for _, p := range problems {
+		cell := s.BugPart(r, p.Bucket)
+		cell.Copy = table
+		cells[p.ID] = cell
+		if p.Bug.Number != 0 {
+			bugs = append(bugs, p.Bug)
+		}
+	}
+	s.Hurry(r, web.StaleOnList, bugs...)
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].Bug = cells[rows[i].Bucket.ID]
+	}
+	return rows, nil
+}
+
+// packageProblem is a row of a short list.
+func packageProblem(b *index.Index, filter index.Filter, row index.Row) views.PackageProblem {
+	p := namedProblem(row)
+	p.Spark = views.NewSparkline(b.Days(row.Problem, filter, filter.Until-sparkDays+1, filter.Until), filter.Until.Time())
+	return p
+}
+
+// namedProblem is the same without its days.
+func namedProblem(row index.Row) views.PackageProblem {
+	return views.PackageProblem{
+		Bucket: crash.Bucket{
+			ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type, Title: row.Title,
+			Name: row.Name, Executable: row.Executable, Package: row.Package, SourcePackage: row.Source,
+		},
+		First: row.First, Last: row.Last, Count: row.Count, Package: row.Package,
+	}
+}
+
+// packageVersions compares the newest versions of a binary package, with which problems came and went: rows are those of its
+// last days.
+func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) ([]views.PackageVersion, error) {
+	since, until := s.LastDays(packageDays)
+	spans, err := s.Store.VersionSpans(r.Context(), name, since, until)
+	if err != nil || len(spans) == 0 {
+		return nil, err
+	}
+	reports := map[crash.Release]int64{}
+	for _, span := range spans {
+		reports[span.Release] += span.Reports
+	}
+	list := s.Releases.List(reports)
+	spans = slices.DeleteFunc(spans, func(span stats.VersionSpan) bool { return !list.Names(span.Release) })
+	active, err := s.Store.ActiveMachines(r.Context(), list.Ascending(), since, until)
+	if err != nil {
+		return nil, err
+	}
+	// Versions can only be compared within a release.
+	type versionIn struct {
+		release crash.Release
+		version string
+	}
+	lowest, highest := map[versionIn][]views.PackageProblem{}, map[versionIn][]views.PackageProblem{}
+	for _, row := range rows {
+		if row.Package != name {
+			continue
+		}
+		for _, release := range list.Ascending() {
+			facts := row.In(release)
+			first, last := versionIn{release, facts.LowestVersion}, versionIn{release, facts.HighestVersion}
+			lowest[first], highest[last] = append(lowest[first], namedProblem(row)), append(highest[last], namedProblem(row))
+		}
+	}
+	rates := stats.RateVersions(spans, active, since)
+	slices.SortStableFunc(rates, func(a, b stats.VersionRate) int { // known releases first
+		return cmp.Compare(s.Releases.Kind(a.Release), s.Releases.Kind(b.Release))
+	})
+	versions := make([]views.PackageVersion, min(len(rates), packageVersions))
+	for i := range versions {
+		versions[i] = views.PackageVersion{VersionRate: rates[i], New: lowest[versionIn{rates[i].Release, rates[i].Version}]}
+		if i+1 < len(rates) && rates[i+1].Release == rates[i].Release {
+			versions[i].Old, versions[i].Gone = true, highest[versionIn{rates[i+1].Release, rates[i+1].Version}]
+		}
+	}
+	return versions, nil
+}

@@ -1,0 +1,292 @@
+package problems
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/crash/index"
+	"mishap/crash/redact"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// showProblem is the page of one bucket. Visitors see what is counted; people who are signed in see the stack and the
+// reports too. The list of reports is also sent alone, as a part: it has the same address with after.
+func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
+	id, err := crash.ParseBucketID(chi.URLParam(r, "id"))
+	if err != nil {
+		return err
+	}
+	signedIn := web.CurrentUser(r).Role.Allows(crash.RoleViewer)
+	if web.WantsPart(r) {
+		if !signedIn {
+			return web.ErrNotSignedIn
+		}
+		list, err := s.bucketReports(r, id)
+		if err != nil {
+			return err
+		}
+		return s.Part(w, r, views.ReportListPart(*list))
+	}
+	if format := web.AcceptedExport(r); format != "" {
+		return s.exportReportsOf(w, r, id, format)
+	}
+	page, err := s.problemPage(r, id)
+	if err != nil {
+		return err
+	}
+	if page.Bucket.ID != id {
+		return web.Redirect(w, r, memberPath(page.Bucket.ID, id))
+	}
+	if page.From, err = s.cameFrom(r, id); err != nil {
+		return err
+	}
+	if page.Decisions, err = s.decisionsView(r, page.Bucket); err != nil {
+		return err
+	}
+	if signedIn {
+		if err := s.addReports(r, page); err != nil {
+			return err
+		}
+	}
+	if page.Way, err = s.problemWay(r, page.Bucket.ID); err != nil {
+		return err
+	}
+	page.Shell = s.Shell(r, views.DocumentTitle(page.Bucket, signedIn))
+	if signedIn {
+		if page.Way != nil {
+			page.Filter.Via = page.Way.Via
+		}
+		page.Shell.Also = views.Alternates("Reports of this problem", page.Bucket.ID.Path(), "")
+	}
+	return s.Page(w, r, http.StatusOK, views.Problem(*page))
+}
+
+// problemPage is what everybody may see of a bucket.
+func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemPage, error) {
+	facts, err := web.CachedFacts(s.Kit, r, string(id[:]), func(r *http.Request) (problemFacts, error) {
+		return s.readProblem(r, id)
+	})
+	if err != nil {
+		return nil, err
+	}
+	bucket := s.SeenBy(r, facts.bucket)
+	page := &views.ProblemPage{
+		Bucket: bucket, Why: s.WhyBucket(bucket), Status: s.StatusViewOf(r, facts.bucket, facts.bugs), Chart: facts.chart,
+		Versions: facts.versions, Much: facts.much, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
+	}
+	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
+	release, err := web.QueryText(r.URL.Query(), "release")
+	if err != nil {
+		return nil, err
+	}
+	if release != "" {
+		if page.First, page.Last, err = s.seenIn(r.Context(), page.Bucket.ID, crash.Release(release)); err != nil {
+			return nil, err
+		}
+		page.Much.First, page.Much.Last = page.First.At, page.Last.At
+	}
+	if web.IsPublic(r) {
+		s.HideProblem(page)
+	}
+	page.Versions.Whole = r.URL.Query().Get("versions") == "all"
+	return page, nil
+}
+
+// seenIn returns what the oldest and the newest report of a problem from one release say.
+func (s *Pages) seenIn(ctx context.Context, id crash.BucketID, release crash.Release) (first, last crash.Occurrence, err error) {
+	b, err := s.Store.Index(ctx)
+	if err != nil {
+		return first, last, err
+	}
+	if p, ok := b.Problem(id); ok {
+		facts := p.In(release)
+		first, last = facts.First, facts.Last
+	}
+	return first, last, nil
+}
+
+// problemFacts is what is known of a bucket and the same for everybody.
+type problemFacts struct {
+	bucket     crash.Bucket
+	bugs       []crash.Bug
+	chart      templ.Component
+	versions   views.VersionTable
+	much       views.Much
+	breakdowns []views.Breakdown
+	filter     views.ReportFilterForm
+	alike      []grouping.SimilarProblem
+}
+
+func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFacts, err error) {
+	bucket, err := s.Bucket(r.Context(), id)
+	if err != nil {
+		return facts, err
+	}
+	facts.bucket = bucket
+	if facts.bugs, err = s.Store.BucketBugs(r.Context(), bucket.ID); err != nil {
+		return facts, err
+	}
+	since, until := views.ChartSpan(bucket.FirstSeen, s.Now())
+	days, err := s.problemDays(r, bucket.ID, since, until)
+	if err != nil {
+		return facts, err
+	}
+	if facts.chart, err = views.Draw(r.Context(), views.NewChart(days, s.Releases, since, until), s.Now()); err != nil {
+		return facts, err
+	}
+	versions, err := s.versions(r, bucket)
+	if err != nil {
+		return facts, err
+	}
+	facts.versions = versions.Table()
+	if facts.much, err = s.much(r, bucket, versions.Story.Counts); err != nil {
+		return facts, err
+	}
+	architectures, proposed, err := s.Store.BucketArchitectures(r.Context(), id)
+	if err != nil {
+		return facts, err
+	}
+	types, err := s.Store.NewestTypes(r.Context(), id, typesLooked)
+	if err != nil {
+		return facts, err
+	}
+	facts.breakdowns = breakdowns(bucket, architectures, types, proposed)
+	facts.filter = filterForm(bucket.ID.Path(), facts.versions, architectures)
+	facts.alike, err = s.Store.Alike(r.Context(), bucket)
+	return facts, err
+}
+
+// problemDays is how often a problem was seen on each day, by release. Memory tells it faster than the database.
+func (s *Pages) problemDays(r *http.Request, id crash.BucketID, since, until time.Time) ([]crash.DayCount, error) {
+	b, err := s.Store.Index(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	counts := b.ReleaseDays(id, index.DayOf(since), index.DayOf(until))
+	releases := slices.SortedFunc(maps.Keys(counts), crash.Release.Compare)
+	var days []crash.DayCount
+	for day := since; !day.After(until); day = day.AddDate(0, 0, 1) {
+		i := int(index.DayOf(day)) - int(index.DayOf(since))
+		for _, release := range releases {
+			if n := counts[release][i]; n > 0 {
+				days = append(days, crash.DayCount{Day: day, Release: redact.Label(release), Reports: n})
+			}
+		}
+	}
+	return days, nil
+}
+
+// typesLooked is of how many of the newest reports the type is looked at.
+const typesLooked = 500
+
+// breakdowns are the parts that the reports of a problem fall into, as far as there are several.
+func breakdowns(b crash.Bucket, architectures, types []crash.NameCount, proposed int64) (all []views.Breakdown) {
+	if len(architectures) > 1 {
+		all = append(all, views.Breakdown{Title: "Architecture", Field: "architecture", Shares: architectures})
+	}
+	if len(types) > 1 {
+		all = append(all, views.Breakdown{Title: "Problem type of the newest", Shares: types})
+	}
+	if proposed > 0 {
+		all = append(all, views.Breakdown{Title: "Pocket", Shares: []crash.NameCount{{Name: "proposed", Reports: proposed}, {Name: "others", Reports: b.Reports - proposed}}})
+	}
+	return all
+}
+
+// filterForm offers what the reports of a problem can be chosen by.
+func filterForm(path string, table views.VersionTable, architectures []crash.NameCount) views.ReportFilterForm {
+	f := views.ReportFilterForm{Path: path}
+	for _, r := range table.Releases {
+		if r != "" && r != crash.OtherReleases {
+			f.Releases = append(f.Releases, r)
+		}
+	}
+	for _, row := range table.Rows {
+		if row.Total > 0 && row.Version != "" {
+			f.Versions = append(f.Versions, row.Version)
+		}
+	}
+	for _, a := range architectures {
+		if a.Name != "" {
+			f.Architectures = append(f.Architectures, a.Name)
+		}
+	}
+	return f
+}
+
+// addReports adds what only people who are signed in may see.
+func (s *Pages) addReports(r *http.Request, page *views.ProblemPage) error {
+	facts, err := s.StackOf(r, page.Bucket, page.Status.Bugs.Cell.Review)
+	if err != nil {
+		return err
+	}
+	page.Stack, page.Why, page.Status.Advice = facts.Stack, facts.Why, facts.Advice
+	if page.Filing, err = s.BucketFiling(r, page.Bucket.ID); err != nil {
+		return err
+	}
+	if page.Notes, err = s.notesView(r, page.Bucket); err != nil {
+		return err
+	}
+	if page.Filter.Filter, err = readReportFilter(r.URL.Query()); err != nil {
+		return err
+	}
+	page.Reports, err = s.bucketReports(r, page.Bucket.ID)
+	return err
+}
+
+// bucketReports is the list of a bucket's reports that the query asks for.
+func (s *Pages) bucketReports(r *http.Request, id crash.BucketID) (*views.ReportList, error) {
+	after, err := web.QueryOops(r.URL.Query(), "after")
+	if err != nil {
+		return nil, err
+	}
+	filter, err := readReportFilter(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	rows, further, err := s.Store.BucketReportsLike(r.Context(), id, filter, after, web.ListSize+1)
+	if err != nil {
+		return nil, err
+	}
+	list := s.ReportList(id.Path(), after, rows)
+	list.Empty = "No report of this problem is stored any more."
+	chosen := views.FilterQuery(filter)
+	query := maps.Clone(chosen)
+	if via := r.URL.Query().Get(views.Via); via != "" && web.LocalPath(via) == via {
+		query.Set(views.Via, via)
+		list.Via = via // the way through a search leads on to reports
+	}
+	if len(chosen) > 0 {
+		list.Empty = "No report of this problem that is still stored is like that."
+		list.Via = id.Path() + "?" + chosen.Encode()
+	}
+	if !further.IsZero() {
+		list.Further = id.Path() + "?after=" + further.String()
+		list.LookedTo = further.Received()
+	}
+	list.Keep(query)
+	return &list, nil
+}
+
+// readReportFilter reads which reports of a problem are wanted: version, release, architecture,
+// complete.
+func readReportFilter(q url.Values) (f index.Filter, err error) {
+	var release string
+	for name, into := range map[string]*string{"version": &f.Version, "release": &release, "architecture": &f.Architecture} {
+		if *into, err = web.QueryText(q, name); err != nil {
+			return f, err
+		}
+	}
+	f.Release, f.Complete = crash.Release(release), q.Get("complete") != ""
+	return f, nil
+}

@@ -1,0 +1,196 @@
+package problems
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/crash/stats"
+	"mishap/db"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+const (
+	releaseDays     = 28 // that the lists of a release look back
+	releaseProblems = 20 // that each of them shows
+	releasePackages = 25
+	activeDays      = 90 // for which a machine that reported something counts as active
+)
+
+// showRelease is the page of one release: how reliable it is beside the one before, its problems and packages. With an
+// ending, or by Accept, it is the list of its problems as a file or feed.
+func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
+	text, err := web.PathText(r, "name")
+	if err != nil {
+		return err
+	}
+	name, format := web.CutFormat(text)
+	if format == "" {
+		format = web.AcceptedExport(r)
+	}
+	if name == "" || len(name) > web.MaxQueryText {
+		return web.ErrNoPage
+	}
+	release := crash.Release(name)
+	has, err := s.Store.HasRelease(r.Context(), release)
+	if err != nil {
+		return err
+	}
+	if !has {
+		return crash.Errorf(crash.NotFound, "unknown_release", "No report of a release named %s was counted.", name)
+	}
+	since, until := s.LastDays(releaseDays)
+	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Release: release}
+	if format != "" {
+		if format == "atom" {
+			filter.Sort = index.ByFirst // readers want to know what is new
+		}
+		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.ReleasePath(release), filter: filter})
+	}
+	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (views.ReleasePage, error) {
+		seen, err := s.Store.Releases(r.Context(), s.Releases)
+		if err != nil {
+			return views.ReleasePage{}, err
+		}
+		trusted := slices.DeleteFunc(seen.Ascending(), func(other crash.Release) bool {
+			return s.Releases.Kind(other) > s.Releases.Kind(release) // an invented name comes before no release
+		})
+		page := views.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
+		page.Released, page.End = s.Releases.Life(release)
+		if err := s.releaseRates(r, &page); err != nil {
+			return page, err
+		}
+		err = s.releaseLists(r, &page, filter)
+		return page, err
+	})
+	if err != nil {
+		return err
+	}
+	for table, rows := range map[string]*[]views.PackageProblem{"": &page.Worst, "regressions": &page.Regressions, "new": &page.New} {
+		if *rows, err = s.withBugs(r, *rows, table); err != nil {
+			return err
+		}
+	}
+	if web.IsPublic(r) {
+		s.HideRelease(&page)
+	}
+	page.Shell = s.Shell(r, name)
+	page.Shell.Also = views.Alternates("Problems of "+name, views.ReleasePath(release), "")
+	return s.Page(w, r, http.StatusOK, views.Release(page))
+}
+
+// releaseLists fills the page with the problems and packages of a release, from memory.
+func (s *Lists) releaseLists(r *http.Request, page *views.ReleasePage, filter index.Filter) error {
+	b, err := s.Store.IndexWithStates(r.Context())
+	if err != nil {
+		return err
+	}
+	rows, totals := b.All(filter, nil)
+	page.Reports, page.Problems = totals.Reports, totals.Problems
+	packages := map[string]*views.ReleasePackage{}
+	for i, row := range rows {
+		if i < releaseProblems {
+			page.Worst = append(page.Worst, packageProblem(b, filter, row))
+		}
+		if isNewIn(row, page.Release) && len(page.New) < releaseProblems {
+			page.New = append(page.New, packageProblem(b, filter, row))
+		}
+		if row.State == crash.StateRegression && len(page.Regressions) < releaseProblems {
+			page.Regressions = append(page.Regressions, packageProblem(b, filter, row))
+		}
+		if row.Package == "" {
+			continue
+		}
+		if packages[row.Package] == nil {
+			packages[row.Package] = &views.ReleasePackage{Name: row.Package}
+		}
+		packages[row.Package].Reports += row.Count
+		packages[row.Package].Problems++
+	}
+	for _, p := range packages {
+		p.Rate = stats.NewMachineRate(p.Reports, page.MachineDays)
+		page.Packages = append(page.Packages, *p)
+	}
+	slices.SortFunc(page.Packages, func(a, b views.ReleasePackage) int {
+		return cmp.Or(cmp.Compare(b.Reports, a.Reports), cmp.Compare(a.Name, b.Name))
+	})
+	page.Packages = page.Packages[:min(len(page.Packages), releasePackages)]
+	return nil
+}
+
+// isNewIn reports whether no earlier release of the same distribution had the problem.
+func isNewIn(row index.Row, release crash.Release) bool {
+	for _, facts := range row.Releases {
+		if other := facts.First.Release; other.SameDistribution(release) && other.Compare(release) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// releaseRates fills the page with how reliable the release is, and the one before.
+func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
+	since, until := s.LastDays(ratesDays)
+	rates, err := s.Store.Rates(r.Context(), db.RateFilter{Since: since, Until: until}) // the same as on the front page, so usually cached
+	if err != nil {
+		return err
+	}
+	var both []stats.DayRate
+	for _, rate := range rates {
+		if rate.Release == page.Release || page.Before != "" && rate.Release == page.Before {
+			both = append(both, rate)
+		}
+	}
+	page.Rates = views.NewRateChart(both, s.Releases.ReleasedBetween(since, until), s.Releases, since, until)
+	for _, t := range page.Rates.Trends {
+		switch t.Release {
+		case page.Release:
+			page.Trend = t
+		case page.Before:
+			page.BeforeNow = t
+		}
+	}
+	months, _ := stats.Trends(both, until, releaseDays)
+	for _, t := range months {
+		if t.Release == page.Release {
+			page.MachineDays = t.Now.MachineDays
+		}
+	}
+	return s.sameAge(r, page, until)
+}
+
+// sameAge compares the last weeks of a release with those of the one before when that was as old.
+func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Time) error {
+	out, _ := s.Releases.Life(page.Before)
+	if page.Before == "" || out.IsZero() || page.Released.IsZero() || page.Released.After(until) {
+		return nil
+	}
+	age := int(until.Sub(page.Released) / (24 * time.Hour))
+	then := out.AddDate(0, 0, age)
+	if !then.Before(until) {
+		return nil
+	}
+	rateOf := func(release crash.Release, until time.Time) (stats.MachineRate, error) {
+		filter := db.RateFilter{Since: until.AddDate(0, 0, 1-releaseDays-activeDays), Until: until, Release: release}
+		rates, err := s.Store.Rates(r.Context(), filter)
+		if err != nil {
+			return stats.MachineRate{}, err
+		}
+		_, all := stats.Trends(rates, until, releaseDays)
+		return all.Now, nil
+	}
+	same := views.SameAge{Age: age, Days: releaseDays}
+	var err error
+	if same.Then, err = rateOf(page.Before, then); err != nil || same.Then.Reports == 0 {
+		return err
+	}
+	if same.Now, err = rateOf(page.Release, until); err != nil || !same.Now.Known() {
+		return err
+	}
+	page.SameAge = &same
+	return nil
+}

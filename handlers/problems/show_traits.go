@@ -1,0 +1,38 @@
+package problems
+
+import (
+	"net/http"
+
+	"mishap/crash/stats"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// traitFacts is what stands out, and how many reports were looked at here and elsewhere.
+type traitFacts struct {
+	found       []stats.StandOut
+	here, there int
+}
+
+// showTraits is what the reports of a problem have in common that others of its package have not: a page, or the part of the
+// problem's page that asks for it when it is there.
+func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	facts, err := web.CachedFacts(s.Kit, r, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
+		f.found, f.here, f.there, err = s.Store.StandsOut(r.Context(), b)
+		return f, err
+	})
+	if err != nil {
+		return err
+	}
+	p := views.TraitsPage{Bucket: b, Found: facts.found, Here: facts.here, There: facts.there}
+	if web.WantsPart(r) {
+		p.Shell = s.BareShell(r, "")
+		return s.Page(w, r, http.StatusOK, views.TraitsPart(p))
+	}
+	p.Shell = s.Shell(r, "What stands out")
+	return s.Page(w, r, http.StatusOK, views.Traits(p))
+}

@@ -1,0 +1,117 @@
+package problems
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// splitTerms is how many lines the form for a condition has.
+const splitTerms = 3
+
+// showSplit asks which reports are to be taken out of a problem. With a condition in the query it shows what that would do.
+func (s *Decisions) ShowSplit(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	return s.splitPage(w, r, b, http.StatusOK, "")
+}
+
+// splitPage is the page for taking reports out, with what the query asks for.
+func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bucket, status int, problem string) error {
+	q := r.URL.Query()
+	c := readTerms(q)
+	p := views.SplitPage{Bucket: b, Terms: fillTerms(c.Terms), Problem: problem}
+	if len(c.Terms) > 0 && problem == "" {
+		found, err := s.Store.PreviewSplit(r.Context(), b.ID, c)
+		switch crash.KindOf(err) {
+		case crash.Invalid:
+			a := web.AnswerTo(r, err)
+			status, p.Problem = a.Status, a.Message
+		default:
+			if err != nil {
+				return err
+			}
+			p.Preview = &views.SplitPreview{SplitPreview: found, Condition: c, Into: crash.SplitSignature(b.Signature, c, 1)}
+		}
+	}
+	after, err := web.QueryOops(q, "after")
+	if err != nil {
+		return err
+	}
+	rows, err := s.Store.BucketReports(r.Context(), b.ID, after, web.ListSize+1)
+	if err != nil {
+		return err
+	}
+	p.Reports = s.ReportList(b.ID.Path()+"/split", after, rows)
+	p.Reports.Empty = "No report of this problem is stored any more."
+	p.Shell = s.Shell(r, "Take reports out")
+	return s.Page(w, r, status, views.Split(p))
+}
+
+// readTerms reads a condition from the lines of the form; empty lines are left out.
+func readTerms(form url.Values) crash.Condition {
+	var c crash.Condition
+	fields, values := form["field"], form["value"]
+	for i := range min(len(fields), len(values)) {
+		if value := strings.TrimSpace(values[i]); value != "" {
+			c.Terms = append(c.Terms, crash.Term{Field: crash.TermField(fields[i]), Value: value})
+		}
+	}
+	return c
+}
+
+// fillTerms adds the empty lines of the form.
+func fillTerms(terms []crash.Term) []crash.Term {
+	for i := len(terms); i < splitTerms; i++ {
+		terms = append(terms, crash.Term{Field: crash.TermFields[i]})
+	}
+	return terms
+}
+
+// splitProblem takes reports out of a problem: those that are chosen, or those that meet the condition.
+func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	c := readTerms(r.PostForm) // read by the guard
+	for _, text := range r.PostForm["report"] {
+		id, err := crash.ParseOopsID(text)
+		if err != nil {
+			return err
+		}
+		c.Reports = append(c.Reports, id)
+	}
+	reason, ok := crash.CleanLine(r.PostFormValue("reason"), crash.MaxReason)
+	if !ok {
+		return errBadReason
+	}
+	decision, err := s.Store.Split(r.Context(), b.ID, c, web.CurrentUser(r).Name, reason)
+	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
+		return s.splitPage(w, r, b, http.StatusUnprocessableEntity, web.AnswerTo(r, err).Message)
+	}
+	if err != nil {
+		return err
+	}
+	finished, err := s.moveNow(r.Context(), decision.ID)
+	if err != nil {
+		return err
+	}
+	if decision, err = s.Store.Decision(r.Context(), decision.ID); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s taken out into this problem.", views.Counted(decision.Moved, "report was", "reports were"))
+	if !finished {
+		text = fmt.Sprintf("%s taken out so far; the rest follows by itself, and the history below says how far that is.",
+			views.Counted(decision.Moved, "report was", "reports were"))
+	}
+	return s.decided(w, r, decision.Other, text, crash.DecisionSplit)
+}

@@ -1,0 +1,178 @@
+package web
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/justinas/nosurf"
+
+	"mishap/crash"
+)
+
+const (
+	cookieCSRF      = "csrftoken"
+	headerCSRF      = "X-CSRFToken" // the name that scripts know from errors.ubuntu.com
+	rawTokenBytes   = 32
+	MaxRequestBytes = 256 << 10 // of any request to the web side; CONTRACT for Create, plenty for forms
+	csrfCookieAge   = 364 * 24 * 60 * 60
+)
+
+// The ways in which a request that changes something can fail to prove that it was meant. They are refusals of a
+// credential, hence 401.
+var (
+	errBadToken = crash.Errorf(crash.Unauthenticated, "bad_csrf_token",
+		"Unauthorized: the page that this came from is out of date, or cookies of this site are not allowed. Reload it, "+
+			"then try again. (Scripts: send the value of the %s cookie as %s.)", cookieCSRF, headerCSRF)
+	errNoOrigin = crash.Errorf(crash.Unauthenticated, "no_origin",
+		"Unauthorized: the browser did not say from which page this came, so it cannot be told from a trick. "+
+			"Allow it to send the Referer to this site, then try again.")
+	ErrTooLarge = crash.Errorf(crash.TooLarge, "too_large", "The request is larger than %d KiB.", MaxRequestBytes>>10)
+)
+
+func (s *Kit) errForeign() error {
+	return crash.Errorf(crash.Unauthenticated, "foreign_origin",
+		"Unauthorized: the request came from a page of another site. Open %s and try again there. "+
+			"(Administrators: base_url has to be the address by which people reach this site.)", s.Base)
+}
+
+// guard lets a request that may change something through only when it comes from a page of this site and carries the
+// token of its cookie. nosurf is the judge; guard translates what scripts send into what nosurf understands.
+//
+//   - The token may come in X-CSRFToken, X-CSRF-Token or the form field csrf_token, masked or as it stands in the cookie.
+//   - Each of Sec-Fetch-Site, Origin and Referer that is present must speak for this site: nosurf alone looks at the first.
+//   - A script that has none of the three is believed when its token comes in a header, which no foreign page can set.
+func (s *Kit) Guard(next http.Handler) http.Handler {
+	byScheme := map[bool]http.Handler{true: s.nosurf(next, true), false: s.nosurf(next, false)}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if SafeMethods[r.Method] {
+			byScheme[s.Config.TrustedProxies.Secure(r)].ServeHTTP(w, r)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, requestLimit(r.URL.Path))
+		token, inHeader, err := sentToken(r)
+		if err != nil {
+			s.serveError(w, r, err)
+			return
+		}
+		r = r.Clone(r.Context())
+		r.Header = maps.Clone(r.Header)
+		r.Header.Set(nosurf.HeaderName, masked(token))
+		switch {
+		case !s.fromHere(r):
+			// nosurf refuses what comes from an origin that cannot be; the failure handler tells the two cases apart.
+			r.Header.Set("Origin", "foreign:")
+			r.Header.Del("Sec-Fetch-Site")
+		case inHeader && r.Header.Get("Origin") == "" && r.Header.Get("Referer") == "":
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+		}
+		byScheme[s.Config.TrustedProxies.Secure(r)].ServeHTTP(w, r)
+	})
+}
+
+var SafeMethods = map[string]bool{http.MethodGet: true, http.MethodHead: true, http.MethodOptions: true, http.MethodTrace: true}
+
+// nosurf builds the judge for browsers that come by https, or not.
+func (s *Kit) nosurf(next http.Handler, tls bool) http.Handler {
+	var h *nosurf.CSRFHandler
+	h = nosurf.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		VisitOf(r).csrf = h
+		next.ServeHTTP(w, r)
+	}))
+	h.SetBaseCookie(http.Cookie{
+		Name: cookieCSRF, Path: "/", MaxAge: csrfCookieAge, SameSite: http.SameSiteLaxMode, Secure: tls,
+		HttpOnly: false, // scripts read it
+	})
+	h.SetIsTLSFunc(func(*http.Request) bool { return tls })
+	h.SetIsAllowedOriginFunc(s.isOwn)
+	h.SetFailureHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		VisitOf(r).csrf = h
+		switch {
+		case errors.Is(nosurf.Reason(r), nosurf.ErrBadToken) && s.saveable(r):
+			s.Do(s.saveForm)(w, r)
+		case CurrentUser(r).ID == 0 && r.URL.Path != PathSignIn:
+			s.serveError(w, r, ErrNotSignedIn)
+		case errors.Is(nosurf.Reason(r), nosurf.ErrBadToken):
+			s.serveError(w, r, errBadToken)
+		case errors.Is(nosurf.Reason(r), nosurf.ErrNoReferer):
+			s.serveError(w, r, errNoOrigin)
+		default:
+			s.serveError(w, r, s.errForeign())
+		}
+	}))
+	return h
+}
+
+// sentToken finds the token of a request, and whether it came in a header. It returns TooLarge for a form over the limit.
+func sentToken(r *http.Request) (token string, inHeader bool, err error) {
+	for _, name := range []string{headerCSRF, nosurf.HeaderName} {
+		if t := r.Header.Get(name); t != "" {
+			return t, true, nil
+		}
+	}
+	if !IsForm(r) {
+		return "", false, nil
+	}
+	if err = r.ParseForm(); err == nil {
+		err = r.ParseMultipartForm(maxTextBytes) // all in memory
+	}
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		return "", false, ErrTooLarge
+	}
+	if err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		return "", false, crash.Errorf(crash.Invalid, "bad_form", "The form cannot be read.").Because(fmt.Errorf("parse form: %w", err))
+	}
+	// A plus sign that was not escaped arrives as a space.
+	return strings.ReplaceAll(r.PostFormValue(nosurf.FormFieldName), " ", "+"), false, nil
+}
+
+// masked turns a token as it stands in the cookie into one that is masked with zeros, and leaves any other text alone.
+func masked(token string) string {
+	raw, err := base64.StdEncoding.DecodeString(token)
+	if err != nil || len(raw) != rawTokenBytes {
+		return token
+	}
+	return base64.StdEncoding.EncodeToString(append(make([]byte, rawTokenBytes), raw...))
+}
+
+// fromHere reports whether every header that tells where a request comes from speaks for this site. Having none is no
+// contradiction.
+func (s *Kit) fromHere(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+	default:
+		return false
+	}
+	for _, name := range []string{"Origin", "Referer"} {
+		for _, value := range r.Header.Values(name) {
+			u, err := url.Parse(value)
+			if err != nil || !s.isOwn(u) && !s.isAddressed(r, u) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isOwn reports whether u is within the base address.
+func (s *Kit) isOwn(u *url.URL) bool { return u.Scheme == s.Base.Scheme && u.Host == s.Base.Host }
+
+// isAddressed reports whether u is within the address that the request itself went to.
+func (s *Kit) isAddressed(r *http.Request, u *url.URL) bool {
+	scheme := "http"
+	if s.Config.TrustedProxies.Secure(r) {
+		scheme = "https"
+	}
+	return u.Scheme == scheme && u.Host == r.Host
+}
+
+// renewToken gives the browser a new CSRF token, so that one known from before a sign-in is worth nothing after it.
+func RenewToken(w http.ResponseWriter, r *http.Request) {
+	if h := VisitOf(r).csrf; h != nil {
+		h.RegenerateToken(w, r)
+	}
+}

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/crash/cache"
+)
+
+// maxFactBytes is the limit of the fact cache. Facts are what pages are made of and everybody sees
+// alike: pages of people who are signed in are rendered for each request, but from cached facts.
+const maxFactBytes = 32 << 20
+
+// cachedFacts returns the facts of type V about a key, which must not be changed, or calls read.
+// read gets a request that contains nothing of r: other people get what it returns.
+func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Request) (V, error)) (V, error) {
+	revision, err := s.revision(r)
+	if err != nil {
+		var none V
+		return none, err
+	}
+	return cache.Get(s.factCache, revision, key, func() (V, error) {
+		ctx, cancel := detached(r.Context())
+		defer cancel()
+		return read(publicRequest(ctx, revision, &url.URL{Path: "/"}, chi.RouteParams{}, false))
+	})
+}
+
+// cachedProblems returns the problems of some counts, in their order and without those that no
+// longer exist. It reads those that are not cached with one query.
+func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]crash.Problem, error) {
+	revision, err := s.revision(r)
+	if err != nil {
+		return nil, err
+	}
+	var missing []crash.ProblemCursor
+	found := make(map[crash.BucketID]crash.Bucket, len(counts))
+	for _, c := range counts {
+		if b, ok := cache.Find[crash.Bucket](s.factCache, revision, c.ID); ok {
+			found[c.ID] = b
+		} else {
+			missing = append(missing, c)
+		}
+	}
+	if len(missing) > 0 {
+		read, err := s.Store.ProblemsByID(r.Context(), missing)
+		if err != nil {
+			return nil, err
+		}
+		judged := make([]*crash.Bucket, len(read))
+		for i := range read {
+			judged[i] = &read[i].Bucket
+		}
+		if err := s.Store.Judge(r.Context(), judged...); err != nil {
+			return nil, err
+		}
+		for _, p := range read {
+			found[p.ID] = p.Bucket
+			cache.Put(s.factCache, revision, p.ID, p.Bucket)
+		}
+	}
+	problems := make([]crash.Problem, 0, len(counts))
+	for _, c := range counts {
+		if b, ok := found[c.ID]; ok {
+			problems = append(problems, crash.Problem{Bucket: b, Count: c.Count})
+		}
+	}
+	return problems, nil
+}
+
+// revision returns a word that changes with everything that public pages show: with
+// [db.Store.Revision], which contains the start of the database server, and every pageAge, since
+// pages say how long ago things happened. All of a request that only reads sees one revision.
+func (s *Kit) revision(r *http.Request) (string, error) {
+	v := VisitOf(r)
+	if v.revision != "" && SafeMethods[r.Method] {
+		return v.revision, nil
+	}
+	revision, err := s.Store.Revision(r.Context())
+	if err != nil {
+		return "", err
+	}
+	v.revision = revision + " " + s.Now().UTC().Truncate(pageAge).Format(time.RFC3339)
+	return v.revision, nil
+}

@@ -1,0 +1,191 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	fastgzip "github.com/klauspost/compress/gzip"
+
+	"mishap/crash/cache"
+	"mishap/handlers/negotiate"
+)
+
+const (
+	maxPageBytes = 32 << 20 // limit of the page cache
+	maxPageKey   = 2048     // longest address of a cached page, in bytes
+	pageAge      = 10 * time.Second
+	maxStalePage = 5 * time.Second // for visitors who ask for a page while it is rendered
+)
+
+// cachedPage is a complete answer. It does not refer to the buffers that it was rendered in.
+type cachedPage struct {
+	status     int
+	header     http.Header
+	tag        string // entity tag; empty if the page is not cached
+	compressed []byte // body as gzip; nil if the page is not cached
+	plain      []byte // body if the page is not cached
+}
+
+// errNotCacheable comes with a page that is sent but not cached: a redirect or an error.
+var errNotCacheable = errors.New("only pages with status 200 are cached")
+
+// cachePage returns a handler that sends all visitors the same compressed page until its revision
+// changes (see [handlers.Server.revision]). People who are signed in get a page of their own.
+//
+// canonical returns the part of the query that the page depends on, always written the same way;
+// its error is the answer. render gets a request that is made from the path and that query alone
+// (see [publicRequest]), so that the page cannot depend on the visitor.
+func (s *Kit) CachePage(
+	canonical func(*http.Request) (string, error), render func(http.ResponseWriter, *http.Request) error,
+) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if !s.isForAll(r) {
+			return render(w, r)
+		}
+		query, err := canonical(r)
+		if err != nil {
+			return err
+		}
+		revision, err := s.revision(r)
+		if err != nil {
+			return err
+		}
+		u := &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: query}
+		part, params := WantsPart(r), chi.RouteContext(r.Context()).URLParams
+		key := strconv.FormatBool(part) + u.RequestURI()
+		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) {
+			ctx, cancel := detached(r.Context())
+			defer cancel()
+			return s.renderPage(render, publicRequest(ctx, revision, u, params, part))
+		})
+		if err != nil && !errors.Is(err, errNotCacheable) {
+			return err
+		}
+		return page.send(w, r)
+	}
+}
+
+// publicRequest returns a request for a public page. It contains nothing of the visitor's request
+// that could identify the visitor: no cookies, session, user or address, and no header but the one
+// that asks for a part of a page.
+func publicRequest(ctx context.Context, revision string, u *url.URL, params chi.RouteParams, part bool) *http.Request {
+	route := chi.NewRouteContext()
+	route.URLParams = chi.RouteParams{Keys: slices.Clone(params.Keys), Values: slices.Clone(params.Values)}
+	ctx = context.WithValue(ctx, visitKey{}, &visit{revision: revision})
+	ctx = context.WithValue(ctx, chi.RouteCtxKey, route)
+	r := &http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}, Body: http.NoBody}
+	if part {
+		r.Header.Set(headerRequestType, requestTypePart)
+	}
+	return r.WithContext(ctx)
+}
+
+// isForAll reports whether all visitors get the same page for a request.
+func (s *Kit) isForAll(r *http.Request) bool {
+	_, ending := CutFormat(r.URL.Path)
+	return CurrentUser(r).ID == 0 && !s.Sessions.Exists(r.Context(), sessionFlash) && ending == "" && AcceptedExport(r) == "" &&
+		len(r.URL.RequestURI()) <= maxPageKey
+}
+
+// renderPage renders and compresses a page. With errNotCacheable it returns a page, too.
+func (s *Kit) renderPage(render func(http.ResponseWriter, *http.Request) error, r *http.Request) (*cachedPage, error) {
+	w := &recorder{status: http.StatusOK, header: http.Header{}}
+	if err := render(w, r); err != nil {
+		return nil, err
+	}
+	page := &cachedPage{status: w.status, header: w.header}
+	if page.status != http.StatusOK {
+		page.plain = w.body.Bytes()
+		return page, errNotCacheable
+	}
+	sum := sha256.Sum256(w.body.Bytes())
+	page.tag = `W/"` + hex.EncodeToString(sum[:12]) + `"`
+	var compressed bytes.Buffer
+	compressor, ok := s.compressors.Get().(*fastgzip.Writer)
+	if !ok {
+		compressor = fastgzip.NewWriter(nil)
+	}
+	defer s.compressors.Put(compressor)
+	compressor.Reset(&compressed)
+	_, err := compressor.Write(w.body.Bytes())
+	if err := errors.Join(err, compressor.Close()); err != nil {
+		return nil, fmt.Errorf("compress a page: %w", err)
+	}
+	compressor.Reset(nil) // so that the pool does not hold the buffer
+	page.compressed = bytes.Clone(compressed.Bytes())
+	return page, nil
+}
+
+// recorder is an [http.ResponseWriter] that keeps the answer in memory.
+type recorder struct {
+	status int
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (w *recorder) Header() http.Header         { return w.header }
+func (w *recorder) WriteHeader(status int)      { w.status = status }
+func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
+
+// send answers with the page, or with 304 if the browser has it.
+func (p *cachedPage) send(w http.ResponseWriter, r *http.Request) error {
+	h := w.Header()
+	vary := h.Values("Vary")
+	maps.Copy(h, p.header)
+	h["Vary"] = append(vary[:len(vary):len(vary)], p.header.Values("Vary")...)
+	if p.tag == "" {
+		w.WriteHeader(p.status)
+		_, _ = w.Write(p.plain) // an error means that the visitor has left
+		return nil
+	}
+	h.Set("ETag", p.tag)
+	if negotiate.Matches(r.Header.Get("If-None-Match"), p.tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	if takesGzip(r.Header.Get("Accept-Encoding")) {
+		h.Set("Content-Encoding", "gzip")
+		h.Set("Content-Length", strconv.Itoa(len(p.compressed)))
+		w.WriteHeader(p.status)
+		_, _ = w.Write(p.compressed) // see above
+		return nil
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(p.compressed))
+	if err != nil {
+		return fmt.Errorf("decompress a page: %w", err)
+	}
+	w.WriteHeader(p.status)
+	_, _ = io.Copy(w, plain) //nolint:gosec // as above; compressed by renderPage
+	return nil
+}
+
+// takesGzip reports whether an Accept-Encoding header (RFC 9110, section 12.5.3) accepts gzip: it
+// names gzip or "*" with a weight above 0.
+func takesGzip(header string) bool {
+	takes, named := false, false
+	for one := range strings.SplitSeq(header, ",") {
+		coding, weight, _ := strings.Cut(one, ";")
+		coding = strings.ToLower(strings.TrimSpace(coding))
+		if coding != "gzip" && coding != "x-gzip" && (coding != "*" || named) {
+			continue
+		}
+		value, weighted := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(weight, " ", "")), "q=")
+		q, err := strconv.ParseFloat(value, 64)
+		takes, named = !weighted || err == nil && q > 0, coding != "*"
+	}
+	return takes
+}

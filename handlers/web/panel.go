@@ -1,0 +1,193 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/justinas/nosurf"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+func (s *Panel) BucketInPath(r *http.Request) (crash.Bucket, error) {
+	id, err := crash.ParseBucketID(r.PathValue("id"))
+	if err != nil {
+		return crash.Bucket{}, err
+	}
+	return s.Bucket(r.Context(), id)
+}
+
+// bugsViewOf shows the bugs of a problem, and has those read soon whose state is old.
+func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.BugsView {
+	u := CurrentUser(r)
+	cell := s.BugPart(r, b)
+	cell.Whole = true
+	if !WantsPart(r) {
+		s.Hurry(r, staleOnPage, bugs...)
+	} else {
+		cell.Next = b.ID.Path()
+	}
+	return views.BugsView{
+		Bucket: b.ID, Cell: cell, Bugs: bugs, MayLink: u.Role.Allows(crash.RoleTriager),
+		SignedIn: u.Role.Allows(crash.RoleViewer), CSRFToken: cell.CSRFToken, Now: s.Now(),
+	}
+}
+
+func (s *Panel) Buckets(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, error) {
+	buckets := make([]crash.Bucket, 0, len(ids))
+	for _, id := range ids {
+		b, err := s.Bucket(r.Context(), id)
+		if err != nil {
+			return nil, err
+		}
+		buckets = append(buckets, b)
+	}
+	return buckets, nil
+}
+
+// bucket is the problem that the bucket with this id is part of, with its status.
+func (s *Panel) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
+	b, err := s.Store.Bucket(ctx, id)
+	if err != nil {
+		return b, err
+	}
+	err = s.Store.Judge(ctx, &b)
+	return b, err
+}
+
+// bugPart decides what the bug cell of a bucket, with its status, shows to the person who asks.
+func (s *Panel) BugPart(r *http.Request, b crash.Bucket) views.BugPart {
+	u := CurrentUser(r)
+	p := views.BugPart{
+		Bucket: b.ID, Signature: b.Signature, Bug: b.Bug, Reason: b.Filing.Reason,
+		MayFile:   s.Config.AllowBugFiling && u.Role.Allows(crash.RoleTriager),
+		CSRFToken: nosurf.Token(r), Next: ComeBackTo(r),
+	}
+	p.State, p.Status = s.bugState(u, b), b.Status
+	switch p.State {
+	case views.BugCreate, views.BugWaiting, views.BugRefused, views.BugImpossible:
+		p.Review = p.MayFile && b.NoDraft() == ""
+	case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugCreating, views.BugChecking:
+	}
+	if p.State == views.BugWaiting && b.Filing.Problem == "tracker_credentials" && u.Role.Allows(crash.RoleAdmin) {
+		p.Connect = PathTracker
+	}
+	if p.State == views.BugImpossible {
+		p.Reason = b.NoFiling()
+	}
+	return p
+}
+
+func (s *Panel) bugState(u crash.User, b crash.Bucket) views.BugState {
+	if b.Bug.Number != 0 {
+		return views.BugLinked
+	}
+	switch b.Filing.State {
+	case crash.FilingUncertain:
+		return views.BugChecking
+	case crash.FilingSending, crash.FilingFiled:
+		return views.BugCreating
+	case crash.FilingQueued:
+		if b.Filing.Problem != "" {
+			return views.BugWaiting
+		}
+		return views.BugCreating
+	case crash.FilingAbandoned: // as if nobody had asked
+	case crash.FilingRefused:
+		if u.Role.Allows(crash.RoleTriager) {
+			return views.BugRefused
+		}
+	}
+	switch {
+	case !s.Config.AllowBugFiling:
+		return views.BugNothing
+	case b.NoFiling() != "" && u.Role.Allows(crash.RoleTriager):
+		return views.BugImpossible
+	case b.NoFiling() != "":
+		return views.BugNothing
+	case u.Role.Allows(crash.RoleTriager):
+		return views.BugCreate
+	case u.Role == crash.RoleNone:
+		return views.BugSignIn
+	}
+	return views.BugNothing
+}
+
+// answerBug shows the bug cell as it is now, or, where the request says that it replaces that, the whole status around it.
+func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b crash.Bucket) error {
+	if !views.IsStatusTarget(r.Header.Get("HX-Target")) {
+		p := s.BugPart(r, s.SeenBy(r, b))
+		p.Copy = views.CopyTargeted(r.Header.Get("HX-Target"), b.ID)
+		return s.Page(w, r, status, views.BugNow(p))
+	}
+	v, err := s.StatusView(r, b)
+	if err != nil {
+		return err
+	}
+	return s.Page(w, r, status, views.StatusPart(v))
+}
+
+// statusView is how a problem stands, to the person who asks.
+func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, error) {
+	bugs, err := s.Store.BucketBugs(r.Context(), b.ID)
+	if err != nil {
+		return views.StatusView{}, err
+	}
+	v := s.StatusViewOf(r, b, bugs)
+	if v.Bugs.Cell.Review {
+		facts, err := s.StackOf(r, b, true)
+		if err != nil {
+			return v, err
+		}
+		v.Advice = facts.Advice
+	}
+	return v, nil
+}
+
+// statusViewOf is statusView without advice, when the bugs have been read.
+func (s *Panel) StatusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.StatusView {
+	b = s.SeenBy(r, b)
+	return views.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.Now()}
+}
+
+// onProblemPage reports whether htmx asks from the page of a problem.
+func OnProblemPage(r *http.Request, id crash.BucketID) bool {
+	from, err := url.Parse(r.Header.Get("HX-Current-URL"))
+	return err == nil && from.Path == id.Path()
+}
+
+// Panel shows the status of problems and what can be done about their bugs.
+type Panel struct{ *Kit }
+
+// chosenIDs reads which problems are meant, each once, in their order.
+func ChosenIDs(texts []string) ([]crash.BucketID, error) {
+	var ids []crash.BucketID
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		id, err := crash.ParseBucketID(text)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+		if len(ids) > ListSize {
+			return nil, errTooMany
+		}
+	}
+	if len(ids) == 0 {
+		return nil, ErrNoneChosen
+	}
+	return ids, nil
+}
+
+var (
+	ErrNoneChosen = crash.Errorf(crash.Invalid, "none_chosen", "No row is chosen. Tick the boxes of some first.")
+	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen", "At most %d problems can be chosen at once.", ListSize)
+	ErrNoDeed     = crash.Errorf(crash.Invalid, "unknown_action", `What can be done to the chosen problems is "file", "link", "recheck" and "merge".`)
+)

@@ -1,0 +1,32 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/justinas/nosurf"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) views.FilingPart {
+	p := views.FilingPart{
+		LedgerEntry: e, CSRFToken: nosurf.Token(r), Now: s.Now(),
+		MayManage: s.Config.AllowBugFiling && CurrentUser(r).Role.Allows(crash.RoleAdmin),
+	}
+	if e.Bug != 0 {
+		p.BugURL = s.Filer.BugURL(e.Bug)
+	}
+	return p
+}
+
+// bucketFiling is the ledger of one bucket, nil when nobody has asked for a bug.
+func (s *Panel) BucketFiling(r *http.Request, id crash.BucketID) (*views.FilingPart, error) {
+	entries, err := s.Store.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	p := s.FilingPart(r, entries[0])
+	p.Alone = true
+	return &p, nil
+}

@@ -1,0 +1,110 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+// bugsOf returns the bug cells of the problems of reports, by the buckets that the reports are in.
+func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.BucketID]views.BugPart, error) {
+	b, err := s.Store.Index(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	heads := map[crash.BucketID][]crash.BucketID{} // the buckets of each problem
+	for _, row := range rows {
+		if row.Bucket == nil {
+			continue
+		}
+		if p, ok := b.Problem(*row.Bucket); ok && !slices.Contains(heads[p.ID], *row.Bucket) {
+			heads[p.ID] = append(heads[p.ID], *row.Bucket)
+		}
+	}
+	counts := make([]crash.ProblemCursor, 0, len(heads))
+	for id := range heads {
+		counts = append(counts, crash.ProblemCursor{ID: id})
+	}
+	problems, err := s.CachedProblems(r, counts)
+	if err != nil {
+		return nil, err
+	}
+	cells := map[crash.BucketID]views.BugPart{}
+	for _, p := range problems {
+		for _, id := range heads[p.ID] {
+			cells[id] = s.BugPart(r, p.Bucket)
+		}
+	}
+	return cells, nil
+}
+
+// reportList is the page of a list of reports that begins below after; rows may hold one more than the page shows, and
+// then there is a next page.
+func (s *Panel) ReportList(path string, after crash.OopsID, rows []crash.ReportRow) views.ReportList {
+	list := views.ReportList{ID: "reports", Rows: rows, Now: s.Now()}
+	if len(rows) > ListSize {
+		list.Rows = rows[:ListSize]
+		list.Next = path + "?after=" + list.Rows[ListSize-1].ID.String()
+	}
+	if !after.IsZero() {
+		list.First = path
+	}
+	return list
+}
+
+func (s *Panel) HasBug(r *http.Request, id crash.BucketID, number int64) (bool, error) {
+	if number == 0 {
+		return false, nil
+	}
+	bugs, err := s.Store.BucketBugs(r.Context(), id)
+	if err != nil {
+		return false, err
+	}
+	for _, b := range bugs {
+		if b.Number == number {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// hurry has bugs read soon whose state is old. The page never waits for the tracker, and hardly for this.
+func (s *Panel) Hurry(r *http.Request, older time.Duration, bugs ...crash.Bug) {
+	var stale []crash.Bug
+	for _, b := range bugs {
+		if s.Now().Sub(b.State.Read) > older && s.Now().Before(b.State.Next) {
+			stale = append(stale, b)
+		}
+	}
+	if len(stale) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), hurryTime)
+	defer cancel()
+	if err := s.Store.HurryBugs(ctx, NumbersOf(stale...), older); err != nil {
+		s.Log.WarnContext(ctx, "old states of bugs are not read sooner", "request_id", RequestID(r), "error", err)
+	}
+}
+
+// numbersOf are the numbers of bugs and of those that they repeat.
+func NumbersOf(bugs ...crash.Bug) []int64 {
+	numbers := make([]int64, 0, len(bugs))
+	for _, b := range bugs {
+		numbers = append(numbers, b.Number)
+		if b.Master != nil {
+			numbers = append(numbers, b.Master.Number)
+		}
+	}
+	return numbers
+}
+
+// How old the state of a bug may be before somebody who looks at it makes it be read soon.
+const (
+	staleOnPage = 2 * time.Minute
+	StaleOnList = 30 * time.Minute
+	hurryTime   = 200 * time.Millisecond
+)

@@ -1,0 +1,107 @@
+package web
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+func TestBugState(t *testing.T) {
+	t.Parallel()
+	filing := func(state crash.FilingState, problem string) crash.Bucket {
+		return crash.Bucket{SourcePackage: "tide", Filing: crash.Filing{ID: 1, State: state, Problem: problem}}
+	}
+	linked := filing(crash.FilingRefused, "")
+	linked.Bug.Number = 7
+	type states [4]views.BugState // visitor, viewer, triager, admin
+	all := func(s views.BugState) states { return states{s, s, s, s} }
+	for _, tt := range []struct {
+		name    string
+		bucket  crash.Bucket
+		on, off states // filing switched on, and off
+	}{
+		{"linked", linked, all(views.BugLinked), all(views.BugLinked)},
+		{"new", crash.Bucket{SourcePackage: "tide"}, states{views.BugSignIn, "", views.BugCreate, views.BugCreate}, all("")},
+		{"no source package", crash.Bucket{}, states{"", "", views.BugImpossible, views.BugImpossible}, all("")},
+		{"queued", filing(crash.FilingQueued, ""), all(views.BugCreating), all(views.BugCreating)},
+		{"sending", filing(crash.FilingSending, ""), all(views.BugCreating), all(views.BugCreating)},
+		{"uncertain", filing(crash.FilingUncertain, ""), all(views.BugChecking), all(views.BugChecking)},
+		{"waiting", filing(crash.FilingQueued, "tracker_credentials"), all(views.BugWaiting), all(views.BugWaiting)},
+		{
+			"refused", filing(crash.FilingRefused, ""), states{views.BugSignIn, "", views.BugRefused, views.BugRefused},
+			states{"", "", views.BugRefused, views.BugRefused},
+		},
+	} {
+		for i, role := range []crash.Role{crash.RoleNone, crash.RoleViewer, crash.RoleTriager, crash.RoleAdmin} {
+			for allow, want := range map[bool]states{true: tt.on, false: tt.off} {
+				s := &Panel{&Kit{Config: Config{AllowBugFiling: allow}}}
+				if got := s.bugState(crash.User{Role: role}, tt.bucket); got != want[i] {
+					t.Errorf("%s, role %q, filing %v: got %q, want %q", tt.name, role, allow, got, want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestBugCellInEveryState draws each state with hostile texts.
+func TestBugCellInEveryState(t *testing.T) {
+	t.Parallel()
+	const hostile = `"><script>alert(1)</script>'&%41`
+	for _, tt := range []struct {
+		state        views.BugState
+		buttons      int // with the right to file
+		links, polls int
+	}{
+		{views.BugNothing, 0, 0, 0},
+		{views.BugLinked, 0, 1, 0},
+		{views.BugCreate, 1, 0, 0},
+		{views.BugSignIn, 0, 1, 0},
+		{views.BugImpossible, 0, 0, 0},
+		{views.BugCreating, 0, 0, 1},
+		{views.BugChecking, 0, 0, 1},
+		{views.BugWaiting, 1, 0, 0},
+		{views.BugRefused, 1, 0, 0},
+	} {
+		for _, may := range []bool{true, false} {
+			p := views.BugPart{
+				State: tt.state, Signature: hostile, Reason: hostile, CSRFToken: hostile, Next: "/?q=" + hostile, MayFile: may,
+				Bug: crash.Bug{Number: 7, Title: hostile, URL: "javascript:alert(1)"},
+			}
+			var b bytes.Buffer
+			if err := views.BugCell(p).Render(t.Context(), &b); err != nil {
+				t.Fatal(err)
+			}
+			doc, err := goquery.NewDocumentFromReader(&b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			count := func(selector string) int { return doc.Find(selector).Length() }
+			buttons := tt.buttons
+			if !may {
+				buttons = 0
+			}
+			if got := count("form[method=post] button"); got != buttons {
+				t.Errorf("%q: got %d buttons, want %d", tt.state, got, buttons)
+			}
+			if got := count(".bug-now > a"); got != tt.links {
+				t.Errorf("%q: got %d links, want %d", tt.state, got, tt.links)
+			}
+			if got := count(`[hx-get][hx-trigger^="every"]`); got != tt.polls {
+				t.Errorf("%q: got %d parts that ask again, want %d", tt.state, got, tt.polls)
+			}
+			if count("script") > 0 || count(`.bug[role=status]`) != 1 || strings.Contains(doc.Find("a").AttrOr("href", ""), "javascript") {
+				t.Errorf("%q: the texts broke out, or the cell is not announced", tt.state)
+			}
+			field := doc.Find("input[name=signature]")
+			if sent, _ := url.PathUnescape(field.AttrOr("value", "")); field.Length() > 0 && sent != hostile {
+				t.Errorf("%q: the form sends %q, want %q once decoded", tt.state, field.AttrOr("value", ""), hostile)
+			}
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+func TestShapeOf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		path, accept, contentType, requestType string
+		want                                   Shape
+	}{
+		{"/", "text/html,*/*", "", "", ShapePage},
+		{"/", "", "", "", ShapePage},
+		{"/", "*/*", "", "", ShapePage},
+		{"/", "application/json", "", "", ShapeJSON},
+		{"/", "text/html", "", "partial", ShapePart},
+		{"/", "text/html", "", "full", ShapePage},
+		{"/api/1.0/x", "*/*", "", "", ShapeJSON},
+		{"/api/1.0/x", "text/html,application/xhtml+xml,*/*;q=0.8", "", "", ShapeJSON},
+		{"/api/1.0/x", "*/*", "application/json", "", ShapeJSON},
+		{"/api/1.0/x", "*/*", "application/x-www-form-urlencoded", "", ShapeJSON},
+		{"/api/1.0/create-bug-report/", "*/*", "application/x-www-form-urlencoded", "", ShapePage},
+		{"/api/1.0/x", "application/json", "application/x-www-form-urlencoded", "", ShapeJSON},
+		{"/api/1.0/x", "text/html", "application/json", "partial", ShapePart},
+		{"/apix", "*/*", "", "", ShapePage},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, tt.path, nil)
+		r.Header.Set("Accept", tt.accept)
+		r.Header.Set("Content-Type", tt.contentType)
+		r.Header.Set("HX-Request-Type", tt.requestType)
+		if got := ShapeOf(r); got != tt.want {
+			t.Errorf("%+v: got %v, want %v", tt, got, tt.want)
+		}
+	}
+}
+
+func TestParseBase(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"http://localhost:8080":            "http://localhost:8080",
+		"http://localhost:8080/":           "http://localhost:8080",
+		"https://Crashes.Example.ORG:443/": "https://crashes.example.org",
+		"http://example.org:80":            "http://example.org",
+		"http://example.org:443":           "http://example.org:443",
+		"":                                 "",
+		"localhost:8080":                   "",
+		"ftp://example.org":                "",
+		"http://":                          "",
+		"http://[::1":                      "",
+	} {
+		got := ""
+		if u, err := ParseBase(address); err == nil {
+			got = u.String()
+		}
+		if got != want {
+			t.Errorf("parseBase(%q): got %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestNewNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	_, err := NewKit(Deps{Config: Config{BaseURL: "nonsense"}, Now: time.Now})
+	want := "handlers: base address \"nonsense\" is not an http or https address\n" +
+		"handlers: missing: Store, Accounts, Filer, Tracker, Credentials, WriteTokens, Log, Registerer"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

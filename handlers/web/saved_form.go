@@ -1,0 +1,99 @@
+package web
+
+import (
+	"encoding/base64"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"mishap/crash"
+	"mishap/tracker"
+	"mishap/views"
+)
+
+// A few forms hold long texts. When such a form is refused because the session has ended or its
+// token has changed, the sign-in form carries the text, and the person gets it back after signing
+// in. GET on the path of such a form shows the form.
+
+// maxTextBytes is the limit of a request with a long text. 50,000 characters of any script fit,
+// escaped.
+const maxTextBytes = 1 << 20
+
+const sessionSavedForm = "kept" // the value is in sessions that exist already
+
+// holdsLongText reports whether the form at a path holds a long text.
+func HoldsLongText(path string) bool {
+	return strings.HasPrefix(path, "/problem/") && strings.HasSuffix(path, "/review") || path == views.PathTemplates
+}
+
+// requestLimit returns the largest size of a request to a path, in bytes.
+func requestLimit(path string) int64 {
+	if HoldsLongText(path) || path == PathSignIn {
+		return maxTextBytes
+	}
+	return MaxRequestBytes
+}
+
+// draftIn reads the fields of the form in which a person reviews a bug.
+func DraftIn(form url.Values) crash.Draft {
+	return tracker.TidyDraft(crash.Draft{
+		Title: form.Get("title"), Description: form.Get("description"), Tags: crash.ReadTags(form.Get("tags")),
+		Package: form.Get("package"), OnDistribution: form.Get("target") == "distribution",
+		Information: crash.InformationType(form.Get("information_type")), Subscribe: form.Get("subscribe") != "",
+	})
+}
+
+// saveable reports whether a refused request is a form with a long text that the person would lose.
+// The browser must say that the form came from this site: forms that other sites may have sent are
+// not saved.
+func (s *Kit) saveable(r *http.Request) bool {
+	said := r.Header.Get("Sec-Fetch-Site") == "same-origin" || r.Header.Get("Origin") != "" || r.Header.Get("Referer") != ""
+	return r.Method == http.MethodPost && HoldsLongText(r.URL.Path) && !WantsPart(r) && IsForm(r) && said && s.fromHere(r) &&
+		r.ParseForm() == nil
+}
+
+// encodeForm encodes a form for one hidden field.
+func encodeForm(form url.Values) string {
+	form = maps.Clone(form)
+	form.Del("csrf_token")
+	return base64.RawURLEncoding.EncodeToString([]byte(form.Encode()))
+}
+
+// saveForm answers a refused form so that the person gets back to it with what was typed.
+func (s *Kit) saveForm(w http.ResponseWriter, r *http.Request) error {
+	if CurrentUser(r).ID == 0 {
+		return s.saveForSignIn(w, r)
+	}
+	return s.SaveInSession(w, r, r.URL.Path, encodeForm(r.PostForm))
+}
+
+// saveForSignIn answers a form whose session has ended with the sign-in form, which carries what
+// was typed.
+func (s *Kit) saveForSignIn(w http.ResponseWriter, r *http.Request) error {
+	form := views.SignInForm{
+		Next: r.URL.Path, Kept: encodeForm(r.PostForm), Problem: "The session has ended. Sign in again; what you wrote comes back.",
+	}
+	return s.Page(w, r, http.StatusUnauthorized, views.SignInPage(s.SignInShell(r), form))
+}
+
+// saveInSession stores what was typed into the form at a path in the session, and redirects there.
+func (s *Kit) SaveInSession(w http.ResponseWriter, r *http.Request, path, encoded string) error {
+	s.Sessions.Put(r.Context(), sessionSavedForm, path+" "+encoded)
+	return Redirect(w, r, path)
+}
+
+// takeSavedForm returns what was typed into the form at this path, and removes it from the session.
+func (s *Kit) TakeSavedForm(r *http.Request) (url.Values, bool) {
+	path, encoded, found := strings.Cut(s.Sessions.GetString(r.Context(), sessionSavedForm), " ")
+	if !found || path != r.URL.Path {
+		return nil, false
+	}
+	s.Sessions.Remove(r.Context(), sessionSavedForm)
+	raw, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, false
+	}
+	form, err := url.ParseQuery(string(raw))
+	return form, err == nil
+}
