@@ -54,7 +54,7 @@ var rules = map[string]rule{
 	},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views":            {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
+	"views":              {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
 	"handlers/api":       {ours: "crash/* db handlers/negotiate"},
