@@ -1,12 +1,12 @@
-# Everything a developer does, by name; "make" alone lists it.
+# "make" alone lists the targets.
 
 GO       ?= go
 COMMIT   := $(shell git describe --always --dirty --exclude='*' 2>/dev/null)
 VERSION  := $(shell cat VERSION)$(if $(COMMIT),+$(subst -,.,$(COMMIT)))
 FUZZTIME ?= 30s
 
-# Whatever is not run with the race detector is built with the same flags, so that nothing is compiled twice. The version
-# goes in by the linker: git need not be asked by the Go tool, which it may not in everybody's checkout.
+# All builds without the race detector use the same flags, so that packages are compiled once. The linker
+# sets the version, because git refuses to answer the Go tool in a checkout that another user owns.
 trimpath := -trimpath
 static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
@@ -14,43 +14,43 @@ templ    := $(static) $(GO) tool -modfile=tools.mod templ
 .DEFAULT_GOAL := help
 .PHONY: help run build test test-short cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api schema released-schema clean
 
-help: ## lists these targets
+help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## builds and starts everything with sample reports, and prints the address
 	@.ci/need postgresql
 	@bin/devtool demo
 
-build: ## makes bin/mishap, one static program, and bin/devtool
+build: ## builds bin/mishap, one static program, and bin/devtool
 	$(static) $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
 
-test: ## runs every test, with the race detector, a real database and a headless browser
+test: ## runs all tests, with the race detector, a real database and a headless browser
 	@.ci/need postgresql chromium compiler launchpadlib
 	@$(GO) run -race -buildvcs=false ./cmd/devtool test --postgres -- -race -shuffle=on -timeout 60m ./...
 
 test-short: ## runs the tests that need no database, browser or built program, in seconds
 	@$(static) $(GO) run ./cmd/devtool test -- -short ./...
 
-cover: ## prints the coverage per package and in all, and writes bin/coverage.html
+cover: ## prints the coverage per package and in total, and writes bin/coverage.html
 	@.ci/need postgresql chromium launchpadlib
 	@mkdir -p bin
 	@$(static) $(GO) run ./cmd/devtool test --postgres -- -timeout 60m -coverprofile=bin/coverage.out ./...
 	@$(GO) tool cover -html=bin/coverage.out -o bin/coverage.html
 	@$(GO) tool cover -func=bin/coverage.out | tail -n 1
 
-golden: ## writes golden files anew: answers of the API, texts of bugs, docs/schema.sql; look at the difference
+golden: ## rewrites golden files: answers of the API, texts of bugs, docs/schema.sql; check the diff
 	@.ci/need postgresql
 	$(static) $(GO) run ./cmd/devtool postgres -- $(GO) test -count=1 -run '^(TestGolden|TestBugTexts)$$' ./handlers/api ./tracker -update
 	@$(MAKE) --no-print-directory schema
 
-# Without -trimpath, as templ's live templates look for their source.
-dev: ## as run, and restarts it and reloads the browser when a file changes
+# Without -trimpath, because templ's live templates look for their source files.
+dev: ## like run, but restarts the server and reloads the browser when a file changes
 	$(templ) generate --watch --proxy=http://localhost:8080 --cmd="$(MAKE) --no-print-directory run trimpath="
 
-gallery: build ## shows pages and parts in every state, with style sheets read anew each time
+gallery: build ## shows pages and parts in every state, and rereads style sheets on each request
 	@bin/devtool gallery --assets assets/static
 
-generate: ## makes *_templ.go from *.templ
+generate: ## generates *_templ.go from *.templ
 	$(templ) generate
 
 fmt: ## formats Go and templ files
@@ -66,36 +66,36 @@ lint: ## runs go vet and golangci-lint
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools.mod golangci-lint run
 
-deadcode: ## lists functions that only tests use, or nobody; those of packages for tests are meant to be so
+deadcode: ## lists functions that no program uses; packages for tests are exempt
 	@! $(GO) tool -modfile=tools.mod deadcode ./cmd/... | grep -vE '^(crash/crashtest|crash/sizetest|db/dbtest|tracker/trackertest|views/gallery)/'
 
-fuzz: ## runs each fuzz target for FUZZTIME, 30s
+fuzz: ## runs each fuzz target for FUZZTIME, 30s by default
 	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ { n[++i] = $$1 } /^ok/ { for (; i > 0; i--) print $$2, n[i] }' | \
 	while read -r package target; do \
 		echo "$$package $$target"; \
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x "$$package" || exit 1; \
 	done
 
-hard: ## kills, freezes, fails over and restores under load, while bugs are filed too; and repeats what tests make up at random
+hard: ## kills, freezes, fails over and restores servers under load, and repeats randomised tests
 	@.ci/need postgresql
 	@MISHAP_TEST_KILLS=200 $(GO) run ./cmd/devtool postgres -- \
 		$(GO) test -count=1 -v -timeout 60m -run '^(TestKillUnderLoad|TestFailover|TestKilledUnits)$$' ./cmd/mishap ./tracker
 	@MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool test --postgres -- -count=1 -timeout 60m ./crash/... ./handlers
 
-bench: build ## measures taking reports: rates, times, CPU and memory, beside stores that do less
+bench: build ## measures accepting reports: rates, times, CPU and memory, compared with stores that do less
 	@.ci/need postgresql
 	$(static) $(GO) test ./handlers/ingest -run '^$$' -bench Reports -benchtime 4s
 	@bin/devtool bench
 
-bench-growth: build ## compares what "devtool load --fill" has filled with 100,000 reports: make bench-growth DATA_DIR=...
+bench-growth: build ## compares a database that "devtool load --fill" filled with one of 100,000 reports: make bench-growth DATA_DIR=...
 	@.ci/need postgresql
 	@bin/devtool bench-growth --data-dir '$(DATA_DIR)'
 
-bench-pages: build ## measures pages on a database that "devtool load --fill" has filled: make bench-pages DATA_DIR=...
+bench-pages: build ## measures pages on a database that "devtool load --fill" filled: make bench-pages DATA_DIR=...
 	@.ci/need postgresql
 	@bin/devtool bench-pages --data-dir '$(DATA_DIR)'
 
-bench-api: build ## measures the API on a database that "devtool load --fill" has filled: make bench-api DATA_DIR=...
+bench-api: build ## measures the API on a database that "devtool load --fill" filled: make bench-api DATA_DIR=...
 	@.ci/need postgresql
 	@bin/devtool bench-pages --data-dir '$(DATA_DIR)' --only API
 
@@ -103,9 +103,9 @@ schema: ## writes docs/schema.sql from the migrations, and adds the checksums of
 	@.ci/need postgresql
 	$(static) $(GO) test -run '^(TestSchemaIsCurrent|TestMigrationsAreFrozen)$$' -count=1 ./db -update
 
-released-schema: ## stores a database of the version in VERSION, from which upgrades are tested from then on
+released-schema: ## dumps a database of the version in VERSION, for tests of upgrades from it
 	@.ci/need postgresql
 	$(static) $(GO) test -run '^TestReleasedSchema$$' -count=1 ./db -release "$$(cat VERSION)"
 
-clean: ## removes what was built; the data stay
+clean: ## removes bin; data stay
 	rm -rf bin

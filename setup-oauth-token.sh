@@ -1,6 +1,7 @@
 #!/bin/sh
-# Connects mishap to the bug tracker: runs "mishap setup-oauth-token", after building bin/mishap when it is missing.
-# Arguments are passed on; --help tells more. Without --config the local_config.toml beside this script is used.
+# Connects mishap to the bug tracker: runs "mishap setup-oauth-token" with the same arguments, and first builds
+# bin/mishap if it is missing. --help explains the options. Without --config, it uses the local_config.toml
+# beside this script.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -13,13 +14,13 @@ if [ ! -x "$here/bin/mishap" ]; then
 	make -s -C "$here" build >&2
 fi
 
-config=beside
+config=default
 for argument in "$@"; do
 	case $argument in
-	--config | --config=*) config=named ;;
+	--config | --config=*) config=given ;;
 	esac
 done
-if [ "$config" = beside ]; then
+if [ "$config" = default ]; then
 	cd -- "$here"
 fi
 

@@ -12,16 +12,16 @@ import (
 	"mishap/db/dbtest"
 )
 
-var update = flag.Bool("update", false, "write docs/schema.sql anew")
+var update = flag.Bool("update", false, "rewrite docs/schema.sql")
 
 const schemaFile = "../docs/schema.sql"
 
-const schemaHead = `-- The database schema as the migrations make it, for reading. Made by "make schema"; do not edit.
--- Left out are what others bring along: tern's table schema_version and the job queue's river_* tables.
+const schemaHead = `-- The schema of the database, for reading. "make schema" generates it from the migrations; do not edit it.
+-- It omits tern's table schema_version and the job queue's river_* tables.
 
 `
 
-// TestSchemaIsCurrent compares docs/schema.sql with what pg_dump says of a migrated database.
+// TestSchemaIsCurrent compares docs/schema.sql with the schema of a migrated database.
 func TestSchemaIsCurrent(t *testing.T) {
 	t.Parallel()
 	got := schemaHead + readable(dump(t, dbtest.URL(t)))
@@ -40,7 +40,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 	}
 }
 
-// dump returns the schema without what others bring along.
+// dump returns the schema without the tables of tern and of the job queue.
 func dump(t *testing.T, url string) string {
 	t.Helper()
 	return pgDump(t, url, "--schema-only", "--no-owner", "--no-privileges", "--schema=public",
@@ -49,16 +49,18 @@ func dump(t *testing.T, url string) string {
 
 var (
 	noise = regexp.MustCompile(`(?m)^(--.*|SET .*;|SELECT pg_catalog\..*;|CREATE SCHEMA public;|COMMENT ON SCHEMA .*;|\\.*)\n`)
-	// What the job queue brings beside tables.
+	// queueParts matches the types and functions of the job queue.
 	queueParts = regexp.MustCompile(`(?ms)^CREATE (TYPE|FUNCTION) public\.river_.*?;\n\n`)
 	gaps       = regexp.MustCompile(`\n{3,}`)
 )
 
-// readable leaves out what differs between versions of pg_dump, and what nobody reads.
+// readable leaves out what differs between versions of pg_dump and what readers do not need. It puts comments directly
+// below what they describe.
 func readable(sql string) string {
 	sql = noise.ReplaceAllString(sql, "")
 	sql = gaps.ReplaceAllString(sql, "\n\n")
 	sql = queueParts.ReplaceAllString(sql, "")
+	sql = strings.ReplaceAll(sql, "\n\nCOMMENT ON ", "\nCOMMENT ON ")
 	sql = strings.ReplaceAll(sql, "public.", "")
 	return strings.TrimSpace(sql) + "\n"
 }

@@ -1,21 +1,31 @@
--- The database schema as the migrations make it, for reading. Made by "make schema"; do not edit.
--- Left out are what others bring along: tern's table schema_version and the job queue's river_* tables.
+-- The schema of the database, for reading. "make schema" generates it from the migrations; do not edit it.
+-- It omits tern's table schema_version and the job queue's river_* tables.
 
 CREATE TYPE occurrence AS (
 	seen timestamp with time zone,
 	version_key bytea,
 	version text COLLATE pg_catalog."C"
 );
+COMMENT ON TYPE occurrence IS 'One crash as an event: when, and in which version. Rows compare column by column, so least() and greatest() find the oldest and the newest.';
+COMMENT ON COLUMN occurrence.seen IS 'Time of the crash by the report''s own Date if that was believed, else time of arrival.';
+COMMENT ON COLUMN occurrence.version_key IS 'Key that sorts as dpkg compares versions; empty: no version that dpkg can compare.';
+COMMENT ON COLUMN occurrence.version IS 'Version of the package; empty: the report names none.';
 
 CREATE TYPE package_version AS (
 	key bytea,
 	version text COLLATE pg_catalog."C"
 );
+COMMENT ON TYPE package_version IS 'A package version with its sort key. Rows compare as dpkg compares versions.';
+COMMENT ON COLUMN package_version.key IS 'Key that sorts as dpkg compares versions.';
+COMMENT ON COLUMN package_version.version IS 'The version as reports write it.';
 
 CREATE TYPE release_seen AS (
 	key text COLLATE pg_catalog."C",
 	release text COLLATE pg_catalog."C"
 );
+COMMENT ON TYPE release_seen IS 'A release with its sort key. Rows compare in the order of releases.';
+COMMENT ON COLUMN release_seen.key IS 'Key that sorts as releases follow each other.';
+COMMENT ON COLUMN release_seen.release IS 'Name of the release, such as Ubuntu 24.04.';
 
 CREATE TYPE version_seen AS (
 	key bytea,
@@ -23,6 +33,11 @@ CREATE TYPE version_seen AS (
 	version text COLLATE pg_catalog."C",
 	release text COLLATE pg_catalog."C"
 );
+COMMENT ON TYPE version_seen IS 'A package version and the release in which it was seen. Rows compare by version, then by release; text settles ties, so the result does not depend on the order of arrival.';
+COMMENT ON COLUMN version_seen.key IS 'Key that sorts as dpkg compares versions.';
+COMMENT ON COLUMN version_seen.release_key IS 'Key that sorts as releases follow each other.';
+COMMENT ON COLUMN version_seen.version IS 'The version as reports write it.';
+COMMENT ON COLUMN version_seen.release IS 'Name of the release.';
 
 CREATE FUNCTION note_change() RETURNS trigger
     LANGUAGE plpgsql
@@ -31,6 +46,7 @@ begin
     insert into changes default values on conflict do nothing;
     return null;
 end $$;
+COMMENT ON FUNCTION note_change() IS 'Adds the row of this transaction to changes, once.';
 
 CREATE TABLE api_tokens (
     id bigint NOT NULL,
@@ -45,6 +61,17 @@ CREATE TABLE api_tokens (
     revoked timestamp with time zone,
     CONSTRAINT api_tokens_hash_check CHECK ((length(hash) = 32))
 );
+COMMENT ON TABLE api_tokens IS 'API tokens of accounts. The token itself is shown once and not stored.';
+COMMENT ON COLUMN api_tokens.id IS 'Serial number.';
+COMMENT ON COLUMN api_tokens.user_id IS 'The account.';
+COMMENT ON COLUMN api_tokens.hash IS 'SHA-256 of the token.';
+COMMENT ON COLUMN api_tokens.name IS 'Name that the person gave it.';
+COMMENT ON COLUMN api_tokens.hint IS 'Beginning of the token, to tell it from others.';
+COMMENT ON COLUMN api_tokens.scopes IS 'What it allows: read, file.';
+COMMENT ON COLUMN api_tokens.created IS 'When it was added.';
+COMMENT ON COLUMN api_tokens.expires IS 'When it expires.';
+COMMENT ON COLUMN api_tokens.last_used IS 'When it was used last, to the minute. Null: never.';
+COMMENT ON COLUMN api_tokens.revoked IS 'When it was revoked. Null: it was not.';
 
 ALTER TABLE api_tokens ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME api_tokens_id_seq
@@ -61,6 +88,11 @@ CREATE TABLE applied_migrations (
     checksum text NOT NULL,
     applied timestamp with time zone DEFAULT now() NOT NULL
 );
+COMMENT ON TABLE applied_migrations IS 'Migrations that were applied. Instances refuse a database whose rows differ from their own files.';
+COMMENT ON COLUMN applied_migrations.version IS 'Number of the file.';
+COMMENT ON COLUMN applied_migrations.name IS 'Name of the file.';
+COMMENT ON COLUMN applied_migrations.checksum IS 'SHA-256 of the file, in hexadecimal.';
+COMMENT ON COLUMN applied_migrations.applied IS 'When it was applied.';
 
 CREATE TABLE archive_facts (
     kind text NOT NULL,
@@ -73,6 +105,15 @@ CREATE TABLE archive_facts (
     failure text DEFAULT ''::text NOT NULL,
     CONSTRAINT archive_facts_kind_check CHECK ((kind = ANY (ARRAY['source'::text, 'binary'::text, 'version'::text, 'set'::text, 'person'::text])))
 );
+COMMENT ON TABLE archive_facts IS 'What the tracker said about the archive of the distribution, and what it has yet to be asked. Pages add questions; one background job reads the answers.';
+COMMENT ON COLUMN archive_facts.kind IS 'source, binary, version, set or person; the meaning of key depends on it (crash.ArchiveKind).';
+COMMENT ON COLUMN archive_facts.key IS 'Name of what was asked, such as a source package.';
+COMMENT ON COLUMN archive_facts.value IS 'The answer. Null: the tracker knows no such thing or, while read is null, was not asked yet.';
+COMMENT ON COLUMN archive_facts.read IS 'When the answer was read. Null: never.';
+COMMENT ON COLUMN archive_facts.asked IS 'When a page or a request needed it last, to the day. Facts that were not needed for a month are deleted.';
+COMMENT ON COLUMN archive_facts.next_read IS 'When the tracker is asked next.';
+COMMENT ON COLUMN archive_facts.failures IS 'Number of failed readings since the last successful one.';
+COMMENT ON COLUMN archive_facts.failure IS 'Why the last reading failed; empty: it succeeded.';
 
 CREATE TABLE audit_events (
     id bigint NOT NULL,
@@ -82,6 +123,13 @@ CREATE TABLE audit_events (
     subject text NOT NULL,
     detail jsonb DEFAULT '{}'::jsonb NOT NULL
 );
+COMMENT ON TABLE audit_events IS 'Who did what. Rows are never deleted and hold no secrets. No foreign key: accounts can be removed, the record stays.';
+COMMENT ON COLUMN audit_events.id IS 'Serial number.';
+COMMENT ON COLUMN audit_events.at IS 'When it happened.';
+COMMENT ON COLUMN audit_events.person IS 'Account name; empty: mishap itself or the command line.';
+COMMENT ON COLUMN audit_events.action IS 'What was done, such as bug.create or tracker.connect.';
+COMMENT ON COLUMN audit_events.subject IS 'What it was done to: a bucket id, an account name, the address of a tracker.';
+COMMENT ON COLUMN audit_events.detail IS 'Further facts, depending on the action.';
 
 ALTER TABLE audit_events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME audit_events_id_seq
@@ -100,6 +148,12 @@ CREATE TABLE bucket_bugs (
     at timestamp with time zone NOT NULL,
     CONSTRAINT bucket_bugs_how_check CHECK ((how = ANY (ARRAY['filed'::text, 'linked'::text])))
 );
+COMMENT ON TABLE bucket_bugs IS 'Which bucket has which bug.';
+COMMENT ON COLUMN bucket_bugs.bucket_id IS 'The bucket.';
+COMMENT ON COLUMN bucket_bugs.bug_number IS 'The bug.';
+COMMENT ON COLUMN bucket_bugs.how IS 'filed (by mishap) or linked (by hand).';
+COMMENT ON COLUMN bucket_bugs.person IS 'Account name of the person who filed or linked it; empty: mishap itself.';
+COMMENT ON COLUMN bucket_bugs.at IS 'When it was filed or linked.';
 
 CREATE TABLE bucket_days (
     bucket_id bytea NOT NULL,
@@ -113,6 +167,16 @@ CREATE TABLE bucket_days (
     package_architecture text NOT NULL
 )
 WITH (fillfactor='80');
+COMMENT ON TABLE bucket_days IS 'Reports of a bucket by day and by what pages filter on. Written by rounds. No foreign key; see bucket_releases. No index on changed either: each update would then write to all indexes.';
+COMMENT ON COLUMN bucket_days.bucket_id IS 'The bucket.';
+COMMENT ON COLUMN bucket_days.day IS 'UTC day, as in reports.day.';
+COMMENT ON COLUMN bucket_days.release IS 'The release; empty: none named.';
+COMMENT ON COLUMN bucket_days.version IS 'Version of the package; empty: none named.';
+COMMENT ON COLUMN bucket_days.architecture IS 'Architecture of the machine.';
+COMMENT ON COLUMN bucket_days.reports IS 'Number of counted reports.';
+COMMENT ON COLUMN bucket_days.proposed IS 'Number of these whose package came from the proposed pocket.';
+COMMENT ON COLUMN bucket_days.changed IS 'Round that changed the row last.';
+COMMENT ON COLUMN bucket_days.package_architecture IS 'Architecture of the package.';
 
 CREATE TABLE bucket_releases (
     bucket_id bytea NOT NULL,
@@ -123,6 +187,13 @@ CREATE TABLE bucket_releases (
     highest_version package_version
 )
 WITH (fillfactor='80');
+COMMENT ON TABLE bucket_releases IS 'First and last occurrence of a bucket in each release. Written by rounds. As with all counts of buckets there is no foreign key: rounds count only stored reports, whose buckets exist, and a check for each row would prolong the lock on counting.';
+COMMENT ON COLUMN bucket_releases.bucket_id IS 'The bucket.';
+COMMENT ON COLUMN bucket_releases.release IS 'The release; empty: the reports name none.';
+COMMENT ON COLUMN bucket_releases.first_seen IS 'The oldest occurrence.';
+COMMENT ON COLUMN bucket_releases.last_seen IS 'The newest occurrence.';
+COMMENT ON COLUMN bucket_releases.lowest_version IS 'Lowest version. Null: no version that dpkg can compare.';
+COMMENT ON COLUMN bucket_releases.highest_version IS 'Highest version. Null: no version that dpkg can compare.';
 
 CREATE TABLE bucket_systems (
     bucket_id bytea NOT NULL,
@@ -131,6 +202,12 @@ CREATE TABLE bucket_systems (
     version text NOT NULL,
     reports bigint NOT NULL
 );
+COMMENT ON TABLE bucket_systems IS 'Machines of a bucket by release and package version; tells rounds which machines are new. No foreign key; see bucket_releases.';
+COMMENT ON COLUMN bucket_systems.bucket_id IS 'The bucket.';
+COMMENT ON COLUMN bucket_systems.system IS 'The machine, as in reports.system_key.';
+COMMENT ON COLUMN bucket_systems.release IS 'The release; empty: none named.';
+COMMENT ON COLUMN bucket_systems.version IS 'Version of the package; empty: none named.';
+COMMENT ON COLUMN bucket_systems.reports IS 'Number of counted reports.';
 
 CREATE TABLE bucket_travellers (
     bucket_id bytea NOT NULL,
@@ -139,6 +216,11 @@ CREATE TABLE bucket_travellers (
     extra integer NOT NULL,
     CONSTRAINT bucket_travellers_extra_check CHECK ((extra > 0))
 );
+COMMENT ON TABLE bucket_travellers IS 'Machines that reported a bucket with one version from several releases. Subtracting them gives the distinct machines of a version without reading bucket_systems. No foreign key; see bucket_releases.';
+COMMENT ON COLUMN bucket_travellers.bucket_id IS 'The bucket.';
+COMMENT ON COLUMN bucket_travellers.version IS 'Version of the package.';
+COMMENT ON COLUMN bucket_travellers.system IS 'The machine, as in reports.system_key.';
+COMMENT ON COLUMN bucket_travellers.extra IS 'Number of releases beyond the first.';
 
 CREATE TABLE bucket_versions (
     bucket_id bytea NOT NULL,
@@ -149,6 +231,13 @@ CREATE TABLE bucket_versions (
     systems bigint NOT NULL
 )
 WITH (fillfactor='80');
+COMMENT ON TABLE bucket_versions IS 'Reports of a bucket by release and package version. Written by rounds. No foreign key; see bucket_releases.';
+COMMENT ON COLUMN bucket_versions.bucket_id IS 'The bucket.';
+COMMENT ON COLUMN bucket_versions.release IS 'The release; empty: none named.';
+COMMENT ON COLUMN bucket_versions.version IS 'Version of the package; empty: none named.';
+COMMENT ON COLUMN bucket_versions.version_key IS 'Key that sorts as dpkg compares versions. Null: not a version that dpkg can compare.';
+COMMENT ON COLUMN bucket_versions.reports IS 'Number of counted reports.';
+COMMENT ON COLUMN bucket_versions.systems IS 'Number of distinct machines that sent them.';
 
 CREATE TABLE buckets (
     id bytea NOT NULL,
@@ -173,6 +262,26 @@ CREATE TABLE buckets (
     CONSTRAINT buckets_id_check CHECK ((length(id) = 20))
 )
 WITH (fillfactor='80');
+COMMENT ON TABLE buckets IS 'One row per signature. Stored with its first report; never deleted. The counts, first and last cover counted reports only. A bucket that was merged keeps its own counts. Package, title and the like are those of the report counted last.';
+COMMENT ON COLUMN buckets.id IS 'SHA-1 of the signature.';
+COMMENT ON COLUMN buckets.head IS 'The bucket that stands for the problem: its own id unless it was merged. No foreign key: merges, under the lock on counting, are the only writers after the first insert, and they read the head first.';
+COMMENT ON COLUMN buckets.signature IS 'Text that identifies reports of the same fault.';
+COMMENT ON COLUMN buckets.rule IS 'Name of the grouping rule that chose the signature.';
+COMMENT ON COLUMN buckets.provisional IS 'Whether the signature has addresses instead of function names.';
+COMMENT ON COLUMN buckets.problem_type IS 'The field ProblemType, such as Crash.';
+COMMENT ON COLUMN buckets.title IS 'One line that describes the problem.';
+COMMENT ON COLUMN buckets.name IS 'Name that a person gave the problem; empty: none.';
+COMMENT ON COLUMN buckets.executable IS 'Path of the program that crashed; empty: unknown.';
+COMMENT ON COLUMN buckets.package IS 'Binary package; empty: unknown.';
+COMMENT ON COLUMN buckets.source_package IS 'Source package; empty: unknown.';
+COMMENT ON COLUMN buckets.reports IS 'Number of counted reports.';
+COMMENT ON COLUMN buckets.systems IS 'Number of distinct machines that sent them.';
+COMMENT ON COLUMN buckets.first_version IS 'Lowest version seen. Null: no version that dpkg can compare.';
+COMMENT ON COLUMN buckets.last_version IS 'Highest version seen. Null: no version that dpkg can compare.';
+COMMENT ON COLUMN buckets.first_release IS 'Oldest release seen. Null: no report names one.';
+COMMENT ON COLUMN buckets.last_release IS 'Newest release seen. Null: no report names one.';
+COMMENT ON COLUMN buckets.changed IS 'Round (counting.round) that changed the row last; 0: not counted yet.';
+COMMENT ON COLUMN buckets.shrunk IS 'Round that moved reports out of the bucket last, after which rows of bucket_days may be missing; 0: none.';
 
 CREATE TABLE bug_comments (
     bug_number bigint NOT NULL,
@@ -183,6 +292,13 @@ CREATE TABLE bug_comments (
     words text DEFAULT ''::text NOT NULL,
     CONSTRAINT bug_comments_outcome_check CHECK ((outcome = ANY (ARRAY['sending'::text, 'sent'::text, 'refused'::text, 'unknown'::text])))
 );
+COMMENT ON TABLE bug_comments IS 'Comments that mishap wrote in the tracker when a fixed bug was seen again: at most one per bug and version.';
+COMMENT ON COLUMN bug_comments.bug_number IS 'The bug.';
+COMMENT ON COLUMN bug_comments.version IS 'The version that the comment is about.';
+COMMENT ON COLUMN bug_comments.bucket_id IS 'The problem that was seen again.';
+COMMENT ON COLUMN bug_comments.at IS 'When sending began.';
+COMMENT ON COLUMN bug_comments.outcome IS 'sending, sent, refused, or unknown. In each case it is not sent again.';
+COMMENT ON COLUMN bug_comments.words IS 'Message of the tracker or the network; empty: none.';
 
 CREATE TABLE bug_states (
     number bigint NOT NULL,
@@ -198,6 +314,19 @@ CREATE TABLE bug_states (
     failures integer DEFAULT 0 NOT NULL,
     failure text DEFAULT ''::text NOT NULL
 );
+COMMENT ON TABLE bug_states IS 'What the tracker said about each bug when it was read last.';
+COMMENT ON COLUMN bug_states.number IS 'The bug.';
+COMMENT ON COLUMN bug_states.information_type IS 'The tracker''s information type, such as Public or Private; empty: not read yet.';
+COMMENT ON COLUMN bug_states.private IS 'Whether the bug is private.';
+COMMENT ON COLUMN bug_states.hidden IS 'Whether our account may not read the bug, or the bug is gone.';
+COMMENT ON COLUMN bug_states.duplicate_of IS 'The bug that this one duplicates. Null: none.';
+COMMENT ON COLUMN bug_states.closed IS 'Whether all its tasks on a distribution are complete, or all its tasks if there is none on a distribution. Of a duplicate: its own tasks.';
+COMMENT ON COLUMN bug_states.tasks IS 'Its tasks: an array of crash.BugTask.';
+COMMENT ON COLUMN bug_states.fixes IS 'Package versions that have the fix: an array of crash.BugFix.';
+COMMENT ON COLUMN bug_states.read IS 'When it was read last. Null: never.';
+COMMENT ON COLUMN bug_states.next_read IS 'When it is read next.';
+COMMENT ON COLUMN bug_states.failures IS 'Number of failed readings since the last successful one.';
+COMMENT ON COLUMN bug_states.failure IS 'Why the last reading failed; empty: it succeeded.';
 
 CREATE TABLE bug_templates (
     package text NOT NULL,
@@ -206,6 +335,12 @@ CREATE TABLE bug_templates (
     person text NOT NULL,
     changed timestamp with time zone NOT NULL
 );
+COMMENT ON TABLE bug_templates IS 'Texts of bugs that administrators changed; the built-in text is in the program. No foreign keys: packages and types are patterns.';
+COMMENT ON COLUMN bug_templates.package IS 'Source package; empty: all.';
+COMMENT ON COLUMN bug_templates.problem_type IS 'The field ProblemType; empty: all.';
+COMMENT ON COLUMN bug_templates.body IS 'The template.';
+COMMENT ON COLUMN bug_templates.person IS 'Account name of the person who changed it last.';
+COMMENT ON COLUMN bug_templates.changed IS 'When it was changed last.';
 
 CREATE TABLE bug_watch (
     single boolean DEFAULT true NOT NULL,
@@ -213,18 +348,30 @@ CREATE TABLE bug_watch (
     changes_until timestamp with time zone,
     CONSTRAINT bug_watch_single_check CHECK (single)
 );
+COMMENT ON TABLE bug_watch IS 'How bugs in the tracker are followed, in one row.';
+COMMENT ON COLUMN bug_watch.single IS 'Always true: limits the table to one row.';
+COMMENT ON COLUMN bug_watch.comment IS 'Whether mishap comments in the tracker when a fixed bug is seen again.';
+COMMENT ON COLUMN bug_watch.changes_until IS 'Time up to which the tracker was asked for changed bugs. Null: never.';
 
 CREATE TABLE bugs (
     number bigint NOT NULL,
     title text DEFAULT ''::text NOT NULL,
     url text NOT NULL
 );
+COMMENT ON TABLE bugs IS 'Bugs of the external tracker that a bucket has or had, and the bugs that these duplicate.';
+COMMENT ON COLUMN bugs.number IS 'Number in the tracker.';
+COMMENT ON COLUMN bugs.title IS 'Title; empty: not read yet.';
+COMMENT ON COLUMN bugs.url IS 'Address of its page in the tracker.';
 
 CREATE TABLE changes (
     id bigint NOT NULL,
     xact xid8 DEFAULT pg_current_xact_id() NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL
 );
+COMMENT ON TABLE changes IS 'One row per recent transaction that changed something that pages show, besides counts. Caches are valid while these rows stay the same. Triggers add rows; old ones are deleted after an hour.';
+COMMENT ON COLUMN changes.id IS 'Serial number.';
+COMMENT ON COLUMN changes.xact IS 'The transaction. Times and serial numbers alone would not do: transactions become visible in another order.';
+COMMENT ON COLUMN changes.at IS 'When the transaction began.';
 
 ALTER TABLE changes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME changes_id_seq
@@ -241,12 +388,20 @@ CREATE TABLE core_requests (
     requested timestamp with time zone DEFAULT now() NOT NULL,
     received timestamp with time zone
 );
+COMMENT ON TABLE core_requests IS 'Reports whose core dump a machine was asked for; no other core is accepted. No foreign key: an id of reports is unique only together with its partition.';
+COMMENT ON COLUMN core_requests.report_id IS 'The report.';
+COMMENT ON COLUMN core_requests.system IS 'The machine that was asked; empty: a machine without a hash.';
+COMMENT ON COLUMN core_requests.requested IS 'When it was asked.';
+COMMENT ON COLUMN core_requests.received IS 'When the core was on disk. Null: not yet.';
 
 CREATE TABLE counting (
     single boolean DEFAULT true NOT NULL,
     round bigint NOT NULL,
     CONSTRAINT counting_single_check CHECK (single)
 );
+COMMENT ON TABLE counting IS 'The lock on counting, in one row. Rounds, merges, splits and all else that changes counts hold it, across all instances.';
+COMMENT ON COLUMN counting.single IS 'Always true: limits the table to one row.';
+COMMENT ON COLUMN counting.round IS 'Number of the last round. Rows that it changed carry it, so caches read only what is new.';
 
 CREATE TABLE decisions (
     id bigint NOT NULL,
@@ -272,6 +427,25 @@ CREATE TABLE decisions (
     CONSTRAINT decisions_check1 CHECK (((condition IS NOT NULL) = (kind = 'split'::text))),
     CONSTRAINT decisions_kind_check CHECK ((kind = ANY (ARRAY['merged'::text, 'renamed'::text, 'split'::text])))
 );
+COMMENT ON TABLE decisions IS 'What was decided about problems: merged (bucket_id into other_id), renamed (bucket_id), or split (reports that meet a condition moved from bucket_id to other_id). Undone decisions stay, for the history.';
+COMMENT ON COLUMN decisions.id IS 'Serial number.';
+COMMENT ON COLUMN decisions.kind IS 'merged, renamed or split.';
+COMMENT ON COLUMN decisions.cause IS 'person; or mishap itself: symbolised (names of functions became known), regrouped (new rules), emptied (an undone split left no reports).';
+COMMENT ON COLUMN decisions.bucket_id IS 'The problem that was merged, renamed, or split.';
+COMMENT ON COLUMN decisions.other_id IS 'The problem merged into, or split off. Null for renamed.';
+COMMENT ON COLUMN decisions.before IS 'Name before a rename; empty: none.';
+COMMENT ON COLUMN decisions.after IS 'Name after a rename; empty: none.';
+COMMENT ON COLUMN decisions.condition IS 'Condition that the reports of a split meet. Null for other kinds.';
+COMMENT ON COLUMN decisions.person IS 'Account name; empty: mishap itself. No foreign key: accounts can be removed, the history stays.';
+COMMENT ON COLUMN decisions.reason IS 'Reason as a sentence; may be empty.';
+COMMENT ON COLUMN decisions.at IS 'When it was decided.';
+COMMENT ON COLUMN decisions.undone_by IS 'Account name of the person who undid it; empty: in force.';
+COMMENT ON COLUMN decisions.undone_at IS 'When it was undone. Null: in force.';
+COMMENT ON COLUMN decisions.looked_at IS 'Of a split or its undoing: number of stored reports examined so far.';
+COMMENT ON COLUMN decisions.moved IS 'Of a split or its undoing: number of stored reports moved so far.';
+COMMENT ON COLUMN decisions.received IS 'Of a split: arrival of the report examined last. Null: start with the oldest.';
+COMMENT ON COLUMN decisions.report_id IS 'Of a split: the report examined last. Null: start with the oldest. Not a reference: retention may drop the report.';
+COMMENT ON COLUMN decisions.finished IS 'False while stored reports remain to be examined.';
 
 ALTER TABLE decisions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME decisions_id_seq
@@ -287,6 +461,10 @@ CREATE TABLE dropped_months (
     reports bigint NOT NULL,
     dropped timestamp with time zone NOT NULL
 );
+COMMENT ON TABLE dropped_months IS 'Months of arrival whose reports retention has dropped; their counts stay.';
+COMMENT ON COLUMN dropped_months.month IS 'First day of the month, UTC.';
+COMMENT ON COLUMN dropped_months.reports IS 'Number of reports that were dropped.';
+COMMENT ON COLUMN dropped_months.dropped IS 'When they were dropped.';
 
 CREATE TABLE filing_attempts (
     id bigint NOT NULL,
@@ -301,6 +479,17 @@ CREATE TABLE filing_attempts (
     words text DEFAULT ''::text NOT NULL,
     CONSTRAINT filing_attempts_action_check CHECK ((action = ANY (ARRAY['create'::text, 'search'::text, 'subscribe'::text])))
 );
+COMMENT ON TABLE filing_attempts IS 'Every call to the tracker for a filing, and the answer.';
+COMMENT ON COLUMN filing_attempts.id IS 'Serial number.';
+COMMENT ON COLUMN filing_attempts.filing_id IS 'The filing.';
+COMMENT ON COLUMN filing_attempts.action IS 'create, search or subscribe.';
+COMMENT ON COLUMN filing_attempts.unit IS 'The instance that made the call, as in filings.unit.';
+COMMENT ON COLUMN filing_attempts.started IS 'When the call began.';
+COMMENT ON COLUMN filing_attempts.ended IS 'When the answer came. Null: under way, or the instance died first.';
+COMMENT ON COLUMN filing_attempts.outcome IS 'Outcome in one word, such as created, refused or unknown; empty: none yet.';
+COMMENT ON COLUMN filing_attempts.status IS 'HTTP status of the answer; 0: none.';
+COMMENT ON COLUMN filing_attempts.request_id IS 'The tracker''s own id of a failure; empty: none.';
+COMMENT ON COLUMN filing_attempts.words IS 'Message of the tracker or the network, truncated; empty: none.';
 
 ALTER TABLE filing_attempts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME filing_attempts_id_seq
@@ -317,6 +506,10 @@ CREATE TABLE filing_writer (
     rest interval NOT NULL,
     CONSTRAINT filing_writer_single_check CHECK (single)
 );
+COMMENT ON TABLE filing_writer IS 'The lock on sending bugs, in one row: all instances together send one at a time. It is held while the next filing is chosen, never during a call.';
+COMMENT ON COLUMN filing_writer.single IS 'Always true: limits the table to one row.';
+COMMENT ON COLUMN filing_writer.ended IS 'When the last sending ended.';
+COMMENT ON COLUMN filing_writer.rest IS 'Pause after that for filings that were queued meanwhile.';
 
 CREATE TABLE filings (
     id bigint NOT NULL,
@@ -349,6 +542,32 @@ CREATE TABLE filings (
     CONSTRAINT filings_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'filing'::text, 'uncertain'::text, 'filed'::text, 'refused'::text, 'abandoned'::text]))),
     CONSTRAINT filings_subscription_check CHECK ((subscription = ANY (ARRAY[''::text, 'due'::text, 'done'::text, 'failed'::text])))
 );
+COMMENT ON TABLE filings IS 'One intent per bucket, stored before the tracker is called. docs/filing.md draws the states. All times come from the clock of this database.';
+COMMENT ON COLUMN filings.id IS 'Serial number.';
+COMMENT ON COLUMN filings.bucket_id IS 'The bucket that the bug is for.';
+COMMENT ON COLUMN filings.state IS 'queued, filing (being sent), uncertain (outcome unknown), filed, refused, or abandoned.';
+COMMENT ON COLUMN filings.person IS 'Account name of the person who asked for it. No foreign key: accounts can be removed, the ledger stays.';
+COMMENT ON COLUMN filings.target IS 'What the bug is filed against, as a path of the tracker: /ubuntu/+source/bash.';
+COMMENT ON COLUMN filings.title IS 'Title of the bug.';
+COMMENT ON COLUMN filings.description IS 'Description of the bug.';
+COMMENT ON COLUMN filings.tags IS 'Tags of the bug.';
+COMMENT ON COLUMN filings.marker IS 'Line of the description that names the problem; searches find the bug by it.';
+COMMENT ON COLUMN filings.edited IS 'Whether a person edited the text.';
+COMMENT ON COLUMN filings.information_type IS 'Who can see the bug, in the tracker''s term; empty: the tracker''s default.';
+COMMENT ON COLUMN filings.subscribe IS 'Whether the person wants the tracker''s mail about the bug.';
+COMMENT ON COLUMN filings.bug_number IS 'The bug. Null unless state is filed.';
+COMMENT ON COLUMN filings.problem IS 'Stable code of the last failure; empty: none.';
+COMMENT ON COLUMN filings.reason IS 'The last failure as a sentence; empty: none.';
+COMMENT ON COLUMN filings.attempts IS 'How often the bug was sent, or may have been sent.';
+COMMENT ON COLUMN filings.unit IS 'The instance that is sending the bug or searching for it. Null: none. No foreign key: an instance is a random number under an advisory lock, not a row.';
+COMMENT ON COLUMN filings.claimed IS 'When an instance claimed the filing last. Null: never.';
+COMMENT ON COLUMN filings.sent_from IS 'No request left before this time; searches start here. Null: nothing was sent.';
+COMMENT ON COLUMN filings.settles IS 'Until then the tracker may still be working on a request, so searches wait. Null: nothing is unsettled.';
+COMMENT ON COLUMN filings.unsettled IS 'Whether it was abandoned with an unknown outcome. Asked for again, it is searched for first.';
+COMMENT ON COLUMN filings.subscription IS 'Subscribing the person to the filed bug: empty (not wanted), due, done, or failed.';
+COMMENT ON COLUMN filings.created IS 'When it was asked for last; the order of the queue.';
+COMMENT ON COLUMN filings.updated IS 'When the row was changed last.';
+COMMENT ON COLUMN filings.not_before IS 'When the next step is due.';
 
 ALTER TABLE filings ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME filings_id_seq
@@ -364,6 +583,10 @@ CREATE TABLE follow_visits (
     seen timestamp with time zone,
     last timestamp with time zone NOT NULL
 );
+COMMENT ON TABLE follow_visits IS 'When people looked at what they follow. Views less than half an hour apart are one visit.';
+COMMENT ON COLUMN follow_visits.user_id IS 'The account.';
+COMMENT ON COLUMN follow_visits.seen IS 'End of the previous visit; later problems are new. Null: nothing is new.';
+COMMENT ON COLUMN follow_visits.last IS 'Last view of the current visit.';
 
 CREATE TABLE followed (
     user_id bigint NOT NULL,
@@ -372,6 +595,11 @@ CREATE TABLE followed (
     since timestamp with time zone NOT NULL,
     CONSTRAINT followed_kind_check CHECK ((kind = ANY (ARRAY['package'::text, 'person'::text, 'set'::text])))
 );
+COMMENT ON TABLE followed IS 'What people follow.';
+COMMENT ON COLUMN followed.user_id IS 'The account.';
+COMMENT ON COLUMN followed.kind IS 'package, person or set.';
+COMMENT ON COLUMN followed.name IS 'Name of a binary or source package, of a person or team in the tracker, or of a package set.';
+COMMENT ON COLUMN followed.since IS 'When following began.';
 
 CREATE TABLE known_names (
     address_id bytea NOT NULL,
@@ -380,6 +608,11 @@ CREATE TABLE known_names (
     fresh boolean DEFAULT true NOT NULL,
     CONSTRAINT known_names_address_id_check CHECK ((length(address_id) = 20))
 );
+COMMENT ON TABLE known_names IS 'The bucket with function names that an address signature belongs to. Learnt from reports that have both; the first stays. No foreign keys: address_id may have no bucket, and both are written in rounds.';
+COMMENT ON COLUMN known_names.address_id IS 'SHA-1 of the address signature, which is the id of its provisional bucket.';
+COMMENT ON COLUMN known_names.bucket_id IS 'The bucket whose signature has the names.';
+COMMENT ON COLUMN known_names.refused IS 'True when a person undid the merge; it is not repeated.';
+COMMENT ON COLUMN known_names.fresh IS 'True until a round has looked for a provisional bucket to merge.';
 
 CREATE TABLE note_texts (
     id bigint NOT NULL,
@@ -388,6 +621,12 @@ CREATE TABLE note_texts (
     person text NOT NULL,
     text text NOT NULL
 );
+COMMENT ON TABLE note_texts IS 'Every text that a note has had; the last one is current.';
+COMMENT ON COLUMN note_texts.id IS 'Serial number.';
+COMMENT ON COLUMN note_texts.note_id IS 'The note.';
+COMMENT ON COLUMN note_texts.at IS 'When this text was written.';
+COMMENT ON COLUMN note_texts.person IS 'Account name of its author.';
+COMMENT ON COLUMN note_texts.text IS 'The text; empty: the note was removed.';
 
 ALTER TABLE note_texts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME note_texts_id_seq
@@ -404,6 +643,11 @@ CREATE TABLE notes (
     written timestamp with time zone NOT NULL,
     person text NOT NULL
 );
+COMMENT ON TABLE notes IS 'Notes that people wrote about problems; the texts are in note_texts.';
+COMMENT ON COLUMN notes.id IS 'Serial number.';
+COMMENT ON COLUMN notes.bucket_id IS 'Head of the problem at that time. A note is shown with every problem that the bucket is part of.';
+COMMENT ON COLUMN notes.written IS 'When it was first written.';
+COMMENT ON COLUMN notes.person IS 'Account name of its first author.';
 
 ALTER TABLE notes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME notes_id_seq
@@ -423,6 +667,14 @@ CREATE TABLE oauth_credentials (
     person text NOT NULL,
     connected timestamp with time zone NOT NULL
 );
+COMMENT ON TABLE oauth_credentials IS 'The access token of each tracker and consumer key, shared by all instances. No foreign keys: trackers are part of the configuration.';
+COMMENT ON COLUMN oauth_credentials.tracker_url IS 'Address of the tracker''s API.';
+COMMENT ON COLUMN oauth_credentials.consumer_key IS 'OAuth consumer key.';
+COMMENT ON COLUMN oauth_credentials.token IS 'Public half of the access token.';
+COMMENT ON COLUMN oauth_credentials.secret_sealed IS 'Secret half, encrypted (db/seal.go); empty: deleted by a person.';
+COMMENT ON COLUMN oauth_credentials.context IS 'The restriction that the tracker put on the token; empty: none.';
+COMMENT ON COLUMN oauth_credentials.person IS 'Account name of the person who connected; empty: it came from the configuration of an instance.';
+COMMENT ON COLUMN oauth_credentials.connected IS 'When it was stored.';
 
 CREATE TABLE oauth_health (
     tracker_url text NOT NULL,
@@ -434,6 +686,15 @@ CREATE TABLE oauth_health (
     last_error_at timestamp with time zone,
     dead boolean NOT NULL
 );
+COMMENT ON TABLE oauth_health IS 'Results of using each access token, including those in configuration files. No foreign key: tokens in files have no row in oauth_credentials.';
+COMMENT ON COLUMN oauth_health.tracker_url IS 'Address of the tracker''s API.';
+COMMENT ON COLUMN oauth_health.consumer_key IS 'OAuth consumer key.';
+COMMENT ON COLUMN oauth_health.token IS 'Public half of the access token.';
+COMMENT ON COLUMN oauth_health.account IS 'Name of the account in the tracker; empty: not asked yet.';
+COMMENT ON COLUMN oauth_health.last_success IS 'When a call last succeeded. Null: never.';
+COMMENT ON COLUMN oauth_health.last_error IS 'Message of the last failed call; empty: none.';
+COMMENT ON COLUMN oauth_health.last_error_at IS 'When a call last failed. Null: never.';
+COMMENT ON COLUMN oauth_health.dead IS 'Whether the tracker said that the token is invalid.';
 
 CREATE TABLE package_versions (
     package text NOT NULL COLLATE pg_catalog."C",
@@ -443,6 +704,13 @@ CREATE TABLE package_versions (
     arrived timestamp with time zone NOT NULL,
     first_day date DEFAULT ((now() AT TIME ZONE 'utc'::text))::date NOT NULL
 );
+COMMENT ON TABLE package_versions IS 'Versions of packages that counted reports came from, by release. Written by rounds.';
+COMMENT ON COLUMN package_versions.package IS 'Binary package.';
+COMMENT ON COLUMN package_versions.release IS 'The release; empty: none named.';
+COMMENT ON COLUMN package_versions.version IS 'The version.';
+COMMENT ON COLUMN package_versions.version_key IS 'Key that sorts as dpkg compares versions.';
+COMMENT ON COLUMN package_versions.arrived IS 'When the first report with the version arrived.';
+COMMENT ON COLUMN package_versions.first_day IS 'First UTC day with a counted report of the version.';
 
 CREATE TABLE regroup_moves (
     run_id bigint NOT NULL,
@@ -452,6 +720,13 @@ CREATE TABLE regroup_moves (
     is_new boolean NOT NULL,
     reports bigint NOT NULL
 );
+COMMENT ON TABLE regroup_moves IS 'How many reports a run moves, or of a dry run would move, from one bucket to another. No foreign keys to buckets: an id may be empty, and the buckets of a dry run need not exist.';
+COMMENT ON COLUMN regroup_moves.run_id IS 'The run.';
+COMMENT ON COLUMN regroup_moves.from_id IS 'Bucket that the reports leave; empty: they had none.';
+COMMENT ON COLUMN regroup_moves.to_id IS 'Bucket that they move to; empty: none.';
+COMMENT ON COLUMN regroup_moves.signature IS 'Beginning of the signature of to_id.';
+COMMENT ON COLUMN regroup_moves.is_new IS 'Whether to_id did not exist before the run.';
+COMMENT ON COLUMN regroup_moves.reports IS 'Number of reports.';
 
 CREATE TABLE regroup_runs (
     id bigint NOT NULL,
@@ -469,6 +744,20 @@ CREATE TABLE regroup_runs (
     waiting boolean DEFAULT false NOT NULL,
     CONSTRAINT regroup_runs_state_check CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'stopped'::text])))
 );
+COMMENT ON TABLE regroup_runs IS 'Runs that apply new grouping rules to stored reports; at most one is running.';
+COMMENT ON COLUMN regroup_runs.id IS 'Serial number.';
+COMMENT ON COLUMN regroup_runs.rules IS 'Version of the rules that are applied.';
+COMMENT ON COLUMN regroup_runs.dry IS 'Whether the run only counts what it would move.';
+COMMENT ON COLUMN regroup_runs.person IS 'Account name of the person who started it; empty: the command line.';
+COMMENT ON COLUMN regroup_runs.state IS 'running, done or stopped.';
+COMMENT ON COLUMN regroup_runs.started IS 'When it was started.';
+COMMENT ON COLUMN regroup_runs.updated IS 'When the row was changed last.';
+COMMENT ON COLUMN regroup_runs.estimate IS 'Approximate number of stored reports at the start.';
+COMMENT ON COLUMN regroup_runs.looked_at IS 'Number of reports examined so far.';
+COMMENT ON COLUMN regroup_runs.moved IS 'Number of reports moved so far or, of a dry run, that it would move.';
+COMMENT ON COLUMN regroup_runs.received IS 'Arrival of the report examined last. Null: start with the oldest.';
+COMMENT ON COLUMN regroup_runs.report_id IS 'The report examined last. Null: start with the oldest. Not a reference: retention may drop the report.';
+COMMENT ON COLUMN regroup_runs.waiting IS 'Whether the run waits because reports arrive faster than they are counted.';
 
 ALTER TABLE regroup_runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME regroup_runs_id_seq
@@ -485,6 +774,10 @@ CREATE TABLE release_active (
     change bigint NOT NULL
 )
 WITH (fillfactor='80');
+COMMENT ON TABLE release_active IS 'Changes in the number of active machines. The number on a day is the sum of all changes up to that day. Follows from release_systems.';
+COMMENT ON COLUMN release_active.release IS 'The release; empty: none named.';
+COMMENT ON COLUMN release_active.day IS 'UTC day of the change.';
+COMMENT ON COLUMN release_active.change IS 'Machines that become active on that day minus those that stop being active.';
 
 CREATE TABLE release_days (
     day date NOT NULL,
@@ -495,6 +788,13 @@ CREATE TABLE release_days (
     reports bigint NOT NULL
 )
 WITH (fillfactor='80');
+COMMENT ON TABLE release_days IS 'The sums of report_days over packages and versions. Written by rounds.';
+COMMENT ON COLUMN release_days.day IS 'UTC day, as in reports.day.';
+COMMENT ON COLUMN release_days.release IS 'The release; empty: none named.';
+COMMENT ON COLUMN release_days.architecture IS 'Architecture of the machine.';
+COMMENT ON COLUMN release_days.problem_type IS 'The field ProblemType.';
+COMMENT ON COLUMN release_days.proposed IS 'Whether the package came from the proposed pocket.';
+COMMENT ON COLUMN release_days.reports IS 'Number of counted reports.';
 
 CREATE TABLE release_systems (
     release text NOT NULL,
@@ -503,10 +803,17 @@ CREATE TABLE release_systems (
     until_day date NOT NULL
 )
 WITH (fillfactor='80');
+COMMENT ON TABLE release_systems IS 'Days on which a machine is active: from a day with a report to the 90th day, including both. Spans of one machine and release neither overlap nor touch. Written by rounds. No foreign key: releases lists names for filters and may lack the empty one.';
+COMMENT ON COLUMN release_systems.release IS 'The release; empty: none named.';
+COMMENT ON COLUMN release_systems.system IS 'The machine, as in reports.system_key.';
+COMMENT ON COLUMN release_systems.from_day IS 'First day of the span.';
+COMMENT ON COLUMN release_systems.until_day IS 'Last day of the span, included.';
 
 CREATE TABLE releases (
     release text NOT NULL
 );
+COMMENT ON TABLE releases IS 'Every release that a counted report named, for filters.';
+COMMENT ON COLUMN releases.release IS 'Name of the release, such as Ubuntu 24.04.';
 
 CREATE TABLE report_days (
     package text NOT NULL COLLATE pg_catalog."C",
@@ -519,6 +826,15 @@ CREATE TABLE report_days (
     reports bigint NOT NULL
 )
 WITH (fillfactor='80');
+COMMENT ON TABLE report_days IS 'All counted reports by day and package, with a bucket or without. Written by rounds.';
+COMMENT ON COLUMN report_days.package IS 'Binary package; empty: unknown.';
+COMMENT ON COLUMN report_days.day IS 'UTC day, as in reports.day.';
+COMMENT ON COLUMN report_days.release IS 'The release; empty: none named.';
+COMMENT ON COLUMN report_days.version IS 'Version of the package; empty: none named.';
+COMMENT ON COLUMN report_days.architecture IS 'Architecture of the machine.';
+COMMENT ON COLUMN report_days.problem_type IS 'The field ProblemType.';
+COMMENT ON COLUMN report_days.proposed IS 'Whether the package came from the proposed pocket.';
+COMMENT ON COLUMN report_days.reports IS 'Number of counted reports.';
 
 CREATE TABLE report_keys (
     key bytea NOT NULL,
@@ -526,6 +842,9 @@ CREATE TABLE report_keys (
     CONSTRAINT report_keys_key_check CHECK ((length(key) = 16))
 )
 PARTITION BY RANGE (key);
+COMMENT ON TABLE report_keys IS 'One row per crash that can be recognised when it is sent again, partitioned by year of the crash. No foreign key to reports: an id is unique only together with its partition, and keys may outlive dropped reports.';
+COMMENT ON COLUMN report_keys.key IS '16 bytes: the time of the crash, then a hash of the fields that identify it. Keys of one time are neighbours in the index.';
+COMMENT ON COLUMN report_keys.report_id IS 'The report that was stored for this crash first.';
 
 CREATE TABLE reports (
     id uuid NOT NULL,
@@ -555,6 +874,31 @@ CREATE TABLE reports (
 )
 PARTITION BY RANGE (received);
 ALTER TABLE ONLY reports ALTER COLUMN body SET STORAGE EXTERNAL;
+COMMENT ON TABLE reports IS 'One row per stored report, partitioned by month of arrival; retention drops whole partitions. No foreign key to buckets: every batch stores missing buckets before its reports, and a check would add a lookup and a row lock to each report.';
+COMMENT ON COLUMN reports.id IS 'UUID of version 7. Its time is received, to the millisecond, so the id alone leads to the partition.';
+COMMENT ON COLUMN reports.received IS 'When the report arrived.';
+COMMENT ON COLUMN reports.occurred IS 'The report''s own Date, read as UTC. Null: missing or unreadable.';
+COMMENT ON COLUMN reports.day IS 'UTC day on which the report counts: that of the crash if its Date was believed, else that of the arrival.';
+COMMENT ON COLUMN reports.counted IS 'False for a test machine, whose reports are stored but not counted.';
+COMMENT ON COLUMN reports.system IS 'Hash by which whoopsie identifies the machine; empty: none was sent.';
+COMMENT ON COLUMN reports.system_key IS 'The machine as a number: the first 8 bytes of the SHA-256 of system. Null: a machine without a hash.';
+COMMENT ON COLUMN reports.bucket_id IS 'Bucket of the report; see buckets.id. Splits and regrouping change it. Null: no grouping rule applied.';
+COMMENT ON COLUMN reports.unbucketed IS 'Why the report has no bucket; empty when it has one.';
+COMMENT ON COLUMN reports.rule IS 'Name of the grouping rule that chose the signature.';
+COMMENT ON COLUMN reports.rules IS 'Version of the grouping rules that were applied; lower than the program''s: due for regrouping.';
+COMMENT ON COLUMN reports.problem_type IS 'The field ProblemType, such as Crash.';
+COMMENT ON COLUMN reports.title IS 'One line that describes the report for people.';
+COMMENT ON COLUMN reports.executable IS 'Path of the program that crashed; empty: unknown.';
+COMMENT ON COLUMN reports.package IS 'Binary package; empty: unknown.';
+COMMENT ON COLUMN reports.version IS 'Version of the binary package; empty: unknown.';
+COMMENT ON COLUMN reports.source_package IS 'Source package; empty: unknown.';
+COMMENT ON COLUMN reports.release IS 'Distribution release, such as Ubuntu 24.04; empty: unknown.';
+COMMENT ON COLUMN reports.architecture IS 'Architecture of the machine.';
+COMMENT ON COLUMN reports.package_architecture IS 'Architecture of the package; that of the machine if the report names none.';
+COMMENT ON COLUMN reports.address_signature IS 'Signature of modules and offsets, of a native crash; empty: none.';
+COMMENT ON COLUMN reports.proposed IS 'Whether the package came from the proposed pocket.';
+COMMENT ON COLUMN reports.complete IS 'Whether the report has a stack, a traceback or the text that its rule reads.';
+COMMENT ON COLUMN reports.body IS 'All fields, each name and value after its length, compressed by S2. Stored outside the row and not compressed again.';
 
 CREATE TABLE sessions (
     token text NOT NULL,
@@ -562,23 +906,39 @@ CREATE TABLE sessions (
     expiry timestamp with time zone NOT NULL,
     user_id bigint
 );
+COMMENT ON TABLE sessions IS 'Browser sessions, as the session library stores them.';
+COMMENT ON COLUMN sessions.token IS 'Hash of the token in the cookie.';
+COMMENT ON COLUMN sessions.data IS 'Encoded values of the session.';
+COMMENT ON COLUMN sessions.expiry IS 'When it expires; expired rows are deleted by a background task.';
+COMMENT ON COLUMN sessions.user_id IS 'Account that is signed in. Null: none.';
 
 CREATE TABLE sign_in_failures (
     key text NOT NULL,
     failures integer NOT NULL,
     last timestamp with time zone NOT NULL
 );
+COMMENT ON TABLE sign_in_failures IS 'Failed sign-ins, counted by account, address and known browser, for all instances together. No foreign key: visitors choose the names.';
+COMMENT ON COLUMN sign_in_failures.key IS 'What is counted, such as name:ada or address:192.0.2.1.';
+COMMENT ON COLUMN sign_in_failures.failures IS 'Failures since counting began.';
+COMMENT ON COLUMN sign_in_failures.last IS 'Time of the last failure or, for limits that work as a queue, up to when the queue is filled.';
 
 CREATE TABLE split_sources (
     bucket_id bytea NOT NULL,
     decision_id bigint NOT NULL
 );
+COMMENT ON TABLE split_sources IS 'The buckets whose reports the condition of a split is tested on, in rounds and for stored reports.';
+COMMENT ON COLUMN split_sources.bucket_id IS 'The bucket.';
+COMMENT ON COLUMN split_sources.decision_id IS 'The split.';
 
 CREATE TABLE uncounted (
     id uuid NOT NULL,
     stored timestamp with time zone DEFAULT now() NOT NULL,
     reports uuid[] NOT NULL
 );
+COMMENT ON TABLE uncounted IS 'Reports that are stored and not counted yet: one row per transaction that stored some. The round that counts them deletes the row. No foreign key: the ids are an array, and retention may drop a report first.';
+COMMENT ON COLUMN uncounted.id IS 'Random id, made by the instance that stored the reports.';
+COMMENT ON COLUMN uncounted.stored IS 'When the transaction began. Rows older than ten seconds are counted by any instance.';
+COMMENT ON COLUMN uncounted.reports IS 'Ids of the reports, up to 256.';
 
 CREATE TABLE unlinked_bugs (
     bucket_id bytea NOT NULL,
@@ -590,6 +950,14 @@ CREATE TABLE unlinked_bugs (
     unlinked_at timestamp with time zone NOT NULL,
     CONSTRAINT unlinked_bugs_how_check CHECK ((how = ANY (ARRAY['filed'::text, 'linked'::text])))
 );
+COMMENT ON TABLE unlinked_bugs IS 'Links that a person removed, so that they can be restored and searches know these bugs.';
+COMMENT ON COLUMN unlinked_bugs.bucket_id IS 'The bucket.';
+COMMENT ON COLUMN unlinked_bugs.bug_number IS 'The bug.';
+COMMENT ON COLUMN unlinked_bugs.how IS 'As in bucket_bugs.';
+COMMENT ON COLUMN unlinked_bugs.person IS 'As in bucket_bugs.';
+COMMENT ON COLUMN unlinked_bugs.at IS 'As in bucket_bugs.';
+COMMENT ON COLUMN unlinked_bugs.unlinked_by IS 'Account name of the person who removed the link.';
+COMMENT ON COLUMN unlinked_bugs.unlinked_at IS 'When the link was removed.';
 
 CREATE TABLE users (
     id bigint NOT NULL,
@@ -602,6 +970,15 @@ CREATE TABLE users (
     tracker_name text DEFAULT ''::text NOT NULL,
     CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'triager'::text, 'admin'::text])))
 );
+COMMENT ON TABLE users IS 'Accounts.';
+COMMENT ON COLUMN users.id IS 'Serial number.';
+COMMENT ON COLUMN users.name IS 'Name for signing in, unique regardless of case.';
+COMMENT ON COLUMN users.role IS 'viewer, triager or admin.';
+COMMENT ON COLUMN users.password_hash IS 'Argon2id hash, as a PHC string.';
+COMMENT ON COLUMN users.disabled IS 'Whether the account may not sign in.';
+COMMENT ON COLUMN users.created IS 'When it was added.';
+COMMENT ON COLUMN users.last_login IS 'Last successful sign-in. Null: never.';
+COMMENT ON COLUMN users.tracker_name IS 'Name of the person''s account in the tracker; empty: unknown.';
 
 ALTER TABLE users ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME users_id_seq
@@ -866,7 +1243,13 @@ ALTER TABLE ONLY api_tokens
     ADD CONSTRAINT api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY bucket_bugs
+    ADD CONSTRAINT bucket_bugs_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id);
+
+ALTER TABLE ONLY bucket_bugs
     ADD CONSTRAINT bucket_bugs_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
+
+ALTER TABLE ONLY bug_comments
+    ADD CONSTRAINT bug_comments_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id);
 
 ALTER TABLE ONLY bug_comments
     ADD CONSTRAINT bug_comments_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
@@ -877,8 +1260,17 @@ ALTER TABLE ONLY bug_states
 ALTER TABLE ONLY bug_states
     ADD CONSTRAINT bug_states_number_fkey FOREIGN KEY (number) REFERENCES bugs(number);
 
+ALTER TABLE ONLY decisions
+    ADD CONSTRAINT decisions_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id);
+
+ALTER TABLE ONLY decisions
+    ADD CONSTRAINT decisions_other_id_fkey FOREIGN KEY (other_id) REFERENCES buckets(id);
+
 ALTER TABLE ONLY filing_attempts
     ADD CONSTRAINT filing_attempts_filing_id_fkey FOREIGN KEY (filing_id) REFERENCES filings(id);
+
+ALTER TABLE ONLY filings
+    ADD CONSTRAINT filings_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id);
 
 ALTER TABLE ONLY filings
     ADD CONSTRAINT filings_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
@@ -892,6 +1284,9 @@ ALTER TABLE ONLY followed
 ALTER TABLE ONLY note_texts
     ADD CONSTRAINT note_texts_note_id_fkey FOREIGN KEY (note_id) REFERENCES notes(id);
 
+ALTER TABLE ONLY notes
+    ADD CONSTRAINT notes_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id);
+
 ALTER TABLE ONLY regroup_moves
     ADD CONSTRAINT regroup_moves_run_id_fkey FOREIGN KEY (run_id) REFERENCES regroup_runs(id);
 
@@ -899,7 +1294,13 @@ ALTER TABLE ONLY sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY split_sources
+    ADD CONSTRAINT split_sources_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id);
+
+ALTER TABLE ONLY split_sources
     ADD CONSTRAINT split_sources_decision_id_fkey FOREIGN KEY (decision_id) REFERENCES decisions(id);
+
+ALTER TABLE ONLY unlinked_bugs
+    ADD CONSTRAINT unlinked_bugs_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id);
 
 ALTER TABLE ONLY unlinked_bugs
     ADD CONSTRAINT unlinked_bugs_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
