@@ -41,7 +41,8 @@ var rules = map[string]rule{
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
-	"tracker": {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
+	"tracker":       {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
+	"tracker/watch": {ours: "crash tracker", others: "github.com/prometheus/client_golang"},
 
 	"db": {
 		ours: "crash crash/grouping crash/stats crash/index crash/cache crash/dpkg migrations",
@@ -64,7 +65,7 @@ var rules = map[string]rule{
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap": {
-		ours: "crash/* db/* disk tracker views handlers/* assets migrations",
+		ours: "crash/* db/* disk tracker tracker/watch views handlers/* assets migrations",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2 github.com/prometheus/client_golang " +
 			"github.com/schollz/progressbar/v3 github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",

@@ -21,6 +21,7 @@ import (
 	"mishap/handlers"
 	"mishap/handlers/ingest"
 	"mishap/tracker"
+	"mishap/tracker/watch"
 )
 
 // How long the steps of a graceful stop may take.
@@ -47,8 +48,8 @@ type instance struct {
 	serving                sync.WaitGroup // for the servers that listen
 	failed                 chan error     // of a server
 	filer                  *tracker.Filer
-	watcher                *tracker.Watcher
-	archivist              *tracker.Archivist // nil: the archive is not read
+	watcher                *watch.Watcher
+	archivist              *watch.Archivist // nil: the archive is not read
 	jobs                   *db.Jobs
 	background             *background
 }
@@ -115,9 +116,9 @@ func (i *instance) buildWeb() error {
 	credentials := tracker.NewCredentials(settings, i.store)
 	client := tracker.NewClient(settings, credentials)
 	i.filer = tracker.NewFiler(settings, i.store, client)
-	i.watcher = tracker.NewWatcher(settings, i.store, client, tracker.WatchOptions{Silent: !i.config.AllowBugFiling})
+	i.watcher = watch.NewWatcher(settings, i.store, client, watch.WatchOptions{Silent: !i.config.AllowBugFiling})
 	if i.config.ReadArchive {
-		i.archivist = tracker.NewArchivist(settings, i.store, client, tracker.ArchiveOptions{})
+		i.archivist = watch.NewArchivist(settings, i.store, client, watch.ArchiveOptions{})
 	}
 	jobs, err := db.NewJobs(i.store, db.JobsConfig{
 		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()),
