@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
@@ -34,7 +35,7 @@ const (
 // instance is everything that runs in one process: the servers behind the listeners, and the work
 // in the background.
 type instance struct {
-	config    Config
+	config    config.Config
 	listeners *listeners
 	store     *db.Store
 	log       *slog.Logger
@@ -55,7 +56,7 @@ type instance struct {
 }
 
 // newInstance returns an instance whose servers answer that it is starting.
-func newInstance(c Config, l *listeners, log *slog.Logger) *instance {
+func newInstance(c config.Config, l *listeners, log *slog.Logger) *instance {
 	i := &instance{config: c, listeners: l, log: log, metrics: newMetrics(), now: time.Now, failed: make(chan error, 3)}
 	if l.web != nil {
 		i.onWeb = newReplaceable(http.HandlerFunc(startingPages))
@@ -81,7 +82,7 @@ func (i *instance) build() error {
 	}
 	if i.listeners.ingest != nil {
 		handler, err := ingest.New(ingest.Deps{
-			Intake:         intake.New(i.config.intake(), i.store),
+			Intake:         intake.New(intakeConfig(i.config), i.store),
 			Store:          i.store,
 			DataDir:        i.config.DataDir,
 			MaxBytes:       int64(i.config.IngestMaxBytes),
@@ -89,7 +90,7 @@ func (i *instance) build() error {
 			Disk:           i.disk,
 			RatePerSystem:  i.config.IngestRatePerSystem,
 			RatePerAddress: i.config.IngestRatePerAddress,
-			TrustedProxies: i.config.trustedProxies(),
+			TrustedProxies: i.config.ProxyNetworks(),
 			Log:            i.log,
 			Now:            i.now,
 			Registerer:     i.metrics,
@@ -112,7 +113,7 @@ func (i *instance) health(ctx context.Context) []crash.HealthCheck {
 }
 
 func (i *instance) buildWeb() error {
-	settings := i.config.tracker(i.log, i.metrics)
+	settings := trackerConfig(i.config, i.log, i.metrics)
 	credentials := tracker.NewCredentials(settings, i.store)
 	client := tracker.NewClient(settings, credentials)
 	i.filer = tracker.NewFiler(settings, i.store, client)
@@ -142,23 +143,23 @@ func (i *instance) buildWeb() error {
 			BaseURL:               i.config.BaseURL,
 			IngestURL:             i.ingestURL(),
 			AllowBugFiling:        i.config.AllowBugFiling,
-			TrustedProxies:        i.config.trustedProxies(),
+			TrustedProxies:        i.config.ProxyNetworks(),
 			SourceLinks:           linkTemplates(i.config.SourceLinks),
 			VersionLinks:          linkTemplates(i.config.VersionLinks),
 			CoresDir:              filepath.Join(i.config.DataDir, "cores"),
 			Version:               version,
 			APIRatePerAddress:     i.config.APIRatePerAddress,
 			APIRatePerToken:       i.config.APIRatePerToken,
-			TrackerName:           i.config.trackerName(),
-			ConfigFile:            i.config.file,
-			TokensFromEnvironment: i.config.fromEnvironment("tracker_oauth_token"),
+			TrackerName:           i.config.TrackerName(),
+			ConfigFile:            i.config.File,
+			TokensFromEnvironment: i.config.SetByVariable("tracker_oauth_token") != "",
 		},
 		Log:        i.log,
 		Now:        i.now,
 		Registerer: i.metrics,
 		Health:     i.health,
 		WriteTokens: func(_ context.Context, token crash.AccessToken) error {
-			return writeTokens(i.config.file, crash.Secret(token.Token), token.Secret)
+			return config.WriteTokens(i.config.File, crash.Secret(token.Token), token.Secret)
 		},
 	})
 	if err != nil {
