@@ -92,7 +92,7 @@ func (c *Client) publishedBinaries(ctx context.Context, name string) ([]crash.Pu
 	var list []crash.Publication
 	err := entries(ctx, c, "published binaries", c.archiveLink(query), func(e entry) {
 		series, arch := path.Base(path.Dir(e.Arch)), path.Base(e.Arch)
-		list = appendPublication(list, crash.Publication{Series: series, Architecture: arch, Pocket: e.Pocket, Version: e.Version, Source: clean(e.Source, 100)})
+		list = appendPublication(list, crash.Publication{Series: series, Architecture: arch, Pocket: e.Pocket, Version: e.Version, Source: Clean(e.Source, 100)})
 	})
 	return list, err
 }
@@ -100,7 +100,7 @@ func (c *Client) publishedBinaries(ctx context.Context, name string) ([]crash.Pu
 // appendPublication adds what can be one; the rest of the world stays outside.
 func appendPublication(list []crash.Publication, p crash.Publication) []crash.Publication {
 	for _, text := range []string{p.Series, p.Pocket, p.Version, p.Architecture} {
-		if len(text) > 128 || text != clean(text, 128) {
+		if len(text) > 128 || text != Clean(text, 128) {
 			return list
 		}
 	}

@@ -43,7 +43,7 @@ func (f *Filer) GiveUp(ctx context.Context, id int64, person, reason string) (cr
 	if _, err := f.store.Filing(ctx, id); err != nil {
 		return crash.Filing{}, err
 	}
-	if reason = clean(reason, maxWords); reason == "" {
+	if reason = Clean(reason, maxWords); reason == "" {
 		return crash.Filing{}, crash.Errorf(crash.Unprocessable, "no_reason", "Say why it is given up; others will read it.")
 	}
 	return f.store.GiveUpFiling(ctx, id, person, reason)

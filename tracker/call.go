@@ -58,7 +58,7 @@ func callError(operation string, err error) *CallError {
 	if e, ok := errors.AsType[*CallError](err); ok {
 		return e
 	}
-	return &CallError{Operation: operation, Outcome: OutcomeUnknown, Words: clean(err.Error(), maxWords), Err: err}
+	return &CallError{Operation: operation, Outcome: OutcomeUnknown, Words: Clean(err.Error(), maxWords), Err: err}
 }
 
 // maxAnswer bounds every answer that is read, in bytes.
@@ -182,7 +182,7 @@ func networkWords(ctx context.Context, err error) string {
 	for { // the innermost words say it best: "connection refused"
 		inner := errors.Unwrap(err)
 		if inner == nil {
-			return clean(err.Error(), maxWords)
+			return Clean(err.Error(), maxWords)
 		}
 		err = inner
 	}
@@ -195,12 +195,12 @@ func failure(operation string, a answer, secrets ...crash.Secret) *CallError {
 		Outcome:    verdict(a),
 		Status:     a.status,
 		Words:      wordsOf(a.header.Get("Content-Type"), a.body, secrets...),
-		RequestID:  clean(scrub(a.header.Get("X-Lazr-OopsId"), secrets...), 100),
+		RequestID:  Clean(scrub(a.header.Get("X-Lazr-OopsId"), secrets...), 100),
 		RetryAfter: retryAfter(a.header),
 		Err:        a.broken,
 	}
 	if e.Words == "" {
-		e.Words = clean(http.StatusText(a.status), maxWords)
+		e.Words = Clean(http.StatusText(a.status), maxWords)
 	}
 	return e
 }

@@ -27,7 +27,7 @@ func TestNothingLeavesTooLate(t *testing.T) {
 	reached := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached <- struct{}{} }))
 	t.Cleanup(s.Close)
-	cfg := Config{URL: s.URL, APIURL: s.URL + "/devel", Timeout: 5 * time.Second}.withDefaults()
+	cfg := Config{URL: s.URL, APIURL: s.URL + "/devel", Timeout: 5 * time.Second}.WithDefaults()
 	c := &Client{cfg: cfg, metrics: newMetrics(nil)}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, strings.NewReader("x"))
 	if err != nil {

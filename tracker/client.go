@@ -24,12 +24,21 @@ type Client struct {
 
 // NewClient returns a client that acts with the access token that creds gives at each call.
 func NewClient(cfg Config, creds *Credentials) *Client {
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	return &Client{
 		cfg: cfg, creds: creds,
 		reading: newHTTPClient(),
 		metrics: newMetrics(cfg.Registerer),
 	}
+}
+
+// HasToken reports whether there is an access token to sign with.
+func (c *Client) HasToken(ctx context.Context) (bool, error) {
+	_, err := c.creds.Current(ctx)
+	if crash.KindOf(err) == crash.Unavailable {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // get reads one address of the API, which must be on its origin, into v.
@@ -128,7 +137,7 @@ func (c *Client) Me(ctx context.Context) (string, error) {
 		return "", c.record(ctx, malformed(operation, a, "the answer leads away from the tracker"))
 	}
 	name, ok := strings.CutPrefix(path.Base(location.Path), "~")
-	if !ok || clean(name, 100) != name || name == "" {
+	if !ok || Clean(name, 100) != name || name == "" {
 		return "", c.record(ctx, malformed(operation, a, "the answer names no account"))
 	}
 	c.metrics.called(operation, OutcomeDone)

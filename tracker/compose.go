@@ -83,7 +83,7 @@ func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
 		return "", crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
 	}
 	if !validSource.MatchString(b.SourcePackage) {
-		return "", crash.Errorf(crash.Unprocessable, "bad_source_package", "%q cannot be the name of a source package.", clean(b.SourcePackage, 100))
+		return "", crash.Errorf(crash.Unprocessable, "bad_source_package", "%q cannot be the name of a source package.", Clean(b.SourcePackage, 100))
 	}
 	return distribution + "/+source/" + escape(b.SourcePackage), nil
 }
@@ -92,11 +92,11 @@ func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
 // gives its name, as far as the tracker takes it for a tag.
 func releaseTags(versions []crash.VersionCount, hide redact.Redactor) []string {
 	var tags []string
-	for _, r := range namedReleases(versions).Ascending() {
+	for _, r := range ReleasesOf(versions).Ascending() {
 		if r == crash.OtherReleases {
 			continue
 		}
-		name := clean(string(r), 40)
+		name := Clean(string(r), 40)
 		if hide.Text(name) != name {
 			continue // a system that somebody has named after himself or his machine
 		}
@@ -121,16 +121,16 @@ type writer struct {
 
 // title is one line, not cut yet.
 func (w writer) title() string {
-	title := clean(w.redact.Text(w.bucket.Title), maxDescription)
+	title := Clean(w.redact.Text(w.bucket.Title), maxDescription)
 	if title == "" {
-		title = "Problem in " + w.subject() + ": " + clean(w.redact.Signature(w.bucket.Signature), 1000)
+		title = "Problem in " + w.subject() + ": " + Clean(w.redact.Signature(w.bucket.Signature), 1000)
 	}
 	return title
 }
 
 // subject is what went wrong: the package, else the program.
 func (w writer) subject() string {
-	return cmp.Or(clean(w.bucket.SourcePackage, 100), clean(w.bucket.Package, 100), clean(w.redact.Path(w.bucket.Executable), 200), "an unknown program")
+	return cmp.Or(Clean(w.bucket.SourcePackage, 100), Clean(w.bucket.Package, 100), Clean(w.redact.Path(w.bucket.Executable), 200), "an unknown program")
 }
 
 // bug is the title and the description, within the tracker's limits.
@@ -185,15 +185,15 @@ func (w writer) facts() string {
 		highest = versionIn(b.HighestVersion, b.HighestVersionRelease)
 	}
 	rows := [][2]string{
-		{"Program", clean(w.redact.Path(b.Executable), 200)},
-		{"Package", clean(b.Package, 100)},
-		{"Source package", clean(b.SourcePackage, 100)},
+		{"Program", Clean(w.redact.Path(b.Executable), 200)},
+		{"Package", Clean(b.Package, 100)},
+		{"Source package", Clean(b.SourcePackage, 100)},
 		{"First version seen", versionIn(b.FirstSeenVersion, b.FirstSeenRelease)},
 		{"Last version seen", versionIn(b.LastSeenVersion, b.LastSeenRelease)},
 		{"Highest version", highest},
 		{"Architectures", w.seenOn()},
-		{"Kind of problem", clean(b.ProblemType, 50)},
-		{"Signature", clean(w.redact.Signature(b.Signature), 300)},
+		{"Kind of problem", Clean(b.ProblemType, 50)},
+		{"Signature", Clean(w.redact.Signature(b.Signature), 300)},
 	}
 	width := 0
 	for _, row := range rows {
@@ -214,21 +214,21 @@ func (w writer) facts() string {
 func (w writer) seenOn() string {
 	if len(w.architectures) < 2 {
 		if len(w.architectures) == 1 && w.architectures[0].Name != "" {
-			return clean(w.architectures[0].Name, 20)
+			return Clean(w.architectures[0].Name, 20)
 		}
-		return clean(w.report.Architecture, 20)
+		return Clean(w.report.Architecture, 20)
 	}
 	names := make([]string, len(w.architectures))
 	for i, a := range w.architectures {
-		names[i] = orUnknown(clean(a.Name, 20)) + " (" + counted(a.Reports, "report", "reports") + ")"
+		names[i] = orUnknown(Clean(a.Name, 20)) + " (" + counted(a.Reports, "report", "reports") + ")"
 	}
 	return strings.Join(names, ", ")
 }
 
 func versionIn(version string, release crash.Release) string {
-	version = clean(version, 100)
+	version = Clean(version, 100)
 	if version != "" && release != "" {
-		version += " (" + clean(string(release), 50) + ")"
+		version += " (" + Clean(string(release), 50) + ")"
 	}
 	return version
 }

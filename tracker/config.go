@@ -48,7 +48,8 @@ const (
 	maxSending = 10 * time.Second
 )
 
-func (c Config) withDefaults() Config {
+// WithDefaults returns c with a value for every setting that may be left out.
+func (c Config) WithDefaults() Config {
 	c.URL = strings.TrimRight(c.URL, "/")
 	c.APIURL = strings.TrimRight(c.APIURL, "/")
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")

@@ -34,7 +34,7 @@ type Credentials struct {
 
 // NewCredentials returns the credentials of cfg's tracker and consumer.
 func NewCredentials(cfg Config, store CredentialStore) *Credentials {
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	return &Credentials{cfg: cfg, store: store, log: cfg.Log, configured: cfg.Token}
 }
 

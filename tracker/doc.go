@@ -1,7 +1,7 @@
 // Package tracker is the way out of mishap: it files one bug for one bucket in the external
 // tracker, which speaks Launchpad's protocol. [Client] makes single calls, signed with OAuth 1.0
 // PLAINTEXT; [Credentials] knows the access token; [Filer] turns a click on Create into one bug,
-// whatever happens to answers and instances; [Watcher] and [Archivist] read.
+// whatever happens to answers and instances. Package watch reads what changes in the tracker.
 //
 // It knows nothing of pages or of SQL: [Store] stores what must last.
 //

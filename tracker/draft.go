@@ -142,7 +142,7 @@ func (f *Filer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems
 	case d.Package == "":
 		add(crash.DraftPackage, "Name the source package, or choose the distribution as a whole.")
 	case !validSource.MatchString(d.Package):
-		add(crash.DraftPackage, "“%s” cannot be the name of a source package.", clean(d.Package, 100))
+		add(crash.DraftPackage, "“%s” cannot be the name of a source package.", Clean(d.Package, 100))
 	}
 	if d.Information != crash.InformationPublic && d.Information != crash.InformationPrivate {
 		add(crash.DraftInformation, "Choose who will see the bug.")
@@ -155,7 +155,7 @@ func noTags(tags []string) string {
 	var wrong []string
 	for _, tag := range tags {
 		if !validTag.MatchString(tag) {
-			wrong = append(wrong, "“"+clean(tag, 50)+"”")
+			wrong = append(wrong, "“"+Clean(tag, 50)+"”")
 		}
 	}
 	switch n := len(wrong); {

@@ -41,7 +41,7 @@ const maxCalls = 4
 
 // NewFiler returns a Filer. Work and StartDue do what nobody waits for; Close ends it.
 func NewFiler(cfg Config, store Store, client *Client) *Filer {
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	f := &Filer{
 		cfg: cfg, store: store, client: client, log: cfg.Log,
 		slots:   make(chan struct{}, maxCalls),
@@ -50,7 +50,7 @@ func NewFiler(cfg Config, store Store, client *Client) *Filer {
 	}
 	f.ctx, f.giveUp = context.WithCancel(context.Background()) //nolint:forbidigo // outlives requests; Close ends it
 	if cfg.Registerer != nil {
-		registered[*filingMetrics](cfg.Registerer, newFilingMetrics(store, cfg.Now))
+		RegisterShared[*filingMetrics](cfg.Registerer, newFilingMetrics(store, cfg.Now))
 	}
 	return f
 }

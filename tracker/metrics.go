@@ -27,14 +27,15 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		}, []string{"operation"}),
 	}
 	if r != nil {
-		m.calls = registered(r, m.calls)
-		m.seconds = registered(r, m.seconds)
+		m.calls = RegisterShared(r, m.calls)
+		m.seconds = RegisterShared(r, m.seconds)
 	}
 	return m
 }
 
-// registered returns c, or the same collector that is there already: several clients of one process count together.
-func registered[C prometheus.Collector](r prometheus.Registerer, c C) C {
+// RegisterShared registers c and returns it, or the same collector if r has it already. So several
+// clients of one process share their metrics.
+func RegisterShared[C prometheus.Collector](r prometheus.Registerer, c C) C {
 	err := r.Register(c)
 	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		if same, ok := there.ExistingCollector.(C); ok {

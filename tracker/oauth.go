@@ -76,7 +76,7 @@ func (c *Client) AccessToken(ctx context.Context, rt RequestToken) (crash.Access
 	token := crash.AccessToken{Token: values.Get("oauth_token"), Secret: crash.Secret(values.Get("oauth_token_secret"))}
 	for name := range values {
 		if strings.HasSuffix(name, ".context") {
-			token.Context = clean(values.Get(name), 200)
+			token.Context = Clean(values.Get(name), 200)
 		}
 	}
 	c.metrics.called(operation, OutcomeDone)
@@ -161,7 +161,7 @@ func tokenValues(a answer) (url.Values, error) {
 		return nil, errMalformed.Because(errors.New("the answer is not form-encoded")) // the parser's words may hold the secret
 	}
 	for _, name := range []string{"oauth_token", "oauth_token_secret"} {
-		if v := values.Get(name); v == "" || len(v) > 500 || clean(v, 500) != v {
+		if v := values.Get(name); v == "" || len(v) > 500 || Clean(v, 500) != v {
 			return nil, errMalformed.Because(errors.New("no usable " + name))
 		}
 	}

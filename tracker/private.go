@@ -56,10 +56,10 @@ func privatePieces(r redact.Redactor, line string) []string {
 			at, end = len(rest)-len(kept), len(rest)
 		}
 		if at < 0 {
-			return append(found, clean(line, 200)) // overlapping rules: the whole line is shown instead
+			return append(found, Clean(line, 200)) // overlapping rules: the whole line is shown instead
 		}
 		if i > 0 && at > 0 {
-			found = append(found, clean(rest[:at], 200))
+			found = append(found, Clean(rest[:at], 200))
 		}
 		rest = rest[end:]
 	}

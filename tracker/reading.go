@@ -82,8 +82,8 @@ func (c *Client) ReadState(ctx context.Context, number int64) (crash.BugReading,
 		return crash.BugReading{}, err
 	}
 	r := crash.BugReading{
-		Number: number, Title: clean(bug.Title, maxName), Private: bug.Private,
-		InformationType: clean(bug.InformationType, informationText),
+		Number: number, Title: Clean(bug.Title, maxName), Private: bug.Private,
+		InformationType: Clean(bug.InformationType, informationText),
 	}
 	if bug.Private {
 		r.Title = ""
@@ -107,8 +107,8 @@ func (c *Client) ReadState(ctx context.Context, number int64) (crash.BugReading,
 	return r, err
 }
 
-// answered is the status of the answer that an error is about; 0: there was none.
-func answered(err error) int {
+// AnswerStatus returns the HTTP status of the answer that caused err, or 0 if there was no answer.
+func AnswerStatus(err error) int {
 	if e, ok := errors.AsType[*CallError](err); ok {
 		return e.Status
 	}
@@ -117,13 +117,13 @@ func answered(err error) int {
 
 // missing reports whether the tracker says that there is no such thing, or none for us.
 func missing(err error) bool {
-	return answered(err) == http.StatusNotFound || answered(err) == http.StatusGone
+	return AnswerStatus(err) == http.StatusNotFound || AnswerStatus(err) == http.StatusGone
 }
 
 func (c *Client) task(e taskEntry) crash.BugTask {
 	t := crash.BugTask{
-		Target: clean(c.path(e.TargetLink), maxName), Name: clean(e.Name, maxName),
-		Status: clean(e.Status, informationText), Importance: clean(e.Importance, informationText), Complete: e.Complete,
+		Target: Clean(c.path(e.TargetLink), maxName), Name: Clean(e.Name, maxName),
+		Status: Clean(e.Status, informationText), Importance: Clean(e.Importance, informationText), Complete: e.Complete,
 		Assignee: strings.TrimPrefix(c.name(e.Assignee), "~"), Milestone: c.name(e.Milestone),
 	}
 	if t.Complete {
@@ -137,7 +137,7 @@ func (c *Client) task(e taskEntry) crash.BugTask {
 // name is the last part of a link; empty for none.
 func (c *Client) name(link string) string {
 	p := c.path(link)
-	return clean(p[strings.LastIndexByte(p, '/')+1:], 100)
+	return Clean(p[strings.LastIndexByte(p, '/')+1:], 100)
 }
 
 // path is that of a link below the API's root; empty for a link elsewhere, a hidden one, or none.
@@ -167,7 +167,7 @@ func (c *Client) fixes(ctx context.Context, number int64, count int) ([]crash.Bu
 	}
 	address := c.cfg.link("/bugs/" + itoa(number) + "/messages?" + query.Encode())
 	messages, err := collect[messageEntry](ctx, c, "messages", address, lastMessages/messagesAtOnce+1)
-	if answered(err) == http.StatusOK || missing(err) {
+	if AnswerStatus(err) == http.StatusOK || missing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -200,7 +200,7 @@ func (c *Client) Changed(ctx context.Context, since time.Time) ([]int64, error) 
 		return nil, err
 	}
 	numbers, err := c.changed(ctx, me, since, allStatuses)
-	if answered(err) == http.StatusBadRequest {
+	if AnswerStatus(err) == http.StatusBadRequest {
 		numbers, err = c.changed(ctx, me, since, oldStatuses)
 	}
 	return numbers, err

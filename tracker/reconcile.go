@@ -61,7 +61,7 @@ func (c *Client) strays(ctx context.Context, me string, known func(context.Conte
 		if err != nil {
 			return nil, err
 		}
-		stray := Stray{Number: n, Title: clean(bug.Title, maxWords), URL: c.cfg.bugURL(n)}
+		stray := Stray{Number: n, Title: Clean(bug.Title, maxWords), URL: c.cfg.bugURL(n)}
 		stray.Bucket, stray.Marker = c.cfg.marked(bug.Description)
 		out = append(out, stray)
 	}

@@ -111,7 +111,7 @@ func (c *Client) searchText(ctx context.Context, target, words string) ([]crash.
 		}
 		released, _, _ := strings.Cut(e.Released, "T")
 		found = append(found, crash.FoundBug{
-			Number: number, Title: clean(title, maxTitle), Status: clean(e.Status, 50), Closed: e.Complete, Fixed: clean(released, 10),
+			Number: number, Title: Clean(title, maxTitle), Status: Clean(e.Status, 50), Closed: e.Complete, Fixed: Clean(released, 10),
 			URL: c.cfg.bugURL(number),
 		})
 	}

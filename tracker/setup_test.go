@@ -178,16 +178,6 @@ func (h *house) bucket(signature string) crash.Bucket {
 	return b
 }
 
-// judged is the problem of a signature with its status.
-func (h *house) judged(signature string) crash.Bucket {
-	h.t.Helper()
-	b := h.bucket(signature)
-	if err := h.db.Judge(h.t.Context(), &b); err != nil {
-		h.t.Fatalf("judge: %v", err)
-	}
-	return b
-}
-
 // wantOneBug checks that the tracker has one bug for the bucket, and the bucket that bug.
 func (h *house) wantOneBug(signature string) {
 	h.t.Helper()

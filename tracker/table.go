@@ -14,8 +14,8 @@ const (
 	maxTableColumns = 8
 )
 
-// namedReleases chooses which releases a text names, by the reports of each: see [crash.ReleaseList].
-func namedReleases(cells []crash.VersionCount) crash.ReleaseList {
+// ReleasesOf lists the releases of cells that a text names, as [crash.ReleaseList] chooses them.
+func ReleasesOf(cells []crash.VersionCount) crash.ReleaseList {
 	reports := map[crash.Release]int64{}
 	for _, c := range cells {
 		reports[c.Release] += c.Reports
@@ -35,7 +35,7 @@ func versionTable(cells []crash.VersionCount) string {
 		}
 		count[c.Version][c.Release] += c.Reports
 	}
-	list := namedReleases(cells)
+	list := ReleasesOf(cells)
 	others := map[crash.Release]bool{}
 	for _, c := range cells {
 		others[c.Release] = true
@@ -53,10 +53,10 @@ func versionTable(cells []crash.VersionCount) string {
 
 	rows := [][]string{{"Version"}}
 	for _, r := range releases {
-		rows[0] = append(rows[0], orUnknown(clean(string(r), 30)))
+		rows[0] = append(rows[0], orUnknown(Clean(string(r), 30)))
 	}
 	for _, v := range versions {
-		row := []string{orUnknown(clean(v, 60))}
+		row := []string{orUnknown(Clean(v, 60))}
 		for _, r := range releases {
 			cell := ""
 			if n := count[v][r]; n > 0 {

@@ -78,13 +78,13 @@ func (w writer) values(title string) map[string]string {
 		"frames":    w.stack(), "traceback": w.traceback(), "kernel_message": w.oops(),
 		"assertion": w.line(w.report.Fields["AssertionMessage"], 1000), "error_message": w.line(w.report.Fields["ErrorMessage"], 1000),
 		"report_version": versionIn(w.report.Version, w.report.Release),
-		"program":        clean(w.redact.Path(w.bucket.Executable), 200),
-		"package":        clean(w.bucket.Package, 100), "source_package": clean(w.bucket.SourcePackage, 100),
+		"program":        Clean(w.redact.Path(w.bucket.Executable), 200),
+		"package":        Clean(w.bucket.Package, 100), "source_package": Clean(w.bucket.SourcePackage, 100),
 		"first_version":   versionIn(w.bucket.FirstSeenVersion, w.bucket.FirstSeenRelease),
 		"last_version":    versionIn(w.bucket.LastSeenVersion, w.bucket.LastSeenRelease),
 		"highest_version": versionIn(w.bucket.HighestVersion, w.bucket.HighestVersionRelease),
-		"architecture":    clean(w.report.Architecture, 20), "architectures": w.seenOn(), "problem_type": clean(w.bucket.ProblemType, 50),
-		"signature": clean(w.redact.Signature(w.bucket.Signature), 300),
+		"architecture":    Clean(w.report.Architecture, 20), "architectures": w.seenOn(), "problem_type": Clean(w.bucket.ProblemType, 50),
+		"signature": Clean(w.redact.Signature(w.bucket.Signature), 300),
 	}
 	if full != title {
 		values["whole_title"] = crash.Shorten(full, 2000)
@@ -160,7 +160,7 @@ func parseTemplate(text string) (parts []textPart, problems []string) {
 		}
 		kind, name := text[m[2]:m[3]], text[m[4]:m[5]]
 		if !known[name] {
-			add(m[0], "there is no value with the name “%s”.", clean(name, 50))
+			add(m[0], "there is no value with the name “%s”.", Clean(name, 50))
 		}
 		switch kind {
 		case "?":
@@ -168,7 +168,7 @@ func parseTemplate(text string) (parts []textPart, problems []string) {
 			parts = []textPart{}
 		case "/":
 			if len(stack) == 0 || stack[len(stack)-1].name != name {
-				add(m[0], "{/%s} ends no block that is open here.", clean(name, 50))
+				add(m[0], "{/%s} ends no block that is open here.", Clean(name, 50))
 				continue
 			}
 			block := stack[len(stack)-1]
@@ -182,7 +182,7 @@ func parseTemplate(text string) (parts []textPart, problems []string) {
 		parts = append(parts, textPart{text: text[last:]})
 	}
 	for _, block := range stack {
-		add(block.at, "the block {?%s} is never ended with {/%s}.", clean(block.name, 50), clean(block.name, 50))
+		add(block.at, "the block {?%s} is never ended with {/%s}.", Clean(block.name, 50), Clean(block.name, 50))
 	}
 	return parts, problems
 }

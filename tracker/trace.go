@@ -54,19 +54,19 @@ func (w writer) from() string {
 	return ", from one report"
 }
 
-func (w writer) line(s string, limit int) string { return clean(w.redact.Text(s), limit) }
+func (w writer) line(s string, limit int) string { return Clean(w.redact.Text(s), limit) }
 
 func (w writer) stack() string {
 	frames := stackFrames(w.report.Fields)
 	more := max(0, len(frames)-maxStackFrames)
 	var b strings.Builder
 	for _, f := range frames[:len(frames)-more] {
-		fmt.Fprintf(&b, "%-4s%s", "#"+strconv.Itoa(f.Number), clean(w.redact.Name(f.Function), maxLine))
+		fmt.Fprintf(&b, "%-4s%s", "#"+strconv.Itoa(f.Number), Clean(w.redact.Name(f.Function), maxLine))
 		switch {
 		case f.File != "":
 			b.WriteString(" at " + w.place(f))
 		case f.Module != "":
-			b.WriteString(" from " + clean(w.redact.Path(f.Module), maxLine))
+			b.WriteString(" from " + Clean(w.redact.Path(f.Module), maxLine))
 		}
 		b.WriteString("\n")
 	}
@@ -93,7 +93,7 @@ func stackFrames(f crash.Fields) []grouping.Frame {
 }
 
 func (w writer) place(f grouping.Frame) string {
-	s := clean(w.redact.Path(f.File), maxLine)
+	s := Clean(w.redact.Path(f.File), maxLine)
 	if f.Line > 0 {
 		s += ":" + strconv.Itoa(f.Line)
 	}
@@ -116,17 +116,17 @@ func (w writer) traceback() string {
 				}
 				continue
 			}
-			b.WriteString(`  File "` + clean(w.redact.Path(f.File), maxLine) + `", line ` + strconv.Itoa(f.Line))
+			b.WriteString(`  File "` + Clean(w.redact.Path(f.File), maxLine) + `", line ` + strconv.Itoa(f.Line))
 			if f.Function != "" {
-				b.WriteString(", in " + clean(w.redact.Name(f.Function), maxLine))
+				b.WriteString(", in " + Clean(w.redact.Name(f.Function), maxLine))
 			}
 			b.WriteString("\n")
-			if code := clean(w.redact.Code(f.Code), maxLine); code != "" {
+			if code := Clean(w.redact.Code(f.Code), maxLine); code != "" {
 				b.WriteString("    " + code + "\n")
 			}
 		}
 		if part.Exception != "" {
-			exception := clean(w.redact.Name(part.Exception), maxLine)
+			exception := Clean(w.redact.Name(part.Exception), maxLine)
 			if message := w.line(part.Message, 1000); message != "" {
 				exception += ": " + message
 			}

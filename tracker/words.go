@@ -11,9 +11,9 @@ import (
 // maxWords is how many characters of the tracker's words are kept: refusals repeat the whole text that was refused.
 const maxWords = 400
 
-// clean makes one calm line of outside text: valid UTF-8, no control or direction-changing characters, blanks folded,
-// lines joined by "; ", cut visibly.
-func clean(s string, limit int) string {
+// Clean returns outside text as one line of at most limit characters. The line is valid UTF-8
+// without control or direction-changing characters; "; " joins the original lines.
+func Clean(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	var lines []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(s, "\r", "\n"), "\n") {
@@ -46,7 +46,7 @@ func wordsOf(contentType string, body []byte, secrets ...crash.Secret) string {
 			s = string(m[1])
 		}
 	}
-	return clean(scrub(s, secrets...), maxWords)
+	return Clean(scrub(s, secrets...), maxWords)
 }
 
 // scrub replaces our secrets, which a strange answer may repeat.

@@ -108,7 +108,7 @@ func (f *Filer) park(ctx context.Context, why error) error {
 	if !ok || e.Code == "" {
 		return why
 	}
-	return f.store.ParkFilings(ctx, e.Code, e.Message, jitter(parkFor))
+	return f.store.ParkFilings(ctx, e.Code, e.Message, Jitter(parkFor))
 }
 
 // created returns the result of sending a bug.
@@ -136,7 +136,7 @@ func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.
 	case OutcomeBusy:
 		result.State, result.Delay = crash.FilingQueued, max(e.RetryAfter, f.backoff(claim))
 	case OutcomeCredentials:
-		result.State, result.Delay = crash.FilingQueued, jitter(parkFor)
+		result.State, result.Delay = crash.FilingQueued, Jitter(parkFor)
 	default:
 		result.State = crash.FilingUncertain
 		result.Reason = "It is not known whether the tracker filed the bug (" + e.Words +
@@ -253,9 +253,10 @@ func (f *Filer) logOutcome(ctx context.Context, filing crash.Filing, result cras
 // pauses grow, and with jitter, so that not all filings of a queue are due at once.
 func (f *Filer) backoff(claim crash.FilingClaim) time.Duration {
 	age := claim.Updated.Sub(claim.Created)
-	return jitter(min(max(age/2, f.cfg.Backoff), maxBackoff))
+	return Jitter(min(max(age/2, f.cfg.Backoff), maxBackoff))
 }
 
-func jitter(d time.Duration) time.Duration {
+// Jitter returns a random duration between 75 and 125 % of d.
+func Jitter(d time.Duration) time.Duration {
 	return d*3/4 + rand.N(d/2+1) //nolint:gosec // spreading, not secrecy
 }

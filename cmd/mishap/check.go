@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
 )
@@ -39,7 +40,7 @@ cannot be counted again: such counts are then only seen to be large enough.`,
 				scope.Buckets = 0
 			}
 			scope.Most = checkExamples
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
 				return p.check(ctx, store, scope)
 			})
 		},

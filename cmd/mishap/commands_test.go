@@ -171,3 +171,13 @@ func TestPrivateDatabase(t *testing.T) {
 		t.Errorf("user list: got status %d, %q and %q, want the account made before", status, stdout, stderr)
 	}
 }
+
+// configFile writes a configuration file into a folder of its own.
+func configFile(t *testing.T, content string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "local_config.toml")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

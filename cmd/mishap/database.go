@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/db"
 	"mishap/db/disk"
 	"mishap/db/embedded"
@@ -24,7 +25,7 @@ type database struct {
 
 // openDatabase finds the database: that of database_url, else the private one of data_dir, which is started when nobody
 // runs it yet. With serving set, a second server on the same data_dir is refused.
-func openDatabase(ctx context.Context, c Config, serving bool, log *slog.Logger) (*database, error) {
+func openDatabase(ctx context.Context, c config.Config, serving bool, log *slog.Logger) (*database, error) {
 	if c.DatabaseURL != "" {
 		return &database{url: string(c.DatabaseURL)}, nil
 	}
@@ -65,7 +66,7 @@ func (d *database) close(ctx context.Context) error {
 }
 
 // withStore runs one command on the database of the configuration that the command line names.
-func (p *program) withStore(cmd *cobra.Command, level slog.Level, do func(context.Context, Config, *db.Store) error) error {
+func (p *program) withStore(cmd *cobra.Command, level slog.Level, do func(context.Context, config.Config, *db.Store) error) error {
 	c, err := p.config(cmd)
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func (p *program) withStore(cmd *cobra.Command, level slog.Level, do func(contex
 }
 
 // useStore opens the database for a while, brought up to date.
-func useStore(ctx context.Context, c Config, log *slog.Logger, do func(*db.Store) error) (err error) {
+func useStore(ctx context.Context, c config.Config, log *slog.Logger, do func(*db.Store) error) (err error) {
 	database, err := openDatabase(ctx, c, false, log)
 	if err != nil {
 		return err

@@ -44,7 +44,8 @@ var rules = map[string]rule{
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
-	"tracker": {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
+	"tracker":       {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
+	"tracker/watch": {ours: "crash tracker", others: "github.com/prometheus/client_golang"},
 
 	"db": {
 		ours: "crash crash/grouping crash/stats crash/index crash/cache crash/dpkg migrations",
@@ -77,10 +78,15 @@ var rules = map[string]rule{
 		ours:   "crash/* db db/disk handlers/proxies",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/prometheus/client_golang golang.org/x/sync",
 	},
+	"cmd/mishap/config": {
+		ours:   "crash crash/grouping handlers/proxies",
+		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
+		never:  "testing",
+	},
 	"cmd/mishap": {
-		ours: "crash/* db/* disk tracker views handlers/* assets migrations",
-		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2 github.com/prometheus/client_golang " +
-			"github.com/schollz/progressbar/v3 github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
+		ours: "cmd/mishap/config crash/* db/* tracker tracker/watch handlers/* views",
+		others: "github.com/prometheus/client_golang github.com/schollz/progressbar/v3 github.com/spf13/cobra " +
+			"golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
 	},
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -124,9 +125,9 @@ func TestBrowserBackAndForward(t *testing.T) {
 	b.do(browsertest.WaitVisible(".reports-table"))
 	first := b.text(".reports-table tbody tr a")
 	b.do(browsertest.Click(`.reports a[href*="after="]`))
-	b.until(`location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText !== ` + quoteTOML(first))
+	b.until(`location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText !== ` + strconv.Quote(first))
 	b.do(goBack)
-	b.until(`!location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText === ` + quoteTOML(first))
+	b.until(`!location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText === ` + strconv.Quote(first))
 	b.do(goForward)
 	b.until(`location.search.includes("after=")`)
 	b.do(chromedp.Reload(), browsertest.WaitVisible(".reports-table"))

@@ -7,13 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
@@ -72,9 +72,7 @@ func install(t *testing.T, lines ...string) *installation {
 		if status := <-ended; status != exitOK {
 			t.Errorf("serve: got status %d, want %d; it said\n%s", status, exitOK, in.said)
 		}
-		if doc, err := os.ReadFile(in.config); err == nil {
-			checkHidden(t, in.said.String(), append(secretsOf(t, string(doc)), in.environ...))
-		}
+		checkHidden(t, in.said.String(), append(secretOf(t, in.config), in.environ...))
 	})
 	in.get(in.ops+"/readyz", http.StatusOK)
 	return in
@@ -170,19 +168,17 @@ func (in *installation) endSessions() {
 	}
 }
 
-// secretsOf is the secret of a configuration file, in the form of an environment.
-func secretsOf(t *testing.T, doc string) []string {
+// secretOf returns the access token's secret in a configuration file, in the form of an environment.
+func secretOf(t *testing.T, file string) []string {
 	t.Helper()
-	var found []string
-	err := walkTOML([]byte(doc), func(e expression) {
-		if e.key == "tracker_oauth_secret" {
-			found = append(found, "MISHAP_TRACKER_OAUTH_SECRET="+e.value)
-		}
-	}, func(line int, _, reason string) { t.Errorf("line %d: %s", line, reason) })
+	c, err := config.Load(file, true, nil)
 	if err != nil {
 		t.Error(err)
 	}
-	return found
+	if c.TrackerOAuthSecret == "" {
+		return nil
+	}
+	return []string{"MISHAP_TRACKER_OAUTH_SECRET=" + string(c.TrackerOAuthSecret)}
 }
 
 func variableOf(environ []string, name string) string {

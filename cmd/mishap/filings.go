@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
 	"mishap/tracker"
@@ -42,7 +43,7 @@ them.`,
   mishap filings reconcile --apply`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c Config, store *db.Store) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
 				return p.reconcile(ctx, c, store, apply)
 			})
 		},
@@ -51,8 +52,8 @@ them.`,
 	return cmd
 }
 
-func (p *program) reconcile(ctx context.Context, c Config, store *db.Store, apply bool) error {
-	settings := c.tracker(newLog(p.err, slog.LevelWarn), nil)
+func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Store, apply bool) error {
+	settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
 	strays, err := tracker.NewClient(settings, tracker.NewCredentials(settings, store)).StrayBugs(ctx, store.KnownBugs)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/intake"
 	"mishap/db"
@@ -42,8 +43,8 @@ and the exit status is 1. A report that was imported before is recognised and co
 				return &usageError{fmt.Errorf("--system: expected the hash that a machine sends as its name (128 hex digits, "+
 					"or another word of at most %d bytes without blanks and slashes), got %q", crash.MaxSystemID, system), cmd.CommandPath()}
 			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c Config, store *db.Store) error {
-				im := importer{intake: intake.New(c.intake(), store), system: crash.NewSystemID(system), maxText: int64(c.IngestMaxBytes)}
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
+				im := importer{intake: intake.New(intakeConfig(c), store), system: crash.NewSystemID(system), maxText: int64(c.IngestMaxBytes)}
 				return p.importFiles(ctx, im, args)
 			})
 		},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
@@ -74,10 +76,10 @@ type refusedFile struct {
 	Refused string `json:"refused"`
 }
 
-func (p *program) inspect(c Config, files []string, as inspectOutput) error {
+func (p *program) inspect(c config.Config, files []string, as inspectOutput) error {
 	out := json.NewEncoder(p.out)
 	out.SetEscapeHTML(false)
-	judge := intake.New(c.intake(), nil)
+	judge := intake.New(intakeConfig(c), nil)
 	var refused bool
 	for i, file := range files {
 		var rec crash.Record
@@ -161,12 +163,15 @@ func (p *program) describe(file string, rec crash.Record, refusal error) error {
 	return w.Flush()
 }
 
-// reason is why a file is not stored, in one sentence.
+// reason returns in one sentence why a file is not stored.
 func reason(err error) string {
 	if known, ok := errors.AsType[*crash.Error](err); ok {
 		return known.Message
 	}
-	return cause(err)
+	if inFile, ok := errors.AsType[*fs.PathError](err); ok { // the caller names the file
+		return inFile.Err.Error()
+	}
+	return err.Error()
 }
 
 // onOneLine shows text from outside at a terminal: control characters, line breaks among them, become visible escapes.

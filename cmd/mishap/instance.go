@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
@@ -22,6 +23,7 @@ import (
 	"mishap/handlers/ingest"
 	"mishap/handlers/web"
 	"mishap/tracker"
+	"mishap/tracker/watch"
 )
 
 // How long the steps of a graceful stop may take.
@@ -34,7 +36,7 @@ const (
 // instance is everything that runs in one process: the servers behind the listeners, and the work
 // in the background.
 type instance struct {
-	config    Config
+	config    config.Config
 	listeners *listeners
 	store     *db.Store
 	log       *slog.Logger
@@ -48,14 +50,14 @@ type instance struct {
 	serving                sync.WaitGroup // for the servers that listen
 	failed                 chan error     // of a server
 	filer                  *tracker.Filer
-	watcher                *tracker.Watcher
-	archivist              *tracker.Archivist // nil: the archive is not read
+	watcher                *watch.Watcher
+	archivist              *watch.Archivist // nil: the archive is not read
 	jobs                   *db.Jobs
 	background             *background
 }
 
 // newInstance returns an instance whose servers answer that it is starting.
-func newInstance(c Config, l *listeners, log *slog.Logger) *instance {
+func newInstance(c config.Config, l *listeners, log *slog.Logger) *instance {
 	i := &instance{config: c, listeners: l, log: log, metrics: newMetrics(), now: time.Now, failed: make(chan error, 3)}
 	if l.web != nil {
 		i.onWeb = newReplaceable(http.HandlerFunc(startingPages))
@@ -81,7 +83,7 @@ func (i *instance) build() error {
 	}
 	if i.listeners.ingest != nil {
 		handler, err := ingest.New(ingest.Deps{
-			Intake:         intake.New(i.config.intake(), i.store),
+			Intake:         intake.New(intakeConfig(i.config), i.store),
 			Store:          i.store,
 			DataDir:        i.config.DataDir,
 			MaxBytes:       int64(i.config.IngestMaxBytes),
@@ -89,7 +91,7 @@ func (i *instance) build() error {
 			Disk:           i.disk,
 			RatePerSystem:  i.config.IngestRatePerSystem,
 			RatePerAddress: i.config.IngestRatePerAddress,
-			TrustedProxies: i.config.trustedProxies(),
+			TrustedProxies: i.config.ProxyNetworks(),
 			Log:            i.log,
 			Now:            i.now,
 			Registerer:     i.metrics,
@@ -112,13 +114,13 @@ func (i *instance) health(ctx context.Context) []crash.HealthCheck {
 }
 
 func (i *instance) buildWeb() error {
-	settings := i.config.tracker(i.log, i.metrics)
+	settings := trackerConfig(i.config, i.log, i.metrics)
 	credentials := tracker.NewCredentials(settings, i.store)
 	client := tracker.NewClient(settings, credentials)
 	i.filer = tracker.NewFiler(settings, i.store, client)
-	i.watcher = tracker.NewWatcher(settings, i.store, client, tracker.WatchOptions{Silent: !i.config.AllowBugFiling})
+	i.watcher = watch.NewWatcher(settings, i.store, client, watch.WatchOptions{Silent: !i.config.AllowBugFiling})
 	if i.config.ReadArchive {
-		i.archivist = tracker.NewArchivist(settings, i.store, client, tracker.ArchiveOptions{})
+		i.archivist = watch.NewArchivist(settings, i.store, client, watch.ArchiveOptions{})
 	}
 	jobs, err := db.NewJobs(i.store, db.JobsConfig{
 		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()),
@@ -142,23 +144,23 @@ func (i *instance) buildWeb() error {
 			BaseURL:               i.config.BaseURL,
 			IngestURL:             i.ingestURL(),
 			AllowBugFiling:        i.config.AllowBugFiling,
-			TrustedProxies:        i.config.trustedProxies(),
+			TrustedProxies:        i.config.ProxyNetworks(),
 			SourceLinks:           linkTemplates(i.config.SourceLinks),
 			VersionLinks:          linkTemplates(i.config.VersionLinks),
 			CoresDir:              filepath.Join(i.config.DataDir, "cores"),
 			Version:               version,
 			APIRatePerAddress:     i.config.APIRatePerAddress,
 			APIRatePerToken:       i.config.APIRatePerToken,
-			TrackerName:           i.config.trackerName(),
-			ConfigFile:            i.config.file,
-			TokensFromEnvironment: i.config.fromEnvironment("tracker_oauth_token"),
+			TrackerName:           i.config.TrackerName(),
+			ConfigFile:            i.config.File,
+			TokensFromEnvironment: i.config.SetByVariable("tracker_oauth_token") != "",
 		},
 		Log:        i.log,
 		Now:        i.now,
 		Registerer: i.metrics,
 		Health:     i.health,
 		WriteTokens: func(_ context.Context, token crash.AccessToken) error {
-			return writeTokens(i.config.file, crash.Secret(token.Token), token.Secret)
+			return config.WriteTokens(i.config.File, crash.Secret(token.Token), token.Secret)
 		},
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/apport"
 	"mishap/crash/intake"
@@ -18,8 +19,8 @@ const (
 	debianReleases = "/usr/share/distro-info/debian.csv"
 )
 
-// intake is the part of the configuration by which reports are judged.
-func (c *Config) intake() intake.Config {
+// intakeConfig returns the part of the configuration that intake applies to reports.
+func intakeConfig(c config.Config) intake.Config {
 	releases, _ := knownReleases(ubuntuReleases, debianReleases) // serve logs the error
 	return intake.Config{MaxAgeDays: c.IngestMaxAgeDays, Releases: releases}
 }

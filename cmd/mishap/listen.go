@@ -10,24 +10,26 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"mishap/cmd/mishap/config"
 )
 
 // listenOn opens the address of a key. Its errors name the key and say what to do.
 func listenOn(ctx context.Context, key, address string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	variable := envPrefix + strings.ToUpper(key)
+	name := config.Variable(key)
 	switch {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s: %s is in use by another program; stop that one, or set %s (or %s) to another address",
-			key, address, key, variable)
+			key, address, key, name)
 	case errors.Is(err, syscall.EACCES):
 		return nil, fmt.Errorf("%s: %s may not be used by this account; set %s (or %s) to a port above 1023",
-			key, address, key, variable)
+			key, address, key, name)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("%s: %s is not an address of this machine; set %s (or %s) to one that is",
-			key, address, key, variable)
+			key, address, key, name)
 	}
 	return nil, fmt.Errorf("%s: cannot listen on %s: %w", key, address, err)
 }

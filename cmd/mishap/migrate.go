@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/db"
 )
 
@@ -23,7 +24,7 @@ it is started for the time being.`,
 		Example: "  mishap migrate",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd, slog.LevelInfo, func(context.Context, Config, *db.Store) error {
+			return p.withStore(cmd, slog.LevelInfo, func(context.Context, config.Config, *db.Store) error {
 				_, err := fmt.Fprintln(p.out, "The database schema is up to date.")
 				return err
 			})

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/tracker/trackertest"
@@ -140,7 +141,7 @@ func TestPortInUse(t *testing.T) {
 	_, addresses := serveProcess(t, []string{database, "MISHAP_DATA_DIR=" + t.TempDir()})
 	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
 		environ := []string{database, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0", "MISHAP_OPS_LISTEN=127.0.0.1:0",
-			envPrefix + strings.ToUpper(key) + "=" + addresses[key]}
+			config.Variable(key) + "=" + addresses[key]}
 		p := start(t, environ, "serve", noConfig(t))
 		want := "mishap: " + key + ": " + addresses[key] + " is in use by another program"
 		if status := p.status(); status != exitFailed || !strings.Contains(p.said.String(), want) {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash/sizetest"
 )
 
@@ -90,7 +91,7 @@ func serveProcess(t *testing.T, environ []string, args ...string) (*process, map
 	addresses := map[string]string{}
 	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
 		addresses[key] = freeAddress(t)
-		environ = append(environ, envPrefix+strings.ToUpper(key)+"="+addresses[key])
+		environ = append(environ, config.Variable(key)+"="+addresses[key])
 	}
 	environ = append([]string{"MISHAP_BASE_URL=http://" + addresses["listen"]}, environ...)
 	p := start(t, environ, append([]string{"serve", noConfig(t)}, args...)...)

@@ -10,6 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/db"
@@ -36,7 +37,7 @@ The page /admin/regroup shows how far it is.`,
 		Example: "  mishap regroup --dry-run\n  mishap regroup",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
 				return p.regroup(ctx, store, grouping.CurrentRules(), dry)
 			})
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 )
 
@@ -38,7 +39,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	if wrong, ok := errors.AsType[mistakes](err); ok {
+	if wrong, ok := errors.AsType[config.Mistakes](err); ok {
 		_, _ = fmt.Fprintln(p.err, wrong.Error()) // each line names its place
 		return exitFailed
 	}
@@ -87,7 +88,7 @@ copying local_config.default.toml, and from the environment (MISHAP_LISTEN and s
 		Version:       versionLine(),
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.PersistentFlags().String("config", defaultConfigFile, "the configuration `file`")
+	root.PersistentFlags().String("config", config.DefaultFile, "the configuration `file`")
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.regroupCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
 	checkUsage(root)
@@ -117,7 +118,7 @@ func checkUsage(cmd *cobra.Command) {
 }
 
 // config reads the configuration that the command line names.
-func (p *program) config(cmd *cobra.Command) (Config, error) {
+func (p *program) config(cmd *cobra.Command) (config.Config, error) {
 	file := cmd.Flags().Lookup("config")
-	return loadConfig(file.Value.String(), file.Changed, p.environ)
+	return config.Load(file.Value.String(), file.Changed, p.environ)
 }

@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"mishap/cmd/mishap/config"
 )
 
 // kinds says which kinds of instance a process is.
@@ -52,7 +54,7 @@ different machines on one database_url.`,
 
 // serve runs an instance until ctx ends, then stops it in good order. It returns nil after a good
 // stop.
-func (p *program) serve(ctx context.Context, c Config, k kinds) (err error) {
+func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err error) {
 	log := newLog(p.err, slog.LevelInfo)
 	log.InfoContext(ctx, "starting", "version", versionText(), "config", c)
 	p.warn(ctx, c, log)
@@ -89,7 +91,7 @@ const maxConns = 16
 // listeners are those of a process; nil: not this kind of instance.
 type listeners struct{ web, ingest, ops net.Listener }
 
-func (p *program) openListeners(ctx context.Context, c Config, k kinds) (*listeners, error) {
+func (p *program) openListeners(ctx context.Context, c config.Config, k kinds) (*listeners, error) {
 	var l listeners
 	var err error
 	open := func(wanted bool, key, address string, into *net.Listener) {
@@ -121,7 +123,7 @@ func (l *listeners) close() {
 }
 
 // banner tells the person at the terminal where everything is.
-func (p *program) banner(c Config, l *listeners, database *database) {
+func (p *program) banner(c config.Config, l *listeners, database *database) {
 	p.say("mishap %s is running.\n", versionText())
 	if l.web != nil {
 		p.say("  pages               %s", c.BaseURL)
@@ -152,8 +154,8 @@ func httpAddress(address string) string {
 }
 
 // warn says what is allowed and yet probably a mistake.
-func (p *program) warn(ctx context.Context, c Config, log *slog.Logger) {
-	for _, stray := range strayVariables(p.environ) {
+func (p *program) warn(ctx context.Context, c config.Config, log *slog.Logger) {
+	for _, stray := range config.StrayVariables(p.environ) {
 		log.WarnContext(ctx, "environment: "+stray)
 	}
 	for _, k := range []struct{ name, address, danger string }{
@@ -165,8 +167,8 @@ func (p *program) warn(ctx context.Context, c Config, log *slog.Logger) {
 			log.WarnContext(ctx, k.name+" is http on another machine: "+k.danger+"; use https", k.name, k.address)
 		}
 	}
-	info, err := os.Stat(c.file)
-	if err == nil && info.Mode().Perm()&0o077 != 0 && c.secretsInFile() {
-		log.WarnContext(ctx, "the configuration file holds secrets and others can read it; chmod 600 it", "file", c.file)
+	info, err := os.Stat(c.File)
+	if err == nil && info.Mode().Perm()&0o077 != 0 && c.SecretsInFile() {
+		log.WarnContext(ctx, "the configuration file holds secrets and others can read it; chmod 600 it", "file", c.File)
 	}
 }

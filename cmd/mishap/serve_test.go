@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/crashtest"
 )
@@ -100,7 +101,7 @@ func TestWarnings(t *testing.T) {
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c, err := loadConfig(file, true, nil)
+	c, err := config.Load(file, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("warnings: got %d, want 4 without the secret: %q", got, out.String())
 	}
 	out.Reset()
-	quiet := defaultConfig()
+	quiet := config.Default()
 	(&program{}).warn(t.Context(), quiet, slog.New(slog.NewTextHandler(&out, nil)))
 	if out.Len() > 0 {
 		t.Errorf("warnings about the defaults: got %q, want none", out.String())
@@ -135,7 +136,7 @@ func TestDoorsCloseTogether(t *testing.T) {
 		opened = l
 		return l, err
 	}}
-	if _, err := p.openListeners(t.Context(), defaultConfig(), kinds{web: true, ingest: true}); err == nil {
+	if _, err := p.openListeners(t.Context(), config.Default(), kinds{web: true, ingest: true}); err == nil {
 		t.Fatal("got no error")
 	}
 	if err := opened.Close(); !errors.Is(err, net.ErrClosed) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
 	"mishap/tracker"
@@ -33,7 +34,7 @@ Then come back and press Enter.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file := cmd.Flags().Lookup("config").Value.String()
-			c, err := loadConfig(file, false, p.environ) // a missing file is made
+			c, err := config.Load(file, false, p.environ) // a missing file is made
 			if err != nil {
 				return err
 			}
@@ -42,9 +43,9 @@ Then come back and press Enter.`,
 	}
 }
 
-func (p *program) setupOAuthToken(ctx context.Context, c Config) error {
+func (p *program) setupOAuthToken(ctx context.Context, c config.Config) error {
 	log := newLog(p.err, slog.LevelWarn)
-	settings := c.tracker(log, nil)
+	settings := trackerConfig(c, log, nil)
 	client := tracker.NewClient(settings, nil) // obtaining a token needs none
 	answers := bufio.NewReader(p.in)
 	token, err := p.obtainToken(ctx, client, answers)
@@ -52,9 +53,9 @@ func (p *program) setupOAuthToken(ctx context.Context, c Config) error {
 		return err
 	}
 	p.say("The tracker has given an access token. It is limited to: %s", limits(token.Context))
-	written := writeTokens(c.file, crash.Secret(token.Token), token.Secret)
+	written := config.WriteTokens(c.File, crash.Secret(token.Token), token.Secret)
 	if written == nil {
-		p.say("It is written to %s, which only its owner can read.", c.file)
+		p.say("It is written to %s, which only its owner can read.", c.File)
 		p.warnShadowed(&c)
 	}
 	settings.Token = crash.AccessToken{}
@@ -112,10 +113,10 @@ func (p *program) obtainToken(ctx context.Context, client *tracker.Client, answe
 }
 
 // warnShadowed says which variables keep the written token from being used.
-func (p *program) warnShadowed(c *Config) {
+func (p *program) warnShadowed(c *config.Config) {
 	for _, key := range []string{"tracker_oauth_token", "tracker_oauth_secret"} {
-		if c.fromEnvironment(key) {
-			p.say("But %s is set and wins over the file; change or remove it.", c.given[key].where)
+		if name := c.SetByVariable(key); name != "" {
+			p.say("But %s is set and wins over the file; change or remove it.", name)
 		}
 	}
 }
@@ -129,7 +130,7 @@ func (p *program) offerLines(ctx context.Context, answers *bufio.Reader, token c
 		return err
 	}
 	if strings.EqualFold(strings.TrimSpace(answer), "y") {
-		p.say("\n%s", tokenLines(crash.Secret(token.Token), token.Secret))
+		p.say("\n%s", config.TokenLines(crash.Secret(token.Token), token.Secret))
 		return nil
 	}
 	p.say("")

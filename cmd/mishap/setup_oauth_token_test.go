@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db/dbtest"
 	"mishap/tracker"
@@ -107,7 +108,7 @@ func TestSetupOAuthToken(t *testing.T) {
 		}
 	}
 
-	c, err := loadConfig(file, true, trackerEnviron(tr))
+	c, err := config.Load(file, true, trackerEnviron(tr))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestSetupOAuthToken(t *testing.T) {
 	}
 	// The token works, and a unit that has none of its own knows it from the database.
 	store := dbtest.Open(t, database)
-	settings := c.tracker(dbtest.Log(t), nil)
+	settings := trackerConfig(c, dbtest.Log(t), nil)
 	for _, token := range []crash.AccessToken{settings.Token, {}} {
 		settings.Token = token
 		if who, err := tracker.NewClient(settings, tracker.NewCredentials(settings, store)).Check(t.Context()); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mishap/cmd/mishap/config"
 	"mishap/db/dbtest"
 	"mishap/tracker/trackertest"
 )
@@ -156,7 +157,7 @@ func TestSetupOAuthTokenScript(t *testing.T) {
 	if status := p.status(); status != exitOK {
 		t.Fatalf("script: got status %d and %q", status, p.said)
 	}
-	c, err := loadConfig(filepath.Join(root, "local_config.toml"), true, nil)
+	c, err := config.Load(filepath.Join(root, "local_config.toml"), true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

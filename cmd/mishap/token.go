@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
 )
@@ -56,7 +57,7 @@ Scopes: read (reports and traces), file (create bugs; for triagers and admins).`
 				}
 				scopes = append(scopes, scope)
 			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
 				accounts := db.NewAccounts(store)
 				u, err := accounts.ByName(ctx, args[0])
 				if err != nil {
@@ -89,7 +90,7 @@ how each begins, never the token itself. Times are UTC.`,
   mishap token list ada`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
 				accounts, person := db.NewAccounts(store), ""
 				if len(args) == 1 {
 					u, err := accounts.ByName(ctx, args[0])
@@ -144,7 +145,7 @@ func (p *program) tokenRevokeCommand() *cobra.Command {
 			if err != nil || id < 1 {
 				return &usageError{fmt.Errorf("%q is not the number of a token; mishap token list shows them", args[0]), cmd.CommandPath()}
 			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
 				person, err := db.NewAccounts(store).RevokeTokenOf(ctx, "", id)
 				if err != nil {
 					return err

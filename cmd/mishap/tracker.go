@@ -6,12 +6,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/tracker"
 )
 
-// tracker is the part of the configuration that concerns the bug tracker. A registerer of nil means no metrics.
-func (c *Config) tracker(log *slog.Logger, metrics prometheus.Registerer) tracker.Config {
+// trackerConfig returns the tracker's part of the configuration. Without a registerer there are no
+// metrics.
+func trackerConfig(c config.Config, log *slog.Logger, metrics prometheus.Registerer) tracker.Config {
 	return tracker.Config{
 		URL:         c.TrackerURL,
 		APIURL:      c.TrackerAPIURL,

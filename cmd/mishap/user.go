@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
 	"mishap/tracker"
@@ -53,7 +54,7 @@ is the first line of the standard input.`,
 			if err != nil {
 				return err
 			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
 				accounts := db.NewAccounts(store)
 				removed, err := accounts.Removed(ctx, args[0])
 				if err != nil {
@@ -85,7 +86,7 @@ func (p *program) userListCommand() *cobra.Command {
 		Example: "  mishap user list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
 				users, err := db.NewAccounts(store).List(ctx)
 				if err != nil {
 					return err
@@ -126,7 +127,7 @@ without being shown; with --password-stdin it is the first line of the standard 
 			if err != nil {
 				return err
 			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
 				accounts := db.NewAccounts(store)
 				u, err := accounts.ByName(ctx, args[0])
 				if err != nil {
@@ -155,7 +156,7 @@ it themselves at /account.`,
   mishap user tracker-name ada`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c Config, store *db.Store) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
 				if len(args) == 1 {
 					if err := db.NewAccounts(store).SetTrackerName(ctx, "", args[0], ""); err != nil {
 						return err
@@ -163,7 +164,7 @@ it themselves at /account.`,
 					_, err := fmt.Fprintf(p.out, "%s is not subscribed to bugs any more.\n", args[0])
 					return err
 				}
-				settings := c.tracker(newLog(p.err, slog.LevelWarn), nil)
+				settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
 				found, err := tracker.NewClient(settings, tracker.NewCredentials(settings, store)).Account(ctx, args[1])
 				if err != nil {
 					return err

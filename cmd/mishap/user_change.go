@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
 )
@@ -78,7 +79,7 @@ func (p *program) userChange(cmd *cobra.Command,
 	change func(context.Context, *db.Accounts, crash.User, []string) (said string, err error),
 ) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ Config, store *db.Store) error {
+		return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
 			accounts := db.NewAccounts(store)
 			u, err := accounts.ByName(ctx, args[0])
 			if err != nil {

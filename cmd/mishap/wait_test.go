@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 )
@@ -40,7 +41,7 @@ func TestServeWaitsForPrimary(t *testing.T) {
 	environ := []string{"MISHAP_DATABASE_URL=" + database, "MISHAP_DATA_DIR=" + t.TempDir()}
 	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
 		addresses[key] = freeAddress(t)
-		environ = append(environ, envPrefix+strings.ToUpper(key)+"="+addresses[key])
+		environ = append(environ, config.Variable(key)+"="+addresses[key])
 	}
 	p := start(t, append(environ, "MISHAP_BASE_URL=http://"+addresses["listen"]), "serve", noConfig(t))
 	p.until("waiting for a PostgreSQL server that takes writes")
@@ -79,7 +80,7 @@ func TestStopWhileWaiting(t *testing.T) {
 	t.Parallel()
 	environ := []string{"MISHAP_DATABASE_URL=postgres://" + freeAddress(t) + "/mishap", "MISHAP_DATA_DIR=" + t.TempDir()}
 	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
-		environ = append(environ, envPrefix+strings.ToUpper(key)+"=127.0.0.1:0")
+		environ = append(environ, config.Variable(key)+"=127.0.0.1:0")
 	}
 	p := start(t, environ, "serve", noConfig(t))
 	p.until("waiting for a PostgreSQL server that takes writes")
@@ -106,7 +107,7 @@ func TestNoWaitForMistakes(t *testing.T) {
 	} {
 		environ := []string{"MISHAP_DATABASE_URL=" + address, "MISHAP_DATA_DIR=" + t.TempDir()}
 		for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
-			environ = append(environ, envPrefix+strings.ToUpper(key)+"=127.0.0.1:0")
+			environ = append(environ, config.Variable(key)+"=127.0.0.1:0")
 		}
 		status, _, stderr := runIn(context.WithoutCancel(t.Context()), nil, environ, "serve", noConfig(t))
 		if status != exitFailed || !strings.Contains(stderr, want) || strings.Contains(stderr, "waiting for") {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,26 +30,26 @@ type Deps struct {
 
 // API answers the requests below Prefix. It is safe for concurrent use.
 type API struct {
-	store     *db.Store
 	base      string
 	version   string
-	releases  *crash.ReleaseTable
-	now       func() time.Time
 	resources []resource
 	byName    map[string]*resource
-	redacted  redact.Cache
 }
 
-// New builds the API.
+// answers computes what the resources answer.
+type answers struct {
+	store    *db.Store
+	base     string
+	releases *crash.ReleaseTable
+	now      func() time.Time
+	redacted redact.Cache
+}
+
+// New returns an API.
 func New(d Deps) *API {
-	a := &API{
-		store: d.Store, base: strings.TrimRight(d.BaseURL, "/"), version: d.Version, releases: d.Releases, now: d.Now,
-		byName: map[string]*resource{},
-	}
-	if a.releases == nil {
-		a.releases = crash.BuiltInReleases()
-	}
-	a.resources = a.table()
+	base := strings.TrimRight(d.BaseURL, "/")
+	from := &answers{store: d.Store, base: base, releases: cmp.Or(d.Releases, crash.BuiltInReleases()), now: d.Now}
+	a := &API{base: base, version: d.Version, resources: from.table(), byName: map[string]*resource{}}
 	for i := range a.resources {
 		a.byName[a.resources[i].name] = &a.resources[i]
 	}

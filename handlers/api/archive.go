@@ -14,7 +14,7 @@ import (
 // maxQuestions bounds how many things one question may be about.
 const maxQuestions = 1000
 
-func (a *API) archiveResources() []resource {
+func (a *answers) archiveResources() []resource {
 	return []resource{
 		{
 			name: "package-version-is-most-recent", method: http.MethodPost, access: public,
@@ -80,7 +80,7 @@ func tooManyQuestions(n int) error {
 }
 
 // seriesOf is the codename of a release as questions name it: "Ubuntu 24.04", "24.04", or nothing for the newest.
-func (a *API) seriesOf(release string) string {
+func (a *answers) seriesOf(release string) string {
 	if release == "" {
 		return a.releases.Codename(a.releases.Latest("Ubuntu", a.today()))
 	}
@@ -101,7 +101,7 @@ type recentAnswer struct {
 	Packages map[string]bool `json:"packages" doc:"By package, blank, version."`
 }
 
-func (a *API) mostRecent(ctx context.Context, _ input, body []byte) (any, error) {
+func (a *answers) mostRecent(ctx context.Context, _ input, body []byte) (any, error) {
 	var q recentQuestion
 	if err := readQuestion(body, &q, recentShape); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (a *API) mostRecent(ctx context.Context, _ input, body []byte) (any, error)
 }
 
 // binaryFacts is what the archive is known to have of the binary packages of some questions.
-func binaryFacts[Q any](ctx context.Context, a *API, questions []Q, name func(Q) string) ([]crash.ArchiveFact, error) {
+func binaryFacts[Q any](ctx context.Context, a *answers, questions []Q, name func(Q) string) ([]crash.ArchiveFact, error) {
 	if err := tooManyQuestions(len(questions)); err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ type pocketsAnswer struct {
 	Packages map[string]string `json:"packages_data" doc:"By package, blank, version, blank, release."`
 }
 
-func (a *API) pockets(ctx context.Context, _ input, body []byte) (any, error) {
+func (a *answers) pockets(ctx context.Context, _ input, body []byte) (any, error) {
 	var q pocketsQuestion
 	if err := readQuestion(body, &q, pocketsShape); err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ type packageVersions struct {
 	Versions []string `json:"versions"`
 }
 
-func (a *API) binaryVersions(ctx context.Context, in input) ([]any, error) {
+func (a *answers) binaryVersions(ctx context.Context, in input) ([]any, error) {
 	facts, err := a.store.ArchiveFacts(ctx, []crash.ArchiveWant{{Kind: crash.ArchiveBinary, Key: in.text("binary_package")}})
 	if err != nil {
 		return nil, err

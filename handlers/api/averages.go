@@ -41,16 +41,16 @@ func colour(r crash.Release) string {
 }
 
 // span is the days that averages are of.
-func (a *API) span(days int) (since, until time.Time) {
+func (a *answers) span(days int) (since, until time.Time) {
 	until = a.today()
 	return until.AddDate(0, 0, 1-days), until
 }
 
-func (a *API) today() time.Time { return a.now().UTC().Truncate(24 * time.Hour) }
+func (a *answers) today() time.Time { return a.now().UTC().Truncate(24 * time.Hour) }
 
 // chartReleases are the releases that charts have a line for: those that are supported, and those with reports that a list
 // names.
-func (a *API) chartReleases(reports map[crash.Release]int64) []crash.Release {
+func (a *answers) chartReleases(reports map[crash.Release]int64) []crash.Release {
 	reports = maps.Clone(reports)
 	if reports == nil {
 		reports = map[crash.Release]int64{}
@@ -63,7 +63,7 @@ func (a *API) chartReleases(reports map[crash.Release]int64) []crash.Release {
 	return slices.DeleteFunc(a.releases.List(reports).Ascending(), func(r crash.Release) bool { return r == crash.OtherReleases })
 }
 
-func (a *API) averageInstances(ctx context.Context, in input) ([]any, error) {
+func (a *answers) averageInstances(ctx context.Context, in input) ([]any, error) {
 	id, err := a.find(ctx, in.sent("id"))
 	if err != nil && crash.KindOf(err) != crash.NotFound {
 		return nil, err
@@ -107,7 +107,7 @@ const (
 	firstStandard = crash.Release("Ubuntu 12.04")
 )
 
-func (a *API) averageCrashesResource() resource {
+func (a *answers) averageCrashesResource() resource {
 	return resource{
 		name: "average-crashes", method: http.MethodGet, access: public,
 		summary: "Reports of all types per active machine, by day and release.",
@@ -120,7 +120,7 @@ func (a *API) averageCrashesResource() resource {
 	}
 }
 
-func (a *API) averageCrashes(ctx context.Context, in input) ([]any, error) {
+func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 	if in.given["version"] && !in.given["package"] {
 		return nil, crash.Errorf(crash.Invalid, "missing_package", "A version is one of a package: say which by the parameter package.")
 	}

@@ -12,7 +12,7 @@ import (
 
 const maxBugNumber = 999_999_999
 
-func (a *API) bugResources() []resource {
+func (a *answers) bugResources() []resource {
 	return []resource{
 		{
 			name: "crash-signatures-for-bug", method: http.MethodGet, access: public,
@@ -44,7 +44,7 @@ type bugSignatures struct {
 	Signatures []string `json:"signatures" doc:"Redacted for callers who may not read reports; their ids are in /bug/<number>.json."`
 }
 
-func (a *API) bugSignatures(ctx context.Context, in input) ([]any, error) {
+func (a *answers) bugSignatures(ctx context.Context, in input) ([]any, error) {
 	signatures, err := a.store.SignaturesOfBug(ctx, int64(in.number("bug")), in.number("limit"))
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ type stateAnswer struct {
 	Reports map[string][2]any `json:"reports" doc:"By number: fixed (true, false, null), and the number of the bug that it repeats (a text, or null)."`
 }
 
-func (a *API) reportsState(ctx context.Context, _ input, body []byte) (any, error) {
+func (a *answers) reportsState(ctx context.Context, _ input, body []byte) (any, error) {
 	var q stateQuestion
 	if err := readQuestion(body, &q, stateShape); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	search "mishap/crash/query"
 )
 
-func (a *API) mostCommonProblems() resource {
+func (a *answers) mostCommonProblems() resource {
 	return resource{
 		name: "most-common-problems", method: http.MethodGet, access: public,
 		summary: "The problems that were seen most.",
@@ -55,7 +55,7 @@ type commonProblem struct {
 	Link         string `json:"web_link" doc:"The page of the problem. It ends in the sha1 of the signature, which finds the problem also where the signature is redacted."`
 }
 
-func (a *API) commonProblems(ctx context.Context, in input) ([]any, error) {
+func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 	limit := in.number("limit")
 	if limit == 0 {
 		return nil, nil
@@ -150,7 +150,7 @@ func firstRows(rows []index.Row, with, without bool, limit int) []index.Row {
 }
 
 // longAgo is the answer for problems of days that the index no longer knows.
-func (a *API) longAgo(ctx context.Context, in input, release crash.Release, problems []crash.Problem) ([]any, error) {
+func (a *answers) longAgo(ctx context.Context, in input, release crash.Release, problems []crash.Problem) ([]any, error) {
 	objects := make([]any, len(problems))
 	b, err := a.store.Index(ctx)
 	if err != nil {
@@ -175,7 +175,7 @@ func (a *API) longAgo(ctx context.Context, in input, release crash.Release, prob
 }
 
 // chosenDays reads the period, or the range, that a list is of. Words that are neither are Invalid.
-func (a *API) chosenDays(in input) (since, until time.Time, err error) {
+func (a *answers) chosenDays(in input) (since, until time.Time, err error) {
 	today := a.today()
 	period := in.text("period")
 	// Clocks of machines run ahead: what they date by tomorrow counts, as long as it is the same month, or year.
@@ -221,7 +221,7 @@ var errNotKnownYet = func() *crash.Error {
 }()
 
 // chosenPackages are the packages that a list is of; nil: all.
-func (a *API) chosenPackages(ctx context.Context, in input) ([]string, error) {
+func (a *answers) chosenPackages(ctx context.Context, in input) ([]string, error) {
 	var names []string
 	var known bool
 	var err error
@@ -245,7 +245,7 @@ func (a *API) chosenPackages(ctx context.Context, in input) ([]string, error) {
 	return append([]string{}, names...), nil // none is not the same as all
 }
 
-func (a *API) problemsCount(ctx context.Context, in input) ([]any, error) {
+func (a *answers) problemsCount(ctx context.Context, in input) ([]any, error) {
 	days := in.number("limit")
 	if days == 0 {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 // usualDays is how many days the numbers by day are of without a limit.
 const usualDays = 30
 
-func (a *API) countResources() []resource {
+func (a *answers) countResources() []resource {
 	return []resource{
 		a.averageCrashesResource(),
 		{
@@ -70,7 +70,7 @@ type releaseDays struct {
 // dateFormat is how the API writes days.
 const dateFormat = "20060102"
 
-func (a *API) instancesCount(ctx context.Context, in input) ([]any, error) {
+func (a *answers) instancesCount(ctx context.Context, in input) ([]any, error) {
 	days := in.number("limit")
 	if days == 0 {
 		return nil, nil
@@ -101,7 +101,7 @@ type processingDay struct {
 	Value map[string]map[string]float64 `json:"value" doc:"Seconds by release and architecture."`
 }
 
-func (a *API) processingTimes(_ context.Context, in input) ([]any, error) {
+func (a *answers) processingTimes(_ context.Context, in input) ([]any, error) {
 	var objects []any
 	for day := range a.days(in.number("limit")) {
 		value := map[string]map[string]float64{}
@@ -125,7 +125,7 @@ type queueLength struct {
 }
 
 // days are some days, today first.
-func (a *API) days(n int) func(func(time.Time) bool) {
+func (a *answers) days(n int) func(func(time.Time) bool) {
 	return func(yield func(time.Time) bool) {
 		for i := range n {
 			if !yield(a.today().AddDate(0, 0, -i)) {

@@ -140,7 +140,7 @@ type exposure struct{ newer, older float64 }
 
 // expose adds up the active machines of those releases: for the new version from its first day there until now, for the old
 // one from its first day, at most 90 days back, until the new one came.
-func (a *API) expose(ctx context.Context, source, previous, newer string) (exposure, error) {
+func (a *answers) expose(ctx context.Context, source, previous, newer string) (exposure, error) {
 	var x exposure
 	b, err := a.store.Index(ctx)
 	if err != nil {

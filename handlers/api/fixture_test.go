@@ -15,6 +15,7 @@ import (
 	"mishap/handlers/handlertest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
+	"mishap/tracker/watch"
 )
 
 // now is when all of this happens: three quarters of a Monday are over.
@@ -126,7 +127,7 @@ func (h *house) read() {
 	h.t.Helper()
 	cfg := tracker.Config{URL: h.Tracker.URL, APIURL: h.Tracker.APIURL, ConsumerKey: handlertest.ConsumerKey, Target: "ubuntu", BaseURL: base, Now: func() time.Time { return now }}
 	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, h.Store))
-	if err := tracker.NewArchivist(cfg, h.Store, client, tracker.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
+	if err := watch.NewArchivist(cfg, h.Store, client, watch.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
 		h.t.Fatalf("read the archive: %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // minNewSystems is on how many machines a new problem has to be seen to be named; it is named when there are more.
 const minNewSystems = 2
 
-func (a *API) phasingResources() []resource {
+func (a *answers) phasingResources() []resource {
 	version := func(name, doc string) param {
 		return param{name: name, kind: kindText, required: true, doc: doc, example: "1.4.2-1ubuntu1"}
 	}
@@ -55,7 +55,7 @@ type crashRate struct {
 	Link       *string  `json:"web_link" doc:"The list of the new version's problems; null without an increase."`
 }
 
-func (a *API) rateOfCrashes(ctx context.Context, in input) ([]any, error) {
+func (a *answers) rateOfCrashes(ctx context.Context, in input) ([]any, error) {
 	release, pkg, newer := in.text("release"), in.text("package"), in.text("new_version")
 	if in.day("date").After(a.today().AddDate(1, 0, 0)) {
 		return nil, crash.Errorf(crash.Invalid, "bad_date", "The parameter date is more than a year ahead.")
@@ -100,7 +100,7 @@ type newBucket struct {
 	Link     string   `json:"web_link" doc:"The page of the problem."`
 }
 
-func (a *API) newBuckets(ctx context.Context, in input) ([]any, error) {
+func (a *answers) newBuckets(ctx context.Context, in input) ([]any, error) {
 	pkg, previous, newer := in.text("package"), in.text("previous_version"), in.text("new_version")
 	facts, err := a.store.ArchiveFacts(ctx, []crash.ArchiveWant{
 		{Kind: crash.ArchiveVersion, Key: pkg + " " + previous}, {Kind: crash.ArchiveVersion, Key: pkg + " " + newer},

@@ -11,7 +11,7 @@ import (
 	"mishap/crash/grouping"
 )
 
-func (a *API) problemResources() []resource {
+func (a *answers) problemResources() []resource {
 	return []resource{
 		a.mostCommonProblems(),
 		{
@@ -51,7 +51,7 @@ func (a *API) problemResources() []resource {
 
 // find finds the problem that a text from outside means: a sha1, a signature, a signature that was percent-encoded once
 // more than it should, or one whose plus signs were not escaped. It returns NotFound when there is none.
-func (a *API) find(ctx context.Context, sent pair) (crash.BucketID, error) {
+func (a *answers) find(ctx context.Context, sent pair) (crash.BucketID, error) {
 	var ids []crash.BucketID
 	if id, err := crash.ParseBucketID(sent.value); err == nil {
 		ids = append(ids, id)
@@ -115,7 +115,7 @@ func passagesOf(f crash.Fields) []passage {
 
 const unknownPackage = "unknown package"
 
-func (a *API) bucket(ctx context.Context, in input, key string) (any, error) {
+func (a *answers) bucket(ctx context.Context, in input, key string) (any, error) {
 	id, err := a.find(ctx, pair{value: key, raw: key})
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (a *API) bucket(ctx context.Context, in input, key string) (any, error) {
 }
 
 // addTraces adds the traces of a report that has some.
-func (a *API) addTraces(ctx context.Context, id crash.BucketID, out *bucketObject) error {
+func (a *answers) addTraces(ctx context.Context, id crash.BucketID, out *bucketObject) error {
 	report, err := a.store.RepresentativeReport(ctx, id)
 	if crash.KindOf(err) == crash.NotFound {
 		return nil // dropped since, as all reports are some day
@@ -168,7 +168,7 @@ func (a *API) addTraces(ctx context.Context, id crash.BucketID, out *bucketObjec
 }
 
 // problemLink is the page of a problem, for other places.
-func (a *API) problemLink(id crash.BucketID) string { return a.base + id.Path() }
+func (a *answers) problemLink(id crash.BucketID) string { return a.base + id.Path() }
 
 type instanceRow struct {
 	Architecture string `json:"architecture"`
@@ -181,7 +181,7 @@ type instanceRow struct {
 // maxInstances is how many reports of a problem, or of a machine, are listed at once.
 const maxInstances = 100
 
-func (a *API) instances(ctx context.Context, in input) (window, error) {
+func (a *answers) instances(ctx context.Context, in input) (window, error) {
 	id, err := a.find(ctx, in.sent("id"))
 	if crash.KindOf(err) == crash.NotFound {
 		return window{}, nil
@@ -209,7 +209,7 @@ func newInstanceRow(in input, r crash.ReportRow) any {
 }
 
 // listAddress is the front list with some filters, with blanks as %20 as clients expect.
-func (a *API) listAddress(pairs ...string) string {
+func (a *answers) listAddress(pairs ...string) string {
 	var b strings.Builder
 	b.WriteString(a.base + "/")
 	for i := 0; i < len(pairs); i += 2 {

@@ -14,7 +14,7 @@ import (
 func (in input) mayRead() bool { return signedIn.check(in.caller) == nil }
 
 // seenBy returns b as the caller may see it.
-func (a *API) seenBy(in input, b crash.Bucket) crash.Bucket {
+func (a *answers) seenBy(in input, b crash.Bucket) crash.Bucket {
 	if in.mayRead() {
 		return b
 	}
@@ -22,7 +22,7 @@ func (a *API) seenBy(in input, b crash.Bucket) crash.Bucket {
 }
 
 // seenSignature returns a signature as the caller may see it.
-func (a *API) seenSignature(in input, signature string) string {
+func (a *answers) seenSignature(in input, signature string) string {
 	if in.mayRead() {
 		return signature
 	}

@@ -8,7 +8,7 @@ import (
 	"mishap/crash"
 )
 
-func (a *API) reportResources() []resource {
+func (a *answers) reportResources() []resource {
 	return []resource{
 		{
 			name: "reports-for-system", method: http.MethodGet, access: signedIn,
@@ -68,7 +68,7 @@ type systemReport struct {
 	Timestamp string `json:"timestamp" doc:"When it arrived, UTC."`
 }
 
-func (a *API) reportsForSystem(ctx context.Context, in input) (window, error) {
+func (a *answers) reportsForSystem(ctx context.Context, in input) (window, error) {
 	limit := in.number("limit")
 	if limit == 0 {
 		limit = maxPage
@@ -108,7 +108,7 @@ type oopsDetails struct {
 	ID string `json:"id"`
 }
 
-func (a *API) dayOops(ctx context.Context, in input, key string) (any, error) {
+func (a *answers) dayOops(ctx context.Context, in input, key string) (any, error) {
 	day, err := parseDay(key)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ type instanceObject struct {
 }
 
 // fields are those of a report and its signature.
-func (a *API) fields(ctx context.Context, id string) (map[string]string, error) {
+func (a *answers) fields(ctx context.Context, id string) (map[string]string, error) {
 	oops, err := crash.ParseOopsID(id)
 	if err != nil {
 		return nil, crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
@@ -175,7 +175,7 @@ func (a *API) fields(ctx context.Context, id string) (map[string]string, error) 
 	return fields, nil
 }
 
-func (a *API) oops(ctx context.Context, _ input, key string) (any, error) {
+func (a *answers) oops(ctx context.Context, _ input, key string) (any, error) {
 	fields, err := a.fields(ctx, key)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (a *API) oops(ctx context.Context, _ input, key string) (any, error) {
 	return oopsObject{ID: key, Data: fields}, nil
 }
 
-func (a *API) instance(ctx context.Context, in input) ([]any, error) {
+func (a *answers) instance(ctx context.Context, in input) ([]any, error) {
 	fields, err := a.fields(ctx, in.text("id"))
 	if crash.KindOf(err) == crash.NotFound {
 		return []any{instanceObject{Instance: map[string]string{}}}, nil

@@ -43,7 +43,7 @@ func (res *resource) ownLimit() bool {
 }
 
 // table is the whole API, in the order of its documentation.
-func (a *API) table() []resource {
+func (a *answers) table() []resource {
 	return slices.Concat(a.problemResources(), a.countResources(), a.phasingResources(), a.reportResources(), a.archiveResources(), a.bugResources())
 }
 

@@ -25,7 +25,7 @@ type traced struct {
 // nativeRules are the grouping rules of native crashes: by names, and by addresses only.
 var nativeRules = []crash.Rule{crash.RuleStacktrace, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleAddress, crash.RuleAssertion}
 
-func (a *API) tracedDays(ctx context.Context, in input) ([]any, error) {
+func (a *answers) tracedDays(ctx context.Context, in input) ([]any, error) {
 	since, until := a.span(in.number("limit"))
 	counts, err := a.traced(ctx, since, until)
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *API) tracedDays(ctx context.Context, in input) ([]any, error) {
 }
 
 // traced returns the counts of some days, the latest first: of a year from memory, of older days from the database.
-func (a *API) traced(ctx context.Context, since, until time.Time) ([]index.Traced, error) {
+func (a *answers) traced(ctx context.Context, since, until time.Time) ([]index.Traced, error) {
 	known := a.store.IndexSince()
 	var counts []index.Traced
 	if !until.Before(known) {
@@ -70,7 +70,7 @@ func (a *API) traced(ctx context.Context, since, until time.Time) ([]index.Trace
 
 // newTracedDay adds up the counts of a day. Releases that lists do not name are added up as other releases, and an
 // architecture that is no port of Debian counts in its release only.
-func (a *API) newTracedDay(day time.Time, counts []index.Traced) tracedDay {
+func (a *answers) newTracedDay(day time.Time, counts []index.Traced) tracedDay {
 	reports := map[crash.Release]int64{}
 	for _, c := range counts {
 		reports[c.Release] += c.Named + c.Failed
@@ -91,7 +91,7 @@ func (a *API) newTracedDay(day time.Time, counts []index.Traced) tracedDay {
 	return out
 }
 
-func (a *API) tracedDay(ctx context.Context, _ input, key string) (any, error) {
+func (a *answers) tracedDay(ctx context.Context, _ input, key string) (any, error) {
 	day, err := parseDay(key)
 	if err != nil {
 		return nil, err

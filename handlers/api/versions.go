@@ -29,7 +29,7 @@ func (v versionRow) MarshalJSON() ([]byte, error) {
 // nothing is what stands for no count.
 const nothing = -1
 
-func (a *API) versions(ctx context.Context, in input) ([]any, error) {
+func (a *answers) versions(ctx context.Context, in input) ([]any, error) {
 	id, err := a.find(ctx, in.sent("id"))
 	if crash.KindOf(err) == crash.NotFound {
 		return nil, nil
@@ -81,7 +81,7 @@ func pocketOr(f crash.ArchiveFact, series, version, unknown string) string {
 }
 
 // noCounts is the beginning of a row: no count for any series that rows name.
-func (a *API) noCounts() map[string]int64 {
+func (a *answers) noCounts() map[string]int64 {
 	none := map[string]int64{}
 	for _, release := range a.releases.All("Ubuntu") {
 		if release.Compare(firstStandard) >= 0 {
@@ -109,7 +109,7 @@ func (v *versionRow) count(series string, n int64) {
 }
 
 // series is the codename of a release of Ubuntu; empty for others.
-func (a *API) series(r crash.Release) string {
+func (a *answers) series(r crash.Release) string {
 	if !strings.HasPrefix(string(r), "Ubuntu ") {
 		return ""
 	}

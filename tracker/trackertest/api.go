@@ -81,7 +81,7 @@ func (s *Server) visible(number string, token *accessToken) *Bug {
 // isoTime writes a time as the API does.
 func isoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000+00:00") }
 
-func (s *Server) bugJSON(c *call, b *Bug) map[string]any {
+func (b *Bug) json(c *call) map[string]any {
 	self := fmt.Sprintf("%s/bugs/%d", c.root(), b.Number)
 	var master any
 	if b.DuplicateOf != 0 {
@@ -128,7 +128,7 @@ func (b *Bug) targetPath() string {
 	return "/" + b.Distribution + "/+source/" + escapePath(b.Package)
 }
 
-func (s *Server) taskJSON(c *call, b *Bug) map[string]any {
+func (b *Bug) taskJSON(c *call) map[string]any {
 	name := displayName(b.Distribution)
 	if b.Package != "" {
 		name = b.Package + " (" + name + ")"
@@ -170,14 +170,14 @@ func (s *Server) subscribe(c *call, bug *Bug, token *accessToken) response {
 		bug.Subscribers = append(bug.Subscribers, person)
 		s.save()
 	}
-	return object(s.subscriptionJSON(c, bug, person, token.Person))
+	return object(bug.subscriptionJSON(c, person, token.Person))
 }
 
-func (s *Server) subscriptionJSON(c *call, bug *Bug, person, by string) map[string]any {
+func (b *Bug) subscriptionJSON(c *call, person, by string) map[string]any {
 	return map[string]any{
-		"self_link":          fmt.Sprintf("%s/bugs/%d/+subscription/%s", c.root(), bug.Number, person),
-		"resource_type_link": c.root() + "/#bug_subscription", "bug_link": fmt.Sprintf("%s/bugs/%d", c.root(), bug.Number),
-		"date_created": isoTime(bug.Created), "person_link": c.root() + "/~" + person,
+		"self_link":          fmt.Sprintf("%s/bugs/%d/+subscription/%s", c.root(), b.Number, person),
+		"resource_type_link": c.root() + "/#bug_subscription", "bug_link": fmt.Sprintf("%s/bugs/%d", c.root(), b.Number),
+		"date_created": isoTime(b.Created), "person_link": c.root() + "/~" + person,
 		"subscribed_by_link": c.root() + "/~" + by, "bug_notification_level": "Discussion",
 	}
 }

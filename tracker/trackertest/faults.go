@@ -1,8 +1,6 @@
 package trackertest
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -94,97 +92,6 @@ type FaultSpec struct {
 	Hold      <-chan struct{} // of Slow, instead of Delay: the work begins when it is closed
 }
 
-// controlSpec is a FaultSpec as the control address reads and writes it.
-type controlSpec struct {
-	Operation Operation `json:"operation"`
-	Fault     Fault     `json:"fault"`
-	Times     int       `json:"times"`
-	Delay     string    `json:"delay"` // "2s"
-}
-
-func (c controlSpec) spec() (FaultSpec, error) {
-	spec := FaultSpec{Operation: c.Operation, Fault: c.Fault, Times: c.Times}
-	if c.Delay == "" {
-		return spec, nil
-	}
-	var err error
-	spec.Delay, err = time.ParseDuration(c.Delay)
-	return spec, err
-}
-
-// Fault makes the next requests for an operation fail. Faults for one operation take their turns.
-func (s *Server) Fault(spec FaultSpec) error {
-	if !slices.Contains(Faults(), spec.Fault) {
-		return errors.New("there is no fault " + string(spec.Fault))
-	}
-	spec.Times = max(spec.Times, 1)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = append(s.faults, spec)
-	return nil
-}
-
-// ClearFaults makes everything work again.
-func (s *Server) ClearFaults() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = nil
-}
-
-func (s *Server) takeFault(op Operation) (FaultSpec, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range s.faults {
-		if s.faults[i].Operation != op {
-			continue
-		}
-		spec := s.faults[i]
-		if s.faults[i].Times--; s.faults[i].Times <= 0 {
-			s.faults = slices.Delete(s.faults, i, i+1)
-		}
-		return spec, true
-	}
-	return FaultSpec{}, false
-}
-
-// fail answers one request wrongly.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, spec FaultSpec, work func() response) {
-	if answer, ok := before[spec.Fault]; ok {
-		answer.write(w)
-		return
-	}
-	f := spec.Fault
-	if f == DropBefore {
-		drop(w, "")
-		return
-	}
-	if f == HangBefore {
-		s.hang(r)
-	}
-	if f == LateWork {
-		s.outwait(r)
-	}
-	if f == Slow {
-		s.wait(spec)
-	}
-	answer := work()
-	if f == HangAfter || f == LateWork {
-		s.hang(r)
-	}
-	if f == DropAfter {
-		drop(w, "")
-		return
-	}
-	if f == Truncated {
-		drop(w, truncated(answer))
-		return
-	}
-	if spoil := spoilers[f]; spoil != nil {
-		answer = spoil(answer)
-	}
-	answer.write(w)
-}
-
 // truncated is an answer that breaks off: within the head when the head is what matters, else within the body.
 func truncated(r response) string {
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Length: %d\r\n", r.status, http.StatusText(r.status), len(r.body))
@@ -221,81 +128,4 @@ var spoilers = map[Fault]func(response) response{
 		r.header.Del("Location")
 		return r
 	},
-}
-
-// hang keeps a request until its caller gives up or the tracker ends. It does not return: there is no answer.
-func (s *Server) hang(r *http.Request) {
-	s.outwait(r)
-	panic(http.ErrAbortHandler) // the server closes the connection without an answer
-}
-
-// outwait returns when the caller of a request has given up, or the tracker ends.
-func (s *Server) outwait(r *http.Request) {
-	s.hung.announce(r.Header.Get(callHeader))
-	select {
-	case <-r.Context().Done():
-	case <-s.closing:
-	}
-}
-
-// wait delays a slow answer, also after its caller has given up.
-func (s *Server) wait(spec FaultSpec) {
-	var after <-chan time.Time
-	if spec.Hold == nil {
-		timer := time.NewTimer(spec.Delay)
-		defer timer.Stop()
-		after = timer.C
-	}
-	select {
-	case <-after:
-	case <-spec.Hold:
-	case <-s.closing:
-	}
-}
-
-// drop closes the connection after some raw bytes.
-func drop(w http.ResponseWriter, raw string) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	_, _ = conn.Write([]byte(raw)) // it is about to be closed anyway
-	_ = conn.Close()
-}
-
-const controlPath = "/+practice/faults"
-
-// control lets demos and tests from outside make it fail: POST one as JSON, DELETE all, GET what is
-// set and what there is.
-func (s *Server) control(w http.ResponseWriter, r *http.Request, c *call) {
-	switch r.Method {
-	case http.MethodPost:
-		var asked controlSpec
-		var spec FaultSpec
-		err := json.Unmarshal(c.body, &asked)
-		if err == nil {
-			spec, err = asked.spec()
-		}
-		if err == nil {
-			err = s.Fault(spec)
-		}
-		if err != nil {
-			text(400, err.Error()+"\n").write(w)
-			return
-		}
-	case http.MethodDelete:
-		s.ClearFaults()
-	case http.MethodGet:
-	default:
-		text(405, "").with("Allow", "GET, POST, DELETE").write(w)
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	set := []controlSpec{}
-	for _, f := range s.faults {
-		set = append(set, controlSpec{f.Operation, f.Fault, f.Times, f.Delay.String()})
-	}
-	b, _ := json.Marshal(map[string]any{"faults": set, "known": Faults()}) // plain values: cannot fail
-	text(200, string(b)+"\n").with("Content-Type", "application/json").write(w)
 }

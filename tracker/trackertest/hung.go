@@ -43,12 +43,12 @@ func (h *hungCalls) announce(name string) {
 // TimeOutHung wraps the transport of a client in the same process. A request that the tracker lets hang fails at once with
 // [context.DeadlineExceeded], as if the client's time-out had passed. The time-out itself can then be so long that a slow
 // machine never reaches it.
-func (s *Server) TimeOutHung(next http.RoundTripper) http.RoundTripper {
+func (i *injector) TimeOutHung(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		ctx, cancel := context.WithCancelCause(req.Context())
 		name := rand.Text()
-		s.hung.add(name, cancel)
-		defer s.hung.remove(name)
+		i.hung.add(name, cancel)
+		defer i.hung.remove(name)
 		req = req.Clone(ctx)
 		req.Header.Set(callHeader, name)
 		resp, err := next.RoundTrip(req)

@@ -80,10 +80,10 @@ func when(t time.Time) any {
 }
 
 // tasks are all of a bug's: that of its target, then those of the series.
-func (s *Server) tasks(c *call, b *Bug) []any {
-	out := []any{s.taskJSON(c, b)}
+func (b *Bug) tasks(c *call) []any {
+	out := []any{b.taskJSON(c)}
 	for i, t := range b.Series {
-		entry := s.taskJSON(c, b)
+		entry := b.taskJSON(c)
 		path := b.taskPath(i)
 		name := fmt.Sprintf("%s (%s %s)", b.Package, displayName(b.Distribution), displayName(t.Series))
 		for key, value := range map[string]any{
@@ -109,7 +109,7 @@ func (b *Bug) taskPath(series int) string {
 	return "/" + b.Distribution + "/" + b.Series[series].Series + strings.TrimPrefix(b.targetPath(), "/"+b.Distribution)
 }
 
-func (s *Server) messages(c *call, b *Bug) []any {
+func (b *Bug) messages(c *call) []any {
 	var out []any
 	for i, m := range append([]Message{{Owner: b.Reporter, Content: b.Description, Created: b.Created}}, b.Messages...) {
 		path := fmt.Sprintf("%s/+bug/%d/comments/%d", b.targetPath(), b.Number, i)

@@ -98,28 +98,28 @@ func (s *Server) bug(c *call, token *accessToken) response {
 	case len(c.parts) == 2 && write:
 		return operation(op, "subscribe", func() response { return s.subscribe(c, bug, token) })
 	case len(c.parts) == 2:
-		return object(s.bugJSON(c, bug))
+		return object(bug.json(c))
 	case len(c.parts) == 4 && c.parts[2] == "+subscription" && slices.Contains(bug.Subscribers, c.parts[3]):
-		return object(s.subscriptionJSON(c, bug, c.parts[3], bug.Reporter))
+		return object(bug.subscriptionJSON(c, c.parts[3], bug.Reporter))
 	case len(c.parts) > 3 || write:
 		return notFound(c.parts[len(c.parts)-1])
 	}
 	switch c.parts[2] {
 	case "bug_tasks":
-		return s.list(c, "bug_task", s.tasks(c, bug))
+		return s.list(c, "bug_task", bug.tasks(c))
 	case "messages":
-		return s.list(c, "message", s.messages(c, bug))
+		return s.list(c, "message", bug.messages(c))
 	case "subscriptions":
 		list := []any{}
 		for _, person := range bug.Subscribers {
-			list = append(list, s.subscriptionJSON(c, bug, person, bug.Reporter))
+			list = append(list, bug.subscriptionJSON(c, person, bug.Reporter))
 		}
 		return s.list(c, "bug_subscription", list)
 	case "duplicates":
 		list := []any{}
 		for _, other := range s.state.Bugs {
 			if other.DuplicateOf == bug.Number && s.visible(strconv.FormatInt(other.Number, 10), token) != nil {
-				list = append(list, s.bugJSON(c, other))
+				list = append(list, other.json(c))
 			}
 		}
 		return s.list(c, "bug", list)
@@ -133,9 +133,9 @@ func (s *Server) task(c *call, token *accessToken) response {
 	switch {
 	case bug == nil:
 	case len(rest) == 0:
-		return object(s.tasks(c, bug)[series+1].(map[string]any))
+		return object(bug.tasks(c)[series+1].(map[string]any))
 	case len(rest) == 2 && rest[0] == "comments":
-		all := s.messages(c, bug)
+		all := bug.messages(c)
 		if n, err := strconv.Atoi(rest[1]); err == nil && n >= 0 && n < len(all) {
 			return object(all[n].(map[string]any))
 		}
@@ -167,11 +167,11 @@ func (s *Server) taskAt(path []string, token *accessToken) (bug *Bug, series int
 func (s *Server) change(c *call, token *accessToken) response {
 	if len(c.parts) == 2 && c.parts[0] == "bugs" {
 		if bug := s.visible(c.parts[1], token); bug != nil {
-			return s.patch(c, bug, token, "Bug", func(b *Bug) map[string]any { return s.bugJSON(c, b) }, s.setBug(c))
+			return s.patch(c, bug, token, "Bug", func(b *Bug) map[string]any { return b.json(c) }, s.setBug(c))
 		}
 	}
 	if bug, series, rest := s.taskAt(c.parts, token); bug != nil && len(rest) == 0 {
-		read := func(b *Bug) map[string]any { return s.tasks(c, b)[series+1].(map[string]any) }
+		read := func(b *Bug) map[string]any { return b.tasks(c)[series+1].(map[string]any) }
 		return s.patch(c, bug, token, "BugTask", read, s.setTask(c, series))
 	}
 	return notFound(c.parts[len(c.parts)-1])

@@ -201,7 +201,7 @@ func (s *Server) search(c *call, token *accessToken, target []string) response {
 	})
 	entries := make([]any, len(found))
 	for i, b := range found {
-		entries[i] = s.taskJSON(c, b)
+		entries[i] = b.taskJSON(c)
 	}
 	return s.collection(c, "bug_task", entries, start, size)
 }

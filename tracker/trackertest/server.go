@@ -32,27 +32,15 @@ type Options struct {
 
 // Server is the practice tracker. It is safe for concurrent use. Close ends the requests that hang.
 type Server struct {
-	opts    Options
-	log     *slog.Logger
-	closing chan struct{}
-	hung    hungCalls
-	once    sync.Once
+	*injector
+	*requestLog
 
-	mu       sync.Mutex
-	state    state
-	offset   time.Duration // by which its clock is ahead
-	faults   []FaultSpec
-	requests []Request
-	working  int
-}
+	opts Options
+	log  *slog.Logger
 
-// Request is one request as it came in.
-type Request struct {
-	Operation Operation
-	Method    string
-	URI       string
-	Header    http.Header
-	Body      string
+	mu     sync.Mutex
+	state  state
+	offset time.Duration // how far the tracker's clock is ahead
 }
 
 // NewServer returns a practice tracker that remembers what is in o.StateFile.
@@ -66,15 +54,14 @@ func NewServer(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: o, log: o.Log, closing: make(chan struct{}), state: newState()}
+	s := &Server{
+		injector: &injector{closing: make(chan struct{})}, requestLog: &requestLog{}, opts: o, log: o.Log,
+	}
 	if err := s.state.load(o.StateFile); err != nil {
 		return nil, fmt.Errorf("practice tracker: %w", err)
 	}
 	return s, nil
 }
-
-// Close ends the requests that hang.
-func (s *Server) Close() { s.once.Do(func() { close(s.closing) }) }
 
 // now is the tracker's own time.
 func (s *Server) now() time.Time { return s.opts.Now().Add(s.offset).UTC() }
@@ -86,49 +73,11 @@ func (s *Server) Advance(d time.Duration) {
 	s.offset += d
 }
 
-// maxRequests is how many of the last requests are kept.
-const maxRequests = 2000
-
-// Requests returns the last requests for an operation, oldest first; for all of them when it is empty.
-func (s *Server) Requests(op Operation) []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []Request
-	for _, r := range s.requests {
-		if op == "" || r.Operation == op {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-func (s *Server) remember(r Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.requests) >= maxRequests {
-		s.requests = s.requests[1:]
-	}
-	s.requests = append(s.requests, r)
-}
-
 // save writes the memory down; the caller holds the lock.
 func (s *Server) save() {
 	if err := s.state.save(s.opts.StateFile); err != nil {
 		s.log.Error("practice tracker cannot write its state", "error", err)
 	}
-}
-
-// Working is how many requests it is working on, those that it lets hang included.
-func (s *Server) Working() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.working
-}
-
-func (s *Server) count(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.working += n
 }
 
 // ServeHTTP answers the web pages, the OAuth endpoints and the API, which all share one address here.
@@ -142,7 +91,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	work := func() response { return s.answer(c) }
-	if f, ok := s.takeFault(c.op); ok {
+	if f, ok := s.take(c.op); ok {
 		s.fail(w, r, f, work)
 		return
 	}

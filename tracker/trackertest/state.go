@@ -75,8 +75,6 @@ func (t *accessToken) seesPrivate() bool {
 // firstBug is the number of the first bug.
 const firstBug = 2100001
 
-func newState() state { return state{} }
-
 func (st *state) load(file string) error {
 	if file == "" {
 		return nil

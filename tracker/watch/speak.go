@@ -1,4 +1,4 @@
-package tracker
+package watch
 
 import (
 	"context"
@@ -8,11 +8,13 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/tracker"
 )
 
 // CommentStore remembers what mishap has said in the tracker by itself. All methods may return Unavailable.
 type CommentStore interface {
-	Problems
+	// BucketVersions returns the versions × releases table, newest version first.
+	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
 	// Comments reports whether an administrator has switched comments on.
 	Comments(ctx context.Context) (bool, error)
 	// Unsaid returns the regressions, with their status, of which nothing has been said for the version seen again.
@@ -71,15 +73,15 @@ func (w *Watcher) speak(ctx context.Context) error {
 func (w *Watcher) say(ctx context.Context, b crash.Bucket, version, text string) error {
 	sent := w.client.Comment(ctx, b.Bug.Counts(), text)
 	outcome, words := "sent", ""
-	e, failed := errors.AsType[*CallError](sent)
+	e, failed := errors.AsType[*tracker.CallError](sent)
 	switch {
 	case sent == nil:
 		w.log.InfoContext(ctx, "said in the tracker that a fixed bug is seen again", "bug", b.Bug.Counts(), "bucket", b.ID.String())
 	case !failed:
 		outcome = "" // no credentials: nothing was sent
-	case e.Outcome == OutcomeRefused:
+	case e.Outcome == tracker.OutcomeRefused:
 		outcome, words = "refused", e.Words
-	case e.Outcome == OutcomeUnknown:
+	case e.Outcome == tracker.OutcomeUnknown:
 		outcome, words = "unknown", e.Words
 	default:
 		outcome = ""
@@ -113,15 +115,15 @@ func (w *Watcher) comment(ctx context.Context, b crash.Bucket, version string) (
 		reports += c.Reports
 	}
 	var releases []string
-	for _, r := range namedReleases(cells).Ascending() {
-		releases = append(releases, clean(string(r), 60))
+	for _, r := range tracker.ReleasesOf(cells).Ascending() {
+		releases = append(releases, tracker.Clean(string(r), 60))
 	}
 	where := ""
 	if len(releases) > 0 {
 		where = " (" + strings.Join(releases, ", ") + ")"
 	}
-	return fmt.Sprintf("This problem is seen again in a version that should have the fix: %s %s%s, %s so far.\n\n%s\n\n"+
+	return fmt.Sprintf("This problem is seen again in a version that should have the fix: %s %s%s, %d %s so far.\n\n%s\n\n"+
 		"Counts, versions and stacks: %s\n\nThis message is sent once for each version by mishap, which collects crash reports.",
-		clean(b.Package, 128), clean(version, 128), where, counted(reports, "report", "reports"),
-		clean(said, 1000), w.cfg.BaseURL+b.ID.Path()), nil
+		tracker.Clean(b.Package, 128), tracker.Clean(version, 128), where, reports, crash.Plural(reports, "report", "reports"),
+		tracker.Clean(said, 1000), w.cfg.BaseURL+b.ID.Path()), nil
 }

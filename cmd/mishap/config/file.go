@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -15,10 +15,10 @@ import (
 	"mishap/crash"
 )
 
-// readFile takes the values of a TOML document and returns one line for every mistake in it. After a line that is not
-// TOML it goes on with the next.
-func (c *Config) readFile(file string, doc []byte) mistakes {
-	var wrong mistakes
+// readFile sets the keys that a TOML document gives and returns the mistakes in it. After a line
+// that is not TOML it continues with the next one.
+func (c *Config) readFile(file string, doc []byte) Mistakes {
+	var wrong Mistakes
 	keys := c.keys()
 	seen := map[string]int{} // key → line
 	inTable := false
@@ -32,7 +32,7 @@ func (c *Config) readFile(file string, doc []byte) mistakes {
 		case e.table:
 			say(e.line, "["+e.key+"]", "expected no tables, every key stands at the top level")
 			inTable = true
-		case inTable: // said already
+		case inTable: // the table was reported
 		case seen[e.key] > 0:
 			say(e.line, e.key, "given twice, first on line %d", seen[e.key])
 		case known < 0:
@@ -63,10 +63,10 @@ func (c *Config) readFile(file string, doc []byte) mistakes {
 	return wrong
 }
 
-// firstWord finds the key of a line that is not TOML.
+// firstWord matches the key of a line that is not TOML.
 var firstWord = regexp.MustCompile(`^[ \t]*["']?[A-Za-z0-9_-]+`)
 
-// take sets the key from a TOML value of the right kind.
+// take sets the key from a TOML value, and reports whether the value is valid.
 func (k key) take(e expression) bool {
 	if k.array && e.texts != nil {
 		return k.set(strings.Join(e.texts, " "))
@@ -91,13 +91,13 @@ type expression struct {
 	table      bool
 	kind       unstable.Kind
 	value      string   // the text of a scalar
-	texts      []string // of an array that holds nothing else; nil: it is none
+	texts      []string // the elements of an array of strings; nil: another value
 	raw        string   // the scalar as written
 	start, end int      // bytes of raw in the document
 	line       int
 }
 
-// shown is the value for a message: short, and hidden when it might be a secret.
+// shown returns the value for a message, shortened and without secrets.
 func (e expression) shown(secret bool) string {
 	switch {
 	case e.kind == unstable.Array:
@@ -107,16 +107,15 @@ func (e expression) shown(secret bool) string {
 	case secret:
 		return "something else (not shown)"
 	}
-	const most = 60
 	s := e.raw
 	if e.kind == unstable.String {
 		s = strconv.Quote(e.value)
 	}
-	return crash.Shorten(s, most)
+	return crash.Shorten(s, 60)
 }
 
-// walkTOML calls each for every expression of the document in order, and bad for every line that is not TOML, with the
-// line's number, its text and the reason.
+// walkTOML calls each for every expression of a document in order. It calls bad for every line that
+// is not TOML, with the number of the line, its text and the reason.
 func walkTOML(doc []byte, each func(expression), bad func(line int, words, reason string)) error {
 	if !utf8.Valid(doc) {
 		return errors.New("expected UTF-8 text, got other bytes")
@@ -136,12 +135,12 @@ func walkTOML(doc []byte, each func(expression), bad func(line int, words, reaso
 		if !errors.As(p.Error(), &broken) {
 			return p.Error()
 		}
-		at := len(doc) - from // without a place it is the end that is missing
+		at := len(doc) - from // without a position, the document ends too early
 		if len(broken.Highlight) > 0 {
 			at = int(p.Range(broken.Highlight).Offset)
 		}
 		if rest := doc[from+at:]; len(rest) > 0 && rest[0] == '\n' && at > 0 {
-			at-- // an error at the line's end belongs to the line
+			at-- // an error at the end of a line concerns that line
 		}
 		start := bytes.LastIndexByte(doc[:from+at], '\n') + 1
 		words, _, more := bytes.Cut(doc[start:], []byte("\n"))
@@ -180,7 +179,7 @@ func newExpression(p *unstable.Parser, from, linesBefore int) expression {
 	return e
 }
 
-// texts are the elements of an array, or nil when one of them is no text.
+// texts returns the elements of an array, or nil unless all are strings.
 func texts(array *unstable.Node) []string {
 	found := []string{}
 	for it := array.Children(); it.Next(); {

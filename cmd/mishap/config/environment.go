@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"os"
@@ -6,21 +6,25 @@ import (
 	"strings"
 )
 
-// envPrefix begins the name of every variable: MISHAP_LISTEN, or MISHAP_LISTEN_FILE for a file that holds the value.
+// envPrefix begins the name of every variable. MISHAP_LISTEN holds a value; MISHAP_LISTEN_FILE
+// names a file that holds it.
 const envPrefix = "MISHAP_"
 
-// readEnvironment takes the values of MISHAP_X and MISHAP_X_FILE and returns one line for every mistake. A variable
-// that is set and empty is an empty value.
-func (c *Config) readEnvironment(environ []string) mistakes {
+// Variable returns the name of the environment variable that sets a key.
+func Variable(key string) string { return envPrefix + strings.ToUpper(key) }
+
+// readEnvironment sets the keys that have variables and returns the mistakes in these. A variable
+// that is set and empty holds an empty value.
+func (c *Config) readEnvironment(environ []string) Mistakes {
 	values := map[string]string{}
 	for _, v := range environ {
 		if name, value, ok := strings.Cut(v, "="); ok && strings.HasPrefix(name, envPrefix) {
 			values[name] = value
 		}
 	}
-	var wrong mistakes
+	var wrong Mistakes
 	for _, k := range c.keys() {
-		name := envPrefix + strings.ToUpper(k.name)
+		name := Variable(k.name)
 		value, direct := values[name]
 		path, byFile := values[name+"_FILE"]
 		switch {
@@ -39,9 +43,9 @@ func (c *Config) readEnvironment(environ []string) mistakes {
 		case !direct:
 			continue
 		}
-		possible := k.set(value)
-		c.given[k.name] = given{where: name, wrong: !possible}
-		if !possible {
+		valid := k.set(value)
+		c.given[k.name] = given{where: name, wrong: !valid}
+		if !valid {
 			got := "something else (not shown)"
 			if !k.secret {
 				got = strconv.Quote(value)
@@ -52,9 +56,9 @@ func (c *Config) readEnvironment(environ []string) mistakes {
 	return wrong
 }
 
-// strayVariables lists variables that look like misspelt ones, each with the name that was perhaps meant. They are worth a
-// warning, not more: container platforms put variables of their own into the environment.
-func strayVariables(environ []string) []string {
+// StrayVariables returns a warning for each variable that looks misspelt. It is no mistake, since
+// container platforms add variables of their own that begin with the same prefix.
+func StrayVariables(environ []string) []string {
 	var c Config
 	keys := c.keys()
 	var stray []string
@@ -70,7 +74,7 @@ func strayVariables(environ []string) []string {
 		}
 		near := nearest(plain, keys)
 		if near != "" && near != strings.ToLower(plain) {
-			stray = append(stray, name+" is not used; did you mean "+envPrefix+strings.ToUpper(near)+suffix+"?")
+			stray = append(stray, name+" is not used; did you mean "+Variable(near)+suffix+"?")
 		}
 	}
 	return stray

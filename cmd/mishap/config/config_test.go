@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// configFile writes a configuration file into a folder of its own.
-func configFile(t *testing.T, content string) string {
+// writeFile writes a configuration file into a folder of its own.
+func writeFile(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "local_config.toml")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
@@ -20,16 +20,16 @@ func configFile(t *testing.T, content string) string {
 	return file
 }
 
-// The shipped file documents every key, in order, with its default.
+// The default file documents every key, in order, with its default.
 func TestDefaultFile(t *testing.T) {
 	t.Parallel()
-	const file = "../../local_config.default.toml"
+	const file = "../../../local_config.default.toml"
 	doc, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want []string
-	defaults := defaultConfig()
+	defaults := Default()
 	for _, k := range defaults.keys() {
 		want = append(want, k.name)
 	}
@@ -47,7 +47,7 @@ func TestDefaultFile(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("keys of %s (-want +got):\n%s", file, diff)
 	}
-	c, err := loadConfig(file, true, nil)
+	c, err := Load(file, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +134,8 @@ base_url = "crashes.example.com"
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			file := configFile(t, tt.doc)
-			_, err := loadConfig(file, true, tt.env)
+			file := writeFile(t, tt.doc)
+			_, err := Load(file, true, tt.env)
 			if err == nil {
 				t.Fatal("got no error")
 			}
@@ -165,7 +165,7 @@ func TestConfigImpossibleValues(t *testing.T) {
 		"data_dir":               {`""`},
 	} {
 		for _, value := range values {
-			_, err := loadConfig(configFile(t, name+" = "+value+"\n"), true, nil)
+			_, err := Load(writeFile(t, name+" = "+value+"\n"), true, nil)
 			if err == nil || !strings.Contains(err.Error(), ":1: "+name+": expected ") {
 				t.Errorf("%s = %s: got %v, want a mistake", name, value, err)
 			}
@@ -179,9 +179,9 @@ func TestConfigValues(t *testing.T) {
 	if err := os.WriteFile(held, []byte("from-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file := configFile(t, "\ufefflisten = '[::1]:0' # any port\r\ningest_max_bytes = 0x1_000\r\nbase_url = \"https://c.example.com/\"\r\n"+
+	file := writeFile(t, "\ufefflisten = '[::1]:0' # any port\r\ningest_max_bytes = 0x1_000\r\nbase_url = \"https://c.example.com/\"\r\n"+
 		"allow_bug_filing = true\r\ntracker_oauth_token = \"file-token\"\r\n")
-	c, err := loadConfig(file, true, []string{"MISHAP_ALLOW_BUG_FILING=false", "MISHAP_TRACKER_OAUTH_TOKEN=env-token",
+	c, err := Load(file, true, []string{"MISHAP_ALLOW_BUG_FILING=false", "MISHAP_TRACKER_OAUTH_TOKEN=env-token",
 		"MISHAP_TRACKER_OAUTH_SECRET_FILE=" + held, "MISHAP_TRACKER_URL=http://127.0.0.1:8085/", "PATH=/bin",
 		"MISHAP_PORT_8080_TCP=tcp://10.0.0.1:8080"})
 	if err != nil {
@@ -205,8 +205,8 @@ func TestConfigValues(t *testing.T) {
 	if c.AllowBugFiling {
 		t.Error("allow_bug_filing: got the file's value, want the environment's")
 	}
-	if !c.fromEnvironment("tracker_oauth_token") || c.fromEnvironment("listen") {
-		t.Error("fromEnvironment: got the wrong origin")
+	if c.SetByVariable("tracker_oauth_token") != "MISHAP_TRACKER_OAUTH_TOKEN" || c.SetByVariable("listen") != "" {
+		t.Error("SetByVariable: got the wrong origin")
 	}
 }
 
@@ -223,10 +223,10 @@ func TestTrustedProxies(t *testing.T) {
 		{"trusted_proxies = []", nil, "[]"},
 		{"trusted_proxies = \"10.1.2.3\"", []string{"MISHAP_TRUSTED_PROXIES="}, "[]"},
 	} {
-		c, err := loadConfig(configFile(t, tt.doc), true, tt.env)
+		c, err := Load(writeFile(t, tt.doc), true, tt.env)
 		if err != nil {
 			t.Errorf("%q, %q: %v", tt.doc, tt.env, err)
-		} else if got := fmt.Sprint(c.trustedProxies()); got != tt.want {
+		} else if got := fmt.Sprint(c.ProxyNetworks()); got != tt.want {
 			t.Errorf("%q, %q: got %s, want %s", tt.doc, tt.env, got, tt.want)
 		}
 	}
@@ -235,10 +235,10 @@ func TestTrustedProxies(t *testing.T) {
 func TestConfigFileMissing(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "local_config.toml")
-	if _, err := loadConfig(file, false, nil); err != nil {
+	if _, err := Load(file, false, nil); err != nil {
 		t.Errorf("default file missing: got %v, want the defaults", err)
 	}
-	_, err := loadConfig(file, true, nil)
+	_, err := Load(file, true, nil)
 	if want := file + ": cannot be read: no such file or directory"; err == nil || err.Error() != want {
 		t.Errorf("named file missing: got %v, want %s", err, want)
 	}
@@ -246,7 +246,7 @@ func TestConfigFileMissing(t *testing.T) {
 
 func TestStrayVariables(t *testing.T) {
 	t.Parallel()
-	got := strayVariables([]string{"MISHAP_LISTN=x", "MISHAP_DATABASE_URI_FILE=x", "MISHAP_LISTEN=x",
+	got := StrayVariables([]string{"MISHAP_LISTN=x", "MISHAP_DATABASE_URI_FILE=x", "MISHAP_LISTEN=x",
 		"MISHAP_SERVICE_HOST=x", "MISHAP_DATA_DIR_FILE=x", "LISTN=x"})
 	want := []string{"MISHAP_LISTN is not used; did you mean MISHAP_LISTEN?",
 		"MISHAP_DATABASE_URI_FILE is not used; did you mean MISHAP_DATABASE_URL_FILE?"}

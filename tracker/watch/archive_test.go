@@ -1,4 +1,4 @@
-package tracker_test
+package watch_test
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
+	"mishap/tracker/watch"
 )
 
 // practiceArchive is what the tests of the archive have published.
@@ -31,15 +32,15 @@ func want(kind crash.ArchiveKind, key string) crash.ArchiveWant {
 }
 
 // archiveFacts reads what is known, without when.
-func archiveFacts(t *testing.T, u *unit, wants ...crash.ArchiveWant) []crash.ArchiveFact {
+func archiveFacts(t *testing.T, i *instance, wants ...crash.ArchiveWant) []crash.ArchiveFact {
 	t.Helper()
-	facts, err := u.store.ArchiveFacts(t.Context(), wants)
+	facts, err := i.store.ArchiveFacts(t.Context(), wants)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range facts {
-		if facts[i].Known() {
-			facts[i].Read = time.Unix(0, 0)
+	for n := range facts {
+		if facts[n].Known() {
+			facts[n].Read = time.Unix(0, 0)
 		}
 	}
 	return facts
@@ -47,16 +48,16 @@ func archiveFacts(t *testing.T, u *unit, wants ...crash.ArchiveWant) []crash.Arc
 
 func TestArchive(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, trackertest.Options{Archive: &practiceArchive, PageSize: 1})
-	u := h.unit(func(c *tracker.Config) { c.Token = crash.AccessToken{} }) // nobody has authorised anything
-	archivist := tracker.NewArchivist(h.cfg, u.store, u.lp, tracker.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
+	f := newFixture(t, trackertest.Options{Archive: &practiceArchive, PageSize: 1})
+	i := f.instance(func(c *tracker.Config) { c.Token = crash.AccessToken{} }) // nobody has authorised anything
+	archivist := watch.NewArchivist(f.cfg, i.store, i.lp, watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
 	wants := []crash.ArchiveWant{
 		want(crash.ArchiveSource, "tidewatch"), want(crash.ArchiveSource, "nosuch"), want(crash.ArchiveBinary, "libtide1"),
 		want(crash.ArchiveVersion, "tidewatch 0.9-1"), want(crash.ArchiveVersion, "tidewatch 9-1"),
 		want(crash.ArchiveSet, "noble/desktop-core"), want(crash.ArchiveSet, "noble/nosuch"),
 		want(crash.ArchivePerson, "tide-team"), want(crash.ArchivePerson, "idle"), want(crash.ArchivePerson, "nobody"),
 	}
-	for _, f := range archiveFacts(t, u, wants...) {
+	for _, f := range archiveFacts(t, i, wants...) {
 		if f.Known() {
 			t.Errorf("%v: known before anybody asked", f)
 		}
@@ -77,51 +78,51 @@ func TestArchive(t *testing.T) {
 		{ArchiveWant: wants[8], Read: read, Exists: true},
 		{ArchiveWant: wants[9], Read: read},
 	}
-	if diff := cmp.Diff(expected, archiveFacts(t, u, wants...)); diff != "" {
+	if diff := cmp.Diff(expected, archiveFacts(t, i, wants...)); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
-	calls := len(h.lp.Requests(trackertest.OpArchive))
+	calls := len(f.lp.Requests(trackertest.OpArchive))
 	if err := archivist.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(h.lp.Requests(trackertest.OpArchive)); n != calls {
+	if n := len(f.lp.Requests(trackertest.OpArchive)); n != calls {
 		t.Errorf("got %d more calls although all is fresh, want none", n-calls)
 	}
-	for _, r := range h.lp.Requests(trackertest.OpArchive) {
+	for _, r := range f.lp.Requests(trackertest.OpArchive) {
 		if r.Header.Get("Authorization") != "" {
 			t.Errorf("%s: sent a token, want none", r.URI)
 		}
 	}
-	names, known, err := u.store.PackagesOfSet(t.Context(), "Ubuntu 24.04", "desktop-core")
+	names, known, err := i.store.PackagesOfSet(t.Context(), "Ubuntu 24.04", "desktop-core")
 	if err != nil || !known || len(names) != 2 {
 		t.Errorf("PackagesOfSet: got %v, %v, %v, want two", names, known, err)
 	}
-	if _, _, err := u.store.PackagesOfPerson(t.Context(), "nobody"); crash.KindOf(err) != crash.NotFound {
+	if _, _, err := i.store.PackagesOfPerson(t.Context(), "nobody"); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("PackagesOfPerson(nobody): got %v, want not found", err)
 	}
-	if names, known, err := u.store.PackagesOfPerson(t.Context(), "new-team"); err != nil || known || names != nil {
+	if names, known, err := i.store.PackagesOfPerson(t.Context(), "new-team"); err != nil || known || names != nil {
 		t.Errorf("PackagesOfPerson(new-team): got %v, %v, %v, want not known yet", names, known, err)
 	}
 }
 
 func TestArchiveTrouble(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, trackertest.Options{Archive: &practiceArchive})
-	u := h.unit()
+	f := newFixture(t, trackertest.Options{Archive: &practiceArchive})
+	i := f.instance()
 	now := time.Now()
-	cfg := h.cfg
+	cfg := f.cfg
 	cfg.Now = func() time.Time { return now }
-	archivist := tracker.NewArchivist(cfg, u.store, u.lp, tracker.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
+	archivist := watch.NewArchivist(cfg, i.store, i.lp, watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
 	set := want(crash.ArchiveSet, "noble/desktop-core")
-	archiveFacts(t, u, set)
+	archiveFacts(t, i, set)
 	for _, fault := range []trackertest.Fault{
 		trackertest.Error500, trackertest.Error503, trackertest.TooMany429, trackertest.HangBefore, trackertest.PageBefore, trackertest.Redirect302,
 	} {
-		h.lp.Fail(trackertest.OpArchive, fault)
+		f.lp.Fail(trackertest.OpArchive, fault)
 		if err := archivist.Round(t.Context()); err != nil {
 			t.Fatalf("%s: %v", fault, err)
 		}
-		if f := archiveFacts(t, u, set)[0]; f.Known() {
+		if f := archiveFacts(t, i, set)[0]; f.Known() {
 			t.Errorf("%s: got %+v, want nothing known", fault, f)
 		}
 		now = now.Add(time.Hour) // past every rest
@@ -129,20 +130,20 @@ func TestArchiveTrouble(t *testing.T) {
 	if err := archivist.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if f := archiveFacts(t, u, set)[0]; !f.Exists {
+	if f := archiveFacts(t, i, set)[0]; !f.Exists {
 		t.Errorf("after the trouble: got %+v, want the set", f)
 	}
-	other := h.unit()
+	other := f.instance()
 	end, ok, err := other.store.LockArchive(t.Context())
 	if err != nil || !ok {
 		t.Fatalf("turn: got %v, %v, want it", ok, err)
 	}
 	defer end()
-	archiveFacts(t, u, want(crash.ArchivePerson, "tide-team"))
+	archiveFacts(t, i, want(crash.ArchivePerson, "tide-team"))
 	if err := archivist.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if f := archiveFacts(t, u, want(crash.ArchivePerson, "tide-team"))[0]; f.Known() {
+	if f := archiveFacts(t, i, want(crash.ArchivePerson, "tide-team"))[0]; f.Known() {
 		t.Error("read although another unit has the turn")
 	}
 }

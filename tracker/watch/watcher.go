@@ -1,4 +1,4 @@
-package tracker
+package watch
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/tracker"
 )
 
 // WatchStore stores the states of bugs. All methods may return Unavailable.
@@ -47,9 +48,9 @@ type WatchOptions struct {
 // at, or that have changed there, and of all others from time to time. Any number of instances may
 // run one; one of them reads at a time.
 type Watcher struct {
-	cfg    Config
+	cfg    tracker.Config
 	store  WatchStore
-	client *Client
+	client *tracker.Client
 	opts   WatchOptions
 	log    *slog.Logger
 
@@ -59,8 +60,8 @@ type Watcher struct {
 }
 
 // NewWatcher returns a Watcher. A task calls its Round.
-func NewWatcher(cfg Config, store WatchStore, client *Client, o WatchOptions) *Watcher {
-	cfg = cfg.withDefaults()
+func NewWatcher(cfg tracker.Config, store WatchStore, client *tracker.Client, o WatchOptions) *Watcher {
+	cfg = cfg.WithDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
 		&o.Pause: 300 * time.Millisecond, &o.Changes: time.Minute, &o.Again: 6 * time.Hour, &o.Retry: time.Minute,
 	} {
@@ -70,7 +71,7 @@ func NewWatcher(cfg Config, store WatchStore, client *Client, o WatchOptions) *W
 	}
 	w := &Watcher{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log}
 	if cfg.Registerer != nil {
-		registered[*watchMetrics](cfg.Registerer, newWatchMetrics(store, cfg.Now))
+		tracker.RegisterShared[*watchMetrics](cfg.Registerer, newWatchMetrics(store, cfg.Now))
 	}
 	return w
 }
@@ -98,6 +99,8 @@ const (
 	firstPause   = 5 * time.Second
 	longestPause = 10 * time.Minute
 	hiddenAgain  = time.Hour
+	// credentialsPause is the pause while the tracker refuses the access token.
+	credentialsPause = time.Minute
 )
 
 // Round reads the bugs that are due, unless another instance does or calls are paused. It must not
@@ -106,10 +109,7 @@ func (w *Watcher) Round(ctx context.Context) error {
 	if w.cfg.Now().Before(w.resume) {
 		return nil
 	}
-	if token, err := w.client.creds.Current(ctx); err != nil || token.IsZero() {
-		if crash.KindOf(err) == crash.Unavailable {
-			return nil // not connected, which pages show
-		}
+	if ok, err := w.client.HasToken(ctx); err != nil || !ok { // pages show that there is none
 		return err
 	}
 	unlock, ok, err := w.store.LockBugs(ctx)
@@ -118,7 +118,7 @@ func (w *Watcher) Round(ctx context.Context) error {
 	}
 	defer unlock()
 	err = w.round(ctx)
-	if e, ok := errors.AsType[*CallError](err); ok {
+	if e, ok := errors.AsType[*tracker.CallError](err); ok {
 		w.pause(ctx, e)
 		return nil
 	}
@@ -140,7 +140,7 @@ func (w *Watcher) round(ctx context.Context) error {
 	failures := 0
 	for _, number := range numbers {
 		err := w.read(ctx, number)
-		e, failed := errors.AsType[*CallError](err)
+		e, failed := errors.AsType[*tracker.CallError](err)
 		switch {
 		case err != nil && !failed:
 			return err
@@ -161,20 +161,20 @@ func (w *Watcher) round(ctx context.Context) error {
 }
 
 // unavailable reports whether a failure concerns the tracker and not one bug.
-func unavailable(e *CallError) bool {
-	return e.Outcome == OutcomeNotSent || e.Outcome == OutcomeBusy || e.Outcome == OutcomeCredentials ||
+func unavailable(e *tracker.CallError) bool {
+	return e.Outcome == tracker.OutcomeNotSent || e.Outcome == tracker.OutcomeBusy || e.Outcome == tracker.OutcomeCredentials ||
 		e.Status == http.StatusServiceUnavailable
 }
 
 // pause makes no calls for a while, which grows with each failure in a row and is at least what the
 // tracker asked for.
-func (w *Watcher) pause(ctx context.Context, e *CallError) {
+func (w *Watcher) pause(ctx context.Context, e *tracker.CallError) {
 	d := min(firstPause<<min(w.paused, 10), longestPause)
-	if e.Outcome == OutcomeCredentials {
-		d = parkFor
+	if e.Outcome == tracker.OutcomeCredentials {
+		d = credentialsPause
 	}
 	w.paused++
-	w.resume = w.cfg.Now().Add(jitter(max(d, min(e.RetryAfter, longestPause))))
+	w.resume = w.cfg.Now().Add(tracker.Jitter(max(d, min(e.RetryAfter, longestPause))))
 	w.log.WarnContext(ctx, "calls to the tracker pause", "until", w.resume,
 		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "words", e.Words)
 }
@@ -195,7 +195,7 @@ func (w *Watcher) changes(ctx context.Context) error {
 	var numbers []int64
 	if !until.IsZero() { // before the first query everything is due anyway
 		if numbers, err = w.client.Changed(ctx, until.Add(-clockMargin)); err != nil {
-			if answered(err) != http.StatusNotFound && answered(err) != http.StatusBadRequest {
+			if tracker.AnswerStatus(err) != http.StatusNotFound && tracker.AnswerStatus(err) != http.StatusBadRequest {
 				return err
 			}
 			w.log.WarnContext(ctx, "the tracker cannot say which bugs changed", "error", err) // single readings go on
@@ -208,11 +208,11 @@ func (w *Watcher) changes(ctx context.Context) error {
 // read reads one bug. It records a failure that concerns this bug.
 func (w *Watcher) read(ctx context.Context, number int64) error {
 	reading, err := w.client.ReadState(ctx, number)
-	if e, ok := errors.AsType[*CallError](err); ok {
+	if e, ok := errors.AsType[*tracker.CallError](err); ok {
 		if unavailable(e) {
 			return e
 		}
-		if err := w.store.FailBugReading(ctx, number, e.Words, jitter(w.opts.Retry)); err != nil {
+		if err := w.store.FailBugReading(ctx, number, e.Words, tracker.Jitter(w.opts.Retry)); err != nil {
 			return err
 		}
 		return e
@@ -222,11 +222,11 @@ func (w *Watcher) read(ctx context.Context, number int64) error {
 	}
 	var master string
 	if reading.DuplicateOf != 0 {
-		master = w.cfg.bugURL(reading.DuplicateOf)
+		master = w.client.BugURL(reading.DuplicateOf)
 	}
 	again := w.opts.Again
 	if reading.Hidden {
 		again = min(again, hiddenAgain) // an overloaded front end answers the same
 	}
-	return w.store.SaveBugReading(ctx, reading, master, jitter(again))
+	return w.store.SaveBugReading(ctx, reading, master, tracker.Jitter(again))
 }

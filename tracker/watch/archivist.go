@@ -1,4 +1,4 @@
-package tracker
+package watch
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/tracker"
 )
 
 // ArchiveStore stores facts about the archive. All methods may return Unavailable.
@@ -45,9 +46,9 @@ var archiveAge = map[crash.ArchiveKind][2]time.Duration{
 // somebody needed, and again when the answer is stale. Any number of instances may run one; one of
 // them reads at a time.
 type Archivist struct {
-	cfg    Config
+	cfg    tracker.Config
 	store  ArchiveStore
-	client *Client
+	client *tracker.Client
 	opts   ArchiveOptions
 	log    *slog.Logger
 	resume time.Time // no calls before this time
@@ -55,8 +56,8 @@ type Archivist struct {
 }
 
 // NewArchivist returns an Archivist. A task calls its Round.
-func NewArchivist(cfg Config, store ArchiveStore, client *Client, o ArchiveOptions) *Archivist {
-	cfg = cfg.withDefaults()
+func NewArchivist(cfg tracker.Config, store ArchiveStore, client *tracker.Client, o ArchiveOptions) *Archivist {
+	cfg = cfg.WithDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
 		&o.Pause: 500 * time.Millisecond, &o.Retry: time.Minute,
 	} {
@@ -110,13 +111,13 @@ func (a *Archivist) Round(ctx context.Context) error {
 }
 
 // read asks for one fact. The CallError is why there was no answer, which is recorded.
-func (a *Archivist) read(ctx context.Context, w crash.ArchiveWant) (*CallError, error) {
+func (a *Archivist) read(ctx context.Context, w crash.ArchiveWant) (*tracker.CallError, error) {
 	fact, err := a.client.ReadArchive(ctx, w)
-	if e, ok := errors.AsType[*CallError](err); ok {
+	if e, ok := errors.AsType[*tracker.CallError](err); ok {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return e, a.store.FailArchiveFact(ctx, w, e.Words, jitter(a.opts.Retry))
+		return e, a.store.FailArchiveFact(ctx, w, e.Words, tracker.Jitter(a.opts.Retry))
 	}
 	if err != nil {
 		return nil, err
@@ -125,15 +126,15 @@ func (a *Archivist) read(ctx context.Context, w crash.ArchiveWant) (*CallError, 
 	if !fact.Exists {
 		again = archiveAge[w.Kind][1]
 	}
-	return nil, a.store.SaveArchiveFact(ctx, fact, jitter(again))
+	return nil, a.store.SaveArchiveFact(ctx, fact, tracker.Jitter(again))
 }
 
 // pause makes no calls for a while, which grows with each failure in a row and is at least what the
 // tracker asked for.
-func (a *Archivist) pause(ctx context.Context, e *CallError) {
+func (a *Archivist) pause(ctx context.Context, e *tracker.CallError) {
 	d := min(firstPause<<min(a.paused, 10), longestPause)
 	a.paused++
-	a.resume = a.cfg.Now().Add(jitter(max(d, min(e.RetryAfter, longestPause))))
+	a.resume = a.cfg.Now().Add(tracker.Jitter(max(d, min(e.RetryAfter, longestPause))))
 	a.log.WarnContext(ctx, "calls for archive facts pause", "until", a.resume,
 		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "words", e.Words)
 }

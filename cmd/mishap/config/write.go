@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -16,23 +16,22 @@ import (
 	"mishap/crash"
 )
 
-// tokenLines are the lines of the configuration file that hold an access token. They hold the secret.
-func tokenLines(token, secret crash.Secret) string {
+// TokenLines returns the lines of the configuration file for an access token, with its secret.
+func TokenLines(token, secret crash.Secret) string {
 	return "tracker_oauth_token = " + quoteTOML(string(token)) + "\n" +
 		"tracker_oauth_secret = " + quoteTOML(string(secret)) + "\n"
 }
 
-// quoteTOML writes a text as TOML does between double quotes: as JSON does, and DEL must be escaped too.
+// quoteTOML returns s as a basic string of TOML. That is a string of JSON in which DEL is escaped.
 func quoteTOML(s string) string {
-	quoted, _ := json.Marshal(s) // a text always can be
+	quoted, _ := json.Marshal(s) // never fails for a string
 	return strings.ReplaceAll(string(quoted), "\x7f", `\u007f`)
 }
 
-// writeTokens writes the access token and its secret into the configuration file, which is made when it is missing.
-// Everything else in it stays as it is, byte for byte. The file changes at once or not at all, belongs to whom it
-// belonged, and only its owner can read it afterwards (mode 0600). A symbolic link stays one. The error is Unavailable,
-// and says why.
-func writeTokens(file string, token, secret crash.Secret) error {
+// WriteTokens writes an access token and its secret into a configuration file, and creates the file
+// if it is missing. Every other byte stays. The file is replaced atomically; it keeps its owner,
+// who alone can read it (mode 0600). A symbolic link stays one. The error is Unavailable.
+func WriteTokens(file string, token, secret crash.Secret) error {
 	file = behindLinks(file)
 	doc, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -52,13 +51,13 @@ func writeTokens(file string, token, secret crash.Secret) error {
 	return nil
 }
 
-// errUnwritable says why the tokens are not in the file.
+// errUnwritable returns the error of WriteTokens.
 func errUnwritable(format string, args ...any) error {
 	return crash.Errorf(crash.Unavailable, "config_unwritable", format, args...)
 }
 
-// setText gives a top-level key of a TOML document a new text: in place where the key stands, else on a line of its own
-// behind the other keys.
+// setText returns a TOML document with a new text for a top-level key, in place or on a new last
+// line.
 func setText(doc []byte, name, text string) ([]byte, error) {
 	var found *expression
 	broken, table := 0, -1
@@ -93,7 +92,7 @@ func setText(doc []byte, name, text string) ([]byte, error) {
 	return append(bytes.Clone(doc), line...), nil
 }
 
-// replaceFile puts content in the place of file: written beside it, on disk, then renamed.
+// replaceFile replaces a file atomically: it writes and syncs a temporary file and renames it.
 func replaceFile(file string, content []byte) (err error) {
 	folder := filepath.Dir(file)
 	tmp, err := os.CreateTemp(folder, "."+filepath.Base(file)+".*") // mode 0600
@@ -129,7 +128,8 @@ func replaceFile(file string, content []byte) (err error) {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// behindLinks is the file that a symbolic link leads to, also one that does not exist yet; other files are themselves.
+// behindLinks returns the target of a symbolic link, which need not exist, or any other file
+// itself.
 func behindLinks(file string) string {
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		return target

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"os"
@@ -24,11 +24,11 @@ func TestWriteTokens(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			file := configFile(t, tt.before)
+			file := writeFile(t, tt.before)
 			if err := os.Chmod(file, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if err := writeTokens(file, "new", "s\"\\3\x7f"); err != nil {
+			if err := WriteTokens(file, "new", "s\"\\3\x7f"); err != nil {
 				t.Fatal(err)
 			}
 			got, err := os.ReadFile(file)
@@ -55,12 +55,12 @@ func TestWriteTokens(t *testing.T) {
 
 func TestWriteTokensKeepsTheRest(t *testing.T) {
 	t.Parallel()
-	shipped, err := os.ReadFile("../../local_config.default.toml")
+	shipped, err := os.ReadFile("../../../local_config.default.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := configFile(t, string(shipped))
-	if err := writeTokens(file, "tok", "sec"); err != nil {
+	file := writeFile(t, string(shipped))
+	if err := WriteTokens(file, "tok", "sec"); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(file)
@@ -72,7 +72,7 @@ func TestWriteTokensKeepsTheRest(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("shipped file with tokens: got\n%s\nwant\n%s", got, want)
 	}
-	c, err := loadConfig(file, true, nil)
+	c, err := Load(file, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestWriteTokensThroughLinks(t *testing.T) {
 		if err := os.Symlink("real.toml", link); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeTokens(link, "tok", "sec"); err != nil {
+		if err := WriteTokens(link, "tok", "sec"); err != nil {
 			t.Fatal(err)
 		}
 		if to, err := os.Readlink(link); err != nil || to != "real.toml" {
@@ -116,8 +116,8 @@ func TestWriteTokensRefuses(t *testing.T) {
 		{"inline table", "tracker_oauth_token = {a = 1}\n", "line 1: tracker_oauth_token is not a text; correct it first"},
 	}
 	for _, tt := range tests {
-		file := configFile(t, tt.doc)
-		err := writeTokens(file, "tok-nobody-tells", "sec-nobody-tells")
+		file := writeFile(t, tt.doc)
+		err := WriteTokens(file, "tok-hidden", "sec-hidden")
 		if err == nil || err.Error() != file+": "+tt.want {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
@@ -126,8 +126,8 @@ func TestWriteTokensRefuses(t *testing.T) {
 		}
 	}
 	for _, file := range []string{filepath.Join(t.TempDir(), "missing", "local_config.toml"), t.TempDir()} {
-		err := writeTokens(file, "tok-nobody-tells", "sec-nobody-tells")
-		if err == nil || !strings.HasPrefix(err.Error(), file+" cannot be ") || strings.Contains(err.Error(), "nobody-tells") {
+		err := WriteTokens(file, "tok-hidden", "sec-hidden")
+		if err == nil || !strings.HasPrefix(err.Error(), file+" cannot be ") || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: got %v, want an error that names the file and no token", file, err)
 		}
 	}

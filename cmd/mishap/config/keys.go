@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"net"
@@ -18,29 +18,28 @@ import (
 // key is one key of the configuration file.
 type key struct {
 	name   string
-	wants  string        // what is expected, for the person whose value is not
+	wants  string        // the expected value, for messages
 	kind   unstable.Kind // String, Integer or Bool
 	secret bool
-	array  bool                   // an array of texts is taken as well
-	set    func(text string) bool // takes the text of a value, reports whether it is possible
-	show   func() string          // the value for logs
+	array  bool                   // an array of strings is valid, too
+	set    func(text string) bool // sets the value and reports whether it is valid
+	show   func() string          // returns the value for logs
 }
 
-// keys lists every key in the order of local_config.default.toml, bound to the fields of c.
+// keys returns every key, bound to the fields of c, in the order of local_config.default.toml.
 func (c *Config) keys() []key {
 	const seconds = "a number of seconds"
 	return []key{
 		text("listen", "an address such as 127.0.0.1:8080", &c.Listen, isAddress),
 		text("ingest_listen", "an address such as 127.0.0.1:8081", &c.IngestListen, isAddress),
 		text("ops_listen", "an address such as 127.0.0.1:8082", &c.OpsListen, isAddress),
-		list("trusted_proxies", "networks or addresses such as 127.0.0.0/8 10.1.2.3, or nothing", &c.TrustedProxies, func(s string) bool {
-			_, err := proxies.Parse(s)
-			return err == nil
-		}),
+		list("trusted_proxies", "networks or addresses such as 127.0.0.0/8 10.1.2.3, or nothing",
+			&c.TrustedProxies, isNetworks),
 		address("base_url", "an address such as https://crashes.example.com, without a path", &c.BaseURL, false),
 		number("ingest_max_bytes", "a number of bytes above 0", &c.IngestMaxBytes, 1, 1<<30),
 		number("ingest_rate_per_system", "a number of reports per minute, or 0 for no limit", &c.IngestRatePerSystem, 0, 1e9),
-		number("ingest_rate_per_address", "a number of reports per minute, or 0 for no limit", &c.IngestRatePerAddress, 0, 1e9),
+		number("ingest_rate_per_address", "a number of reports per minute, or 0 for no limit",
+			&c.IngestRatePerAddress, 0, 1e9),
 		number("ingest_max_age_days", "a number of days above 0", &c.IngestMaxAgeDays, 1, 36500),
 		number("reports_keep_days", "a number of days, or 0 for ever", &c.ReportsKeepDays, 0, 36500),
 		number("cores_total_max_bytes", "a number of bytes above 0", &c.CoresTotalMaxBytes, 1, 1<<50),
@@ -66,10 +65,10 @@ func (c *Config) keys() []key {
 	}
 }
 
-func text(name, wants string, into *string, possible func(string) bool) key {
+func text(name, wants string, into *string, valid func(string) bool) key {
 	return key{name: name, wants: wants, kind: unstable.String,
 		set: func(s string) bool {
-			if !possible(s) {
+			if !valid(s) {
 				return false
 			}
 			*into = s
@@ -78,26 +77,28 @@ func text(name, wants string, into *string, possible func(string) bool) key {
 		show: func() string { return *into }}
 }
 
-// list is a text of words, which the file may also give as an array of texts.
-func list(name, wants string, into *string, possible func(string) bool) key {
-	k := text(name, wants, into, possible)
+// list returns a key for a text of words, which may also be an array of strings.
+func list(name, wants string, into *string, valid func(string) bool) key {
+	k := text(name, wants, into, valid)
 	k.array = true
 	return k
 }
 
-// links are templates of addresses; they are read again where they are used.
+// links returns a key for templates of addresses, see [grouping.ParseLinkTemplates].
 func links(name string, into *string) key {
-	return text(name, "pairs of a distribution or release and an address with {source}, {version}, {tag}, {codename}, {file} and {line}, such as"+
-		" Debian https://sources.debian.org/src/{source}/{version}/{file}#L{line}", into, func(s string) bool {
+	const wants = "pairs of a distribution or release and an address with " +
+		"{source}, {version}, {tag}, {codename}, {file} and {line}, such as " +
+		"Debian https://sources.debian.org/src/{source}/{version}/{file}#L{line}"
+	return text(name, wants, into, func(s string) bool {
 		_, err := grouping.ParseLinkTemplates(s)
 		return err == nil
 	})
 }
 
-func secret(name, wants string, into *crash.Secret, possible func(string) bool) key {
+func secret(name, wants string, into *crash.Secret, valid func(string) bool) key {
 	return key{name: name, wants: wants, kind: unstable.String, secret: true,
 		set: func(s string) bool {
-			if !possible(s) {
+			if !valid(s) {
 				return false
 			}
 			*into = crash.Secret(s)
@@ -106,7 +107,7 @@ func secret(name, wants string, into *crash.Secret, possible func(string) bool) 
 		show: func() string { return into.String() }}
 }
 
-// address is a base address; it is kept without a slash at the end.
+// address returns a key for a base address, whose final slash is removed.
 func address(name, wants string, into *string, path bool) key {
 	return text(name, wants, into, func(s string) bool { return isBase(s, path) }).trimmed("/", into)
 }
@@ -146,7 +147,12 @@ func flag(name string, into *bool) key {
 		show: func() string { return strconv.FormatBool(*into) }}
 }
 
-// isAddress accepts "host:port" with a port by number; port 0 is any free one.
+func isNetworks(s string) bool {
+	_, err := proxies.Parse(s)
+	return err == nil
+}
+
+// isAddress accepts "host:port" with the number of a port. Port 0 stands for any free one.
 func isAddress(s string) bool {
 	_, port, err := net.SplitHostPort(s)
 	if err != nil || s != strings.TrimSpace(s) {
@@ -174,12 +180,12 @@ func isDatabase(s string) bool {
 func isPath(s string) bool  { return s != "" && !strings.ContainsRune(s, 0) }
 func isPlain(s string) bool { return strings.TrimSpace(s) == s && s != "" && isToken(s) }
 
-// isToken accepts any printable text of one line, also none.
+// isToken accepts any printable text of at most one line.
 func isToken(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }
 
-// suggestion is "; did you mean listen?" for a key that is not known, or empty.
+// suggestion returns "; did you mean listen?" for an unknown key that resembles listen.
 func suggestion(name string, keys []key) string {
 	if near := nearest(name, keys); near != "" {
 		return "; did you mean " + near + "?"
@@ -187,7 +193,7 @@ func suggestion(name string, keys []key) string {
 	return ""
 }
 
-// nearest is the key that a person may have meant, or empty.
+// nearest returns the key that most resembles a name, or an empty string.
 func nearest(name string, keys []key) string {
 	plain := strings.ToLower(strings.NewReplacer("-", "_", ".", "_").Replace(name))
 	best, distance := "", len(plain)/3+2
@@ -204,7 +210,7 @@ func nearest(name string, keys []key) string {
 	return best
 }
 
-// editDistance is Levenshtein's: how many insertions, deletions and replacements lead from a to b.
+// editDistance returns the Levenshtein distance of a and b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -1,4 +1,6 @@
-package main
+// Package config reads the configuration of mishap from a TOML file and the environment, checks it,
+// and writes access tokens back into the file.
+package config
 
 import (
 	"cmp"
@@ -16,11 +18,11 @@ import (
 	"mishap/handlers/proxies"
 )
 
-// defaultConfigFile is read when --config is not given; it may be missing.
-const defaultConfigFile = "local_config.toml"
+// DefaultFile is the configuration file without --config. It may be missing.
+const DefaultFile = "local_config.toml"
 
-// Config is everything that can be configured. The keys of the file, their checks and their words are in
-// config_keys.go; local_config.default.toml explains each one to people.
+// Config holds the value of every key. keys.go lists the keys with their checks;
+// local_config.default.toml explains them to people.
 type Config struct {
 	Listen               string
 	IngestListen         string
@@ -47,22 +49,23 @@ type Config struct {
 	TrackerTimeout       int // seconds
 	TrackerSettle        int // seconds
 	ReadArchive          bool
-	SourceLinks          string // see crash.ParseLinkTemplates
-	VersionLinks         string // the same
+	SourceLinks          string // see grouping.ParseLinkTemplates
+	VersionLinks         string // see grouping.ParseLinkTemplates
 	AllowBugFiling       bool
 
-	file  string           // where tokens are written
-	given map[string]given // by key, for the keys that were given
+	File string // the configuration file, which may be missing
+
+	given map[string]given // by key; without the keys that have their default
 }
 
-// given says where a key was given.
+// given is where a key was given.
 type given struct {
 	where string // "local_config.toml:12" or "MISHAP_LISTEN"
-	wrong bool   // with an impossible value
+	wrong bool   // the value is invalid
 }
 
-// defaultConfig is the configuration of an empty file.
-func defaultConfig() Config {
+// Default returns the configuration of an empty file.
+func Default() Config {
 	return Config{
 		Listen:              "127.0.0.1:8080",
 		IngestListen:        "127.0.0.1:8081",
@@ -87,26 +90,26 @@ func defaultConfig() Config {
 		SourceLinks:         grouping.DefaultSourceLinks,
 		VersionLinks:        grouping.DefaultVersionLinks,
 		AllowBugFiling:      true,
-		file:                defaultConfigFile,
+		File:                DefaultFile,
 		given:               map[string]given{},
 	}
 }
 
-// mistakes are lines for the person who wrote the configuration, one per mistake.
-type mistakes []string
+// Mistakes is an error with one message for each mistake in a configuration.
+type Mistakes []string
 
-func (m mistakes) Error() string { return strings.Join(m, "\n") }
+func (m Mistakes) Error() string { return strings.Join(m, "\n") }
 
-// loadConfig reads the file, then the environment (in the form of os.Environ), which wins. Every mistake in either is
-// reported at once, in an error with one line each. A missing file is a mistake when it was named by hand.
-func loadConfig(file string, byHand bool, environ []string) (Config, error) {
-	c := defaultConfig()
-	c.file = file
-	var wrong mistakes
+// Load reads a file and then an environment in the form of os.Environ, which overrides the file. A
+// missing file is a mistake only if it is required. The error is a Mistakes with all mistakes.
+func Load(file string, required bool, environ []string) (Config, error) {
+	c := Default()
+	c.File = file
+	var wrong Mistakes
 	switch doc, err := os.ReadFile(file); {
 	case err == nil:
 		wrong = c.readFile(file, doc)
-	case errors.Is(err, fs.ErrNotExist) && !byHand:
+	case errors.Is(err, fs.ErrNotExist) && !required:
 	default:
 		wrong = append(wrong, file+": cannot be read: "+cause(err))
 	}
@@ -118,19 +121,19 @@ func loadConfig(file string, byHand bool, environ []string) (Config, error) {
 	return c, nil
 }
 
-// checkTogether finds what is wrong only in combination.
-func (c *Config) checkTogether() mistakes {
-	var wrong mistakes
-	pair := func(has, lacks string) {
+// checkTogether returns the mistakes that concern more than one key.
+func (c *Config) checkTogether() Mistakes {
+	var wrong Mistakes
+	missing := func(has, lacks string) {
 		if !c.given[lacks].wrong {
 			wrong = append(wrong, fmt.Sprintf("%s: %s: expected %s beside it, got none", c.given[has].where, has, lacks))
 		}
 	}
 	switch {
 	case c.TrackerOAuthToken != "" && c.TrackerOAuthSecret == "":
-		pair("tracker_oauth_token", "tracker_oauth_secret")
+		missing("tracker_oauth_token", "tracker_oauth_secret")
 	case c.TrackerOAuthToken == "" && c.TrackerOAuthSecret != "":
-		pair("tracker_oauth_secret", "tracker_oauth_token")
+		missing("tracker_oauth_secret", "tracker_oauth_token")
 	}
 	taken := map[string]string{}
 	for _, k := range []struct{ name, value string }{
@@ -146,38 +149,41 @@ func (c *Config) checkTogether() mistakes {
 	return wrong
 }
 
-// fromEnvironment reports whether the value of the key came from the environment.
-func (c *Config) fromEnvironment(key string) bool {
-	return strings.HasPrefix(c.given[key].where, envPrefix)
+// SetByVariable returns the name of the environment variable that set a key, or an empty string.
+func (c *Config) SetByVariable(key string) string {
+	if where := c.given[key].where; strings.HasPrefix(where, envPrefix) {
+		return where
+	}
+	return ""
 }
 
-// secretsInFile reports whether a secret came from the file.
-func (c *Config) secretsInFile() bool {
+// SecretsInFile reports whether the file holds a secret.
+func (c *Config) SecretsInFile() bool {
 	for _, k := range c.keys() {
-		if k.secret && k.show() != "" && !c.fromEnvironment(k.name) {
+		if k.secret && k.show() != "" && c.SetByVariable(k.name) == "" {
 			return true
 		}
 	}
 	return false
 }
 
-// trustedProxies reads what the configuration was checked for.
-func (c *Config) trustedProxies() proxies.Networks {
+// ProxyNetworks returns the networks of TrustedProxies.
+func (c *Config) ProxyNetworks() proxies.Networks {
 	networks, _ := proxies.Parse(c.TrustedProxies)
 	return networks
 }
 
-// trackerName is the tracker's name for people: "launchpad.net".
-func (c *Config) trackerName() string {
+// TrackerName returns the name of the tracker for people, such as "launchpad.net".
+func (c *Config) TrackerName() string {
 	if u, err := url.Parse(c.TrackerURL); err == nil {
 		return u.Host
 	}
 	return c.TrackerURL
 }
 
-// LogValue shows every value that differs from the defaults; secrets stay hidden.
+// LogValue returns the values that differ from the defaults, with secrets hidden.
 func (c Config) LogValue() slog.Value {
-	fallback := defaultConfig()
+	fallback := Default()
 	var attrs []slog.Attr
 	defaults := fallback.keys()
 	for i, k := range c.keys() {
@@ -188,7 +194,7 @@ func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(slices.Clip(attrs)...)
 }
 
-// cause is the reason of a file error without the name, which the caller has said already.
+// cause returns the text of err without the name of the file.
 func cause(err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err.Error()
