@@ -1,6 +1,7 @@
 package crash
 
-// Description says in one sentence what the rule goes by; empty for [RuleNone] and rules that are not known.
+// Description describes, in one sentence, what the rule compares. It returns "" for [RuleNone] and
+// unknown rules.
 func (r Rule) Description() string { return ruleDescriptions[r] }
 
 var ruleDescriptions = map[Rule]string{
