@@ -16,8 +16,8 @@ const (
 	ArchiveSource  ArchiveKind = "source"  // key: name of a source package; fact: where it is published now
 	ArchiveBinary  ArchiveKind = "binary"  // key: name of a binary package; fact: where it is published now
 	ArchiveVersion ArchiveKind = "version" // key: source package, blank, version; fact: where it was ever published
-	ArchiveSet     ArchiveKind = "set"     // key: series codename, slash, name of a package set; fact: its source packages
-	ArchivePerson  ArchiveKind = "person"  // key: name of a person or team; fact: the source packages whose bugs they subscribe to
+	ArchiveSet     ArchiveKind = "set"     // key: series codename, slash, package set; fact: its source packages
+	ArchivePerson  ArchiveKind = "person"  // key: name of a person or team; fact: source packages subscribed to
 )
 
 // ArchiveWant names one archive fact that a caller asks for.

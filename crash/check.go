@@ -20,5 +20,8 @@ type CheckResult struct {
 	Buckets, Reports, Counts int64 // numbers of rows checked
 	Found                    int64 // number of differences
 	Differences              []Difference
-	Dropped                  string // last month whose reports were deleted ("2025-11"); counts up to then can only be too low
+
+	// Dropped is the last month whose reports were deleted, "2025-11". Counts of reports up to then
+	// can only be too low.
+	Dropped string
 }

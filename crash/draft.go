@@ -14,7 +14,7 @@ type InformationType string
 const (
 	InformationDefault InformationType = ""                 // the tracker's default; for a distribution, Public
 	InformationPublic  InformationType = "Public"           // visible to everyone
-	InformationPrivate InformationType = "Private Security" // visible to the distribution's security team and to subscribers
+	InformationPrivate InformationType = "Private Security" // visible to the security team and subscribers
 )
 
 // Private reports whether the bug is hidden from the public.

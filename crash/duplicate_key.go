@@ -25,26 +25,28 @@ var occurrence = [...]string{"Date", "ExecutablePath", "ProcStatus"}
 // version of whoopsie sends. The last five describe the crash: reports that differ in one of them
 // belong to different problems.
 var constantFields = [...]string{
-	"ProblemType", "Date", "ExecutablePath", "ProcStatus", "ProcCmdline", "ProcCwd", "ExecutableTimestamp", "InterpreterPath",
-	"PythonArgs", "Signal", "Package", "SourcePackage", "PackageArchitecture", "Architecture", "DistroRelease", "MachineType", "Snap",
-	"DuplicateSignature", "Traceback", "StacktraceTop", "StacktraceAddressSignature", "AssertionMessage",
+	"ProblemType", "Date", "ExecutablePath", "ProcStatus", "ProcCmdline", "ProcCwd", "ExecutableTimestamp",
+	"InterpreterPath", "PythonArgs", "Signal", "Package", "SourcePackage", "PackageArchitecture", "Architecture",
+	"DistroRelease", "MachineType", "Snap", "DuplicateSignature", "Traceback", "StacktraceTop",
+	"StacktraceAddressSignature", "AssertionMessage",
 }
 
 // groupingFields lists the fields that grouping rules read when a report has no DuplicateSignature.
 // Some versions of whoopsie drop them, so the key includes them only in that case.
 var groupingFields = [...]string{
-	"OopsText", "Failure", "ErrorMessage", "DpkgTerminalLog", "PanicMessage", "StdErr", "Stderr", "StandardError", "StackTrace",
-	"Stacktrace",
+	"OopsText", "Failure", "ErrorMessage", "DpkgTerminalLog", "PanicMessage", "StdErr", "Stderr", "StandardError",
+	"StackTrace", "Stacktrace",
 }
 
 // variableFields lists fields that may differ between two submissions of one report. Apport
 // collects them again or adds them later (retraced stacks, logs), whoopsie drops them, or they
 // count uploads. Names with a leading underscore belong here, too: apport uses them internally.
 var variableFields = map[string]bool{
-	"ApportVersion": true, "CoreDump": true, "CrashCounter": true, "CrashReports": true, "CurrentDesktop": true, "CurrentDmesg": true,
-	"Dependencies": true, "Disassembly": true, "InstallationDate": true, "InstallationMedia": true, "JournalErrors": true,
-	"NonfreeKernelModules": true, "ProcModules": true, "Registers": true, "Stacktrace": true, "StacktraceSource": true, "Tags": true,
-	"ThreadStacktrace": true, "Title": true, "Uname": true, "UnreportableReason": true, "UpgradeStatus": true, "UserGroups": true,
+	"ApportVersion": true, "CoreDump": true, "CrashCounter": true, "CrashReports": true, "CurrentDesktop": true,
+	"CurrentDmesg": true, "Dependencies": true, "Disassembly": true, "InstallationDate": true,
+	"InstallationMedia": true, "JournalErrors": true, "NonfreeKernelModules": true, "ProcModules": true,
+	"Registers": true, "Stacktrace": true, "StacktraceSource": true, "Tags": true, "ThreadStacktrace": true,
+	"Title": true, "Uname": true, "UnreportableReason": true, "UpgradeStatus": true, "UserGroups": true,
 	"VmCore": true,
 }
 

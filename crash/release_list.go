@@ -20,8 +20,10 @@ const (
 // derivativeForm matches the names of derivatives as their machines report them. It allows a fixed
 // list of names, with a version such as 9, 22.04 or 2026.3, or without one for rolling
 // distributions.
-var derivativeForm = regexp.MustCompile(`^(Ubuntu (Kylin|Core|Touch|RTM)|Linux ?[Mm]int|LMDE|[Ee]lementary( OS)?|Pop(!_OS)?|Zorin( OS)?|(KDE )?[Nn]eon|` +
-	`TUXEDO( OS)?|Raspbian( GNU/Linux)?|Raspberry Pi OS|Kali( GNU/Linux)?|Devuan( GNU/Linux)?|[Dd]eepin|MX|Parrot( OS)?|Tails|Debian( GNU/Linux| testing| unstable)?)` +
+var derivativeForm = regexp.MustCompile(`^(Ubuntu (Kylin|Core|Touch|RTM)|Linux ?[Mm]int|LMDE|` +
+	`[Ee]lementary( OS)?|Pop(!_OS)?|Zorin( OS)?|(KDE )?[Nn]eon|` +
+	`TUXEDO( OS)?|Raspbian( GNU/Linux)?|Raspberry Pi OS|Kali( GNU/Linux)?|Devuan( GNU/Linux)?|` +
+	`[Dd]eepin|MX|Parrot( OS)?|Tails|Debian( GNU/Linux| testing| unstable)?)` +
 	`( [0-9]{1,4}(\.[0-9]{1,2})?)?$`)
 
 // Kind returns how trustworthy the name of the release is.
@@ -66,7 +68,9 @@ func (t *ReleaseTable) List(reports map[Release]int64) ReleaseList {
 	}
 	for kind, most := range map[ReleaseKind]int{DerivativeRelease: maxDerivatives, UnknownRelease: maxUnknown} {
 		some := more[kind]
-		slices.SortFunc(some, func(a, b Release) int { return cmp.Or(cmp.Compare(reports[b], reports[a]), cmp.Compare(a, b)) })
+		slices.SortFunc(some, func(a, b Release) int {
+			return cmp.Or(cmp.Compare(reports[b], reports[a]), cmp.Compare(a, b))
+		})
 		l.rest = l.rest || len(some) > most
 		for _, r := range some[:min(len(some), most)] {
 			l.named[r] = true

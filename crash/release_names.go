@@ -66,7 +66,8 @@ func (r Release) Predecessor(candidates []Release) Release {
 	}
 	var before Release
 	for _, other := range candidates {
-		if name, ok := other.distribution(); ok && name == family && other.Key() < r.Key() && (before == "" || other.Key() > before.Key()) {
+		if name, ok := other.distribution(); ok && name == family && other.Key() < r.Key() &&
+			(before == "" || other.Key() > before.Key()) {
 			before = other
 		}
 	}

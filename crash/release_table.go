@@ -93,8 +93,10 @@ func (t *ReleaseTable) read(distribution string, from io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("release data of %s: %w", distribution, err)
 	}
-	if len(rows) == 0 || !slices.Contains(rows[0], "version") || !slices.Contains(rows[0], "series") || !slices.Contains(rows[0], "eol") {
-		return fmt.Errorf("release data of %s: the first line does not name the columns version, series and eol", distribution)
+	if len(rows) == 0 || !slices.Contains(rows[0], "version") || !slices.Contains(rows[0], "series") ||
+		!slices.Contains(rows[0], "eol") {
+		return fmt.Errorf("release data of %s: the first line does not name the columns version, series and eol",
+			distribution)
 	}
 	if len(rows) > maxReleases {
 		return fmt.Errorf("release data of %s: more than %d lines", distribution, maxReleases)

@@ -32,7 +32,8 @@ const (
 // StateWords lists every state by which lists can be filtered. Those that need a person's attention
 // come first.
 var StateWords = []StateWord{
-	StateRegression, StateOpen, StateNew, StateUnfiled, StateDisappeared, StateGone, StateUnread, StatePrivate, StateClosed,
+	StateRegression, StateOpen, StateNew, StateUnfiled, StateDisappeared, StateGone, StateUnread, StatePrivate,
+	StateClosed,
 	StateFixed, StateNameless, StateTests,
 }
 

@@ -11,8 +11,8 @@ import (
 // maxNamedReleases is the largest number of releases that a sentence names for each state.
 const maxNamedReleases = 3
 
-// Text describes the status in a sentence or two: "Fixed in sid; still open in 24.04 (11 reports
-// this week)."
+// Text describes the status in a sentence or two, such as "Fixed in sid; still open in 24.04 (11
+// reports this week)".
 func (s Status) Text() string {
 	var parts []string
 	add := func(of []ReleaseStatus, words string, count func(ReleaseStatus) string) {
@@ -35,7 +35,8 @@ func (s Status) Text() string {
 	add(again, "seen again after the fix in", week)
 	add(is(StateFixed), "fixed in", older)
 	for _, word := range trackerWords(is(StateClosed)) {
-		add(PickReleases(is(StateClosed), func(r ReleaseStatus) bool { return r.Tracker == word }), "closed as "+word+" for", week)
+		closedAs := func(r ReleaseStatus) bool { return r.Tracker == word }
+		add(PickReleases(is(StateClosed), closedAs), "closed as "+word+" for", week)
 	}
 	add(is(StateGone), "probably fixed in", none)
 	open := "open in"
