@@ -8,25 +8,25 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// ArchiveKind says what a fact about the distribution's archive is about.
+// ArchiveKind is the kind of object in the distribution's archive that a fact describes.
 type ArchiveKind string
 
-// The kinds, and what their keys are.
+// The kinds of archive facts, each with the form of its keys.
 const (
-	ArchiveSource  ArchiveKind = "source"  // a source package's name: where it is published now
-	ArchiveBinary  ArchiveKind = "binary"  // a binary package's name: where it is published now
-	ArchiveVersion ArchiveKind = "version" // source package, blank, version: where it was ever published
-	ArchiveSet     ArchiveKind = "set"     // codename of a series, slash, name of a package set: its source packages
-	ArchivePerson  ArchiveKind = "person"  // name of a person or team: the source packages whose bugs they are subscribed to
+	ArchiveSource  ArchiveKind = "source"  // key: name of a source package; fact: where it is published now
+	ArchiveBinary  ArchiveKind = "binary"  // key: name of a binary package; fact: where it is published now
+	ArchiveVersion ArchiveKind = "version" // key: source package, blank, version; fact: where it was ever published
+	ArchiveSet     ArchiveKind = "set"     // key: series codename, slash, package set; fact: its source packages
+	ArchivePerson  ArchiveKind = "person"  // key: name of a person or team; fact: source packages subscribed to
 )
 
-// ArchiveWant is one thing that somebody wants to know of the archive.
+// ArchiveWant names one archive fact that a caller asks for.
 type ArchiveWant struct {
 	Kind ArchiveKind
 	Key  string
 }
 
-// Publication is one version of a package at one place of the archive.
+// Publication is one version of a package, published in one pocket of one series.
 type Publication struct {
 	Series       string `json:"series"` // codename: "noble"
 	Pocket       string `json:"pocket"` // Release, Security, Updates, Proposed, Backports
@@ -35,19 +35,20 @@ type Publication struct {
 	Architecture string `json:"architecture,omitempty"` // of a binary package: "amd64"
 }
 
-// ArchiveFact is what is known of one thing in the archive.
+// ArchiveFact is what the tracker's archive said about one object.
 type ArchiveFact struct {
 	ArchiveWant
-	Read         time.Time     // when the tracker said so; zero: nothing is known yet
-	Exists       bool          // false with a Read: the tracker has no such thing
-	Publications []Publication // of packages, in no order
+	Read         time.Time     // when the tracker was asked; zero: not yet
+	Exists       bool          // false with a Read: the tracker has no such object
+	Publications []Publication // of packages, in no particular order
 	Names        []string      // of sets and people: source packages, sorted
 }
 
-// Known reports whether the tracker has been asked.
+// Known reports whether the tracker has answered.
 func (f ArchiveFact) Known() bool { return !f.Read.IsZero() }
 
-// In returns the publications in one series, of some pockets only when any are named.
+// In returns the publications in one series. If pockets are given, it returns only those in these
+// pockets.
 func (f ArchiveFact) In(series string, pockets ...string) []Publication {
 	var out []Publication
 	for _, p := range f.Publications {
@@ -58,7 +59,7 @@ func (f ArchiveFact) In(series string, pockets ...string) []Publication {
 	return out
 }
 
-// Versions returns the versions of some publications in dpkg's order, each once.
+// Versions returns the distinct versions of the publications, in dpkg's order.
 func Versions(publications []Publication) []string {
 	var versions []string
 	for _, p := range publications {
@@ -68,7 +69,8 @@ func Versions(publications []Publication) []string {
 	return slices.Compact(versions)
 }
 
-// PocketOf returns the pocket that has a version, the most settled when several have it; empty when none has.
+// PocketOf returns the pocket that contains the version, or "" if none does. If several do, it
+// returns the most stable one, by pocketOrder.
 func PocketOf(publications []Publication, version string) string {
 	best, rank := "", len(pocketOrder)
 	for _, p := range publications {
@@ -79,10 +81,11 @@ func PocketOf(publications []Publication, version string) string {
 	return best
 }
 
-// pocketOrder is how settled a version in a pocket is.
+// pocketOrder lists the pockets from the most stable to the least stable.
 var pocketOrder = []string{"Release", "Security", "Updates", "Proposed", "Backports"}
 
-// validArchiveName is what names of packages, sets and people are made of.
+// validArchiveName reports whether s can be the name of a package, a package set or a person: 1 to
+// 100 characters of a-z, 0-9, "+", "." and "-", the first of them a letter or digit.
 func validArchiveName(s string) bool {
 	if s == "" || len(s) > 100 || strings.ContainsAny(s[:1], "+.-") {
 		return false
@@ -92,7 +95,8 @@ func validArchiveName(s string) bool {
 	})
 }
 
-// Valid reports whether there could be such a thing. Others are not asked for.
+// Valid reports whether the key has the form that its kind requires. The tracker is never asked for
+// an invalid one.
 func (w ArchiveWant) Valid() bool {
 	switch w.Kind {
 	case ArchiveSource, ArchiveBinary, ArchivePerson:

@@ -7,26 +7,26 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// Release is a distribution release as reports name it: "Ubuntu 24.04".
+// Release is the name of a distribution release, as reports give it: "Ubuntu 24.04".
 type Release string
 
-// Bucket is all reports with one signature, and those of the signatures that were merged into it.
+// Bucket is a problem: the reports with one signature, and those of the buckets merged into it.
 type Bucket struct {
 	ID            BucketID
 	Signature     string
 	Name          string // given by a person; empty: none
-	Members       int64  // how many signatures it has, 1 when nothing was merged into it
+	Members       int64  // number of signatures; 1 when nothing was merged into it
 	Rule          Rule
-	Provisional   bool // not symbolised yet
+	Provisional   bool // keyed by an address signature, until symbols are available
 	ProblemType   string
 	Title         string // of the newest report that has one
 	Executable    string
 	Package       string // binary package of the newest report
-	SourcePackage string // what bugs are filed against; empty: not known
+	SourcePackage string // what bugs are filed against; empty: unknown
 	Reports       int64  // counted reports
 	Systems       int64  // distinct counted machines
 
-	// What the oldest and the newest report say; see First and Last.
+	// The oldest and the newest report; see First and Last.
 	FirstSeen, LastSeen               time.Time
 	FirstSeenVersion, LastSeenVersion string
 	FirstSeenRelease, LastSeenRelease Release
@@ -35,42 +35,43 @@ type Bucket struct {
 	LowestVersionRelease, HighestVersionRelease Release // the releases in which these versions were seen
 	LowestRelease, HighestRelease               Release // by the order of releases
 
-	Bug    Bug    // Number 0: none; of several an open one, of those the one linked last
-	Status Status // how it stands; zero until it has been judged, see [Judge]
-	Filing Filing // ID 0: never asked for
+	Bug    Bug    // Number 0: none. Of several bugs, an open one; of several open ones, the one linked last
+	Status Status // zero until the problem has been judged, see crash/stats
+	Filing Filing // ID 0: never requested
 }
 
-// First returns what the oldest counted report says.
+// First returns the occurrence of the oldest counted report.
 func (b Bucket) First() Occurrence {
 	return Occurrence{At: b.FirstSeen, Version: b.FirstSeenVersion, Release: b.FirstSeenRelease}
 }
 
-// Last returns what the newest counted report says.
+// Last returns the occurrence of the newest counted report.
 func (b Bucket) Last() Occurrence {
 	return Occurrence{At: b.LastSeen, Version: b.LastSeenVersion, Release: b.LastSeenRelease}
 }
 
-// Occurrence is one report's answer to when and where a problem was seen. The three facts belong together.
+// Occurrence says when, in which version and in which release one report of a problem came. The
+// three values always come from the same report.
 type Occurrence struct {
-	At      time.Time // the time of the crash, or of the arrival where the report's own date does not count; zero: never
+	At      time.Time // time of the crash, or of arrival if the report's own date is implausible; zero: never
 	Version string    // of the package; empty: the report has none
 	Release Release   // empty: the report has none
 }
 
-// Compare orders occurrences by time, those of one time by version (see [dpkg.Order]), and then by
-// the name of the release. It is the order of the type of the same name in the database.
+// Compare orders occurrences by time, then by version (see [dpkg.Order]), then by the name of the
+// release. The database type "occurrence" sorts in the same order.
 func (o Occurrence) Compare(other Occurrence) int {
 	return cmp.Or(o.At.Compare(other.At), dpkg.Order(o.Version, other.Version), cmp.Compare(o.Release, other.Release))
 }
 
-// SeenSpan holds what the reports of a problem from one release say together: the oldest, the
-// newest, and the versions.
+// SeenSpan summarises the reports of a problem from one release: the oldest, the newest, and the
+// range of versions.
 type SeenSpan struct {
 	First, Last Occurrence // zero: no report
 	Versions    dpkg.Range
 }
 
-// Add widens the span by a report. A report without a time does not count.
+// Add extends the span by one occurrence. It ignores an occurrence without a time.
 func (s *SeenSpan) Add(o Occurrence) {
 	if o.At.IsZero() {
 		return
@@ -84,10 +85,10 @@ func (s *SeenSpan) Add(o Occurrence) {
 	s.Versions.Add(o.Version)
 }
 
-// Empty reports whether the span holds no report.
+// Empty reports whether the span contains no report.
 func (s *SeenSpan) Empty() bool { return s.First.At.IsZero() }
 
-// Period is how far back a list looks, in days that end with today (UTC).
+// Period is the length of time that a list covers, in UTC days up to and including today.
 type Period string
 
 // The periods of the front page.
@@ -98,7 +99,7 @@ const (
 	PeriodYear  Period = "year"
 )
 
-// Days is the length of the period in days: 1, 7, 30, 365; 0 for an unknown word.
+// Days returns the length of the period in days: 1, 7, 30 or 365, or 0 for an unknown period.
 func (p Period) Days() int {
 	switch p {
 	case PeriodDay:
@@ -113,19 +114,19 @@ func (p Period) Days() int {
 	return 0
 }
 
-// ProblemCursor is the place of a row in a list that is sorted by count, descending, then by id.
+// ProblemCursor is the position of a row in a list sorted by count, descending, then by id.
 type ProblemCursor struct {
 	Count int64
 	ID    BucketID
 }
 
-// Problem is one row of a list: a bucket and how often it was seen in the chosen days (and release).
+// Problem is one row of a list: a bucket, and its number of reports in the chosen days and release.
 type Problem struct {
 	Bucket
 	Count int64
 }
 
-// ProblemTotals are the sums over the whole list, not only the rows shown.
+// ProblemTotals are the totals of the whole list, not only of the rows shown.
 type ProblemTotals struct {
 	Problems, Reports int64
 }
@@ -137,7 +138,7 @@ type VersionCount struct {
 	Reports int64
 }
 
-// NameCount is how many reports have something in common.
+// NameCount is the number of reports that share a value, such as a package.
 type NameCount struct {
 	Name    string
 	Reports int64
@@ -156,14 +157,14 @@ type ReportRow struct {
 	Summary
 	System     SystemID
 	Occurred   time.Time
-	Bucket     *BucketID // nil: in none
-	Unbucketed string    // why in none
+	Bucket     *BucketID // nil: in no bucket
+	Unbucketed string    // why it is in no bucket
 }
 
-// StoredReport is one report read back.
+// StoredReport is one report as the database returns it.
 type StoredReport struct {
 	ReportRow
-	Rule   Rule // that grouped it
-	Rules  int  // the version of the grouping rules then, see [RulesVersion]
+	Rule   Rule // the rule that grouped it
+	Rules  int  // version of the grouping rules that were applied
 	Fields Fields
 }

@@ -2,7 +2,7 @@ package crash
 
 import "time"
 
-// Bug is a bug in the external tracker, as far as it is known here.
+// Bug is a bug in the external tracker, with what mishap knows about it.
 type Bug struct {
 	Number int64
 	Title  string
@@ -10,65 +10,67 @@ type Bug struct {
 	How    LinkHow
 	By     string // name of the person who filed or linked it
 	At     time.Time
-	State  BugState  // what the tracker says of it
-	Master *BugState // of the bug that it repeats; nil: it repeats none
+	State  BugState  // what the tracker said about it
+	Master *BugState // state of the bug that it duplicates; nil: it is not a duplicate
 
-	MasterURL string // page of the bug that it repeats
+	MasterURL string // page of the bug that it duplicates
 }
 
-// LinkHow says how a bug came to a bucket.
+// LinkHow says how a bug was linked to a bucket.
 type LinkHow string
 
-// The ways.
+// The ways in which a bug is linked.
 const (
 	Filed  LinkHow = "filed"  // by mishap
 	Linked LinkHow = "linked" // by hand
 )
 
-// FilingState is where a filing stands; docs/filing.md draws the machine.
+// FilingState is the state of a filing; docs/filing.md draws the state machine.
 type FilingState string
 
-// The states. Filed, Refused and Abandoned are final; a person may have the latter two tried again.
+// The filing states. Filed, Refused and Abandoned are final, but a person may retry a filing that
+// was refused or abandoned.
 const (
 	FilingQueued    FilingState = "queued"    // the intent is stored; nothing has been sent
-	FilingSending   FilingState = "filing"    // a worker has claimed it; the request may be at the tracker
-	FilingUncertain FilingState = "uncertain" // it was perhaps filed; the tracker will be searched
+	FilingSending   FilingState = "filing"    // a worker has claimed it; the tracker may have the request
+	FilingUncertain FilingState = "uncertain" // the outcome is unknown; the tracker will be searched
 	FilingFiled     FilingState = "filed"     // the bug number is known
-	FilingRefused   FilingState = "refused"   // the tracker said no, Reason has its words
-	FilingAbandoned FilingState = "abandoned" // a person gave it up, Reason has why
+	FilingRefused   FilingState = "refused"   // the tracker refused; Reason has its message
+	FilingAbandoned FilingState = "abandoned" // a person gave up; Reason says why
 )
 
-// Intent is what a person wants filed: everything that will be sent, fixed when they press Create.
+// Intent is a bug that a person wants to file: everything that mishap will send, fixed when they
+// press Create.
 type Intent struct {
 	Bucket      BucketID
-	Person      string // name of the account that pressed
+	Person      string // name of the account that pressed Create
 	Target      string // path below the API root: "/ubuntu/+source/tidewatch"
 	Title       string // one line, at most 200 characters
-	Description string // at most 50,000 characters; holds Marker
+	Description string // at most 50,000 characters; contains Marker
 	Tags        []string
-	Marker      string // permanent problem address, by which the bug is found again
+	Marker      string // permanent problem address, by which a search finds the bug
 
-	Edited          bool            // a person has gone over the text; it is kept when the filing is tried again
-	InformationType InformationType // who will see the bug
-	Subscribe       bool            // Person wants the tracker's mail about it
+	Edited          bool            // a person has edited the text; a retry does not replace it
+	InformationType InformationType // who can see the bug
+	Subscribe       bool            // Person wants mail from the tracker about it
 }
 
-// Filing is one intent and where it stands.
+// Filing is an intent and the progress of filing it.
 type Filing struct {
 	Intent
 	ID        int64
 	State     FilingState
 	Bug       int64  // number, when filed
-	Problem   string // stable word for what went wrong last ("tracker_credentials"); empty: nothing
-	Reason    string // the same as a sentence: why refused, or why it has to wait
-	Attempts  int    // how often it was sent, or may have been
+	Problem   string // code of the last error ("tracker_credentials"); empty: none
+	Reason    string // the same as a sentence: why it was refused, or why it waits
+	Attempts  int    // number of times it was sent, or may have been
 	Created   time.Time
 	Updated   time.Time
 	NotBefore time.Time // when the next step is due
 }
 
-// Renewable reports whether a person may have it tried again with new contents: it was refused or abandoned, or it waits
-// to be tried again anyway.
+// Renewable reports whether a person may retry the filing with new contents: it was refused or
+// abandoned, or it is waiting for a retry.
 func (f Filing) Renewable() bool {
 	return f.State == FilingRefused || f.State == FilingAbandoned || f.State == FilingQueued && f.Problem != ""
 }

@@ -2,7 +2,7 @@ package crash
 
 import "strings"
 
-// Pick returns the tasks that ok accepts.
+// Pick returns the tasks for which ok returns true.
 func Pick(tasks []BugTask, ok func(BugTask) bool) []BugTask {
 	var out []BugTask
 	for _, t := range tasks {
@@ -13,7 +13,8 @@ func Pick(tasks []BugTask, ok func(BugTask) bool) []BugTask {
 	return out
 }
 
-// SourcePackage is the package of a distribution that the task is about; empty: it is about something else.
+// SourcePackage returns the distribution's source package that the task is about, or "" if it is
+// about anything else.
 func (t BugTask) SourcePackage() string {
 	if p := t.path(); len(p) >= 3 && p[len(p)-2] == "+source" {
 		return p[len(p)-1]
@@ -21,7 +22,8 @@ func (t BugTask) SourcePackage() string {
 	return ""
 }
 
-// Distribution is the distribution whose package the task is about; empty: it is about something else.
+// Distribution returns the distribution whose source package the task is about, or "" if it is
+// about anything else.
 func (t BugTask) Distribution() string {
 	if t.SourcePackage() == "" {
 		return ""
@@ -29,7 +31,7 @@ func (t BugTask) Distribution() string {
 	return t.path()[0]
 }
 
-// Series is the series of a distribution that the task is about; empty: it is about all of them.
+// Series returns the series that the task is about, or "" if it is about every series.
 func (t BugTask) Series() string {
 	if p := t.path(); len(p) == 4 && p[2] == "+source" || len(p) == 2 {
 		return p[1]

@@ -1,24 +1,27 @@
 package crash
 
-// Difference is a count that is not what counting the stored reports again gives.
+// Difference is a stored count that differs from a recount of the stored reports.
 type Difference struct {
-	Count     string // which one: "reports of a problem by day"
-	Of        string // of what, for a person: "9f3ac1… 2026-11-20 Ubuntu 24.04 1.0-1 amd64"
-	Kept      string // what is kept; empty: nothing
-	Recounted string // what counting again gives; empty: nothing
+	Count     string // name of the count: "reports of a problem by day"
+	Of        string // what it counts, for people: "9f3ac1… 2026-11-20 Ubuntu 24.04 1.0-1 amd64"
+	Kept      string // the stored value; empty: none
+	Recounted string // the recounted value; empty: none
 }
 
-// CheckScope says how much is counted again.
+// CheckScope says how much a check recounts.
 type CheckScope struct {
-	Buckets int // so many buckets, drawn by lot, and what was counted on a tenth as many days; 0: everything
+	Buckets int // number of buckets, drawn at random, with a tenth as many days; 0: everything
 	Seed    int64
-	Most    int // of so many differences of one kind the examples are given; at least 1
+	Most    int // largest number of examples for one kind of difference; at least 1
 }
 
-// CheckResult is what a check has seen.
+// CheckResult is the result of a check.
 type CheckResult struct {
-	Buckets, Reports, Counts int64 // how many were looked at
-	Found                    int64 // differences in all
+	Buckets, Reports, Counts int64 // numbers of rows checked
+	Found                    int64 // number of differences
 	Differences              []Difference
-	Dropped                  string // the last month whose reports were dropped, "2025-11"; counts from up to then can only be too low
+
+	// Dropped is the last month whose reports were deleted, "2025-11". Counts of reports up to then
+	// can only be too low.
+	Dropped string
 }

@@ -9,20 +9,20 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// Condition says which reports of a problem are meant: either some by their ids, or all that every term holds for, those
-// that are still to come among them.
+// Condition selects reports of a problem: either some by their ids, or all that meet every term,
+// including future ones.
 type Condition struct {
 	Reports []OopsID
 	Terms   []Term
 }
 
-// storedCondition is a condition as JSON.
+// storedCondition is the JSON form of a condition.
 type storedCondition struct {
 	Reports []string `json:"reports,omitempty"`
 	Terms   []Term   `json:"terms,omitempty"`
 }
 
-// MarshalJSON writes the ids of reports in their usual form.
+// MarshalJSON writes the ids of reports in their text form.
 func (c Condition) MarshalJSON() ([]byte, error) {
 	out := storedCondition{Terms: c.Terms}
 	for _, id := range c.Reports {
@@ -54,31 +54,32 @@ type Term struct {
 	Value string    `json:"value"`
 }
 
-// TermField is what a term looks at.
+// TermField is the property of a report that a term tests.
 type TermField string
 
-// The fields. All but the last three want the same text.
+// The fields of terms. All but the last three require equality.
 const (
 	TermPackage      TermField = "package"
 	TermExecutable   TermField = "executable"
 	TermArchitecture TermField = "architecture"
 	TermRelease      TermField = "release"
-	TermFrom         TermField = "version from"  // this version of the package or a greater one, by dpkg's order
-	TermBelow        TermField = "version below" // a smaller one
-	TermFrame        TermField = "frame"         // the function is anywhere in the stack or traceback that crashed
+	TermFrom         TermField = "version from"  // this version of the package or a later one, by dpkg's order
+	TermBelow        TermField = "version below" // an earlier version
+	TermFrame        TermField = "frame"         // the function occurs anywhere in the crashed thread's stack or traceback
 )
 
-// TermFields are all of them, in the order in which people are offered them.
+// TermFields lists every field, in the order in which forms offer them.
 var TermFields = []TermField{TermFrame, TermPackage, TermExecutable, TermArchitecture, TermRelease, TermFrom, TermBelow}
 
-// What a condition may hold.
+// The limits of a condition.
 const (
-	MaxChosen    = 500 // reports by id
+	MaxChosen    = 500 // reports chosen by id
 	maxTerms     = 4
 	maxTermValue = 500 // code points
 )
 
-// Check reports what is wrong with a condition, as Invalid, in a sentence.
+// Check returns an error of kind Invalid, with a sentence for people, if the condition is not
+// valid.
 func (c Condition) Check() error {
 	switch {
 	case len(c.Reports) == 0 && len(c.Terms) == 0:
@@ -111,13 +112,14 @@ func (t Term) check() error {
 	return nil
 }
 
-// NeedsFields reports whether the condition depends on the fields of a report, not only on its summary.
+// NeedsFields reports whether the condition depends on the fields of a report, rather than only on
+// its summary.
 func (c Condition) NeedsFields() bool {
 	return slices.ContainsFunc(c.Terms, func(t Term) bool { return t.Field == TermFrame })
 }
 
-// Holds reports whether a report meets the condition. calls reports whether a function is in the report's stack or traceback;
-// it may be nil unless NeedsFields returns true.
+// Holds reports whether a report meets the condition. The function calls reports whether a function
+// occurs in the report's stack or traceback; it may be nil if NeedsFields returns false.
 func (c Condition) Holds(id OopsID, s Summary, calls func(function string) bool) bool {
 	if len(c.Reports) > 0 {
 		return slices.Contains(c.Reports, id)
@@ -150,7 +152,7 @@ func (t Term) holds(s Summary, calls func(function string) bool) bool {
 	return false
 }
 
-// String is the condition in words: "architecture arm64, version from 2.1".
+// String describes the condition: "architecture arm64, version from 2.1".
 func (c Condition) String() string {
 	if n := len(c.Reports); n == 1 {
 		return "one chosen report"
@@ -164,9 +166,10 @@ func (c Condition) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// SplitSignature is the signature of the problem that reports meeting a condition are taken out into. It goes on where the
-// signature of the problem that they were in ends, so that people and scripts can tell what it is, and is the same whenever
-// the same condition is made again; for chosen reports, number tells one choice from another.
+// SplitSignature returns the signature of the problem that receives the reports of a split. It is
+// the signature of the original problem followed by the condition, so people and scripts can
+// recognise it. The same condition always gives the same signature; for chosen reports, number
+// distinguishes one choice from another.
 func SplitSignature(signature string, c Condition, number int64) string {
 	tail := " [" + c.String() + "]"
 	if len(c.Reports) > 0 {
@@ -177,10 +180,10 @@ func SplitSignature(signature string, c Condition, number int64) string {
 
 func utf8Len(s string) int { return len([]rune(s)) }
 
-// SplitPreview says which of the newest reports of a problem a condition would take out.
+// SplitPreview shows which of the newest reports of a problem a condition would move.
 type SplitPreview struct {
 	LookedAt     int64
-	More         bool // there are older ones, which were not looked at
+	More         bool // older reports exist, which were not examined
 	Goes, Stays  int64
 	GoesExamples []ReportRow // the newest
 	StayExamples []ReportRow

@@ -7,8 +7,9 @@ import (
 	"mishap/crash/pytext"
 )
 
-// OccurredAt reads the Date of a report: asctime in the C locale, "Mon May  5 14:46:10 2025". It is local time without
-// a zone, so it is read as UTC. False: missing or unreadable.
+// OccurredAt parses the Date of a report: asctime in the C locale, "Mon May  5 14:46:10 2025". That
+// is local time without a zone, which OccurredAt reads as UTC. It returns false if the date is
+// missing or malformed.
 func OccurredAt(date string) (time.Time, bool) {
 	const longest = 64
 	if len(date) > longest {
@@ -18,9 +19,9 @@ func OccurredAt(date string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// CountingDay is the UTC midnight of the day that a report counts on: that on which it occurred, when this is neither
-// after the day following the arrival nor more than maxAgeDays days before it; else that of the arrival. A zero
-// occurred is not known.
+// CountingDay returns the UTC midnight of the day on which a report counts. That is the day of the
+// crash, if it is at most one day after the arrival and at most maxAgeDays before it, else the day
+// of the arrival. A zero occurred is unknown.
 func CountingDay(occurred, arrived time.Time, maxAgeDays int) time.Time {
 	arrival := Midnight(arrived)
 	if occurred.IsZero() {

@@ -7,34 +7,34 @@ import (
 	"unicode"
 )
 
-// InformationType says who will see a bug in the tracker.
+// InformationType says who can see a bug in the tracker.
 type InformationType string
 
-// The types that a bug can be filed with from here.
+// The information types that people can choose when they file a bug.
 const (
-	InformationDefault InformationType = ""                 // what the tracker takes by itself: Public, for a distribution
-	InformationPublic  InformationType = "Public"           // everybody
-	InformationPrivate InformationType = "Private Security" // the distribution's security team, and those who are subscribed
+	InformationDefault InformationType = ""                 // the tracker's default; for a distribution, Public
+	InformationPublic  InformationType = "Public"           // visible to everyone
+	InformationPrivate InformationType = "Private Security" // visible to the security team and subscribers
 )
 
-// Private reports whether only some people will see the bug.
+// Private reports whether the bug is hidden from the public.
 func (t InformationType) Private() bool { return t == InformationPrivate }
 
-// Draft is a bug as a person sees and changes it before it is filed.
+// Draft is a bug that a person edits before filing it.
 type Draft struct {
 	Title          string
 	Description    string
 	Tags           []string
-	Package        string // source package that it is filed against
-	OnDistribution bool   // it is filed against the distribution as a whole; Package is kept, for a change of mind
+	Package        string // source package to file against
+	OnDistribution bool   // file against the distribution as a whole; Package stays, in case the person changes their mind
 	Information    InformationType
-	Subscribe      bool // the person wants to get the tracker's mail about it
+	Subscribe      bool // the person wants mail from the tracker about it
 }
 
-// DraftField names a field of a Draft, as forms do.
+// DraftField is the name of a draft's field in forms.
 type DraftField string
 
-// The fields.
+// The fields of a draft.
 const (
 	DraftTitle       DraftField = "title"
 	DraftDescription DraftField = "description"
@@ -45,10 +45,10 @@ const (
 	DraftSubscribe   DraftField = "subscribe"
 )
 
-// DraftProblems say what is wrong with a draft, as a sentence for each field that is.
+// DraftProblems maps each invalid field of a draft to a sentence that says why.
 type DraftProblems map[DraftField]string
 
-// ReadTags reads tags that a person has typed with blanks or commas between them. Each counts once.
+// ReadTags parses tags separated by blanks or commas, without duplicates.
 func ReadTags(s string) []string {
 	var tags []string
 	for _, tag := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
@@ -59,14 +59,15 @@ func ReadTags(s string) []string {
 	return tags
 }
 
-// NoDraft says why no bug can be filed for the bucket even when a person says what it is filed against; empty when one can.
+// NoDraft says, in a sentence, why no bug can be filed for the bucket even if a person chooses the
+// source package. It returns "" if one can.
 func (b Bucket) NoDraft() string {
 	b.SourcePackage = "any"
 	return b.NoFiling()
 }
 
-// BugTemplate is the text of bugs for a source package, a problem type, or both. The more of the two it names, the sooner
-// it is taken: package and type, package, type, all.
+// BugTemplate is the text of bugs for a source package, a problem type, or both. The most specific
+// template applies: for a package and a type, then for a package, for a type, for all.
 type BugTemplate struct {
 	Package     string // source package; empty: all
 	ProblemType string // empty: all

@@ -13,49 +13,52 @@ import (
 	"unicode/utf8"
 )
 
-// ReportKey recognises a report that is submitted again. Its first four bytes are the report's Date in seconds since
-// 1970 (big-endian; 0 without a readable Date), so that the keys of one time are neighbours in an index. The other
-// twelve are a hash.
+// ReportKey identifies a report that is submitted again. Its first four bytes are the report's Date
+// in seconds since 1970 (big-endian; 0 without a readable Date), so keys of one time are adjacent
+// in an index. The other twelve are a hash.
 type ReportKey [16]byte
 
-// occurrence are the fields by which whoopsie's protocol recognises a crash.
+// occurrence lists the fields by which whoopsie's protocol recognises a crash.
 var occurrence = [...]string{"Date", "ExecutablePath", "ProcStatus"}
 
-// constantFields never change after apport has created a report, and every version of whoopsie sends them. The last
-// five are derived from the crash: a report that differs in one of them belongs to another problem.
+// constantFields lists fields that never change after apport has created a report, and that every
+// version of whoopsie sends. The last five describe the crash: reports that differ in one of them
+// belong to different problems.
 var constantFields = [...]string{
-	"ProblemType", "Date", "ExecutablePath", "ProcStatus", "ProcCmdline", "ProcCwd", "ExecutableTimestamp", "InterpreterPath",
-	"PythonArgs", "Signal", "Package", "SourcePackage", "PackageArchitecture", "Architecture", "DistroRelease", "MachineType", "Snap",
-	"DuplicateSignature", "Traceback", "StacktraceTop", "StacktraceAddressSignature", "AssertionMessage",
+	"ProblemType", "Date", "ExecutablePath", "ProcStatus", "ProcCmdline", "ProcCwd", "ExecutableTimestamp",
+	"InterpreterPath", "PythonArgs", "Signal", "Package", "SourcePackage", "PackageArchitecture", "Architecture",
+	"DistroRelease", "MachineType", "Snap", "DuplicateSignature", "Traceback", "StacktraceTop",
+	"StacktraceAddressSignature", "AssertionMessage",
 }
 
-// groupingFields are read by the grouping rules when a report has no DuplicateSignature. Some versions of whoopsie drop
-// them, so they only count in that case.
+// groupingFields lists the fields that grouping rules read when a report has no DuplicateSignature.
+// Some versions of whoopsie drop them, so the key includes them only in that case.
 var groupingFields = [...]string{
-	"OopsText", "Failure", "ErrorMessage", "DpkgTerminalLog", "PanicMessage", "StdErr", "Stderr", "StandardError", "StackTrace",
-	"Stacktrace",
+	"OopsText", "Failure", "ErrorMessage", "DpkgTerminalLog", "PanicMessage", "StdErr", "Stderr", "StandardError",
+	"StackTrace", "Stacktrace",
 }
 
-// variableFields may differ between two submissions of one report: apport collects them anew or adds them later
-// (retraced stacks, logs, the state of the system), whoopsie drops them, or they keep account of uploads. Names that
-// begin with an underscore are of the same kind: apport uses them internally.
+// variableFields lists fields that may differ between two submissions of one report. Apport
+// collects them again or adds them later (retraced stacks, logs), whoopsie drops them, or they
+// count uploads. Names with a leading underscore belong here, too: apport uses them internally.
 var variableFields = map[string]bool{
-	"ApportVersion": true, "CoreDump": true, "CrashCounter": true, "CrashReports": true, "CurrentDesktop": true, "CurrentDmesg": true,
-	"Dependencies": true, "Disassembly": true, "InstallationDate": true, "InstallationMedia": true, "JournalErrors": true,
-	"NonfreeKernelModules": true, "ProcModules": true, "Registers": true, "Stacktrace": true, "StacktraceSource": true, "Tags": true,
-	"ThreadStacktrace": true, "Title": true, "Uname": true, "UnreportableReason": true, "UpgradeStatus": true, "UserGroups": true,
+	"ApportVersion": true, "CoreDump": true, "CrashCounter": true, "CrashReports": true, "CurrentDesktop": true,
+	"CurrentDmesg": true, "Dependencies": true, "Disassembly": true, "InstallationDate": true,
+	"InstallationMedia": true, "JournalErrors": true, "NonfreeKernelModules": true, "ProcModules": true,
+	"Registers": true, "Stacktrace": true, "StacktraceSource": true, "Tags": true, "ThreadStacktrace": true,
+	"Title": true, "Uname": true, "UnreportableReason": true, "UpgradeStatus": true, "UserGroups": true,
 	"VmCore": true,
 }
 
-// DuplicateKey returns the key of a report, which is the same for every submission of it by one machine. Reports are
-// recognised by
-//   - Date, ExecutablePath and ProcStatus, where all three are present, as every crash of a program has them;
-//   - else, with a Date, by the fields that never change and that every version of whoopsie sends;
-//   - else by all fields but those that may change.
+// DuplicateKey returns the key of a report, which is the same each time one machine submits the
+// report. It hashes
+//   - Date, ExecutablePath and ProcStatus, if all three are present, as in every program crash;
+//   - else, with a Date, the fields that never change and that every version of whoopsie sends;
+//   - else all fields but those that may change.
 //
-// Texts are compared without the differences between a .crash file and what whoopsie sends of it. The former key is
-// that of earlier versions, which compared the three fields as they stood; it is zero where it is the same or there
-// was none.
+// It ignores the differences between a .crash file and what whoopsie sends of it. The former key
+// is the one that earlier versions of mishap stored, which hashed the three fields unchanged. It is
+// zero if it equals key or did not exist.
 func DuplicateKey(system SystemID, f Fields) (key, former ReportKey) {
 	h := newKeyHash(system)
 	switch {
@@ -80,7 +83,7 @@ func DuplicateKey(system SystemID, f Fields) (key, former ReportKey) {
 	return key, former
 }
 
-// formerKey is the key before texts were compared as whoopsie sends them.
+// formerKey returns the key that earlier versions of mishap computed, which hashed texts unchanged.
 func formerKey(system SystemID, f Fields) ReportKey {
 	h := newKeyHash(system)
 	for _, name := range occurrence {
@@ -95,7 +98,8 @@ func hasAll(f Fields, names []string) bool {
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// asSent returns the text as whoopsie sends it: with "?" for control characters inside a line, without blank ends.
+// asSent returns the text as whoopsie sends it: control characters within lines become "?", and
+// outer blanks are removed.
 func asSent(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' {
@@ -105,26 +109,28 @@ func asSent(s string) string {
 	}, strings.TrimSpace(s))
 }
 
-// keyHash hashes texts so that no two lists of texts run into each other.
+// keyHash hashes a list of texts. It includes their lengths, so different lists never hash the same
+// bytes.
 type keyHash struct{ sha hash.Hash }
 
-// newKeyHash begins with the system's name.
+// newKeyHash returns a keyHash that already includes the system's name.
 func newKeyHash(system SystemID) keyHash {
 	h := keyHash{sha256.New()}
 	h.add(string(system))
 	return h
 }
 
-// add adds a text, preceded by its length.
+// add hashes a text, preceded by its length.
 func (h keyHash) add(text string) {
 	_, _ = h.sha.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text)))) // never fails
 	_, _ = io.WriteString(h.sha, text)
 }
 
-// addFields adds the names and texts of those fields that are present and not blank. It leaves out blanks, control
-// characters and the "?" that whoopsie puts in place of these, and reads texts in place, however long they are.
+// addFields hashes the names and texts of the fields that are not blank. It ignores blanks, control
+// characters, and the "?" that whoopsie substitutes for these. It needs a fixed amount of memory,
+// whatever the length of the texts.
 func (h keyHash) addFields(f Fields, names []string) {
-	const end = 0 // neither names nor the letters of a text contain it
+	const end = 0 // occurs neither in names nor among the hashed characters
 	buffer := make([]byte, 0, 512)
 	for _, name := range names {
 		if isBlank(f[name]) {

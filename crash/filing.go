@@ -2,66 +2,66 @@ package crash
 
 import "time"
 
-// FilingStep is what has to be done next with a filing.
+// FilingStep is the next step of a filing.
 type FilingStep string
 
-// The steps.
+// The steps of a filing.
 const (
-	StepNone   FilingStep = ""       // nothing now: final, not due yet, or somebody else is at it
+	StepNone   FilingStep = ""       // nothing to do now: it is final, not due yet, or claimed by another worker
 	StepCreate FilingStep = "create" // send it to the tracker
-	StepSearch FilingStep = "search" // look whether the tracker has it
+	StepSearch FilingStep = "search" // search the tracker for it
 )
 
-// FilingTerms are the times that decide when the tracker can no longer be working on a request.
+// FilingTerms are the times after which the tracker can no longer be processing a request.
 type FilingTerms struct {
-	Sending time.Duration // a request is fully written this long after the claim, or never
-	Answer  time.Duration // longest wait for an answer
-	Settle  time.Duration // how long after the last moment of sending the tracker is searched
+	Sending time.Duration // from the claim until the request is fully written, at most
+	Answer  time.Duration // largest wait for an answer
+	Settle  time.Duration // from the last possible moment of sending until the tracker is searched
 }
 
-// FilingClaim is a filing together with the step that the caller, and nobody else, now has to do.
+// FilingClaim is a filing with the step that only the caller may now do.
 type FilingClaim struct {
 	Filing
 	Step     FilingStep
-	Entry    int64     // the entry of the ledger to which the outcome belongs
-	SentFrom time.Time // no request for this filing left before: where a search starts
+	Entry    int64     // the ledger entry that receives the outcome
+	SentFrom time.Time // earliest time at which a request may have been sent: where a search starts
 }
 
-// FilingResult is what came of a claimed step.
+// FilingResult is the outcome of a claimed step.
 type FilingResult struct {
 	Claim   FilingClaim
-	State   FilingState   // the state that follows
+	State   FilingState   // the new state
 	Bug     Bug           // with FilingFiled
-	Delay   time.Duration // with FilingQueued: how long until it is tried again
+	Delay   time.Duration // with FilingQueued: time until the retry
 	Problem string        // as in Filing
 	Reason  string
 	Answer  TrackerAnswer
-	Rest    time.Duration // after sending: how long those who stand in line wait before the next is sent
+	Rest    time.Duration // after sending: pause before the next filing in the queue is sent
 }
 
-// TrackerAnswer is what the ledger keeps of one call to the tracker.
+// TrackerAnswer is what the ledger stores about one call to the tracker.
 type TrackerAnswer struct {
-	Outcome   string // one word for what it meant: "created", "refused", "unknown"
+	Outcome   string // one word for the outcome: "created", "refused", "unknown"
 	Status    int    // HTTP status; 0: no answer
-	RequestID string // the tracker's own id of a failure, for asking its administrators
-	Words     string // the tracker's words, or the network's; cleaned and cut
+	RequestID string // the tracker's id of an error, to quote to its administrators
+	Words     string // message of the tracker or the network, cleaned and truncated
 }
 
-// FilingTotals counts filings for the monitor.
+// FilingTotals counts filings, for monitoring.
 type FilingTotals struct {
 	States map[FilingState]int64
-	Oldest time.Time // when the oldest that is not done yet was asked for; zero: none is open
-	Parked int64     // how many open ones wait until the tracker accepts our credentials
+	Oldest time.Time // when the oldest open filing was requested; zero: none is open
+	Parked int64     // open filings that wait until the tracker accepts our credentials
 }
 
-// NextFiling is the filing that is sent next.
+// NextFiling is the filing at the head of the queue.
 type NextFiling struct {
-	Filing int64         // 0: none waits, or one is being sent
+	Filing int64         // 0: none is queued, or one is being sent
 	In     time.Duration // pause before it may be sent
 }
 
-// NoFiling says why no bug can be filed for the bucket, as a sentence; empty when one can. It does not look whether the
-// bucket has a bug already.
+// NoFiling says, in a sentence, why no bug can be filed for the bucket. It returns "" if one can.
+// It does not check whether the bucket already has a bug.
 func (b Bucket) NoFiling() string {
 	switch {
 	case len(b.Signature) >= 7 && b.Signature[:7] == "failed:":
@@ -72,10 +72,10 @@ func (b Bucket) NoFiling() string {
 	return ""
 }
 
-// Subscription is a person who is to get the tracker's mail about the bug that they had filed.
+// Subscription is a pending request to subscribe a person to a bug that they filed.
 type Subscription struct {
 	Filing  int64
 	Bug     int64
 	Account string // the person's name at the tracker
-	Entry   int64  // of the ledger, to which the outcome belongs
+	Entry   int64  // the ledger entry that receives the outcome
 }

@@ -1,8 +1,8 @@
 package crash
 
-// HealthCheck is one thing that must work for an instance to do its job.
+// HealthCheck is the result of one check that an instance is able to work.
 type HealthCheck struct {
 	Name    string // for people: "Counting"
-	Problem string // one sentence that anyone may read; empty: all is well
-	Detail  string // more, for admins and operators only; may be empty
+	Problem string // one sentence that anyone may read; empty: healthy
+	Detail  string // for admins and operators only; may be empty
 }

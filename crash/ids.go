@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// OopsID names one stored report. It is a UUID of version 7: its first 48 bits are the time of arrival in milliseconds,
-// which tells where the report is stored.
+// OopsID identifies one stored report. It is a UUID of version 7: its first 48 bits are the time of
+// arrival in milliseconds, which determines the partition that stores the report.
 type OopsID [16]byte
 
-// NewOopsID makes the id of a report that arrives now.
+// NewOopsID returns a new random id for a report that arrives at now.
 func NewOopsID(now time.Time) OopsID {
 	var id OopsID
 	_, _ = rand.Read(id[:]) // never fails
@@ -26,7 +26,7 @@ func NewOopsID(now time.Time) OopsID {
 	return id
 }
 
-// FirstOopsID is the lowest id of a report that arrives at the given time.
+// FirstOopsID returns the lowest id that a report arriving at the given time can have.
 func FirstOopsID(at time.Time) OopsID {
 	var id OopsID
 	var ms [8]byte
@@ -35,7 +35,8 @@ func FirstOopsID(at time.Time) OopsID {
 	return id
 }
 
-// ParseOopsID reads the usual text form, 8-4-4-4-12 hex digits; anything else is NotFound, since no report has such an id.
+// ParseOopsID parses the text form, 8-4-4-4-12 hex digits. It returns an error of kind NotFound for
+// any other text, since no report has such an id.
 func ParseOopsID(s string) (OopsID, error) {
 	var id OopsID
 	if len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
@@ -52,26 +53,28 @@ func (id OopsID) String() string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// Received is the time of arrival held in the id, to the millisecond, in UTC.
+// Received returns the time of arrival that the id contains, in UTC, to the millisecond.
 func (id OopsID) Received() time.Time {
 	var ms [8]byte
 	copy(ms[2:], id[:6])
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(ms[:]))).UTC() //nolint:gosec // 48 bits
 }
 
-// IsZero reports whether no id was given.
+// IsZero reports whether id is the zero value.
 func (id OopsID) IsZero() bool { return id == OopsID{} }
 
-// SystemID is the hash that a machine sends as its name; empty for machines without one. Any text is possible.
+// SystemID is the hash by which a machine identifies itself; empty for machines without one. It can
+// be any text.
 type SystemID string
 
-// MaxSystemID is how many bytes of a machine's name are kept. whoopsie sends 128 hex digits; administrators may
-// configure any text (CRASH_DB_IDENTIFIER).
+// MaxSystemID is the largest length of a SystemID, in bytes. whoopsie sends 128 hex digits;
+// administrators may configure any text (CRASH_DB_IDENTIFIER).
 const MaxSystemID = 256
 
-// NewSystemID makes the id of the machine that calls itself name. Bytes that are not UTF-8 and NUL become replacement
-// characters; a name longer than [MaxSystemID] keeps its beginning, followed by "~" and the SHA-256 of the whole in hex,
-// so that two long names stay two machines and a test machine stays one.
+// NewSystemID returns the id of the machine that calls itself name. It replaces invalid UTF-8 and
+// NUL by replacement characters. It truncates a name longer than [MaxSystemID] and appends "~" and
+// the SHA-256 of the whole name in hex, so different long names stay different, and test machines
+// remain test machines.
 func NewSystemID(name string) SystemID {
 	clean := strings.ReplaceAll(strings.ToValidUTF8(name, "\uFFFD"), "\x00", "\uFFFD")
 	if len(clean) <= MaxSystemID {
@@ -82,18 +85,20 @@ func NewSystemID(name string) SystemID {
 	return SystemID(strings.ToValidUTF8(head, "") + "~" + hex.EncodeToString(sum[:]))
 }
 
-// IsTest reports whether the machine is one that tests use: its reports are stored, never counted.
+// IsTest reports whether the machine is a test machine, whose reports are stored but not counted.
 func (s SystemID) IsTest() bool { return strings.HasPrefix(string(s), "deadbeef") }
 
-// BucketID is the sha1 of a bucket's signature: the key of the bucket everywhere, and its permanent address.
+// BucketID is the SHA-1 of a bucket's signature: its key everywhere, and part of its permanent
+// address.
 type BucketID [sha1.Size]byte
 
-// BucketIDOf computes the id of the bucket with this signature.
+// BucketIDOf returns the id of the bucket with this signature.
 func BucketIDOf(signature string) BucketID {
 	return sha1.Sum([]byte(signature)) //nolint:gosec // an address, not a secret
 }
 
-// ParseBucketID reads 40 hex digits of either case; anything else is NotFound.
+// ParseBucketID parses 40 hex digits of either case. It returns ErrUnknownBucket for any other
+// text.
 func ParseBucketID(s string) (BucketID, error) {
 	var id BucketID
 	b, err := hex.DecodeString(s)
@@ -106,8 +111,8 @@ func ParseBucketID(s string) (BucketID, error) {
 
 func (id BucketID) String() string { return hex.EncodeToString(id[:]) }
 
-// Path is the permanent address of the bucket below the base address.
+// Path returns the permanent address of the bucket, relative to the base address.
 func (id BucketID) Path() string { return "/problem/" + id.String() }
 
-// ErrUnknownBucket says that no bucket has the given id or signature.
+// ErrUnknownBucket is returned when no bucket has the given id or signature.
 var ErrUnknownBucket = Errorf(NotFound, "unknown_bucket", "There is no such problem here.")

@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// Kind says what sort of trouble an error is, so that the edge of the program can choose an answer (an HTTP status, an
-// exit code) without reading texts. Kinds are errors themselves: errors.Is(err, crash.NotFound).
+// Kind classifies an error, so that handlers and commands can choose an HTTP status or an exit code
+// without parsing messages. Kinds are errors themselves: errors.Is(err, crash.NotFound).
 type Kind uint8
 
-// The kinds. Anything that carries none of them is internal: it is logged, and the person sees a generic text.
+// The kinds of errors. An error without a kind is internal: it is logged, and people see a generic
+// message.
 const (
-	Invalid          Kind = iota + 1 // the request makes no sense as it stands
-	Unauthenticated                  // nobody is signed in, or the proof does not hold
+	Invalid          Kind = iota + 1 // the request is not valid
+	Unauthenticated                  // not signed in, or the credentials are wrong
 	Forbidden                        // signed in, but not allowed
-	NotFound                         // no such thing
-	Conflict                         // the thing is in a state that does not permit this
-	TooLarge                         // over a stated limit
-	UnsupportedMedia                 // a media type that is not read here
-	Unprocessable                    // understood, but it cannot be done with this thing
-	Refused                          // the external tracker said no
-	Unavailable                      // a part of the house is away; trying later makes sense
-	TooMany                          // too often in too short a time; RetryAfter says when to go on
+	NotFound                         // the object does not exist
+	Conflict                         // the state of the object does not permit the request
+	TooLarge                         // over a documented limit
+	UnsupportedMedia                 // the media type is not supported
+	Unprocessable                    // valid, but impossible for this object
+	Refused                          // the external tracker refused
+	Unavailable                      // a service that mishap depends on is unavailable; a retry may succeed
+	TooMany                          // too many requests; RetryAfter says when to retry
 )
 
 var kindNames = [...]string{
@@ -31,7 +32,7 @@ var kindNames = [...]string{
 	Unprocessable: "unprocessable", Refused: "refused", Unavailable: "unavailable", TooMany: "too many requests",
 }
 
-// Error makes a Kind usable with errors.Is.
+// Error returns the name of the kind. It makes a Kind an error, for errors.Is.
 func (k Kind) Error() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
 		return kindNames[k]
@@ -42,18 +43,18 @@ func (k Kind) Error() string {
 // Error is an error with a sentence that may be shown to the person who caused it.
 type Error struct {
 	Kind       Kind
-	Code       string        // stable word for programs, snake_case: "unknown_bucket"
+	Code       string        // stable code for programs, in snake case: "unknown_bucket"
 	Message    string        // one sentence: what happened, why, what to do
-	RetryAfter time.Duration // when trying again makes sense; 0: not said
+	RetryAfter time.Duration // when a retry can succeed; 0: unspecified
 	Err        error         // the cause, for the log only; may be nil
 }
 
-// Errorf builds an *Error whose message may be shown.
+// Errorf returns an *Error whose message may be shown.
 func Errorf(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Because returns a copy of e with the cause added for the log.
+// Because returns a copy of e with a cause, which only the log shows.
 func (e *Error) Because(err error) *Error {
 	c := *e
 	c.Err = err
@@ -67,7 +68,7 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap gives the kind and the cause.
+// Unwrap returns the kind and the cause.
 func (e *Error) Unwrap() []error {
 	if e.Err != nil {
 		return []error{e.Kind, e.Err}
@@ -75,7 +76,7 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind}
 }
 
-// KindOf returns the kind that err carries, or 0 when it is internal.
+// KindOf returns the kind of err, or 0 if it is internal.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

@@ -5,47 +5,47 @@ import (
 	"time"
 )
 
-// LedgerFilter says which filings of the ledger are wanted, latest intent first.
+// LedgerFilter selects filings of the ledger, which lists the latest intent first.
 type LedgerFilter struct {
 	State  FilingState  // empty: all
 	Bucket BucketID     // zero: all
 	ID     int64        // 0: all
-	After  LedgerCursor // zero: from the start
+	After  LedgerCursor // zero: from the beginning
 	Limit  int
 }
 
-// LedgerCursor is a place in the ledger: below the filing that was asked for at this time.
+// LedgerCursor is a position in the ledger: after the filing that was requested at this time.
 type LedgerCursor struct {
 	Created time.Time
 	ID      int64
 }
 
-// LedgerEntry is a filing with all that has happened to it.
+// LedgerEntry is a filing with its complete history.
 type LedgerEntry struct {
 	Filing
 	Heading string // title of the bucket, or its signature
 	Package string
-	Linked  int64 // the bug that the bucket has, whatever became of the filing; 0: none
+	Linked  int64 // the bug that the bucket has now, however it was linked; 0: none
 	Lines   []LedgerLine
-	Left    int // how many older lines are left out
+	Left    int // number of older lines that are omitted
 }
 
-// LedgerLine is one thing that happened to a filing: a call to the tracker, or something that a person or mishap did.
+// LedgerLine is one event of a filing: a call to the tracker, or an action of a person or mishap.
 type LedgerLine struct {
 	At        time.Time
-	Ended     time.Time     // of a call; zero: it is under way, or its unit has died
-	Call      string        // "create", "search", "subscribe"; empty: no call
-	Action    string        // of what is no call: "bug.create", "bug.filed", "bug.give-up"
+	Ended     time.Time     // of a call; zero: it is in progress, or its instance has died
+	Call      string        // "create", "search", "subscribe"; empty: not a call
+	Action    string        // of any other event: "bug.create", "bug.filed", "bug.give-up"
 	Person    string        // who did it; empty: mishap
-	Outcome   string        // of a call, as TrackerAnswer has it
+	Outcome   string        // of a call; see TrackerAnswer
 	Status    int           // HTTP status; 0: no answer
-	RequestID string        // the tracker's own id of a failure
-	Words     string        // the tracker's, or a person's reason
-	Bug       int64         // that the line is about; 0: none
+	RequestID string        // the tracker's id of an error
+	Words     string        // message of the tracker, or a person's reason
+	Bug       int64         // number of the bug that the line is about; 0: none
 	Took      time.Duration // of a call that has ended
 }
 
-// SortLines puts the lines in the order in which things happened.
+// SortLines sorts the lines by time, oldest first.
 func (e *LedgerEntry) SortLines() {
 	slices.SortStableFunc(e.Lines, func(a, b LedgerLine) int { return a.At.Compare(b.At) })
 }

@@ -6,23 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// Note is what a person wrote down about a problem, with everything that it said before.
+// Note is a person's note about a problem, with its earlier versions.
 type Note struct {
 	ID      int64
-	Bucket  BucketID // where it was written; the problem may have been merged since
+	Bucket  BucketID // where it was written; the bucket may have been merged since
 	Written time.Time
 	Person  string     // who wrote it first
-	Texts   []NoteText // the first one first; the last counts
+	Texts   []NoteText // oldest first; the last is the present text
 }
 
-// NoteText is what a note said from a time on. Empty: it was taken away.
+// NoteText is one version of a note. An empty Text means that the note was deleted.
 type NoteText struct {
 	At     time.Time
 	Person string
 	Text   string
 }
 
-// Text is what the note says now; empty: it was taken away.
+// Text returns the present text, or "" if the note was deleted.
 func (n Note) Text() string {
 	if len(n.Texts) == 0 {
 		return ""
@@ -30,11 +30,11 @@ func (n Note) Text() string {
 	return n.Texts[len(n.Texts)-1].Text
 }
 
-// MaxNote is how long a note may be, in code points.
+// MaxNote is the largest length of a note, in code points.
 const MaxNote = 4000
 
-// CleanNote is a note as it is kept: line ends as Unix has them, without blanks around it. It returns Invalid for one that is
-// too long or no text.
+// CleanNote returns a note as it is stored: with Unix line ends, without leading and trailing
+// blanks. It returns an error of kind Invalid if the note is too long or not valid text.
 func CleanNote(text string) (string, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > MaxNote {

@@ -2,7 +2,8 @@ package crash
 
 import "time"
 
-// Role is what a signed-in person may do. Roles are ordered: a higher one may do all that a lower one may.
+// Role determines what a signed-in person may do. Each role includes the rights of the roles below
+// it.
 type Role string
 
 // The roles, lowest first. RoleNone is a visitor who has not signed in.
@@ -15,13 +16,14 @@ const (
 
 var roleRank = map[Role]int{RoleNone: 0, RoleViewer: 1, RoleTriager: 2, RoleAdmin: 3}
 
-// Allows reports whether a person of role r may do what needs role need.
+// Allows reports whether role r includes the rights of role need.
 func (r Role) Allows(need Role) bool {
 	have, ok := roleRank[r]
 	return ok && have >= roleRank[need]
 }
 
-// ParseRole reads viewer, triager or admin; anything else is Invalid.
+// ParseRole parses viewer, triager or admin. It returns an error of kind Invalid for any other
+// text.
 func ParseRole(s string) (Role, error) {
 	if r := Role(s); r != RoleNone && roleRank[r] > 0 {
 		return r, nil
@@ -38,5 +40,5 @@ type User struct {
 	Created   time.Time
 	LastLogin time.Time // zero: never
 
-	TrackerName string // of the person's account at the tracker; empty: not told
+	TrackerName string // name of the person's account at the tracker; empty: unknown
 }

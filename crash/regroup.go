@@ -2,50 +2,50 @@ package crash
 
 import "time"
 
-// Rules are the grouping rules of one version.
+// Rules are one version of the grouping rules.
 type Rules struct {
 	Version int
 	Group   func(Fields) Grouping
 }
 
-// RegroupState says how a run of regrouping stands.
+// RegroupState is the state of a regrouping run.
 type RegroupState string
 
-// The states.
+// The states of a regrouping run.
 const (
-	RegroupRunning RegroupState = "running" // or to be gone on with, when its unit died
+	RegroupRunning RegroupState = "running" // or waiting to be resumed, if its instance died
 	RegroupDone    RegroupState = "done"
-	RegroupStopped RegroupState = "stopped" // by a person; what it had moved stays moved
+	RegroupStopped RegroupState = "stopped" // by a person; reports that it moved stay moved
 )
 
-// RegroupRun is one run of applying grouping rules to the stored reports.
+// RegroupRun is one run that applies grouping rules to the stored reports.
 type RegroupRun struct {
 	ID       int64
 	Rules    int  // version of the rules
-	Dry      bool // nothing is moved
+	Dry      bool // dry run: nothing is moved
 	Person   string
 	State    RegroupState
 	Started  time.Time
 	Updated  time.Time
-	Estimate int64 // how many reports there are, about
+	Estimate int64 // approximate number of reports
 	LookedAt int64
-	Moved    int64 // or, dry, would be
-	Waiting  bool  // it rests because reports arrive faster than they are counted
+	Moved    int64 // or, in a dry run, would be
+	Waiting  bool  // it is paused while reports arrive faster than they are counted
 }
 
-// RegroupMove is how many reports a run moves from one bucket to another.
+// RegroupMove is the number of reports that a run moves from one bucket to another.
 type RegroupMove struct {
-	From, To           BucketID // From zero: they were in none; To zero: they will be in none
+	From, To           BucketID // From zero: they were in no bucket; To zero: they will be in none
 	FromLabel, ToLabel string
-	New                bool // To was no bucket before
+	New                bool // To did not exist before
 	Reports            int64
-	Left               int64 // counted reports that From still has; of a dry run, had
+	Left               int64 // counted reports that remain in From; in a dry run, that were in it
 }
 
-// RegroupEffect sums up what a run does to problems.
+// RegroupEffect summarises the effect of a run on problems.
 type RegroupEffect struct {
-	Changed int64 // problems that reports leave
-	Split   int64 // of these, problems whose reports are in several ones afterwards, itself among them
-	New     int64 // problems that there were not before
-	Merged  int64 // problems that get reports of several others, or of another one besides their own
+	Changed int64 // problems that lose reports
+	Split   int64 // of these, problems whose reports end up in several problems, including itself
+	New     int64 // problems that did not exist before
+	Merged  int64 // problems that receive reports from several others, or from another one in addition to their own
 }

@@ -10,12 +10,13 @@ import (
 	"mishap/crash/pytext"
 )
 
-// maxReleaseKey is the most characters of a release that its key depends on.
+// maxReleaseKey is the number of characters of a release's name that its key depends on.
 const maxReleaseKey = 64
 
-// Key is a text that sorts as releases do, byte by byte or in any usual collation: by distribution, then by version as
-// numbers, "Ubuntu 9.10" before "Ubuntu 24.04", and names ("Debian sid") after numbers. "LTS" makes no difference. It
-// is empty for the empty release, and made of lower-case letters, digits and single blanks otherwise.
+// Key returns a text that sorts in release order, byte by byte or in any usual collation. The order
+// is by distribution, then by version as numbers ("Ubuntu 9.10" before "Ubuntu 24.04"), with names
+// ("Debian sid") after numbers. "LTS" makes no difference. The key of the empty release is empty;
+// others consist of lower-case letters, digits and single blanks.
 func (r Release) Key() string {
 	var tokens []string
 	for rest := strings.ToLower(Truncate(string(r), maxReleaseKey)); rest != ""; {
@@ -37,14 +38,15 @@ func (r Release) Key() string {
 	return strings.Join(tokens, " ")
 }
 
-// Compare orders releases as Key does, and those of one key by their names.
+// Compare orders releases by Key, and those with the same key by name.
 func (r Release) Compare(other Release) int {
 	return cmp.Or(cmp.Compare(r.Key(), other.Key()), cmp.Compare(r, other))
 }
 
-// EndOfLifeOn reports whether the release is no longer supported on that UTC day, by the release data built in (see
-// [BuiltInReleases]). Derivatives and unknown releases never are.
+// EndOfLifeOn reports whether support of the release has ended on that UTC day, according to
+// [BuiltInReleases]. It returns false for derivatives and unknown releases.
 func (r Release) EndOfLifeOn(day time.Time) bool { return BuiltInReleases().EndOfLife(r, day) }
 
-// Codename is "noble" for "Ubuntu 24.04", by the release data built in; empty when the release is not known.
+// Codename returns the codename in [BuiltInReleases], "noble" for "Ubuntu 24.04", or "" for an
+// unknown release.
 func (r Release) Codename() string { return BuiltInReleases().Codename(r) }

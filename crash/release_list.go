@@ -7,23 +7,26 @@ import (
 	"slices"
 )
 
-// ReleaseKind says how much the name of a release is to be trusted: anybody can send any name.
+// ReleaseKind says how trustworthy the name of a release is: machines can send any name.
 type ReleaseKind int
 
-// The kinds, the most trusted first.
+// The kinds of releases, the most trustworthy first.
 const (
-	OfficialRelease   ReleaseKind = iota // in the release data of Ubuntu and Debian, or not given
-	DerivativeRelease                    // a distribution derived from these, with a short version number
-	UnknownRelease                       // anything else
+	OfficialRelease   ReleaseKind = iota // in the release data of Ubuntu or Debian, or empty
+	DerivativeRelease                    // a known derivative, with a short version number
+	UnknownRelease                       // any other name
 )
 
-// derivativeForm matches the names of derivatives as their machines report them. The rule is bounded: so many names, and
-// versions such as 9, 22.04 or 2026.3, or none for a distribution without releases.
-var derivativeForm = regexp.MustCompile(`^(Ubuntu (Kylin|Core|Touch|RTM)|Linux ?[Mm]int|LMDE|[Ee]lementary( OS)?|Pop(!_OS)?|Zorin( OS)?|(KDE )?[Nn]eon|` +
-	`TUXEDO( OS)?|Raspbian( GNU/Linux)?|Raspberry Pi OS|Kali( GNU/Linux)?|Devuan( GNU/Linux)?|[Dd]eepin|MX|Parrot( OS)?|Tails|Debian( GNU/Linux| testing| unstable)?)` +
+// derivativeForm matches the names of derivatives as their machines report them. It allows a fixed
+// list of names, with a version such as 9, 22.04 or 2026.3, or without one for rolling
+// distributions.
+var derivativeForm = regexp.MustCompile(`^(Ubuntu (Kylin|Core|Touch|RTM)|Linux ?[Mm]int|LMDE|` +
+	`[Ee]lementary( OS)?|Pop(!_OS)?|Zorin( OS)?|(KDE )?[Nn]eon|` +
+	`TUXEDO( OS)?|Raspbian( GNU/Linux)?|Raspberry Pi OS|Kali( GNU/Linux)?|Devuan( GNU/Linux)?|` +
+	`[Dd]eepin|MX|Parrot( OS)?|Tails|Debian( GNU/Linux| testing| unstable)?)` +
 	`( [0-9]{1,4}(\.[0-9]{1,2})?)?$`)
 
-// Kind returns how much the name of a release is to be trusted.
+// Kind returns how trustworthy the name of the release is.
 func (t *ReleaseTable) Kind(r Release) ReleaseKind {
 	if _, ok := t.find(r); ok || r == "" {
 		return OfficialRelease
@@ -34,24 +37,25 @@ func (t *ReleaseTable) Kind(r Release) ReleaseKind {
 	return UnknownRelease
 }
 
-// How many releases of each kind a list names. Official ones are as many as the release data has.
+// The largest number of releases that a list names, by kind. Official releases are not limited.
 const (
 	maxDerivatives = 10
 	maxUnknown     = 5
 )
 
-// OtherReleases stands in lists for all releases that they do not name.
+// OtherReleases is the row of a list for all releases that it does not name.
 const OtherReleases Release = "other releases"
 
-// ReleaseList is the releases that a list names: all official ones, and of derivatives and of unknown ones those with the
-// most reports, a few of each. So invented names never displace known ones.
+// ReleaseList is the releases that a list names: all official ones, and the derivatives and unknown
+// ones with the most reports, a limited number of each. Invented names therefore never displace
+// real ones.
 type ReleaseList struct {
 	table *ReleaseTable
 	named map[Release]bool
-	rest  bool // some release is not named
+	rest  bool // some releases are not named
 }
 
-// List chooses what a list names of some releases, by how many reports each has.
+// List chooses the releases that a list names, given the number of reports of each.
 func (t *ReleaseTable) List(reports map[Release]int64) ReleaseList {
 	l := ReleaseList{table: t, named: map[Release]bool{}}
 	more := map[ReleaseKind][]Release{}
@@ -64,7 +68,9 @@ func (t *ReleaseTable) List(reports map[Release]int64) ReleaseList {
 	}
 	for kind, most := range map[ReleaseKind]int{DerivativeRelease: maxDerivatives, UnknownRelease: maxUnknown} {
 		some := more[kind]
-		slices.SortFunc(some, func(a, b Release) int { return cmp.Or(cmp.Compare(reports[b], reports[a]), cmp.Compare(a, b)) })
+		slices.SortFunc(some, func(a, b Release) int {
+			return cmp.Or(cmp.Compare(reports[b], reports[a]), cmp.Compare(a, b))
+		})
 		l.rest = l.rest || len(some) > most
 		for _, r := range some[:min(len(some), most)] {
 			l.named[r] = true
@@ -76,7 +82,7 @@ func (t *ReleaseTable) List(reports map[Release]int64) ReleaseList {
 // Names reports whether the list names a release.
 func (l ReleaseList) Names(r Release) bool { return l.named[r] }
 
-// Of returns the release itself if the list names it, else OtherReleases.
+// Of returns r if the list names it, else OtherReleases.
 func (l ReleaseList) Of(r Release) Release {
 	if l.named[r] {
 		return r
@@ -84,19 +90,19 @@ func (l ReleaseList) Of(r Release) Release {
 	return OtherReleases
 }
 
-// Ascending returns the named releases in release order: official ones, then derivatives, then unknown ones, and
-// OtherReleases at the end if there are any.
+// Ascending returns the named releases in release order: official ones, then derivatives, then
+// unknown ones. OtherReleases comes last, if any release is not named.
 func (l ReleaseList) Ascending() []Release {
 	return l.sorted(Release.Compare)
 }
 
-// Descending is Ascending with the newest release of each kind first.
+// Descending returns the same releases as Ascending, with the newest release of each kind first.
 func (l ReleaseList) Descending() []Release {
 	return l.sorted(func(a, b Release) int { return b.Compare(a) })
 }
 
-// Offered returns what people may choose among, the newest of each kind first: the releases with a name, and the one that
-// is chosen already, if any.
+// Offered returns the releases that a form offers, the newest of each kind first. It includes the
+// release chosen at present, if any, and excludes the empty release and OtherReleases.
 func (l ReleaseList) Offered(chosen Release) []Release {
 	list := slices.DeleteFunc(l.Descending(), func(r Release) bool { return r == "" || r == OtherReleases })
 	if chosen != "" && !slices.Contains(list, chosen) {

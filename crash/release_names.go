@@ -5,8 +5,9 @@ import (
 	"unicode"
 )
 
-// Distribution is the distribution of a release in lower case: "ubuntu" for "Ubuntu 24.04". A derivative is one of its own:
-// "ubuntu kylin" for "Ubuntu Kylin 24.04". Versions of packages mean something only within one distribution.
+// Distribution returns the distribution of a release in lower case: "ubuntu" for "Ubuntu 24.04". A
+// derivative is a distribution of its own: "ubuntu kylin" for "Ubuntu Kylin 24.04". Package
+// versions are comparable only within one distribution.
 func (r Release) Distribution() string {
 	if strings.HasPrefix(string(r), "Debian GNU/Linux ") {
 		return "debian"
@@ -19,13 +20,13 @@ func (r Release) Distribution() string {
 		}
 	}
 	if n := len(named); n > 1 && n == len(words) {
-		named = named[:n-1] // a release with a name instead of a number, as "Debian sid"
+		named = named[:n-1] // a release with a name instead of a number, such as "Debian sid"
 	}
 	return strings.Join(named, " ")
 }
 
-// Short names a release without the distribution where that is clear: "24.04" for "Ubuntu 24.04", "sid" for "Debian sid",
-// and "Debian 13" in full.
+// Short returns the name without the distribution if it is still clear: "24.04" for "Ubuntu 24.04",
+// "sid" for "Debian sid", but "Debian 13" in full.
 func (r Release) Short() string {
 	switch {
 	case r == "":
@@ -38,8 +39,8 @@ func (r Release) Short() string {
 	return string(r)
 }
 
-// Named finds the release of a distribution ("ubuntu") by its codename; empty: there is none. Debian's changelogs call sid
-// "unstable".
+// Named returns the release of a distribution ("ubuntu") with this codename, or "" if there is
+// none. It accepts "unstable" for sid, as Debian's changelogs do.
 func (t *ReleaseTable) Named(distribution, codename string) Release {
 	if distribution == "debian" && codename == "unstable" {
 		codename = "sid"
@@ -55,29 +56,31 @@ func (t *ReleaseTable) Named(distribution, codename string) Release {
 	return ""
 }
 
-// Predecessor returns the release of the same distribution that came before, of those given; empty when there is none.
-// Releases without a number ("Debian sid") have no place in the order of time, and neither follow nor precede.
-func (r Release) Predecessor(of []Release) Release {
+// Predecessor returns the release among candidates that immediately precedes r in its distribution,
+// or "" if there is none. Releases without a number ("Debian sid") neither precede nor follow
+// others.
+func (r Release) Predecessor(candidates []Release) Release {
 	family, numbered := r.distribution()
 	if !numbered {
 		return ""
 	}
 	var before Release
-	for _, other := range of {
-		if name, ok := other.distribution(); ok && name == family && other.Key() < r.Key() && (before == "" || other.Key() > before.Key()) {
+	for _, other := range candidates {
+		if name, ok := other.distribution(); ok && name == family && other.Key() < r.Key() &&
+			(before == "" || other.Key() > before.Key()) {
 			before = other
 		}
 	}
 	return before
 }
 
-// SameDistribution reports whether two releases are of one distribution: "Debian 13" and "Debian sid" are, "Ubuntu 24.04" and
-// "Kubuntu 24.04" are not.
+// SameDistribution reports whether two releases belong to one distribution: "Debian 13" and "Debian
+// sid" do, "Ubuntu 24.04" and "Kubuntu 24.04" do not.
 func (r Release) SameDistribution(other Release) bool {
 	return r.distributionName() == other.distributionName()
 }
 
-// distributionName is the name without its number or, where it has none, without its last word.
+// distributionName returns the name without its number or, if it has none, without its last word.
 func (r Release) distributionName() string {
 	name, numbered := r.distribution()
 	if numbered {
@@ -86,7 +89,7 @@ func (r Release) distributionName() string {
 	return name[:max(strings.LastIndexByte(name, ' '), 0)]
 }
 
-// distribution is what stands before the first number of the name, and whether there is one.
+// distribution returns the part of the name before its first digit, and whether there is a digit.
 func (r Release) distribution() (name string, numbered bool) {
 	for i, c := range r {
 		if '0' <= c && c <= '9' {

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// ReleaseTable knows the releases of Ubuntu and Debian: their names and when their life ends. It does not change.
+// ReleaseTable holds the releases of Ubuntu and Debian: their names and support periods. It is
+// immutable.
 type ReleaseTable struct {
 	series map[Release]series
 	newest map[string]time.Time // by distribution: the day on which its newest series was created
@@ -22,14 +23,14 @@ type ReleaseTable struct {
 
 type series struct {
 	codename string
-	released time.Time // zero: not yet planned
-	end      time.Time // last supported day; zero: not known
+	released time.Time // zero: not planned yet
+	end      time.Time // last supported day; zero: unknown
 }
 
 //go:embed distroinfo/ubuntu.csv distroinfo/debian.csv
 var distroInfo embed.FS
 
-// BuiltInReleases is the table of the release data that this program was built with.
+// BuiltInReleases returns the table of the release data that is embedded in the program.
 var BuiltInReleases = sync.OnceValue(func() *ReleaseTable {
 	ubuntu, err1 := distroInfo.Open("distroinfo/ubuntu.csv")
 	debian, err2 := distroInfo.Open("distroinfo/debian.csv")
@@ -43,12 +44,13 @@ var BuiltInReleases = sync.OnceValue(func() *ReleaseTable {
 	return t
 })
 
-// ReadReleases reads ubuntu.csv and debian.csv of the package distro-info-data, as in /usr/share/distro-info. The life
-// of an Ubuntu release ends with its column eol (a server edition's eol-server, where that is later): extended, paid
-// support does not count. That of a Debian release ends with eol-lts, which is free. An error is not one for visitors.
+// ReadReleases parses ubuntu.csv and debian.csv of the package distro-info-data
+// (/usr/share/distro-info). Support of an Ubuntu release ends on its date eol, or eol-server if
+// that is later; paid extended support does not count. Support of a Debian release ends on eol-lts,
+// which is free. Errors have no kind.
 func ReadReleases(ubuntu, debian io.Reader) (*ReleaseTable, error) {
 	t := &ReleaseTable{
-		series: map[Release]series{"Ubuntu RTM 14.09": {end: time.Unix(0, 0)}}, // the phones; long past
+		series: map[Release]series{"Ubuntu RTM 14.09": {end: time.Unix(0, 0)}}, // the phones, discontinued
 		newest: map[string]time.Time{},
 	}
 	err1 := t.read(distributionUbuntu, ubuntu)
@@ -59,31 +61,31 @@ func ReadReleases(ubuntu, debian io.Reader) (*ReleaseTable, error) {
 	return t, nil
 }
 
-// The distributions that a table knows.
+// The distributions of a table.
 const (
 	distributionUbuntu = "Ubuntu"
 	distributionDebian = "Debian"
 )
 
-// lifeEnds are the columns of which the latest is the end of a release's life.
+// lifeEnds lists the columns with end dates; the latest date of a row is the end of support.
 var lifeEnds = map[string][]string{
 	distributionUbuntu: {"eol", "eol-server"},
 	distributionDebian: {"eol", "eol-lts"},
 }
 
-// Bounds of release data. The real files have some fifty lines.
+// The limits of release data. The real files have about fifty lines.
 const (
 	maxReleaseData = 1 << 20 // bytes
 	maxReleases    = 500     // of one distribution
 )
 
-// versionForm and seriesForm are what versions and codenames look like in release data.
+// versionForm and seriesForm match valid versions and codenames in release data.
 var (
 	versionForm = regexp.MustCompile(`^[0-9]{1,3}(\.[0-9]{1,2})?$`)
 	seriesForm  = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 )
 
-// read adds the releases of one distribution. An error leaves t half filled.
+// read adds the releases of one distribution. If it returns an error, t may be incomplete.
 func (t *ReleaseTable) read(distribution string, from io.Reader) error {
 	r := csv.NewReader(io.LimitReader(from, maxReleaseData))
 	r.FieldsPerRecord = -1
@@ -91,8 +93,10 @@ func (t *ReleaseTable) read(distribution string, from io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("release data of %s: %w", distribution, err)
 	}
-	if len(rows) == 0 || !slices.Contains(rows[0], "version") || !slices.Contains(rows[0], "series") || !slices.Contains(rows[0], "eol") {
-		return fmt.Errorf("release data of %s: the first line does not name the columns version, series and eol", distribution)
+	if len(rows) == 0 || !slices.Contains(rows[0], "version") || !slices.Contains(rows[0], "series") ||
+		!slices.Contains(rows[0], "eol") {
+		return fmt.Errorf("release data of %s: the first line does not name the columns version, series and eol",
+			distribution)
 	}
 	if len(rows) > maxReleases {
 		return fmt.Errorf("release data of %s: more than %d lines", distribution, maxReleases)
@@ -105,7 +109,7 @@ func (t *ReleaseTable) read(distribution string, from io.Reader) error {
 	return nil
 }
 
-// readRow adds one release.
+// readRow adds the release in one row.
 func (t *ReleaseTable) readRow(distribution string, header, row []string) error {
 	column := func(name string) string {
 		if at := slices.Index(header, name); at >= 0 && at < len(row) {
@@ -144,14 +148,15 @@ func (t *ReleaseTable) readRow(distribution string, header, row []string) error 
 	return nil
 }
 
-// WithUbuntu returns the table with the releases of another ubuntu.csv, if that is at least as new: it knows a series that
-// was created no earlier than the newest series here. Of releases that both know the file's dates count, and none is lost.
-// Otherwise, and with an error, it returns t.
+// WithUbuntu returns a table that also has the releases of another ubuntu.csv, if that file is at
+// least as new: its newest series was created no earlier than the newest one here. The dates in the
+// file take precedence; no release is removed. If the file is older, or on error, WithUbuntu
+// returns t.
 func (t *ReleaseTable) WithUbuntu(csv io.Reader) (*ReleaseTable, error) {
 	return t.with(distributionUbuntu, csv)
 }
 
-// WithDebian is WithUbuntu for debian.csv.
+// WithDebian works like WithUbuntu, for debian.csv.
 func (t *ReleaseTable) WithDebian(csv io.Reader) (*ReleaseTable, error) {
 	return t.with(distributionDebian, csv)
 }
@@ -177,7 +182,8 @@ func parseDay(s string) (time.Time, error) {
 	return time.Parse(time.DateOnly, s)
 }
 
-// find looks a release up as reports name it, with or without " LTS", and with Debian's long name.
+// find looks up a release by the name that reports give, with or without " LTS", or with Debian's
+// long name.
 func (t *ReleaseTable) find(r Release) (series, bool) {
 	name := strings.TrimSuffix(string(r), " LTS")
 	if rest, ok := strings.CutPrefix(name, "Debian GNU/Linux "); ok {
@@ -187,27 +193,27 @@ func (t *ReleaseTable) find(r Release) (series, bool) {
 	return s, ok
 }
 
-// EndOfLife reports whether the release is no longer supported on that UTC day; the last supported day is not after the
-// end. Derivatives, unknown releases and those without a known end are never at the end of their life.
+// EndOfLife reports whether support of the release has ended on that UTC day; the last supported
+// day is still supported. It returns false for derivatives, unknown releases and those without a
+// known end.
 func (t *ReleaseTable) EndOfLife(r Release, day time.Time) bool {
 	s, ok := t.find(r)
 	return ok && !s.end.IsZero() && Midnight(day).After(s.end)
 }
 
-// Life returns the UTC days on which the release came out and until which it is supported, included; zero where that is not
-// known.
+// Life returns the UTC day of the release and the last supported day, either zero if unknown.
 func (t *ReleaseTable) Life(r Release) (released, end time.Time) {
 	s, _ := t.find(r)
 	return s.released, s.end
 }
 
-// Codename is the word for a release that tags use, "noble"; empty when the release is not known.
+// Codename returns the codename of a release, such as "noble", or "" if the release is unknown.
 func (t *ReleaseTable) Codename(r Release) string {
 	s, _ := t.find(r)
 	return s.codename
 }
 
-// Supported lists the releases that are out and not at the end of their life on that UTC day, in release order.
+// Supported lists the releases that are out and still supported on that UTC day, in release order.
 func (t *ReleaseTable) Supported(day time.Time) []Release {
 	var list []Release
 	for r, s := range t.series {
@@ -219,8 +225,8 @@ func (t *ReleaseTable) Supported(day time.Time) []Release {
 	return list
 }
 
-// ReleasedBetween lists the releases that came out on one of the UTC days from since to until, in release order, with their
-// days.
+// ReleasedBetween lists the releases that came out on the UTC days from since to until, both
+// included, in release order.
 func (t *ReleaseTable) ReleasedBetween(since, until time.Time) []ReleaseDay {
 	var list []ReleaseDay
 	for r, s := range t.series {
@@ -232,13 +238,14 @@ func (t *ReleaseTable) ReleasedBetween(since, until time.Time) []ReleaseDay {
 	return list
 }
 
-// ReleaseDay is the day on which a release came out.
+// ReleaseDay is a release and the UTC day on which it came out.
 type ReleaseDay struct {
 	Release Release
 	Day     time.Time
 }
 
-// All lists every release of a distribution ("Ubuntu") that has a version, those to come too, in release order.
+// All lists every release of a distribution ("Ubuntu") with a codename, including planned ones, in
+// release order.
 func (t *ReleaseTable) All(distribution string) []Release {
 	var list []Release
 	for r, s := range t.series {
@@ -250,8 +257,8 @@ func (t *ReleaseTable) All(distribution string) []Release {
 	return list
 }
 
-// Latest is the newest release of a distribution ("Ubuntu") that is out and not at the end of its life on that UTC day; empty
-// when there is none. Names without a number, as Debian's sid, do not count.
+// Latest returns the newest release of a distribution ("Ubuntu") that is supported on that UTC day,
+// or "" if there is none. It ignores names without a number, such as Debian's sid.
 func (t *ReleaseTable) Latest(distribution string, day time.Time) Release {
 	var latest Release
 	for _, r := range t.Supported(day) {

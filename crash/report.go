@@ -2,8 +2,8 @@ package crash
 
 import "time"
 
-// Fields are the fields of a report by apport's names ("ExecutablePath", "StacktraceTop"). Values are valid UTF-8
-// without NUL.
+// Fields maps apport's field names ("ExecutablePath", "StacktraceTop") to values. Values are valid
+// UTF-8 without NUL.
 type Fields map[string]string
 
 // Report is one crash as received.
@@ -12,36 +12,37 @@ type Report struct {
 	System SystemID
 	Fields Fields
 
-	// Done is called by whoever stores the report, once none of its texts is used any more: they may lie in a buffer that is
-	// wanted for the next one. Nil: nobody waits for that.
+	// Done releases the buffer that the texts of the report may share with later reports. Whoever
+	// stores the report calls it after the last use of these texts. It may be nil.
 	Done func()
 }
 
-// Received is when the report arrived, UTC, to the millisecond.
+// Received returns when the report arrived, in UTC, to the millisecond.
 func (r Report) Received() time.Time { return r.ID.Received() }
 
-// Record is a report together with everything that was worked out about it on arrival; it is what gets stored.
+// Record is a report with everything derived from it on arrival, as it is stored.
 type Record struct {
 	Report
 	Summary
 	Grouping Grouping
 
-	// Occurred is the report's own Date read as UTC, zero when it is missing or unreadable. Day is the UTC midnight of
-	// the day that the report counts on: that of Occurred when plausible, else that of the arrival.
+	// Occurred is the report's own Date, read as UTC; zero when it is missing or malformed. Day is
+	// the UTC midnight of the day on which the report counts; see [CountingDay].
 	Occurred, Day time.Time
 
-	// Counted is false for test machines: stored, never counted.
+	// Counted is false for reports of test machines.
 	Counted bool
 
-	// DuplicateKey is the same for every submission of one report by one machine, see [DuplicateKey]. Zero means that
-	// the report is never taken for a repetition.
+	// DuplicateKey is the same each time one machine submits the report; see [DuplicateKey]. If it
+	// is zero, the report is never treated as a duplicate.
 	DuplicateKey ReportKey
 
-	// FormerKey is the key that earlier versions of mishap gave the report, where it differs; else zero.
+	// FormerKey is the key that earlier versions of mishap gave the report, if it differs; else
+	// zero.
 	FormerKey ReportKey
 }
 
-// Summary is what lists show of a report. Empty: not known.
+// Summary is the part of a report that lists show. Empty fields are unknown.
 type Summary struct {
 	ProblemType         string
 	Title               string // apport's standard title, "tidewatch crashed with SIGSEGV in tide_parse_row()"
@@ -54,15 +55,16 @@ type Summary struct {
 	PackageArchitecture string // of the package; "all" counts as the machine's
 	AddressSignature    string // apport's crash_signature_addresses
 	Proposed            bool   // the package came from the proposed pocket
-	Complete            bool   // brought a stack, a traceback or the like, from which a person can tell what happened
+	Complete            bool   // it has a stack, a traceback or similar text that shows a person what happened
 }
 
-// Rule names the rule that grouped a report.
+// Rule is the name of the rule that grouped a report.
 type Rule string
 
-// The rules, in the order in which they are tried: the report's own word, apport's, ours. Their names are stored and stay.
+// The rules, in the order in which they are tried: the report's own signature, apport's rules,
+// mishap's rules. The names are stored in the database and must not change.
 const (
-	RuleDuplicateSignature Rule = "duplicate-signature" // the report brought its own
+	RuleDuplicateSignature Rule = "duplicate-signature" // the report has its own
 	RuleKernelCrash        Rule = "kernel-crash"
 	RuleAssertion          Rule = "assertion"
 	RuleStacktrace         Rule = "stacktrace"
@@ -75,23 +77,23 @@ const (
 	RuleGoPanic            Rule = "go-panic"
 	RuleRustPanic          Rule = "rust-panic"
 	RuleCompiler           Rule = "compiler"
-	RuleStackNames         Rule = "stacktrace-names" // all frames are named, in forms that apport refuses
+	RuleStackNames         Rule = "stacktrace-names" // all frames have names, in forms that apport rejects
 	RulePython             Rule = "python"
 	RuleSnap               Rule = "snap"
 	RuleRecoverable        Rule = "recoverable"
-	RuleAddress            Rule = "address"            // provisional: no names yet
+	RuleAddress            Rule = "address"            // provisional: the frames have no names yet
 	RuleStackPartial       Rule = "stacktrace-partial" // some frames have no name, and there is no address signature
 	RuleHang               Rule = "hang"
-	RuleNone               Rule = "" // cannot be bucketed
+	RuleNone               Rule = "" // in no bucket
 )
 
-// MaxSignature is how many characters (code points) of a signature are kept.
+// MaxSignature is the largest length of a signature, in code points; longer ones are truncated.
 const MaxSignature = 32768
 
-// Grouping says which bucket a report belongs to and why.
+// Grouping is the bucket of a report, and why.
 type Grouping struct {
-	Signature   string // empty: cannot be bucketed
+	Signature   string // empty: in no bucket
 	Rule        Rule
-	Provisional bool   // keyed by its address signature until it is symbolised
-	Reason      string // why it cannot be bucketed, one sentence; empty when Signature is set
+	Provisional bool   // keyed by an address signature until it is symbolised
+	Reason      string // why it is in no bucket, as one sentence; empty when Signature is set
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sleep pauses for d. It returns the error of ctx when ctx ends before that, or has ended already.
+// Sleep pauses for d. It returns the error of ctx if ctx has ended or ends before that.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// maxNamedReleases is how many releases a sentence names for each word.
+// maxNamedReleases is the largest number of releases that a sentence names for each state.
 const maxNamedReleases = 3
 
-// Text says how the problem stands, in a sentence or two: "Fixed in sid; still open in 24.04 (11 reports this week)."
+// Text describes the status in a sentence or two, such as "Fixed in sid; still open in 24.04 (11
+// reports this week)".
 func (s Status) Text() string {
 	var parts []string
 	add := func(of []ReleaseStatus, words string, count func(ReleaseStatus) string) {
@@ -34,7 +35,8 @@ func (s Status) Text() string {
 	add(again, "seen again after the fix in", week)
 	add(is(StateFixed), "fixed in", older)
 	for _, word := range trackerWords(is(StateClosed)) {
-		add(PickReleases(is(StateClosed), func(r ReleaseStatus) bool { return r.Tracker == word }), "closed as "+word+" for", week)
+		closedAs := func(r ReleaseStatus) bool { return r.Tracker == word }
+		add(PickReleases(is(StateClosed), closedAs), "closed as "+word+" for", week)
 	}
 	add(is(StateGone), "probably fixed in", none)
 	open := "open in"
@@ -59,8 +61,9 @@ func trackerWords(of []ReleaseStatus) []string {
 	return words
 }
 
-// listReleases names releases, each with what count says of its reports; empty: nothing. Those of which it says the same as of
-// the one before share the words: "24.04 (2 reports this week), 26.04 and 22.04 (no report this week)".
+// listReleases names releases, each followed by the remark that count returns, if any. Consecutive
+// releases with equal remarks share one: "24.04 (2 reports this week), 26.04 and 22.04 (no report
+// this week)".
 func listReleases(of []ReleaseStatus, count func(ReleaseStatus) string) string {
 	of = slices.Clone(of)
 	slices.SortStableFunc(of, func(a, b ReleaseStatus) int { return cmp.Compare(min(b.Week, 1), min(a.Week, 1)) })
@@ -100,7 +103,7 @@ func reportsThisWeek(n int64) string {
 	return fmt.Sprintf("%d reports this week", n)
 }
 
-// Text says how the problem stands in the release, without its name: "fixed in 1.4-2, seen up to 1.4-1".
+// Text describes the status in the release, without its name: "fixed in 1.4-2, seen up to 1.4-1".
 func (r ReleaseStatus) Text() string {
 	text := r.verdict()
 	if r.Reports > 0 {

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Scope is what an API token may be used for.
+// Scope is a purpose for which an API token may be used.
 type Scope string
 
-// The scopes. A token never may more than its person's role.
+// The scopes. A token never grants more than the role of its person.
 const (
 	ScopeRead Scope = "read" // reports and traces
 	ScopeFile Scope = "file" // create bugs
 )
 
-// scopes are all of them.
+// scopes lists every scope.
 var scopes = []Scope{ScopeRead, ScopeFile}
 
-// ParseScope reads read or file; anything else is Invalid.
+// ParseScope parses read or file. It returns an error of kind Invalid for any other text.
 func ParseScope(s string) (Scope, error) {
 	if slices.Contains(scopes, Scope(s)) {
 		return Scope(s), nil
@@ -25,21 +25,22 @@ func ParseScope(s string) (Scope, error) {
 	return "", Errorf(Invalid, "unknown_scope", "%.40q is not a scope; the scopes are read and file.", s)
 }
 
-// APIToken is what a script signs in with, without the token itself, which only its person has.
+// APIToken describes a key for scripts. It does not contain the key itself, which only its person
+// has.
 type APIToken struct {
 	ID       int64
-	Name     string // what its person calls it
-	Hint     string // how it begins
+	Name     string // name that its person chose
+	Hint     string // first characters of the key
 	Scopes   []Scope
 	Created  time.Time
 	Expires  time.Time
 	LastUsed time.Time // to the minute; zero: never
 }
 
-// Allows reports whether the token may be used for something.
+// Allows reports whether the token has the scope.
 func (t APIToken) Allows(s Scope) bool { return slices.Contains(t.Scopes, s) }
 
-// PersonToken is a token and whose it is.
+// PersonToken is an API token with its owner.
 type PersonToken struct {
 	APIToken
 	Person string // name of the account

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Secret is text that is never printed: every way of formatting it gives a placeholder. string(s) is the text itself.
+// Secret is text that is never printed: every format shows a placeholder. string(s) returns the
+// text itself.
 type Secret string
 
 const hiddenSecret = "[secret]"
@@ -19,65 +20,66 @@ func (s Secret) String() string {
 	return hiddenSecret
 }
 
-// Format covers every verb of package fmt, also those that would print the text of any string.
+// Format writes the placeholder for every verb of package fmt, including %x and %q.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// GoString is what %#v shows.
+// GoString returns the placeholder, for %#v.
 func (s Secret) GoString() string { return s.String() }
 
-// LogValue is what slog shows.
+// LogValue returns the placeholder, for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalJSON keeps the text out of anything that is written as JSON.
+// MarshalJSON writes the placeholder.
 func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + s.String() + `"`), nil }
 
-// AccessToken is what lets mishap act for an account of the tracker.
+// AccessToken allows mishap to act for an account of the tracker.
 type AccessToken struct {
-	Token   string // its public half
+	Token   string // its public part
 	Secret  Secret
-	Context string // what it is limited to, as the tracker said ("None": nothing)
+	Context string // what it is limited to, as the tracker said ("None": unlimited)
 }
 
 // IsZero reports whether there is no token.
 func (t AccessToken) IsZero() bool { return t.Token == "" }
 
-// Connection is how this installation stands with the tracker.
+// Connection is the state of this installation's connection to the tracker.
 type Connection struct {
 	Source  ConnectionSource
 	Token   string    // public half of the access token
-	Context string    // what the token is limited to; "None": nothing; empty: not known
-	Person  string    // who connected; empty: it came from a configuration
-	Since   time.Time // when; zero: not known
+	Context string    // what the token is limited to; "None": unlimited; empty: unknown
+	Person  string    // who connected; empty: it came from the configuration
+	Since   time.Time // when; zero: unknown
 	TokenHealth
 }
 
 // ConnectionSource says where the access token in use comes from.
 type ConnectionSource string
 
-// The sources, in the order in which they are looked at.
+// The sources, in order of precedence.
 const (
-	FromConfiguration ConnectionSource = "configuration" // the file or the environment of this unit
-	FromDatabase      ConnectionSource = "database"      // remembered for all units
+	FromConfiguration ConnectionSource = "configuration" // the file or the environment of this instance
+	FromDatabase      ConnectionSource = "database"      // cached for all instances
 	NotConnected      ConnectionSource = ""
 )
 
-// TrackerKey names credentials: those of one consumer at one tracker.
+// TrackerKey identifies credentials: those of one consumer at one tracker.
 type TrackerKey struct {
 	URL, ConsumerKey string
 }
 
-// SavedToken is an access token that is remembered for all units. Its Token is empty when none is.
+// SavedToken is an access token that the database caches for all instances. Its Token is empty if
+// there is none.
 type SavedToken struct {
 	AccessToken
-	Person    string // who connected; empty: it came from a configuration
+	Person    string // who connected; empty: it came from the configuration
 	Connected time.Time
 }
 
-// TokenHealth is how an access token has fared with the tracker.
+// TokenHealth records whether the tracker accepts an access token.
 type TokenHealth struct {
-	Account     string    // the tracker's name of the account; empty: not asked yet
+	Account     string    // name of the account at the tracker; empty: unknown
 	LastSuccess time.Time // zero: never
 	LastError   string
 	LastErrorAt time.Time
-	Dead        bool // the tracker has said that the token is no longer good
+	Dead        bool // the tracker rejected the token
 }

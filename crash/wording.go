@@ -15,8 +15,7 @@ func Truncate(s string, n int) string {
 	return s
 }
 
-// Shorten returns at most n characters of s. Where it leaves something out, the last of them is an
-// ellipsis.
+// Shorten returns at most n characters of s. If it omits some, the result ends in an ellipsis.
 func Shorten(s string, n int) string {
 	if Truncate(s, n) == s {
 		return s
@@ -24,7 +23,7 @@ func Shorten(s string, n int) string {
 	return strings.TrimRight(Truncate(s, n-1), " ") + "…"
 }
 
-// Plural chooses the noun that goes with a number: "report" with 1, "reports" with others.
+// Plural returns one if n is 1, else many.
 func Plural(n int64, one, many string) string {
 	if n == 1 {
 		return one

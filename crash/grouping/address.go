@@ -8,11 +8,14 @@ import (
 	"mishap/crash/pytext"
 )
 
-// AddressSignature says by places in files, not names, where a native program crashed. It is the report's own
-// StacktraceAddressSignature, else what apport's crash_signature_addresses() makes of Stacktrace and ProcMaps:
-// "path:signal:elf+offset:elf+offset…", at most 15 of them. An offset counts from the start of the mapping that the
-// address lies in. Empty: none; also where apport itself stumbles over the report, and for hexadecimal numbers that only
-// Python reads, with underscores or digits of other scripts.
+// AddressSignature returns the address signature of a native crash, made of offsets in files
+// instead of function names. It is the report's own StacktraceAddressSignature, else the result of
+// apport's crash_signature_addresses() for Stacktrace and ProcMaps:
+// "path:signal:elf+offset:elf+offset…", with at most 15 offsets. An offset counts from the start of
+// the mapping that contains the address.
+//
+// The result is empty if apport's function returns none or fails, and for hexadecimal numbers that
+// only Python accepts, with underscores or digits of other scripts.
 func AddressSignature(f crash.Fields) string {
 	if own := f["StacktraceAddressSignature"]; own != "" {
 		return own
@@ -20,15 +23,16 @@ func AddressSignature(f crash.Fields) string {
 	return computeAddressSignature(f)
 }
 
-// Limits of apport's rule: so many frames are taken; there must be a few more when some could not be placed, and at
-// least four placed for each that could not. From these follows how many failures make any further frame pointless.
+// Limits of apport's crash_signature_addresses(). It uses 15 frames. If some frames cannot be
+// placed in a file, it needs at least 3 placed ones, and four placed ones for each other. The
+// remaining limits follow from these.
 const (
-	mostPlaced          = 15
-	leastPlaced         = 3
+	maxPlaced           = 15
+	minPlaced           = 3
 	leastPlacedOnFail   = 6
 	leastPlacedForFail  = 4
-	lowestAddress       = 0x1000 // below: gdb's artefacts
-	pointlessAtFailures = mostPlaced/leastPlacedForFail + 1
+	lowestAddress       = 0x1000 // lower addresses are artefacts of gdb
+	pointlessAtFailures = maxPlaced/leastPlacedForFail + 1
 )
 
 func computeAddressSignature(f crash.Fields) string {
@@ -51,7 +55,7 @@ func computeAddressSignature(f crash.Fields) string {
 		}
 		word := pytext.FirstWord(line[len(pytext.FirstWord(line)):])
 		if word == "" {
-			return "" // apport stumbles here
+			return "" // apport raises an exception here
 		}
 		hex, found := strings.CutPrefix(word, "0x")
 		if !found {
@@ -67,17 +71,19 @@ func computeAddressSignature(f crash.Fields) string {
 		case address >= lowestAddress:
 			failed++
 		}
-		if placed == mostPlaced || failed == pointlessAtFailures {
+		if placed == maxPlaced || failed == pointlessAtFailures {
 			break
 		}
 	}
-	if failed == 0 && placed < leastPlaced || failed > 0 && (placed < leastPlacedOnFail || placed < leastPlacedForFail*failed) {
+	if failed == 0 && placed < minPlaced || failed > 0 && (placed < leastPlacedOnFail ||
+		placed < leastPlacedForFail*failed) {
 		return ""
 	}
 	return b.String()
 }
 
-// findPlace turns an address into "elf+offset". Empty: too low, or in no file. False: not a hexadecimal number.
+// findPlace converts an address to "elf+offset", or to "" if it is too low or in no file. It
+// returns false if hex is not a hexadecimal number.
 func findPlace(maps []mapping, hex string) (address uint64, place string, ok bool) {
 	digits := strings.TrimLeft(hex, "0")
 	if pytext.Run(hex, isHex) != hex || hex == "" {
@@ -102,13 +108,13 @@ func isHex(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'f' || 'A' <= r && r <= 'F'
 }
 
-// mapping is a named line of /proc/PID/maps. The end belongs to it, as apport has it.
+// mapping is a named line of /proc/PID/maps. As in apport, it includes its end address.
 type mapping struct {
 	start, end uint64
 	name       string
 }
 
-// parseMaps reads ProcMaps. Lines without a name are left out. False: a line is none of /proc/PID/maps.
+// parseMaps parses ProcMaps, without unnamed mappings. It returns false if any line is malformed.
 func parseMaps(text string) ([]mapping, bool) {
 	var maps []mapping
 	for line := range pytext.Lines(text) {
@@ -129,15 +135,15 @@ func parseMaps(text string) ([]mapping, bool) {
 			}
 			continue
 		}
-		start, _ := strconv.ParseUint(from, 16, 64) // too large a number becomes the largest
+		start, _ := strconv.ParseUint(from, 16, 64) // a number that is too large becomes the largest one
 		end, _ := strconv.ParseUint(to, 16, 64)
 		maps = append(maps, mapping{start, end, name})
 	}
 	return maps, true
 }
 
-// mappedName is what follows the last run of two or more blanks: names may hold single blanks, and the columns before
-// them are parted by single ones.
+// mappedName returns the text after the last run of two or more blanks. Names may contain single
+// blanks, and single blanks separate the columns before the name.
 func mappedName(s string) string {
 	name, blanks := -1, 0
 	for i, r := range s {

@@ -8,77 +8,80 @@ import (
 	"mishap/crash/pytext"
 )
 
-// crashSignature is apport's crash_signature(): the text that says which fault this is, made of names. Its rules are
-// tried in apport's order, and the first that applies decides, also when it gives nothing. Empty: none; also where
-// apport itself stumbles over the report. DuplicateSignature is not looked at here; see [SignatureOf]. It also names the
-// rule that applied, RuleNone when none did.
-func crashSignature(f crash.Fields, to *recorder) (string, crash.Rule) {
+// crashSignature is apport's crash_signature(). It returns a signature made of function names, and
+// the rule that applied, or RuleNone. Rules are tried in apport's order; the first one that applies
+// decides, even if its signature is empty. The signature is empty, too, where apport raises an
+// exception. crashSignature ignores DuplicateSignature; see [SignatureOf].
+func crashSignature(f crash.Fields, rec *recorder) (string, crash.Rule) {
 	kind := f["ProblemType"]
 	path, hasPath := f["ExecutablePath"]
 	if !hasPath && kind != "KernelCrash" && kind != "KernelOops" {
 		return "", crash.RuleNone
 	}
 	if stack, ok := f["Stacktrace"]; ok && kind == "KernelCrash" {
-		return kernelCrashSignature(stack, to), crash.RuleKernelCrash
+		return kernelCrashSignature(stack, rec), crash.RuleKernelCrash
 	}
 	signal, hasSignal := f["Signal"]
 	if message, ok := f["AssertionMessage"]; ok && signal == "6" {
 		if !hasPath {
 			return "", crash.RuleAssertion
 		}
-		to.read("AssertionMessage")
-		to.markAll("AssertionMessage", message)
-		to.change(message, maskAddresses(message))
+		rec.read("AssertionMessage")
+		rec.markAll("AssertionMessage", message)
+		rec.change(message, maskAddresses(message))
 		return maskAddresses(path + ":" + message), crash.RuleAssertion
 	}
 	if top, ok := f["StacktraceTop"]; ok && hasSignal {
 		if !hasPath {
 			return "", crash.RuleStacktrace
 		}
-		return stacktraceSignature(path+":"+signal, top, f, to), crash.RuleStacktrace
+		return stacktraceSignature(path+":"+signal, top, f, rec), crash.RuleStacktrace
 	}
 	if traceback, ok := f["Traceback"]; ok {
 		if !hasPath {
 			return "", crash.RuleTraceback
 		}
-		return tracebackSignature(f, path, traceback, to), crash.RuleTraceback
+		return tracebackSignature(f, path, traceback, rec), crash.RuleTraceback
 	}
-	if failure := f["Failure"]; kind == "KernelOops" && (strings.Contains(failure, "suspend") || strings.Contains(failure, "resume")) {
-		to.read("Failure")
-		to.markAll("Failure", failure)
+	if failure := f["Failure"]; kind == "KernelOops" && (strings.Contains(failure, "suspend") ||
+		strings.Contains(failure, "resume")) {
+		rec.read("Failure")
+		rec.markAll("Failure", failure)
 		for _, field := range []string{"MachineType", "dmi.bios.version"} {
 			if f[field] != "" {
-				to.markAll(field, f[field])
+				rec.markAll(field, f[field])
 				failure += ":" + f[field]
 			}
 		}
 		return failure, crash.RuleSuspendResume
 	}
 	if oops, ok := f["OopsText"]; ok {
-		return oopsSignature(oops, to), crash.RuleOops
+		return oopsSignature(oops, rec), crash.RuleOops
 	}
 	return "", crash.RuleNone
 }
 
-// kernelFrame is "#1 [ffff88] name" with Python's idea of blanks, digits and word characters.
-var kernelFrame = regexp.MustCompile(`^[\s\v\x1c-\x1f\x{85}\p{Z}]*#\p{Nd}+[\s\v\x1c-\x1f\x{85}\p{Z}]\[[\p{L}\p{N}_]+\][\s\v\x1c-\x1f\x{85}\p{Z}]([\p{L}\p{N}_]+)`)
+// kernelFrame matches "#1 [ffff88] name" with Python's definitions of blanks, digits and word
+// characters.
+var kernelFrame = regexp.MustCompile(`^[\s\v\x1c-\x1f\x{85}\p{Z}]*#\p{Nd}+[\s\v\x1c-\x1f\x{85}\p{Z}]` +
+	`\[[\p{L}\p{N}_]+\][\s\v\x1c-\x1f\x{85}\p{Z}]([\p{L}\p{N}_]+)`)
 
-// kernelCrashSignature joins the functions of a stack as the crash utility writes it.
-func kernelCrashSignature(stack string, to *recorder) string {
-	to.read("Stacktrace")
+// kernelCrashSignature joins the functions of a stack that the crash utility wrote.
+func kernelCrashSignature(stack string, rec *recorder) string {
+	rec.read("Stacktrace")
 	var b strings.Builder
 	b.WriteString("kernel")
 	for at, line := range linesAt(stack, 0) {
 		if m := kernelFrame.FindStringSubmatch(line); m != nil {
-			to.use(line, m[1])
-			to.mark("Stacktrace", at)
+			rec.use(line, m[1])
+			rec.mark("Stacktrace", at)
 			b.WriteString(":" + m[1])
 		}
 	}
 	return b.String()
 }
 
-// maskAddresses replaces every "0x" with six or more lower-case hex digits by "ADDR".
+// maskAddresses replaces each "0x" with at least six lower-case hex digits by "ADDR".
 func maskAddresses(s string) string {
 	const hex = "0123456789abcdef"
 	var b strings.Builder
@@ -103,9 +106,10 @@ func maskAddresses(s string) string {
 
 const signalHandler = "<signal handler called>"
 
-// stacktraceSignature joins the functions of a StacktraceTop. One line without a name, or fewer than two lines: none.
-func stacktraceSignature(start, top string, f crash.Fields, to *recorder) string {
-	to.read("StacktraceTop")
+// stacktraceSignature joins the functions of a StacktraceTop. It returns "" if a line has no name,
+// or with fewer than two lines.
+func stacktraceSignature(start, top string, f crash.Fields, rec *recorder) string {
+	rec.read("StacktraceTop")
 	var b strings.Builder
 	b.WriteString(start)
 	n := 0
@@ -117,22 +121,23 @@ func stacktraceSignature(start, top string, f crash.Fields, to *recorder) string
 			}
 			name = signalHandler
 		}
-		to.use(line, name)
-		to.mark("StacktraceTop", at)
+		rec.use(line, name)
+		rec.mark("StacktraceTop", at)
 		b.WriteString(":" + name)
 		n++
 	}
 	if n < 2 {
 		return ""
 	}
-	to.unwound(f["Stacktrace"], top)
+	rec.unwound(f["Stacktrace"], top)
 	return b.String()
 }
 
-// tracebackSignature joins the exception's name and the functions of a Python traceback, outermost first. Outside of
-// functions it takes file and line; links are not followed, since the file lies on another machine.
-func tracebackSignature(f crash.Fields, path, traceback string, to *recorder) string {
-	to.read("Traceback")
+// tracebackSignature joins the exception's name and the functions of a Python traceback, outermost
+// first. For code outside functions it uses file and line. It does not resolve symbolic links,
+// since the file is on another machine.
+func tracebackSignature(f crash.Fields, path, traceback string, rec *recorder) string {
+	rec.read("Traceback")
 	var frames strings.Builder
 	var last string
 	n, lastAt := 0, 0
@@ -144,12 +149,12 @@ func tracebackSignature(f crash.Fields, path, traceback string, to *recorder) st
 			if name == "<module>" {
 				name = frame.file + "@" + frame.line
 			}
-			to.use(line, name)
-			to.mark("Traceback", at)
+			rec.use(line, name)
+			rec.mark("Traceback", at)
 			frames.WriteString(":" + name)
 		}
 	}
-	to.mark("Traceback", lastAt)
+	rec.mark("Traceback", lastAt)
 	switch n {
 	case 0, 2:
 		return ""
@@ -167,9 +172,10 @@ func tracebackSignature(f crash.Fields, path, traceback string, to *recorder) st
 	return path + ":" + exception + frames.String()
 }
 
-// oopsSignature takes the problem and the functions of a kernel oops whose frames look like "[<ffffffff>] name+0x1/0x2".
-func oopsSignature(oops string, to *recorder) string {
-	to.read("OopsText")
+// oopsSignature joins the problem and the functions of a kernel oops with frames of the form
+// "[<ffffffff>] name+0x1/0x2".
+func oopsSignature(oops string, rec *recorder) string {
+	rec.read("OopsText")
 	var parts []string
 	inTrace := false
 	at, next := 0, 0
@@ -178,10 +184,10 @@ func oopsSignature(oops string, to *recorder) string {
 		if problem, ok := strings.CutPrefix(line, "BUG: unable to handle "); ok {
 			switch i := strings.LastIndex(problem, " at "); {
 			case i == 0:
-				return "" // apport stumbles here
+				return "" // apport raises an exception here
 			case i > 0:
-				to.change(line, problem[:i])
-				to.mark("OopsText", at)
+				rec.change(line, problem[:i])
+				rec.mark("OopsText", at)
 				parts = append(parts, problem[:i])
 			}
 		}
@@ -196,11 +202,11 @@ func oopsSignature(oops string, to *recorder) string {
 				return "" // and here
 			}
 			if name[0] == '?' {
-				to.skip(line, "the kernel is not sure of it")
+				rec.skip(line, "the kernel is not sure of it")
 				continue
 			}
-			to.use(line, name)
-			to.mark("OopsText", at)
+			rec.use(line, name)
+			rec.mark("OopsText", at)
 			parts = append(parts, name)
 		default:
 			inTrace = strings.HasPrefix(line, "Call Trace:")

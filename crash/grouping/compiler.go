@@ -7,13 +7,15 @@ import (
 	"mishap/crash/pytext"
 )
 
-// compilerSignature is the rule for internal errors of GCC: the compiler reports itself with the preprocessed source, at the
-// head of which, as comments, stands what it said. There is no signal and no stack of a debugger.
+// compilerSignature is the rule for internal errors of GCC. The compiler files the report itself,
+// with the preprocessed source, whose first comments contain its messages. There is no signal and
+// no stack from a debugger.
 //
-// The program, "internal compiler error", the message without lines and what the source file is called, and the first five functions
-// of the compiler's own backtrace, without those that report. A message that only says how the compiler ended
-// ("Segmentation fault") does without a backtrace tell nothing, and gives no signature.
-func compilerSignature(f crash.Fields, to *recorder) string {
+// The signature consists of the program, "internal compiler error", the message without line
+// numbers and the name of the source file, and the first five functions of the compiler's own
+// backtrace, without those that report errors. There is no signature for a message that only says
+// how the compiler ended ("Segmentation fault"), unless there is a backtrace.
+func compilerSignature(f crash.Fields, rec *recorder) string {
 	program := subject(f)
 	if program == "" {
 		return ""
@@ -24,28 +26,30 @@ func compilerSignature(f crash.Fields, to *recorder) string {
 		if at < 0 {
 			continue
 		}
-		to.read(field)
-		to.mark(field, at)
+		rec.read(field)
+		rec.mark(field, at)
 		message, rest, _ := strings.Cut(text[at+len(internalError):], "\n")
-		names := compilerFrames(rest, field, offsetIn(text, rest), to)
+		names := compilerFrames(rest, field, offsetIn(text, rest), rec)
 		said := compilerMessage(message)
-		if len(names) == 0 && !strings.Contains(said, " in ") && !strings.HasPrefix(said, "in ") && !strings.HasPrefix(said, "verify_") {
+		if len(names) == 0 && !strings.Contains(said, " in ") && !strings.HasPrefix(said, "in ") &&
+			!strings.HasPrefix(said, "verify_") {
 			return ""
 		}
-		return join(append([]string{program, "internal compiler error", to.change(message, said)}, names...)...)
+		return join(append([]string{program, "internal compiler error", rec.change(message, said)}, names...)...)
 	}
 	return ""
 }
 
 const internalError = "internal compiler error: "
 
-// compilerMessage is "in gimplify_expr, at gimplify.cc" of "in gimplify_expr, at gimplify.cc:17682".
+// compilerMessage removes what varies: "in gimplify_expr, at gimplify.cc:17682" becomes "in
+// gimplify_expr, at gimplify.cc".
 func compilerMessage(message string) string {
 	message = strings.TrimRight(strings.TrimSpace(message), ".")
 	return withoutNumbers(normalise(withoutLine(message), nil))
 }
 
-// withoutLine cuts the line off a place at the end of a text.
+// withoutLine removes the line number from a position at the end of s.
 func withoutLine(s string) string {
 	trimmed := strings.TrimRight(s, "0123456789")
 	if trimmed != s && strings.HasSuffix(trimmed, ":") {
@@ -54,9 +58,10 @@ func withoutLine(s string) string {
 	return s
 }
 
-// compilerFrames reads lines "// 0x55d0a1b2c3 gimplify_expr(tree_node**, gimple**)", each with the file below. Functions of
-// the C library that end or begin a program are none.
-func compilerFrames(text, field string, base int, to *recorder) []string {
+// compilerFrames returns the functions in lines of the form "// 0x55d0a1b2c3
+// gimplify_expr(tree_node**, gimple**)". It skips functions of the C library that start or end a
+// program.
+func compilerFrames(text, field string, base int, rec *recorder) []string {
 	var names []string
 	n := 0
 	for at, line := range linesAt(text, base) {
@@ -74,19 +79,20 @@ func compilerFrames(text, field string, base int, to *recorder) []string {
 		switch {
 		case name == "":
 			why = "it has no name"
-		case name == "crash_signal" || name == "internal_error" || name == "fancy_abort" || strings.HasPrefix(name, "diagnostic_") || strings.HasPrefix(name, "tree_check_failed"):
+		case name == "crash_signal" || name == "internal_error" || name == "fancy_abort" ||
+			strings.HasPrefix(name, "diagnostic_") || strings.HasPrefix(name, "tree_check_failed"):
 			why = "it only reports the fault"
 		case isCommon(name) || strings.HasPrefix(name, "toplev::"):
 			why = "every compiler has it"
-		case len(names) == mostFrames:
+		case len(names) == maxSignatureFrames:
 			why = "enough frames"
 		}
 		if why != "" {
-			to.skip(function, why)
+			rec.skip(function, why)
 			continue
 		}
-		to.use(function, name)
-		to.mark(field, at)
+		rec.use(function, name)
+		rec.mark(field, at)
 		names = append(names, name)
 	}
 	return names

@@ -2,32 +2,33 @@ package grouping
 
 import "mishap/crash"
 
-// Explanation says why a report is grouped as it is: what [SignatureOf] says of it, and how it came about.
+// Explanation is the grouping of a report, as [SignatureOf] returns it, with the reasons.
 type Explanation struct {
 	crash.Grouping
-	Description string // of the rule, one sentence; empty when there is none
+	Description string // of the rule, one sentence; empty if no rule applied
 	Field       string // the field that decided; empty: several, or none
 	Frames      []FrameUse
 	Changes     []Change
 
-	// Passages are the fields that the rule ReadBy read. ReadBy is Rule, except for a report that brings its own signature: then
-	// it is the rule that would group the report without it.
+	// Passages are the fields that the rule ReadBy read. ReadBy equals Rule, except for a report
+	// with its own signature: there it is the rule that would group the report otherwise.
 	Passages []Passage
 	ReadBy   crash.Rule
 }
 
-// FrameUse is one frame, or line, that the rule looked at. The texts come from the report and may be private.
+// FrameUse is one frame, or line, that the rule considered. The texts come from the report and may
+// be private.
 type FrameUse struct {
 	Text string
 	Used bool
-	As   string // when used: what went into the signature
-	Why  string // when not: the reason, "it only reports the fault"
+	As   string // if used: its part of the signature
+	Why  string // if not used: the reason, "it only reports the fault"
 }
 
-// Change is a text that differs from machine to machine or from version to version, and what it became.
+// Change is a text that varies between machines or versions, and its replacement.
 type Change struct{ From, To string }
 
-// Bucket is the bucket that today's rules give; false when they give none.
+// Bucket returns the bucket that the present rules choose. It returns false if they choose none.
 func (e Explanation) Bucket() (crash.BucketID, bool) {
 	if e.Signature == "" {
 		return crash.BucketID{}, false
@@ -35,12 +36,13 @@ func (e Explanation) Bucket() (crash.BucketID, bool) {
 	return crash.BucketIDOf(e.Signature), true
 }
 
-// Explain says why [SignatureOf] groups a report as it does. Both go the same way: Explain only notes what happens.
+// Explain explains how [SignatureOf] groups a report. Both run the same code; Explain also records
+// each step.
 func Explain(f crash.Fields) Explanation {
-	var to recorder
-	e := Explanation{Grouping: group(f, &to)}
+	var rec recorder
+	e := Explanation{Grouping: group(f, &rec)}
 	e.Description = e.Rule.Description()
-	e.Field, e.Frames, e.Changes, e.Passages, e.ReadBy = to.field, to.frames, to.changes, to.passages, e.Rule
+	e.Field, e.Frames, e.Changes, e.Passages, e.ReadBy = rec.field, rec.frames, rec.changes, rec.passages, e.Rule
 	if e.Rule == crash.RuleDuplicateSignature {
 		var other recorder
 		e.ReadBy = group(withoutOwnSignature(f), &other).Rule

@@ -10,39 +10,42 @@ import (
 	"mishap/crash/pytext"
 )
 
-// Frame is one call of a stack, for a table. What is not known is empty or 0.
+// Frame is one function call of a stack, with the columns of a table. Unknown values are empty or
+// 0.
 type Frame struct {
-	Number   int    // as the stack counts, 0 is where it crashed; of tracebacks, 0 is the outermost
+	Number   int    // as in the stack: 0 is where it crashed; in tracebacks, 0 is the outermost
 	Address  string // "0x000055d000009234"
-	Function string // "??" when the debugger did not know; "<signal handler called>" for that
-	Args     string // "row=0x0, cols=7": may hold private data
-	Module   string // the library: "/usr/lib/x86_64-linux-gnu/libc.so.6"
-	File     string // the source: "../src/parse.c"
+	Function string // "??" if unknown to the debugger; "<signal handler called>" for a signal handler
+	Args     string // "row=0x0, cols=7"; may contain private data
+	Module   string // the library or program: "/usr/lib/x86_64-linux-gnu/libc.so.6"
+	File     string // the source file: "../src/parse.c"
 	Line     int    // in File
-	Code     string // the line of source, in tracebacks
+	Code     string // the source line, in tracebacks
 }
 
-// Named reports whether the function of the frame is known.
+// Named reports whether the name of the function is known.
 func (f Frame) Named() bool { return f.Function != "" && f.Function != "??" }
 
 // Thread is one thread of a process.
 type Thread struct {
-	Number  int    // as the debugger counts
+	Number  int    // as in the debugger
 	ID      string // of the kernel: "4311"
 	Name    string // "gmain"
 	Crashed bool   // its frames are those of the crash
 	Frames  []Frame
 }
 
-// So much of a stack is shown; what a hostile report has beyond is left out, and longer texts are cut with "…".
+// The limits of stacks, for hostile reports. Longer stacks are truncated, and longer texts end in
+// "…".
 const (
-	maxFrames  = 500 // of one stack
+	maxFrames  = 500 // per stack
 	maxThreads = 200
 	maxCell    = 2000 // code points of one text of a frame
 )
 
-// Frames is the stack of a native crash as a table, from where it crashed outwards: of Stacktrace, unless StacktraceTop
-// knows more names. Empty: there is none. At most 500 frames.
+// Frames returns the stack of a native crash, from the crash outwards, with at most 500 frames. It
+// reads Stacktrace, or StacktraceTop if that has more function names. It returns nil if there is no
+// stack.
 func Frames(f crash.Fields) []Frame {
 	full, top := parseFrames(pytext.Lines(f["Stacktrace"])), topFrames(f["StacktraceTop"])
 	if named(top) > named(full) || len(full) == 0 {
@@ -60,7 +63,8 @@ func named(frames []Frame) (n int) {
 	return n
 }
 
-// parseFrames takes the lines that begin with a number sign; those between them, the values of variables, are left out.
+// parseFrames parses the lines that begin with "#". It skips other lines, which show the values of
+// variables.
 func parseFrames(stack iter.Seq[string]) []Frame {
 	var frames []Frame
 	for line := range stack {
@@ -74,7 +78,7 @@ func parseFrames(stack iter.Seq[string]) []Frame {
 	return frames
 }
 
-// topFrames reads lines that have no numbers.
+// topFrames parses frames without numbers, one per line.
 func topFrames(top string) []Frame {
 	var frames []Frame
 	for line := range pytext.Lines(top) {
@@ -86,7 +90,7 @@ func topFrames(top string) []Frame {
 	return frames
 }
 
-// cutNumber cuts "#12 " off.
+// cutNumber splits "#12 rest" into the number and the rest.
 func cutNumber(line string) (number int, rest string, ok bool) {
 	digits, found := strings.CutPrefix(line, "#")
 	digits = pytext.Run(digits, pytext.IsDigit)
@@ -99,8 +103,8 @@ func cutNumber(line string) (number int, rest string, ok bool) {
 	return number, trimmed, err == nil && trimmed != "" && !strings.HasPrefix(rest, trimmed)
 }
 
-// Threads are all threads of ThreadStacktrace, each with its frames, in the order of the report; at most 200. Empty:
-// there are none, or none but what [Frames] has.
+// Threads returns the threads of ThreadStacktrace with their frames, in the order of the report; at
+// most 200. It returns nil if there are none, or only the one that [Frames] returns.
 func Threads(f crash.Fields) []Thread {
 	var threads []Thread
 	for line := range pytext.Lines(f["ThreadStacktrace"]) {
@@ -120,13 +124,14 @@ func Threads(f crash.Fields) []Thread {
 		}
 	}
 	crashed := parseFrames(pytext.Lines(f["Stacktrace"]))
-	if i := slices.IndexFunc(threads, func(t Thread) bool { return len(crashed) > 0 && slices.Equal(t.Frames, crashed) }); i >= 0 {
+	isCrashed := func(t Thread) bool { return len(crashed) > 0 && slices.Equal(t.Frames, crashed) }
+	if i := slices.IndexFunc(threads, isCrashed); i >= 0 {
 		threads[i].Crashed = true
 	}
 	return threads
 }
 
-// parseThread reads `Thread 2 (Thread 0x7f22 (LWP 4312) "gmain"):`.
+// parseThread parses `Thread 2 (Thread 0x7f22 (LWP 4312) "gmain"):`.
 func parseThread(line string) (Thread, bool) {
 	rest, found := strings.CutPrefix(line, "Thread ")
 	digits := pytext.Run(rest, pytext.IsDigit)

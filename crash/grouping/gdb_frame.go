@@ -8,9 +8,9 @@ import (
 	"mishap/crash/pytext"
 )
 
-// parseFrame reads a frame as gdb prints it, without its number:
-// "0x000055d000009234 in tide_parse_row (row=0x0) at ../src/parse.c:88", or "… () from /usr/lib/libc.so.6". What it does not
-// understand becomes the function.
+// parseFrame parses a frame as gdb prints it, without its number: "0x000055d000009234 in
+// tide_parse_row (row=0x0) at ../src/parse.c:88", or "… () from /usr/lib/libc.so.6". Text that it
+// cannot parse becomes the function.
 func parseFrame(number int, text string) Frame {
 	f := Frame{Number: number}
 	if strings.HasPrefix(text, "0x") {
@@ -42,9 +42,10 @@ func parseFrame(number int, text string) Frame {
 	return f
 }
 
-// argumentsStart is the place of the parenthesis that opens the arguments: the first after a blank that stands outside of
-// all brackets of the name, as in "std::function<void (int)>::operator() (this=0x0)". When brackets do not pair, as in
-// "operator< (a=1)", it is the first after a blank. -1: none.
+// argumentsStart returns the index of the parenthesis that opens the arguments, or -1. It is the
+// first one after a blank outside all brackets of the name, as in "std::function<void
+// (int)>::operator() (this=0x0)". If brackets do not match, as in "operator< (a=1)", it is the
+// first one after any blank.
 func argumentsStart(s string) int {
 	depth := 0
 	for i := range len(s) {
@@ -68,8 +69,8 @@ func argumentsStart(s string) int {
 	return -1
 }
 
-// argumentsEnd is the place of the parenthesis that closes the arguments; quoted texts within them may hold any. When
-// it is missing, it is the end of s.
+// argumentsEnd returns the index of the parenthesis that closes the arguments, ignoring those in
+// quotation marks. If there is none, it returns the length of s.
 func argumentsEnd(s string, open int) int {
 	depth, quoted := 0, false
 	for i := open; i < len(s); i++ {

@@ -8,20 +8,21 @@ import (
 	"mishap/crash/pytext"
 )
 
-// goPanicSignature is the rule for programs in Go that panicked: Go's runtime writes the stacks of the goroutines and
-// ends, with or without a signal, and a debugger that looks at the process afterwards sees the runtime only.
+// goPanicSignature is the rule for panics of Go programs. Go's runtime writes the stacks of the
+// goroutines and exits, with or without a signal; a debugger then sees only the runtime.
 //
-// The program, "panic" or "fatal error" with what the runtime says was wrong, and the first five functions of the
-// goroutine that panicked, outside of the runtime and below the last call of panic. Of the message of a program's own
-// panic, what stands before data is taken (see panicMessage). Generic arguments, numbers of closures and the major version in import paths are left out. A goroutine
-// whose stack overflowed goes by the functions of the endless recursion.
-func goPanicSignature(f crash.Fields, to *recorder) string {
+// The signature consists of the program, "panic" or "fatal error" with the runtime's message, and
+// the first five functions of the goroutine that panicked. It skips functions of the runtime and
+// those above the last call of panic. Of a program's own message it uses the beginning (see
+// panicMessage). It omits generic arguments, numbers of closures, and the major version in import
+// paths. After a stack overflow, it uses the functions of the infinite recursion.
+func goPanicSignature(f crash.Fields, rec *recorder) string {
 	program := subject(f)
 	field, text := panicText(f, "goroutine ")
 	if text == "" || program == "" {
 		return ""
 	}
-	text = f[field] // what is wrong stands before the goroutines
+	text = f[field] // the message precedes the goroutines
 	kind := ""
 	var frames []goCall
 	inGoroutine := false
@@ -33,13 +34,13 @@ func goPanicSignature(f crash.Fields, to *recorder) string {
 		case !inGoroutine:
 			if kind == "" {
 				if kind = goProblem(line); kind != "" {
-					to.mark(field, at)
+					rec.mark(field, at)
 				}
 			}
 		case line == "" || isGoroutine(line):
-			inGoroutine = len(frames) == 0 // an empty one
+			inGoroutine = len(frames) == 0 // if this goroutine was empty, use the next one
 		case line[0] != '\t' && line[0] != ' ' && !strings.HasPrefix(line, "created by "):
-			if len(frames) < mostGoFrames {
+			if len(frames) < maxGoFrames {
 				frames = append(frames, goCall{line, at})
 			}
 		}
@@ -50,16 +51,16 @@ func goPanicSignature(f crash.Fields, to *recorder) string {
 	if kind == "" || len(frames) == 0 {
 		return ""
 	}
-	to.read(field)
-	noted := to.count()
+	rec.read(field)
+	noted := rec.count()
 	var circle []string
 	if kind == "fatal error: stack overflow" {
 		circle = recurring(goNames(frames))
 	}
-	names := goFrames(frames, fieldUnless(circle, field), to)
+	names := goFrames(frames, fieldUnless(circle, field), rec)
 	if len(circle) > 0 {
-		names = to.recursion(noted, circle)
-		markCircle(frames, circle, field, to)
+		names = rec.recursion(noted, circle)
+		markCircle(frames, circle, field, rec)
 	}
 	if len(names) == 0 {
 		return ""
@@ -67,13 +68,14 @@ func goPanicSignature(f crash.Fields, to *recorder) string {
 	return join(append([]string{program, kind}, names...)...)
 }
 
-// goCall is a line of a goroutine's stack that names a function.
+// goCall is a line of a goroutine's stack with a function name.
 type goCall struct {
 	text string
 	at   int // offset in the field
 }
 
-// fieldUnless returns the field in which lines are marked one by one: none when the functions of a recursion are marked instead.
+// fieldUnless returns field, or "" if circle is not empty: then markCircle marks lines, instead of
+// the caller.
 func fieldUnless(circle []string, field string) string {
 	if len(circle) > 0 {
 		return ""
@@ -81,29 +83,31 @@ func fieldUnless(circle []string, field string) string {
 	return field
 }
 
-// markCircle marks the first call of each function that recurs.
-func markCircle(frames []goCall, circle []string, field string, to *recorder) {
+// markCircle marks the first call of each function of a recursion.
+func markCircle(frames []goCall, circle []string, field string, rec *recorder) {
 	for _, name := range circle {
 		i := slices.IndexFunc(frames, func(c goCall) bool {
 			function, ok := goFunction(c.text)
 			return ok && function == name
 		})
 		if i >= 0 {
-			to.mark(field, frames[i].at)
+			rec.mark(field, frames[i].at)
 		}
 	}
 }
 
-const mostGoFrames = 200 // Go prints a hundred
+const maxGoFrames = 200 // Go prints 100
 
-// isGoroutine reads "goroutine 1 [running]:", "goroutine 7 gp=0xc000007 m=3 mp=0xc0001 [select, 2 minutes]:".
+// isGoroutine matches "goroutine 1 [running]:", "goroutine 7 gp=0xc000007 m=3 mp=0xc0001 [select, 2
+// minutes]:".
 func isGoroutine(line string) bool {
 	rest, ok := strings.CutPrefix(line, "goroutine ")
 	number := pytext.Run(rest, pytext.IsDigit)
-	return ok && number != "" && number != "0" && strings.HasSuffix(strings.TrimSpace(line), ":") && strings.Contains(rest, "[")
+	return ok && number != "" && number != "0" && strings.HasSuffix(strings.TrimSpace(line), ":") &&
+		strings.Contains(rest, "[")
 }
 
-// goProblem is what a line says was wrong, in the words of Go's runtime; "panic" for a program's own.
+// goProblem returns the runtime's message in a line, "panic" for a panic of the program, or "".
 func goProblem(line string) string {
 	text := strings.TrimSpace(line)
 	switch {
@@ -117,7 +121,8 @@ func goProblem(line string) string {
 	case strings.HasPrefix(text, "panic: "):
 		text, _, _ = strings.Cut(strings.TrimPrefix(text, "panic: "), " [recovered")
 		return join("panic", panicMessage(text))
-	case strings.HasPrefix(text, "SIGABRT: "), strings.HasPrefix(text, "SIGQUIT: "), strings.HasPrefix(text, "SIGSEGV: "), strings.HasPrefix(text, "SIGBUS: "), strings.HasPrefix(text, "SIGFPE: "):
+	case strings.HasPrefix(text, "SIGABRT: "), strings.HasPrefix(text, "SIGQUIT: "), strings.HasPrefix(text, "SIGSEGV: "),
+		strings.HasPrefix(text, "SIGBUS: "), strings.HasPrefix(text, "SIGFPE: "):
 		return text[:strings.IndexByte(text, ':')]
 	case strings.HasPrefix(text, "runtime: goroutine stack exceeds "):
 		return "fatal error: stack overflow"
@@ -125,9 +130,9 @@ func goProblem(line string) string {
 	return ""
 }
 
-// goFrames are the functions that say where the panic was.
-func goFrames(frames []goCall, field string, to *recorder) []string {
-	last := -1 // the last call by which the program panicked
+// goFrames returns the functions that identify the panic.
+func goFrames(frames []goCall, field string, rec *recorder) []string {
+	last := -1 // index of the last function that raises a panic
 	for i, frame := range frames {
 		if strings.HasPrefix(frame.text, "panic(") || strings.HasPrefix(frame.text, "runtime.sigpanic") {
 			last = i
@@ -144,15 +149,15 @@ func goFrames(frames []goCall, field string, to *recorder) []string {
 			why = "it is how the panic ended the program"
 		case isGoRuntime(name):
 			why = "it belongs to Go's runtime"
-		case len(names) == mostFrames:
+		case len(names) == maxSignatureFrames:
 			why = "enough frames"
 		}
 		if why != "" {
-			to.skip(frame.text, why)
+			rec.skip(frame.text, why)
 			continue
 		}
-		to.use(frame.text, name)
-		to.mark(field, frame.at)
+		rec.use(frame.text, name)
+		rec.mark(field, frame.at)
 		names = append(names, name)
 	}
 	return names
@@ -168,7 +173,7 @@ func goNames(frames []goCall) []string {
 	return names
 }
 
-// goFunction is "main.(*Reef).load" of "main.(*Reef).load(0xc000012345, {0x1, 0x2})".
+// goFunction converts "main.(*Reef).load(0xc000012345, {0x1, 0x2})" to "main.(*Reef).load".
 func goFunction(frame string) (string, bool) {
 	frame = strings.TrimSpace(frame)
 	open := strings.LastIndexByte(frame, '(')
@@ -182,7 +187,7 @@ func goFunction(frame string) (string, bool) {
 	return goName(name), true
 }
 
-// goName takes from a function what differs from build to build.
+// goName removes the parts of a function's name that differ between builds.
 func goName(name string) string {
 	for { // generic arguments: "main.Map[...]", "main.Map[go.shape.int]"
 		open := strings.IndexByte(name, '[')
@@ -217,7 +222,7 @@ func goName(name string) string {
 	return withoutMajor(directory) + strings.Join(kept, ".")
 }
 
-// isClosure knows "func1", "gowrap2", "deferwrap1".
+// isClosure matches "func1", "gowrap2", "deferwrap1".
 func isClosure(part string) bool {
 	for _, start := range [...]string{"func", "gowrap", "deferwrap"} {
 		if number, ok := strings.CutPrefix(part, start); ok && isNumber(number) {
@@ -227,7 +232,7 @@ func isClosure(part string) bool {
 	return false
 }
 
-// withoutMajor takes "v2/" out of the directory of an import path.
+// withoutMajor removes "v2/" from the directory of an import path.
 func withoutMajor(directory string) string {
 	parts := strings.Split(directory, "/")
 	kept := parts[:0]
@@ -241,7 +246,8 @@ func withoutMajor(directory string) string {
 }
 
 func isGoRuntime(name string) bool {
-	for _, start := range [...]string{"runtime.", "runtime/", "internal/", "reflect.", "syscall.", "panic", "log.Panic", "log.Fatal", "log.(*Logger).Panic", "log.(*Logger).Fatal", "sync.", "testing."} {
+	for _, start := range [...]string{"runtime.", "runtime/", "internal/", "reflect.", "syscall.", "panic", "log.Panic",
+		"log.Fatal", "log.(*Logger).Panic", "log.(*Logger).Fatal", "sync.", "testing."} {
 		if strings.HasPrefix(name, start) {
 			return true
 		}

@@ -7,20 +7,23 @@ import (
 	"mishap/crash/pytext"
 )
 
-// Rules of our own, for reports to which apport gives no signature. Each lives in a file group_*.go with its reason.
+// The rules of mishap's own, for reports to which apport gives no signature. Each is in a file of
+// its own, with its rationale.
 //
-// They have in common: a signature begins with the program (or package, or "kernel") and goes on with names that say where
-// the fault is, parted by colons. Addresses, process ids, temporary names, line numbers and versions are left out, since
-// they differ from machine to machine or from update to update. A rule that finds too little to tell two faults apart
-// gives none: too many buckets can be merged by people, a bucket of many faults helps nobody.
+// Their signatures begin with the program, the package or "kernel", followed by names that locate
+// the fault, separated by colons. They omit addresses, process ids, temporary names, line numbers
+// and versions, which vary between machines and updates. A rule that cannot distinguish faults
+// gives no signature: people can merge buckets, but they cannot use a bucket of many faults.
 
-// ownRule is one of them. sign gives "" where the rule has nothing to say; it tells the recorder what it took and left.
+// ownRule is one of these rules. sign returns "" if the rule does not apply; it records what it
+// used and omitted.
 type ownRule struct {
 	rule crash.Rule
-	sign func(f crash.Fields, to *recorder) string
+	sign func(f crash.Fields, rec *recorder) string
 }
 
-// ownRules stand before the address signature: they know names. The first that gives a signature decides.
+// ownRules are tried before the address signature, because they use names. The first one that gives
+// a signature decides.
 var ownRules = [...]ownRule{
 	{crash.RuleKernel, kernelSignature},
 	{crash.RulePackage, packageSignature},
@@ -34,34 +37,35 @@ var ownRules = [...]ownRule{
 	{crash.RuleRecoverable, recoverableSignature},
 }
 
-// lastRules are for what has not even an address signature.
+// lastRules apply to reports without an address signature.
 var lastRules = [...]ownRule{
 	{crash.RuleStackPartial, stackPartialSignature},
 	{crash.RuleHang, hangSignature},
 }
 
-// Limits of our own rules.
+// The limits of our own rules.
 const (
-	maxRead    = 1 << 20 // bytes of one field that are looked at
-	maxMessage = 500     // code points of a message within a signature
-	maxSymbol  = 1000    // code points of a name within a signature
-	mostFrames = 5       // of one stack, as apport takes
+	maxRead            = 1 << 20 // bytes of one field that a rule reads
+	maxMessage         = 500     // code points of a message in a signature
+	maxSymbol          = 1000    // code points of a name in a signature
+	maxSignatureFrames = 5       // frames of one stack, as in apport
 )
 
-// sign tries rules in turn.
-func sign(rules []ownRule, f crash.Fields, to *recorder) crash.Grouping {
+// sign returns the grouping of the first rule that gives a signature.
+func sign(rules []ownRule, f crash.Fields, rec *recorder) crash.Grouping {
 	for _, r := range rules {
-		to.reset()
-		if signature := r.sign(f, to); signature != "" {
+		rec.reset()
+		if signature := r.sign(f, rec); signature != "" {
 			return crash.Grouping{Signature: crash.Truncate(signature, crash.MaxSignature), Rule: r.rule}
 		}
 	}
-	to.reset()
+	rec.reset()
 	return crash.Grouping{}
 }
 
-// subject is what a signature begins with: the program, else the package. Programs of snaps, Flatpaks and AppImages lie in a
-// directory of their revision or of this run, "/snap/reef/123/bin/reef", "/tmp/.mount_reefAb3xY9/usr/bin/reef": that is left out.
+// subject returns the beginning of a signature: the program, else the package. It omits the
+// directories that Snap, Flatpak and AppImage name after a revision or a run:
+// "/snap/reef/123/bin/reef", "/tmp/.mount_reefAb3xY9/usr/bin/reef".
 func subject(f crash.Fields) string {
 	if path := f["ExecutablePath"]; path != "" {
 		return crash.Truncate(currentRevision(path), maxExecutable)
@@ -69,8 +73,8 @@ func subject(f crash.Fields) string {
 	return crash.Truncate(pytext.FirstWord(crash.Truncate(f["Package"], maxWords)), maxName)
 }
 
-// currentRevision replaces the revision in the path of a snap by "current", the commit in that of a Flatpak by "active", and
-// the random end of the directory where an AppImage is mounted.
+// currentRevision replaces the revision in the path of a snap by "current", and the commit in the
+// path of a Flatpak by "active". It removes the random end of an AppImage's mount point.
 func currentRevision(path string) string {
 	if rest, ok := strings.CutPrefix(path, appImages); ok {
 		directory, file, inside := strings.Cut(rest, "/")
@@ -80,7 +84,8 @@ func currentRevision(path string) string {
 		return path
 	}
 	if _, rest, ok := strings.Cut(path, "/flatpak/app/"); ok {
-		if parts := strings.SplitN(rest, "/", 5); len(parts) == 5 && len(parts[3]) == 64 && pytext.Run(parts[3], isHex) == parts[3] {
+		if parts := strings.SplitN(rest, "/", 5); len(parts) == 5 && len(parts[3]) == 64 &&
+			pytext.Run(parts[3], isHex) == parts[3] {
 			parts[3] = "active"
 			return strings.TrimSuffix(path, rest) + strings.Join(parts, "/")
 		}
@@ -102,13 +107,15 @@ func currentRevision(path string) string {
 
 const appImages = "/tmp/.mount_"
 
-// isRevision says whether a directory is named for a revision: "123", or "x1" of a snap that was not got from the store.
+// isRevision reports whether a directory is named after a revision: "123", or "x1" for a snap
+// installed from a file.
 func isRevision(s string) bool {
 	digits := strings.TrimPrefix(s, "x")
 	return digits != "" && pytext.Run(digits, pytext.IsDigit) == digits
 }
 
-// tailOf is the end of a long text, where what happened last stands; whole lines.
+// tailOf returns the last maxRead bytes of s, without an incomplete first line. Logs end with the
+// most recent events.
 func tailOf(s string) string {
 	if len(s) <= maxRead {
 		return s
@@ -117,10 +124,11 @@ func tailOf(s string) string {
 	return rest
 }
 
-// headOf is the beginning of a long text.
+// headOf returns the first maxRead bytes of s.
 func headOf(s string) string { return s[:min(len(s), maxRead)] }
 
-// join makes a signature of parts; control characters become blanks, empty parts are left out.
+// join joins the parts of a signature. It replaces control characters by blanks and skips empty
+// parts.
 func join(parts ...string) string {
 	var b strings.Builder
 	for _, part := range parts {
@@ -146,8 +154,8 @@ func plain(s string) string {
 	}, s)
 }
 
-// recurring are the functions that make up an endless recursion, for a stack that ended because it was full: where in the
-// circle it happened differs each time, so they come sorted, and what only stands at the end of the stack is left out.
+// recurring returns the sorted functions of an infinite recursion, for a stack that overflowed. Which
+// of them is on top varies; functions that occur less than three times are not part of it.
 func recurring(functions []string) []string {
 	const often = 3
 	seen := map[string]int{}

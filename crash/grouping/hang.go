@@ -6,15 +6,16 @@ import (
 	"mishap/crash"
 )
 
-// hangSignature is the rule for programs that no longer answered and of which only ThreadStacktrace came: the program,
-// "hang", and the first five named functions of its first thread, which is the one that shall answer, without those by
-// which each thread waits. Hangs with a stack of their own go by it like crashes.
-func hangSignature(f crash.Fields, to *recorder) string {
+// hangSignature is the rule for programs that stopped responding, if the report has only a
+// ThreadStacktrace. The signature consists of the program, "hang", and the first five named
+// functions of its first thread, which should respond. It omits functions in which a thread waits.
+// Hangs with a Stacktrace are grouped like crashes.
+func hangSignature(f crash.Fields, rec *recorder) string {
 	program := subject(f)
 	if f["ProblemType"] != "Hang" || f["ThreadStacktrace"] == "" || program == "" {
 		return ""
 	}
-	to.read("ThreadStacktrace")
+	rec.read("ThreadStacktrace")
 	var names []string
 	telling := 0
 	for _, frame := range firstThread(Threads(crash.Fields{"ThreadStacktrace": headOf(f["ThreadStacktrace"])})) {
@@ -25,15 +26,15 @@ func hangSignature(f crash.Fields, to *recorder) string {
 			why = "it has no name"
 		case len(names) == 0 && isWaiting(name):
 			why = "it only waits"
-		case len(names) == mostFrames:
+		case len(names) == maxSignatureFrames:
 			why = "enough frames"
 		}
 		if why != "" {
-			to.skip(frame.text(), why)
+			rec.skip(frame.text(), why)
 			continue
 		}
-		to.use(frame.text(), name)
-		markThreadFrame(f["ThreadStacktrace"], frame.Number, to)
+		rec.use(frame.text(), name)
+		markThreadFrame(f["ThreadStacktrace"], frame.Number, rec)
 		names = append(names, name)
 		if !isCommon(name) {
 			telling++
@@ -45,9 +46,9 @@ func hangSignature(f crash.Fields, to *recorder) string {
 	return join(append([]string{program, "hang"}, names...)...)
 }
 
-// markThreadFrame marks the frame with a number of thread 1.
-func markThreadFrame(text string, number int, to *recorder) {
-	if to == nil {
+// markThreadFrame marks the frame with the given number in thread 1.
+func markThreadFrame(text string, number int, rec *recorder) {
+	if rec == nil {
 		return
 	}
 	first := false
@@ -60,13 +61,13 @@ func markThreadFrame(text string, number int, to *recorder) {
 			continue
 		}
 		if n, _, ok := cutNumber(line); ok && first && n == number {
-			to.mark("ThreadStacktrace", at)
+			rec.mark("ThreadStacktrace", at)
 			return
 		}
 	}
 }
 
-// firstThread is thread 1, with which a program begins.
+// firstThread returns the frames of thread 1, the main thread.
 func firstThread(threads []Thread) []Frame {
 	for _, t := range threads {
 		if t.Number == 1 {
@@ -76,14 +77,16 @@ func firstThread(threads []Thread) []Frame {
 	return nil
 }
 
-// isWaiting knows functions of the C library in which a thread waits.
+// isWaiting matches functions of the C library in which a thread waits.
 func isWaiting(name string) bool {
 	switch strings.TrimLeft(strings.TrimPrefix(name, "__GI_"), "_") {
-	case "poll", "ppoll", "select", "epoll_wait", "syscall", "syscall_cancel", "internal_syscall_cancel", "syscall_cancel_arch", "read", "libc_read", "recv", "libc_recv", "recvmsg", "clock_nanosleep",
+	case "poll", "ppoll", "select", "epoll_wait", "syscall", "syscall_cancel", "internal_syscall_cancel",
+		"syscall_cancel_arch", "read", "libc_read", "recv", "libc_recv", "recvmsg", "clock_nanosleep",
 		"clock_nanosleep_time64", "nanosleep", "wait4", "waitpid", "lll_lock_wait", "lll_lock_wait_private":
 		return true
 	}
-	for _, start := range [...]string{"__futex_", "futex_", "__pthread_cond_", "___pthread_cond_", "pthread_cond_", "__pthread_mutex_", "___pthread_mutex_", "pthread_mutex_", "__new_sem_wait"} {
+	for _, start := range [...]string{"__futex_", "futex_", "__pthread_cond_", "___pthread_cond_", "pthread_cond_",
+		"__pthread_mutex_", "___pthread_mutex_", "pthread_mutex_", "__new_sem_wait"} {
 		if strings.HasPrefix(name, start) {
 			return true
 		}

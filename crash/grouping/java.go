@@ -8,39 +8,39 @@ import (
 	"mishap/crash/pytext"
 )
 
-// javaSignature is the rule for Java programs that died of an exception: apport keeps their trace as StackTrace, with a
-// capital T, which none of its rules reads.
+// javaSignature is the rule for Java programs that ended with an exception. Apport stores their
+// trace as StackTrace, with a capital T, which none of its rules reads.
 //
-// The program, the exception, its first frames as class.method, then "caused by" and the same for each cause: the cause
-// says what went wrong, the outer exceptions where the program was. Lines, modules, messages and what a virtual machine
-// numbers as it goes (lambdas, proxies, generated accessors) are left out; frames of reflection too. A stack that
-// overflowed goes by the methods of the endless recursion.
-func javaSignature(f crash.Fields, to *recorder) string {
+// The signature consists of the program, the exception, its first frames as class.method, then
+// "caused by" and the same for each cause. It omits lines, modules, messages and reflection frames,
+// and what a virtual machine numbers at run time (lambdas, proxies, generated accessors). After a
+// stack overflow, it uses the methods of the infinite recursion.
+func javaSignature(f crash.Fields, rec *recorder) string {
 	text := headOf(f["StackTrace"])
 	program := subject(f)
 	if text == "" || program == "" {
 		return ""
 	}
-	to.read("StackTrace")
+	rec.read("StackTrace")
 	parts, found := []string{program}, 0
 	for i, e := range parseJava(text) {
-		noted := to.count()
+		noted := rec.count()
 		var circle []string
 		if e.class == "java.lang.StackOverflowError" {
 			circle = recurring(e.all())
 		}
-		to.mark("StackTrace", e.at)
-		names := e.functions(fieldUnless(circle, "StackTrace"), to)
+		rec.mark("StackTrace", e.at)
+		names := e.functions(fieldUnless(circle, "StackTrace"), rec)
 		if len(circle) > 0 {
-			names = to.recursion(noted, circle)
-			e.markCircle(circle, to)
+			names = rec.recursion(noted, circle)
+			e.markCircle(circle, rec)
 		}
 		class := e.class
 		if i > 0 {
 			class = "caused by " + class
 		}
 		if len(e.frames) == 0 && i == 0 {
-			class = join(class, normalise(e.message, to)) // the message is all there is
+			class = join(class, normalise(e.message, rec)) // there is nothing but the message
 			found += len(e.message)
 		}
 		parts = append(append(parts, class), names...)
@@ -64,14 +64,15 @@ type javaException struct {
 	frames         []javaFrame // as written, without "at "
 }
 
-// Limits of what is read of a trace.
+// The limits of a trace.
 const (
-	mostCauses     = 8
-	mostJavaFrames = 1100 // the virtual machine prints at most 1024
-	causeFrames    = 5    // taken of a cause
+	maxCauses     = 8
+	maxJavaFrames = 1100 // the virtual machine prints at most 1024
+	causeFrames   = 5    // used per cause
 )
 
-// parseJava reads the chain of exceptions, outermost first. Suppressed ones and what belongs to them are passed over.
+// parseJava parses the chain of exceptions, outermost first. It skips suppressed exceptions, with
+// their causes.
 func parseJava(text string) []javaException {
 	var chain []javaException
 	suppressed := false
@@ -85,14 +86,14 @@ func parseJava(text string) []javaException {
 			suppressed = true
 		case isCause && !indented:
 			suppressed = false
-			if len(chain) == mostCauses {
+			if len(chain) == maxCauses {
 				return chain
 			}
 			chain = append(chain, newJavaException(cause, at))
 		case suppressed:
 			suppressed = indented
 		case isFrame:
-			if n := len(chain); n > 0 && len(chain[n-1].frames) < mostJavaFrames {
+			if n := len(chain); n > 0 && len(chain[n-1].frames) < maxJavaFrames {
 				chain[n-1].frames = append(chain[n-1].frames, javaFrame{frame, at})
 			}
 		case len(chain) == 0 && trimmed != "":
@@ -104,7 +105,8 @@ func parseJava(text string) []javaException {
 	return chain
 }
 
-// newJavaException reads `Exception in thread "main" reef.Gone: message`. The class is empty when there is none.
+// newJavaException parses `Exception in thread "main" reef.Gone: message`. The class is empty if
+// text has no exception.
 func newJavaException(text string, at int) javaException {
 	if rest, ok := strings.CutPrefix(text, `Exception in thread "`); ok {
 		_, rest, _ = strings.Cut(rest, `"`)
@@ -112,7 +114,8 @@ func newJavaException(text string, at int) javaException {
 	}
 	class, message, _ := strings.Cut(text, ":")
 	class = strings.TrimSpace(class)
-	if class == "" || pytext.Run(class, isJavaName) != class || !strings.Contains(class, ".") && !strings.HasSuffix(class, "Exception") && !strings.HasSuffix(class, "Error") {
+	if class == "" || pytext.Run(class, isJavaName) != class || !strings.Contains(class, ".") &&
+		!strings.HasSuffix(class, "Exception") && !strings.HasSuffix(class, "Error") {
 		return javaException{}
 	}
 	return javaException{class: javaClass(class), message: strings.TrimSpace(message), at: at}
@@ -120,8 +123,8 @@ func newJavaException(text string, at int) javaException {
 
 func isJavaName(r rune) bool { return pytext.IsWord(r) || r == '.' || r == '$' || r == '/' }
 
-// functions are the names that stand for an exception of a chain.
-func (e javaException) functions(field string, to *recorder) []string {
+// functions returns the names that represent an exception of the chain.
+func (e javaException) functions(field string, rec *recorder) []string {
 	var names []string
 	for _, frame := range e.frames {
 		name, why := javaFunction(frame.text)
@@ -129,30 +132,30 @@ func (e javaException) functions(field string, to *recorder) []string {
 			why = "enough frames"
 		}
 		if why != "" {
-			to.skip(frame.text, why)
+			rec.skip(frame.text, why)
 			continue
 		}
-		to.use(frame.text, name)
-		to.mark(field, frame.at)
+		rec.use(frame.text, name)
+		rec.mark(field, frame.at)
 		names = append(names, name)
 	}
 	return names
 }
 
-// markCircle marks the first frame of each method that recurs.
-func (e javaException) markCircle(circle []string, to *recorder) {
+// markCircle marks the first frame of each method of a recursion.
+func (e javaException) markCircle(circle []string, rec *recorder) {
 	for _, name := range circle {
 		i := slices.IndexFunc(e.frames, func(f javaFrame) bool {
 			function, why := javaFunction(f.text)
 			return why == "" && function == name
 		})
 		if i >= 0 {
-			to.mark("StackTrace", e.frames[i].at)
+			rec.mark("StackTrace", e.frames[i].at)
 		}
 	}
 }
 
-// all are the names of all frames.
+// all returns the names of all frames.
 func (e javaException) all() []string {
 	var names []string
 	for _, frame := range e.frames {
@@ -163,16 +166,19 @@ func (e javaException) all() []string {
 	return names
 }
 
-// javaFunction is "reef.Main.run" of "app//reef.Main.run(Main.java:9)", or why the frame is left out.
+// javaFunction converts "app//reef.Main.run(Main.java:9)" to "reef.Main.run", or says why the
+// signature omits the frame.
 func javaFunction(frame string) (name, why string) {
 	name, _, _ = strings.Cut(frame, "(")
 	name = name[strings.LastIndexByte(withoutHidden(name), '/')+1:]
 	dot := strings.LastIndexByte(name, '.')
-	if dot < 1 || pytext.Run(name, func(r rune) bool { return isJavaName(r) || r == '<' || r == '>' || r == '-' }) != name {
+	isMethod := func(r rune) bool { return isJavaName(r) || r == '<' || r == '>' || r == '-' }
+	if dot < 1 || pytext.Run(name, isMethod) != name {
 		return "", "it is in no known form"
 	}
 	class, method := name[:dot], name[dot+1:]
-	for _, start := range [...]string{"jdk.internal.reflect.", "java.lang.reflect.", "sun.reflect.", "java.lang.invoke.", "jdk.internal.vm."} {
+	for _, start := range [...]string{"jdk.internal.reflect.", "java.lang.reflect.", "sun.reflect.", "java.lang.invoke.",
+		"jdk.internal.vm."} {
 		if strings.HasPrefix(class, start) {
 			return "", "it is reflection"
 		}
@@ -180,8 +186,8 @@ func javaFunction(frame string) (name, why string) {
 	return javaClass(class) + "." + javaMethod(method), ""
 }
 
-// withoutHidden hides the address that a generated class bears behind a slash, "Foo$$Lambda/0x00007f.run", when the slash
-// that ends the module is looked for.
+// withoutHidden removes the address of a generated class, as in "Foo$$Lambda/0x00007f.run". Its
+// slash would be mistaken for the one after a module.
 func withoutHidden(name string) string {
 	if i := strings.Index(name, "/0x"); i >= 0 {
 		return name[:i]
@@ -189,12 +195,12 @@ func withoutHidden(name string) string {
 	return name
 }
 
-// javaClass takes away what is generated: "Foo$$Lambda$14/0x80c03" → "Foo$$Lambda", "$Proxy12" → "$Proxy",
-// "Foo$$EnhancerBySpringCGLIB$$5e1c" → "Foo$$EnhancerBySpringCGLIB".
+// javaClass removes generated parts: "Foo$$Lambda$14/0x80c03" → "Foo$$Lambda", "$Proxy12" →
+// "$Proxy", "Foo$$EnhancerBySpringCGLIB$$5e1c" → "Foo$$EnhancerBySpringCGLIB".
 func javaClass(class string) string {
 	class, _, _ = strings.Cut(class, "/0x")
 	if strings.Contains(class, "$Proxy") {
-		return "$Proxy" // without number and package: that is numbered too
+		return "$Proxy" // without number and package, which is numbered too
 	}
 	head, generated, ok := strings.Cut(class, "$$")
 	if !ok {
@@ -204,7 +210,8 @@ func javaClass(class string) string {
 	return head + "$$" + kind
 }
 
-// withoutSerials takes away the numbers that Clojure gives to functions as it compiles them: "core$load__1234" → "core$load".
+// withoutSerials removes the numbers that Clojure's compiler gives to functions: "core$load__1234"
+// → "core$load".
 func withoutSerials(class string) string {
 	parts := strings.Split(class, "$")
 	for i, part := range parts {
@@ -215,7 +222,7 @@ func withoutSerials(class string) string {
 	return strings.Join(parts, "$")
 }
 
-// javaMethod takes numbers from "lambda$run$0" and "access$100".
+// javaMethod removes the numbers of "lambda$run$0" and "access$100".
 func javaMethod(method string) string {
 	if strings.HasPrefix(method, "lambda$") || strings.HasPrefix(method, "access$") {
 		return strings.TrimRight(strings.TrimRight(method, "0123456789"), "$")

@@ -7,22 +7,25 @@ import (
 	"mishap/crash/pytext"
 )
 
-// kernelSignature is the rule for oopses, warnings, panics, lock-ups and hung tasks of the kernel, for which apport's rule
-// knows only the form of the year 2016 ("IP: [<ffffffffa04b1e22>] name+0x62/0x110"). Since then frames have no address,
-// the place is called RIP, and other machines (arm64, riscv, s390, powerpc) name it in their own ways; logs add time stamps.
+// kernelSignature is the rule for oopses, warnings, panics, lock-ups and hung tasks of the kernel.
+// Apport's rule knows only the format of 2016 ("IP: [<ffffffffa04b1e22>] name+0x62/0x110"). Newer
+// frames have no address, the place is called RIP, other architectures (arm64, riscv, s390,
+// powerpc) name it differently, and logs add time stamps.
 //
-// "kernel:", what is wrong, the function where it happened, and its callers, five functions in all, with the modules they
-// are in. Offsets within functions are left out, they change with each build; so are frames that the kernel itself marks as
-// unreliable ("? name"), functions that only report the fault, and those by which each thread enters the kernel. A fault
-// within an interrupt goes by the frames of the interrupt, not by those of whatever was interrupted; a lock-up, which an
-// interrupt notices, by those of what was interrupted. A problem without any function gives no signature, except a panic,
-// which says why.
-func kernelSignature(f crash.Fields, to *recorder) string {
+// The signature consists of "kernel:", the problem, the function where it happened, and its
+// callers: five functions at most, with their modules. It omits offsets, which change with each
+// build, frames that the kernel marks as unreliable ("? name"), functions that only report a fault,
+// and those by which threads enter the kernel.
+//
+// For a fault in an interrupt, it uses the frames of the interrupt. For a lock-up, which an
+// interrupt detects, it uses the frames of the interrupted code. A problem without functions has no
+// signature, except a panic, whose message is specific.
+func kernelSignature(f crash.Fields, rec *recorder) string {
 	field, text := kernelText(f)
 	if text == "" {
 		return ""
 	}
-	to.read(field)
+	rec.read(field)
 	o := oopsReader{field: field, detailAt: -1}
 	if field != "OopsText" { // the end of a log
 		o.at = offsetIn(f[field], text)
@@ -33,10 +36,10 @@ func kernelSignature(f crash.Fields, to *recorder) string {
 		}
 		o.at += len(line) + len("\n")
 	}
-	return o.signature(to)
+	return o.signature(rec)
 }
 
-// kernelText is what the kernel said: the oops itself, else the log that was saved with a dump of the memory.
+// kernelText returns the oops, else the log that was saved with a memory dump.
 func kernelText(f crash.Fields) (field, text string) {
 	if oops := f["OopsText"]; oops != "" {
 		return "OopsText", headOf(oops)
@@ -52,8 +55,8 @@ func kernelText(f crash.Fields) (field, text string) {
 	return "", ""
 }
 
-// oopsReader reads the lines of one problem; the first in the text is the one that counts, what follows is its
-// consequence.
+// oopsReader parses the lines of one problem: the first one in the text, since later ones are its
+// consequences.
 type oopsReader struct {
 	field     string
 	at        int // offset of the line being read
@@ -62,15 +65,15 @@ type oopsReader struct {
 	placedAt  int
 
 	problem string // "NULL pointer dereference"
-	detail  string // of a warning or panic: the sentence before it, or the file it is in
-	place   string // where it happened, "brig_tx_done [brigwifi]"
-	placed  string // the line that says so
-	lockup  bool   // noticed by an interrupt
-	asleep  bool   // functions that wait say nothing
-	panics  bool   // the problem says by itself what is wrong
-	traces  int    // call traces that were begun
+	detail  string // of a warning or panic: the sentence before it, or its source file
+	place   string // where it happened: "brig_tx_done [brigwifi]"
+	placed  string // the line that names the place
+	lockup  bool   // an interrupt detected it
+	asleep  bool   // omit functions that wait
+	panics  bool   // the problem is specific by itself
+	traces  int    // number of call traces that began
 	inTrace bool
-	marker  string // "<IRQ>": what the frames belong to
+	marker  string // "<IRQ>": the context of the frames
 	frames  []kernelCall
 	done    bool
 }
@@ -83,7 +86,7 @@ type kernelCall struct {
 	unreliable bool
 }
 
-const mostKernelLines = 100 // of one call trace
+const maxKernelLines = 100 // of one call trace
 
 func (o *oopsReader) line(line string) {
 	text := strings.TrimSpace(line)
@@ -112,7 +115,7 @@ func isTraceStart(text string) bool {
 	return strings.HasPrefix(text, "Call Trace:") || strings.HasPrefix(text, "Call trace:") || text == "Backtrace:"
 }
 
-// frame takes a line of a call trace; false when the trace is over.
+// frame parses a line of a call trace. It returns false at the end of the trace.
 func (o *oopsReader) frame(text string) bool {
 	if strings.HasPrefix(text, "<") && !strings.HasPrefix(text, "</") && strings.HasSuffix(text, ">") {
 		o.marker = text
@@ -127,20 +130,22 @@ func (o *oopsReader) frame(text string) bool {
 		return isRegisterLine(text)
 	}
 	call.marker, call.at = o.marker, o.at
-	if len(o.frames) < mostKernelLines {
+	if len(o.frames) < maxKernelLines {
 		o.frames = append(o.frames, call)
 	}
 	return true
 }
 
-// isRegisterLine knows lines of registers between the frames of 32-bit ARM, "r7:00000015 r6:80d175cc".
+// isRegisterLine matches lines of registers among the frames of 32-bit ARM: "r7:00000015
+// r6:80d175cc".
 func isRegisterLine(text string) bool {
 	name, _, ok := strings.Cut(text, ":")
 	return ok && len(name) <= 3 && name[:min(1, len(name))] == "r" && isNumber(name[1:])
 }
 
-// parseKernelCall reads " ? name+0x1/0x2 [module]", "[<ffff>] name+0x1/0x2", "[c000] [c001] name+0x1 (unreliable)",
-// "[<c01>] (name) from [<c02>] (caller+0x1/0x2)", "name from caller+0x1/0x2", "name (file.c:12) module", "name [module]".
+// parseKernelCall parses " ? name+0x1/0x2 [module]", "[<ffff>] name+0x1/0x2", "[c000] [c001]
+// name+0x1 (unreliable)", "[<c01>] (name) from [<c02>] (caller+0x1/0x2)", "name from
+// caller+0x1/0x2", "name (file.c:12) module", "name [module]".
 func parseKernelCall(text string) (kernelCall, bool) {
 	call := kernelCall{text: text}
 	rest := strings.TrimPrefix(text, "(")
@@ -166,7 +171,7 @@ func parseKernelCall(text string) (kernelCall, bool) {
 	after := rest[len(name):]
 	switch {
 	case strings.HasPrefix(after, "+0x"):
-	case strings.HasPrefix(after, " (") && strings.Contains(after, ":"): // decoded: file and line
+	case strings.HasPrefix(after, " (") && strings.Contains(after, ":"): // symbolised: file and line
 	case isBareCall(name, after):
 	default:
 		return call, false
@@ -175,8 +180,8 @@ func parseKernelCall(text string) (kernelCall, bool) {
 	return call, call.name != ""
 }
 
-// isBareCall knows a function that stands without offset, as some collectors write them: alone in its line, or with its
-// module behind it.
+// isBareCall matches a function without an offset, as some collectors write it: alone in its line,
+// or followed by its module.
 func isBareCall(name, after string) bool {
 	after = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(after), "(unreliable)"))
 	if after != "" && (after[0] != '[' || strings.IndexByte(after, ']') != len(after)-1) {
@@ -187,9 +192,10 @@ func isBareCall(name, after string) bool {
 
 func isKernelName(r rune) bool { return pytext.IsWord(r) || r == '.' || r == '$' }
 
-// kernelName is a function with its module; what compilers add to it ("brig_irq.cold", "brig_irq.constprop.0") goes.
+// kernelName returns a function with its module, without suffixes of compilers ("brig_irq.cold",
+// "brig_irq.constprop.0").
 func kernelName(name, after string) string {
-	bare := strings.TrimLeft(name, ".") // powerpc had ".name" for functions
+	bare := strings.TrimLeft(name, ".") // powerpc prefixed functions with a dot
 	bare, _, _ = strings.Cut(bare, ".")
 	if bare == "" || pytext.Run(bare, pytext.IsWord) == "" || isNumber(bare) || strings.HasPrefix(bare, "0x") {
 		return ""
@@ -200,7 +206,7 @@ func kernelName(name, after string) string {
 			return bare + " [" + name + "]"
 		}
 	}
-	if _, module, ok := cutLast(after, ") "); ok { // decoded: "name (file.c:12) module"
+	if _, module, ok := cutLast(after, ") "); ok { // symbolised: "name (file.c:12) module"
 		if module = strings.TrimSpace(module); module != "" && pytext.Run(module, pytext.IsWord) == module {
 			return bare + " [" + module + "]"
 		}
@@ -216,12 +222,13 @@ func cutLast(s, separator string) (before, after string, found bool) {
 	return s[:i], s[i+len(separator):], true
 }
 
-// places are how the registers name the function where it happened, on each kind of machine.
-var places = [...]string{"RIP: ", "EIP: ", "EIP is at ", "IP: ", "pc : ", "PC is at ", "epc : ", "epc   : ", "Krnl PSW : ", "NIP ", "era: ", "pc ", "TPC: "}
+// placePrefixes lists the prefixes of the line that names the function of the fault, on each architecture.
+var placePrefixes = [...]string{"RIP: ", "EIP: ", "EIP is at ", "IP: ", "pc : ", "PC is at ", "epc : ", "epc   : ",
+	"Krnl PSW : ", "NIP ", "era: ", "pc ", "TPC: "}
 
-// takePlace reads a line with the place. Places of programs, outside the kernel, are none.
+// takePlace parses a line with the place. It ignores places in programs, outside the kernel.
 func (o *oopsReader) takePlace(text string) bool {
-	for _, start := range places {
+	for _, start := range placePrefixes {
 		rest, ok := strings.CutPrefix(text, start)
 		if !ok {
 			continue
@@ -231,7 +238,7 @@ func (o *oopsReader) takePlace(text string) bool {
 		}
 		name := placeName(rest)
 		if name == "" && (rest == "0x0" || strings.HasPrefix(rest, "0010:0x0")) {
-			name = "0x0" // a call of a function that is none
+			name = "0x0" // a call through a null pointer
 		}
 		if name != "" {
 			o.place, o.placed, o.placedAt = name, text, o.at
@@ -241,7 +248,8 @@ func (o *oopsReader) takePlace(text string) bool {
 	return false
 }
 
-// placeName is the first word of the form name+0x1/0x2 in a line, with the module behind it.
+// placeName returns the first word of the form name+0x1/0x2 in a line, with the module that
+// follows.
 func placeName(text string) string {
 	plus := strings.Index(text, "+0x")
 	if plus < 0 {
@@ -258,7 +266,8 @@ func placeName(text string) string {
 	return kernelName(text[start:plus], after)
 }
 
-// barePlace is a place without offset: "0010:name [module]", "0010:[<ffffffffa04b1e22>] name", "name (file.c:12) module".
+// barePlace parses a place without offset: "0010:name [module]", "0010:[<ffffffffa04b1e22>] name",
+// "name (file.c:12) module".
 func barePlace(text string) string {
 	rest := strings.TrimPrefix(strings.TrimSpace(text), "0010:")
 	if strings.HasPrefix(rest, "[<") {
@@ -272,24 +281,24 @@ func barePlace(text string) string {
 	return ""
 }
 
-// signature chooses the frames that say where the fault is.
-func (o *oopsReader) signature(to *recorder) string {
+// signature returns the signature, made of the frames that locate the fault.
+func (o *oopsReader) signature(rec *recorder) string {
 	parts := []string{"kernel", o.problem, o.detail}
 	named := 0
 	if o.problem == "Rust panic" {
 		o.place = "" // always the function that ends a panic
 	}
 	if o.problem != "" {
-		to.mark(o.field, o.problemAt)
+		rec.mark(o.field, o.problemAt)
 	}
 	if o.detail != "" {
-		to.mark(o.field, o.detailAt)
+		rec.mark(o.field, o.detailAt)
 	}
 	if o.place != "" {
-		to.mark(o.field, o.placedAt)
+		rec.mark(o.field, o.placedAt)
 		parts = append(parts, o.place)
 		named++
-		to.use(o.placed, o.place)
+		rec.use(o.placed, o.place)
 	}
 	own := o.ownMarker()
 	for _, call := range o.frames {
@@ -308,17 +317,17 @@ func (o *oopsReader) signature(to *recorder) string {
 			why = "it only leads into the kernel"
 		case o.asleep && waiting.has(call.name):
 			why = "it only waits"
-		case named == mostFrames:
+		case named == maxSignatureFrames:
 			why = "enough frames"
 		case named == 1 && call.name == o.place:
 			why = "the same as the place"
 		}
 		if why != "" {
-			to.skip(call.text, why)
+			rec.skip(call.text, why)
 			continue
 		}
-		to.use(call.text, call.name)
-		to.mark(o.field, call.at)
+		rec.use(call.text, call.name)
+		rec.mark(o.field, call.at)
 		parts = append(parts, call.name)
 		named++
 	}
@@ -328,13 +337,14 @@ func (o *oopsReader) signature(to *recorder) string {
 	return join(parts...)
 }
 
-// isRustUnwinding knows, in their mangled form, the functions by which a part of the kernel in Rust panics.
+// isRustUnwinding matches the mangled names of functions by which Rust code in the kernel panics.
 func isRustUnwinding(name string) bool {
-	return strings.Contains(name, "rust_begin_unwind") || strings.Contains(name, "4core9panicking") || strings.Contains(name, "4core6option13") || strings.Contains(name, "4core6result13")
+	return strings.Contains(name, "rust_begin_unwind") || strings.Contains(name, "4core9panicking") ||
+		strings.Contains(name, "4core6option13") || strings.Contains(name, "4core6result13")
 }
 
-// ownMarker is the part of the call trace in which the fault is: that of the first frames, but not an interrupt that only
-// noticed.
+// ownMarker returns the context of the fault in the call trace: that of the first frames, unless it
+// is an interrupt that only detected the fault.
 func (o *oopsReader) ownMarker() string {
 	for _, call := range o.frames {
 		if call.marker == "<NMI>" || o.lockup && isInterrupt(call.marker) {

@@ -6,8 +6,9 @@ import (
 	"mishap/crash/pytext"
 )
 
-// kernelProblems are sentences of the kernel by which problems begin, and what they are called in signatures: the same
-// through its versions and on all kinds of machines. A name that is empty: the sentence itself, without numbers.
+// kernelProblems lists sentences by which the kernel announces problems, and their names in
+// signatures. A name is the same in all kernel versions and on all architectures. If it is empty,
+// the sentence without numbers is the name.
 var kernelProblems = [...]struct{ sentence, name string }{
 	{"NULL pointer dereference", "NULL pointer dereference"},
 	{"paging request", "page fault"},
@@ -43,12 +44,13 @@ var kernelProblems = [...]struct{ sentence, name string }{
 
 const sleepingFunction = "sleeping function called from invalid context"
 
-// takeProblem reads a line that says what is wrong. A more general one that follows ("Oops: 0000 [#1]", "Kernel panic -
-// not syncing: Fatal exception") does not replace it.
+// takeProblem parses a line that says what is wrong. A more general line that follows ("Oops: 0000
+// [#1]", "Kernel panic - not syncing: Fatal exception") does not replace an earlier one.
 func (o *oopsReader) takeProblem(text string) {
-	if o.problem == "" && o.detail == "" && (strings.HasPrefix(text, "refcount_t: ") || strings.HasPrefix(text, "list_add ") || strings.HasPrefix(text, "list_del ")) {
+	if o.problem == "" && o.detail == "" && (strings.HasPrefix(text, "refcount_t: ") ||
+		strings.HasPrefix(text, "list_add ") || strings.HasPrefix(text, "list_del ")) {
 		o.detailAt = o.at
-		o.detail = kernelSentence(text) // of the warning or BUG that follows
+		o.detail = kernelSentence(text) // belongs to the warning or BUG that follows
 		return
 	}
 	if o.problem != "" {
@@ -71,7 +73,8 @@ func (o *oopsReader) takeProblem(text string) {
 		o.problem = kernelSentence(kind) + " in " + kernelFile(file)
 	case strings.HasPrefix(text, "kernel BUG at "):
 		o.problem = "kernel BUG at " + kernelFile(strings.TrimPrefix(text, "kernel BUG at "))
-	case strings.HasPrefix(text, "BUG: KASAN: "), strings.HasPrefix(text, "BUG: KFENCE: "), strings.HasPrefix(text, "BUG: KCSAN: "), strings.HasPrefix(text, "BUG: KMSAN: "):
+	case strings.HasPrefix(text, "BUG: KASAN: "), strings.HasPrefix(text, "BUG: KFENCE: "),
+		strings.HasPrefix(text, "BUG: KCSAN: "), strings.HasPrefix(text, "BUG: KMSAN: "):
 		kind, where, _ := strings.Cut(strings.TrimPrefix(text, "BUG: "), " in ")
 		o.problem = kind
 		if name := placeName(where); name != "" {
@@ -82,12 +85,13 @@ func (o *oopsReader) takeProblem(text string) {
 		o.detail = kernelSentence(strings.TrimPrefix(text, "Kernel panic - not syncing: "))
 	case startsProblem(text):
 		o.problem = problemName(text)
-		o.lockup = o.problem == "soft lockup" || o.problem == "hard lockup" || o.problem == "hung task" || o.problem == "rcu stall"
+		o.lockup = o.problem == "soft lockup" || o.problem == "hard lockup" || o.problem == "hung task" ||
+			o.problem == "rcu stall"
 		o.asleep = o.lockup || o.problem == sleepingFunction
 	}
 }
 
-// begun forgets a call trace that stood before the problem: it belongs to another one.
+// begun discards a call trace before the problem, which belongs to another problem.
 func (o *oopsReader) begun() {
 	if o.problem != "" {
 		o.traces, o.frames, o.problemAt = 0, nil, o.at
@@ -97,9 +101,10 @@ func (o *oopsReader) begun() {
 	}
 }
 
-// startsProblem tells a sentence that opens a problem from one that speaks of such a thing.
+// startsProblem reports whether a sentence announces a problem, rather than mentioning one.
 func startsProblem(text string) bool {
-	for _, start := range [...]string{"BUG: ", "INFO: task ", "INFO: rcu", "Unable to handle kernel ", "Internal error: ", "Oops", "Unexpected kernel ", "traps: PANIC", "NMI watchdog: ", "Watchdog detected ", "Kernel BUG"} {
+	for _, start := range [...]string{"BUG: ", "INFO: task ", "INFO: rcu", "Unable to handle kernel ", "Internal error: ",
+		"Oops", "Unexpected kernel ", "traps: PANIC", "NMI watchdog: ", "Watchdog detected ", "Kernel BUG"} {
 		if strings.HasPrefix(text, start) {
 			return true
 		}
@@ -120,8 +125,8 @@ func problemName(text string) string {
 	return strings.TrimRight(kernelSentence(text), " :N")
 }
 
-// warning reads "CPU: 2 PID: 811 at drivers/net/brig.c:88 brig_poll+0x12/0x80 [brigwifi]", and the newer
-// "drivers/net/brig.c:88 at brig_poll+0x12/0x80, CPU#2: brigd/811".
+// warning parses "CPU: 2 PID: 811 at drivers/net/brig.c:88 brig_poll+0x12/0x80 [brigwifi]", and the
+// newer "drivers/net/brig.c:88 at brig_poll+0x12/0x80, CPU#2: brigd/811".
 func (o *oopsReader) warning(text string) {
 	o.problem = "WARNING"
 	at := strings.Index(text, " at ")
@@ -144,8 +149,8 @@ func (o *oopsReader) warning(text string) {
 	}
 }
 
-// kernelFile is a source file without line; when it was built elsewhere, "/build/linux-Ab3d/linux-6.8.0/mm/slub.c", within
-// the kernel's own directory.
+// kernelFile returns a source file without its line, relative to the kernel's source directory if
+// it was built elsewhere: "/build/linux-Ab3d/linux-6.8.0/mm/slub.c".
 func kernelFile(text string) string {
 	file := pytext.FirstWord(text)
 	if i := strings.IndexByte(file, ':'); i >= 0 {
@@ -157,7 +162,7 @@ func kernelFile(text string) string {
 	return normalise(file, nil)
 }
 
-// kernelSentence is a sentence without what differs: all numbers go, also short ones.
+// kernelSentence removes what varies from a sentence, including short numbers.
 func kernelSentence(text string) string {
 	text = normalise(text, nil)
 	var b strings.Builder
@@ -181,8 +186,8 @@ func kernelSentence(text string) string {
 	return b.String()
 }
 
-// withoutStamp takes away what a log puts before a line of the kernel: "Feb 26 19:12:30 host kernel: ", "<4>",
-// "[   12.345678]", "[    T1]".
+// withoutStamp removes the prefix that a log adds to a line of the kernel: "Feb 26 19:12:30 host
+// kernel: ", "<4>", "[   12.345678]", "[    T1]".
 func withoutStamp(line string) string {
 	if i := strings.Index(line[:min(len(line), 120)], " kernel: "); i >= 0 {
 		line = line[i+len(" kernel: "):]
@@ -205,7 +210,7 @@ func withoutStamp(line string) string {
 	}
 }
 
-// isStamp knows "   12.345678", "    T1", "  C3".
+// isStamp matches "   12.345678", "    T1", "  C3".
 func isStamp(s string) bool {
 	s = strings.TrimLeft(s, " ")
 	if len(s) > 1 && (s[0] == 'T' || s[0] == 'C') {

@@ -7,26 +7,28 @@ import (
 	"mishap/crash/pytext"
 )
 
-// corruptionTexts are what the C library and the sanitizers say when they find that memory was overwritten or freed twice.
+// corruptionTexts lists messages of the C library and of sanitizers about overwritten or doubly
+// freed memory.
 var corruptionTexts = []string{
 	"double free", "invalid pointer", "corrupted size", "corrupted double-linked list", "corrupted unsorted chunks",
-	"corrupted top size", "invalid next size", "invalid size (unsorted)", "malloc(): memory corruption", "malloc_consolidate():",
-	"munmap_chunk(): invalid", "realloc(): invalid", "free(): invalid", "free(): corrupted", "heap corruption",
-	"stack smashing detected", "buffer overflow detected",
-	"heap-use-after-free", "heap-buffer-overflow", "stack-buffer-overflow", "stack-use-after", "attempting double-free",
+	"corrupted top size", "invalid next size", "invalid size (unsorted)", "malloc(): memory corruption",
+	"malloc_consolidate():", "munmap_chunk(): invalid", "realloc(): invalid", "free(): invalid", "free(): corrupted",
+	"heap corruption", "stack smashing detected", "buffer overflow detected", "heap-use-after-free",
+	"heap-buffer-overflow", "stack-buffer-overflow", "stack-use-after", "attempting double-free",
 }
 
-// corruptionFunctions end a program for the same reasons.
+// corruptionFunctions maps functions that end a program for such reasons to the reason.
 var corruptionFunctions = map[string]string{
 	"malloc_printerr": "the heap was found corrupted", "__stack_chk_fail": "a buffer on the stack was overrun",
 	"__fortify_fail": "a buffer was overrun", "__chk_fail": "a buffer was overrun",
 }
 
-// SuspectedCorruption says why a crash may be one of corrupted memory, which somebody might use to break in: part of a
-// sentence ("it wrote to memory that is not its own"). Empty: nothing of the report says so. It is a hint, no proof either
-// way: it knows the words of the C library and of sanitizers, the functions that they end programs by, and apport's
-// SegvReason, of which writing to and running at an address that is not NULL count. Reading such an address is mostly a
-// pointer that was never set, and does not.
+// SuspectedCorruption says why a crash may be due to corrupted memory, which attackers might
+// exploit. It returns part of a sentence ("it wrote to memory that is not its own"), or "" if
+// nothing suggests corruption. It is a hint, not proof: it knows messages of the C library and of
+// sanitizers, and the functions by which they end programs. In apport's SegvReason, it looks for
+// writes and jumps to addresses other than NULL. It ignores reads, which are mostly due to
+// uninitialised pointers.
 func SuspectedCorruption(f crash.Fields) string {
 	for _, field := range []string{"AssertionMessage", "Title"} {
 		text := strings.ToLower(crash.Truncate(f[field], maxWords))
@@ -46,7 +48,7 @@ func SuspectedCorruption(f crash.Fields) string {
 		}
 	}
 	for i, frame := range Frames(f) {
-		if i == 12 { // below that is the program's own way there
+		if i == 12 { // lower frames often belong to the normal path of the program
 			break
 		}
 		if why := corruptionFunctions[frame.Function]; why != "" {

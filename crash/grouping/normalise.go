@@ -7,8 +7,8 @@ import (
 	"mishap/crash/pytext"
 )
 
-// normalise takes out of a message what differs from one machine, process or version to the next, so that the message of
-// one fault is the same everywhere:
+// normalise replaces the parts of a message that vary between machines, processes or versions, so
+// that one fault gives the same message everywhere:
 //
 //	addresses         0x7f22100     ADDR
 //	hash sums         9f86d081884c  HEX
@@ -19,11 +19,12 @@ import (
 //	people            /home/ines    /home/USER
 //	times and dates   12:30:01      TIME, DATE
 //
-// Names stay, also with digits in them (x86_64, libssl3). It reads the text once, and keeps [maxMessage] code points.
-func normalise(message string, to *recorder) string {
+// Names stay, even with digits in them (x86_64, libssl3). It reads the text once, up to
+// [maxMessage] code points.
+func normalise(message string, rec *recorder) string {
 	message = withoutSyslog(crash.Truncate(strings.TrimSpace(message), maxMessage))
 	var b strings.Builder
-	before := "" // the word before
+	before := "" // the previous word
 	for message != "" {
 		word := pytext.Run(message, isWordPart)
 		if word == "" {
@@ -34,14 +35,14 @@ func normalise(message string, to *recorder) string {
 		}
 		message = message[len(word):]
 		core := strings.TrimRight(word, ".:-")
-		b.WriteString(to.change(core, normaliseWord(core, before)))
+		b.WriteString(rec.change(core, normaliseWord(core, before)))
 		b.WriteString(word[len(core):])
 		before = core
 	}
 	return b.String()
 }
 
-// withoutSyslog takes away what a log puts before a line: "May 18 09:14:02 host ".
+// withoutSyslog removes the prefix that a log adds to a line: "May 18 09:14:02 host ".
 func withoutSyslog(line string) string {
 	if len(line) < 17 || !isTime(line[7:15]) || line[3] != ' ' || line[6] != ' ' || line[15] != ' ' {
 		return line
@@ -55,7 +56,7 @@ func withoutSyslog(line string) string {
 
 func isWordPart(r rune) bool { return pytext.IsWord(r) || strings.ContainsRune("./+~%:@-", r) }
 
-// meaningful are words after which a small number says what happened.
+// meaningful matches words before a small number that is significant.
 func meaningful(word string) bool {
 	switch strings.ToLower(word) {
 	case "status", "code", "errno", "signal", "error", "exit", "rc", "exitcode", "retval", "statut", "sortie":
@@ -94,7 +95,7 @@ func normaliseWord(word, before string) string {
 	return normaliseName(word)
 }
 
-// normalisePath does it part by part.
+// normalisePath normalises each component of a path.
 func normalisePath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -121,7 +122,7 @@ func normalisePath(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// numberedArchive takes away the number that apt puts before the archives that it hands to dpkg: "05-reef_1.2_all.deb".
+// numberedArchive removes the number that apt prepends to archives for dpkg: "05-reef_1.2_all.deb".
 func numberedArchive(file string) string {
 	digits := pytext.Run(file, pytext.IsDigit)
 	if digits != "" && strings.HasSuffix(file, ".deb") && strings.HasPrefix(file[len(digits):], "-") {
@@ -130,12 +131,14 @@ func numberedArchive(file string) string {
 	return file
 }
 
-// looksRandom says whether a name in a directory of temporary files was made up by a program: it has a digit or a capital.
+// looksRandom reports whether the name of a temporary file was probably generated: it has a digit
+// or a capital letter.
 func looksRandom(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool { return '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' })
 }
 
-// normaliseName does it for a name made of pieces, "brigwifi-dkms_2.0-1ubuntu3_all.deb", "main.c:88", "libc.so.6".
+// normaliseName normalises a name made of pieces: "brigwifi-dkms_2.0-1ubuntu3_all.deb",
+// "main.c:88", "libc.so.6".
 func normaliseName(name string) string {
 	var b strings.Builder
 	inVersion := false
@@ -159,7 +162,7 @@ func normaliseName(name string) string {
 			b.WriteString("VERSION")
 		default:
 			inVersion = false
-			if before := b.String(); !strings.HasSuffix(before, "_") || len(piece) > 2 { // "x86_64" stays
+			if before := b.String(); !strings.HasSuffix(before, "_") || len(piece) > 2 { // keeps "x86_64"
 				piece = normalisePiece(piece)
 			}
 			b.WriteString(piece)
@@ -170,7 +173,7 @@ func normaliseName(name string) string {
 	return b.String()
 }
 
-// normalisePiece looks at a piece that is no version.
+// normalisePiece normalises a piece that is not a version.
 func normalisePiece(piece string) string {
 	switch {
 	case isNumber(piece):
@@ -178,7 +181,7 @@ func normalisePiece(piece string) string {
 	case isHexSum(piece):
 		return "HEX"
 	case len(piece) == len("tmp")+8 && strings.HasPrefix(piece, "tmp") && looksRandom(piece):
-		return "TMP" // as Python names temporary files
+		return "TMP" // Python names temporary files like this
 	case isAddress(piece):
 		return "ADDR"
 	}
@@ -197,7 +200,8 @@ func normalisePiece(piece string) string {
 	return strings.Join(parts, ".")
 }
 
-// isTemporarySuffix knows the endings that mktemp makes: six or ten characters with small and capital letters and digits.
+// isTemporarySuffix matches the random endings of mktemp: six or ten characters with small and
+// capital letters and digits.
 func isTemporarySuffix(s string) bool {
 	if len(s) != 6 && len(s) != 10 {
 		return false
@@ -207,7 +211,7 @@ func isTemporarySuffix(s string) bool {
 	return small && capital && strings.ContainsFunc(s, pytext.IsDigit)
 }
 
-// isVersion knows "2.0", "1.4.9+dfsg", "v1.2": digits, a dot, digits.
+// isVersion matches "2.0", "1.4.9+dfsg", "v1.2": digits, a dot, digits.
 func isVersion(piece string) bool {
 	piece = strings.TrimPrefix(piece, "v")
 	digits := pytext.Run(piece, pytext.IsDigit)
@@ -215,21 +219,23 @@ func isVersion(piece string) bool {
 	return digits != "" && len(rest) > 1 && rest[0] == '.' && '0' <= rest[1] && rest[1] <= '9'
 }
 
-// isEpochVersion knows "1:2.3-4".
+// isEpochVersion matches "1:2.3-4".
 func isEpochVersion(word string) bool {
 	epoch, rest, ok := strings.Cut(word, ":")
-	return ok && isNumber(epoch) && rest != "" && rest[0] >= '0' && rest[0] <= '9' && strings.ContainsAny(rest, ".-") && !strings.Contains(rest, ":")
+	return ok && isNumber(epoch) && rest != "" && rest[0] >= '0' && rest[0] <= '9' && strings.ContainsAny(rest, ".-") &&
+		!strings.Contains(rest, ":")
 }
 
 func isNumber(s string) bool { return s != "" && pytext.Run(s, pytext.IsDigit) == s }
 
-// isAddress knows "0x" and at least six hexadecimal digits, as apport's rule for assertions does.
+// isAddress matches "0x" with at least six hexadecimal digits, like apport's rule for assertions.
 func isAddress(s string) bool {
 	hex, ok := strings.CutPrefix(s, "0x")
 	return ok && len(hex) >= 6 && pytext.Run(hex, isHex) == hex
 }
 
-// isNetworkAddress knows "fe80::12", "2001:db8:0:0:0:0:0:1" and the addresses of network cards, "52:54:00:12:34:56".
+// isNetworkAddress matches IPv6 addresses, "fe80::12", "2001:db8:0:0:0:0:0:1", and MAC addresses,
+// "52:54:00:12:34:56".
 func isNetworkAddress(s string) bool {
 	if strings.Trim(s, "0123456789abcdefABCDEF:") != "" || !strings.ContainsFunc(s, pytext.IsDigit) {
 		return false
@@ -247,9 +253,10 @@ func isNetworkAddress(s string) bool {
 	return len(parts) == 8 || len(parts) > 2 && strings.Contains(s, "::")
 }
 
-// isHexSum knows eight or more hexadecimal digits, with a digit and a letter among them.
+// isHexSum matches eight or more hexadecimal digits, with at least one digit and one letter.
 func isHexSum(s string) bool {
-	return len(s) >= 8 && pytext.Run(s, isHex) == s && strings.ContainsFunc(s, pytext.IsDigit) && strings.ContainsFunc(s, func(r rune) bool { return !pytext.IsDigit(r) })
+	return len(s) >= 8 && pytext.Run(s, isHex) == s && strings.ContainsFunc(s, pytext.IsDigit) &&
+		strings.ContainsFunc(s, func(r rune) bool { return !pytext.IsDigit(r) })
 }
 
 func isUUID(s string) bool {
@@ -265,7 +272,7 @@ func isUUID(s string) bool {
 	return true
 }
 
-// isTime knows "12:30", "12:30:01", "12:30:01.123".
+// isTime matches "12:30", "12:30:01", "12:30:01.123".
 func isTime(s string) bool {
 	if len(s) < 5 || s[2] != ':' || !isNumber(s[:2]) || !isNumber(s[3:5]) {
 		return false
@@ -273,7 +280,7 @@ func isTime(s string) bool {
 	return strings.Trim(s[5:], "0123456789:.+Z") == ""
 }
 
-// isDate knows "2026-05-18" and what may follow it, "T12:30:01Z".
+// isDate matches "2026-05-18", alone or followed by a time, "T12:30:01Z".
 func isDate(s string) bool {
 	return len(s) >= 10 && s[4] == '-' && s[7] == '-' && isNumber(s[:4]) && isNumber(s[5:7]) && isNumber(s[8:10]) &&
 		strings.Trim(s[10:], "0123456789:.+TZ-") == ""

@@ -7,8 +7,9 @@ import (
 	"mishap/crash/pytext"
 )
 
-// ownTitle is a sentence for people about a report that a rule of ours groups, made of what that found: "chartroom crashed
-// with java.io.FileNotFoundException in chartroom.Store.open()". Empty: none.
+// ownTitle returns a title for a report that one of our own rules groups, made of the parts of its
+// signature: "chartroom crashed with java.io.FileNotFoundException in chartroom.Store.open()". It
+// returns "" for other reports.
 func ownTitle(f crash.Fields) string {
 	g := SignatureOf(f)
 	program := subject(f)
@@ -47,12 +48,13 @@ func ownTitle(f crash.Fields) string {
 		return strings.Join(parts[:min(2, len(parts))], " ") + ": " + strings.Join(parts[min(2, len(parts)):], ":")
 	case crash.RuleRecoverable:
 		return base + ": " + strings.Join(parts[1:], ":")
-	default: // apport's, whose titles are its own, and those without one
+	default: // apport's rules, which have their own titles, and rules without a title
 		return ""
 	}
 }
 
-// inFunction is " in f()" for the first of some functions; for a file "f@3", " in f".
+// inFunction returns " in f()" for the first of the functions, or " in f" for code outside
+// functions, "f@3".
 func inFunction(functions []string) string {
 	if len(functions) == 0 {
 		return ""
@@ -63,7 +65,7 @@ func inFunction(functions []string) string {
 	return " in " + functions[0] + "()"
 }
 
-// goTitle takes what was wrong, which has blanks, from the functions, which have none.
+// goTitle returns the title of a panic. Parts with blanks are the message; functions contain none.
 func goTitle(parts []string) string {
 	title := ""
 	for i, part := range parts {
@@ -80,7 +82,8 @@ func goTitle(parts []string) string {
 	return title
 }
 
-// kernelTitle is "kernel: NULL pointer dereference in brig_tx_done [brigwifi]".
+// kernelTitle returns a title such as "kernel: NULL pointer dereference in brig_tx_done
+// [brigwifi]".
 func kernelTitle(parts []string) string {
 	title := parts[0]
 	if title == "kernel" && len(parts) > 1 {
@@ -95,7 +98,7 @@ func kernelTitle(parts []string) string {
 	return title
 }
 
-// signatureParts cuts a signature at its single colons, but those that end a word of a message stay.
+// signatureParts splits a signature at single colons, except at those that end a word of a message.
 func signatureParts(s string) []string {
 	var parts []string
 	start := 0

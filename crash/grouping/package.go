@@ -7,14 +7,16 @@ import (
 	"mishap/crash/pytext"
 )
 
-// packageSignature is the rule for packages that could not be installed, upgraded or removed. Apport has none, since
-// Ubuntu's hook puts a DuplicateSignature into such reports, with the whole log of the package in it, so that every
-// version, kernel and file name makes another bucket; other distributions' reports have nothing.
+// packageSignature is the rule for packages that could not be installed, upgraded or removed.
+// Apport has no such rule: Ubuntu's hook adds a DuplicateSignature with the whole log of the
+// package, so each version, kernel and file name makes a separate bucket. Reports of other
+// distributions have no signature.
 //
-// "package:", the package, the step that failed (preinst, postinst, prerm, postrm, unpack, trigger, dependency, configure,
-// remove), and what went wrong without what differs: dpkg's own message and, where that only says that a script failed,
-// the first line by which the script complained. Translated messages of dpkg make buckets of their own.
-func packageSignature(f crash.Fields, to *recorder) string {
+// The signature consists of "package:", the package, the failed step (preinst, postinst, prerm,
+// postrm, unpack, trigger, dependency, configure, remove), and the normalised error. The error is
+// dpkg's message. If that only says that a script failed, the first error line of the script is
+// added. Translated messages of dpkg make separate buckets.
+func packageSignature(f crash.Fields, rec *recorder) string {
 	if f["ProblemType"] != "Package" {
 		return ""
 	}
@@ -33,34 +35,36 @@ func packageSignature(f crash.Fields, to *recorder) string {
 	if isScriptFailure(message) || step == "dependency" || message == "" {
 		complaint = log.complaint
 	}
-	to.read("ErrorMessage")
-	markPackage(f, message, complaint, log, to)
-	return join("package", name, step, failure(message, to), normalise(complaint, to))
+	rec.read("ErrorMessage")
+	markPackage(f, message, complaint, log, rec)
+	return join("package", name, step, failure(message, rec), normalise(complaint, rec))
 }
 
-// markPackage marks what the rule took: the last line of the message, and in the log dpkg's error and the complaint.
-func markPackage(f crash.Fields, message, complaint string, log packageLog, to *recorder) {
+// markPackage marks the lines that the rule used: the last line of the message and, in the log,
+// dpkg's error and the complaint.
+func markPackage(f crash.Fields, message, complaint string, log packageLog, rec *recorder) {
 	if head := headOf(f["ErrorMessage"]); message != "" && strings.Contains(head, message) {
-		to.mark("ErrorMessage", strings.LastIndex(head, message))
+		rec.mark("ErrorMessage", strings.LastIndex(head, message))
 	}
 	const field = "DpkgTerminalLog"
 	if f[field] != "" {
-		to.see(field)
+		rec.see(field)
 	}
 	if log.found {
-		to.mark(field, log.errorAt)
+		rec.mark(field, log.errorAt)
 		if log.message != "" {
-			to.mark(field, log.messageAt)
+			rec.mark(field, log.messageAt)
 		}
 	}
 	if complaint != "" {
-		to.read(field)
-		to.mark(field, log.complaintAt)
-		to.use(complaint, normalise(complaint, nil))
+		rec.read(field)
+		rec.mark(field, log.complaintAt)
+		rec.use(complaint, normalise(complaint, nil))
 	}
 }
 
-// packageName is the name of the package; those of kernels hold a version.
+// packageName returns the name of the package, without the version that names of kernel packages
+// contain.
 func packageName(f crash.Fields) string {
 	name := crash.Truncate(pytext.FirstWord(crash.Truncate(f["Package"], maxWords)), maxName)
 	if strings.HasPrefix(name, "linux-") {
@@ -69,8 +73,8 @@ func packageName(f crash.Fields) string {
 	return name
 }
 
-// failure is dpkg's message without what differs.
-func failure(message string, to *recorder) string {
+// failure normalises dpkg's message.
+func failure(message string, rec *recorder) string {
 	if isScriptFailure(message) {
 		status := lastNumber(message)
 		if _, signal, ok := strings.Cut(message, "killed by signal ("); ok {
@@ -78,26 +82,27 @@ func failure(message string, to *recorder) string {
 			return "killed by signal " + signal
 		}
 		if status != "" {
-			return to.change(message, "exit status "+status)
+			return rec.change(message, "exit status "+status)
 		}
 	}
-	for _, reason := range anyFile {
+	for _, reason := range anyFileErrors {
 		if strings.HasSuffix(strings.TrimSuffix(message, ")"), reason) {
-			return to.change(message, reason)
+			return rec.change(message, reason)
 		}
 	}
-	return normalise(message, to)
+	return normalise(message, rec)
 }
 
-// anyFile are the ends of messages about a full or broken disk, or an archive that came damaged: which of the package's
-// files dpkg was writing just then is chance.
-var anyFile = [...]string{
-	"No space left on device", "Read-only file system", "Input/output error", "Structure needs cleaning", "Disk quota exceeded",
-	"unexpected end of file or stream", "unexpected end of file", "compressed data is corrupt", "data integrity error", "corrupted filesystem tarfile - corrupted package archive",
+// anyFileErrors lists ends of messages about a full or broken disk, or a damaged archive. The file that
+// dpkg was writing at that moment is a coincidence, so signatures omit it.
+var anyFileErrors = [...]string{
+	"No space left on device", "Read-only file system", "Input/output error", "Structure needs cleaning",
+	"Disk quota exceeded", "unexpected end of file or stream", "unexpected end of file", "compressed data is corrupt",
+	"data integrity error", "corrupted filesystem tarfile - corrupted package archive",
 }
 
-// lastNumber is the last number of at most three digits in a text: dpkg's messages end in the exit status, in whatever
-// language.
+// lastNumber returns the last number of at most three digits in s. dpkg's messages end in the exit
+// status, in every language.
 func lastNumber(s string) string {
 	end := strings.LastIndexFunc(s, pytext.IsDigit) + 1
 	start := strings.LastIndexFunc(s[:end], func(r rune) bool { return !pytext.IsDigit(r) }) + 1
@@ -107,15 +112,17 @@ func lastNumber(s string) string {
 	return s[start:end]
 }
 
-// isScriptFailure says whether dpkg only reports that a script of the package failed: such messages name the script and
-// end in the exit status, in whatever language, or tell the signal.
+// isScriptFailure reports whether dpkg only says that a script of the package failed. Such messages
+// name the script, and state the signal or end in the exit status, in every language.
 func isScriptFailure(message string) bool {
-	return scriptStep(message) != "" && (strings.Contains(message, "killed by signal") || pytext.IsDigit(pytext.LastRune(message)))
+	return scriptStep(message) != "" && (strings.Contains(message, "killed by signal") ||
+		pytext.IsDigit(pytext.LastRune(message)))
 }
 
 func scriptStep(message string) string {
 	for _, s := range [...]struct{ word, step string }{
-		{"pre-installation", "preinst"}, {"post-installation", "postinst"}, {"pre-removal", "prerm"}, {"post-removal", "postrm"},
+		{"pre-installation", "preinst"}, {"post-installation", "postinst"}, {"pre-removal", "prerm"},
+		{"post-removal", "postrm"},
 		{"preinst", "preinst"}, {"postinst", "postinst"}, {"prerm", "prerm"}, {"postrm", "postrm"},
 	} {
 		if strings.Contains(message, s.word) {
@@ -125,7 +132,7 @@ func scriptStep(message string) string {
 	return ""
 }
 
-// packageStep is what dpkg was doing.
+// packageStep returns the step that dpkg was performing.
 func packageStep(message, action string) string {
 	if step := scriptStep(message); step != "" {
 		return step
@@ -135,7 +142,8 @@ func packageStep(message, action string) string {
 		return "trigger"
 	case strings.Contains(message, "dependency problems"), strings.Contains(message, "dependencies"):
 		return "dependency"
-	case strings.Contains(message, "overwrite"), strings.Contains(message, ".dpkg-new"), strings.Contains(message, "dpkg-deb"), strings.Contains(message, "archive"),
+	case strings.Contains(message, "overwrite"), strings.Contains(message, ".dpkg-new"),
+		strings.Contains(message, "dpkg-deb"), strings.Contains(message, "archive"),
 		strings.Contains(message, "tarfile"), strings.Contains(message, "extracted"), strings.Contains(message, "unpack"):
 		return "unpack"
 	case action != "":
@@ -147,15 +155,16 @@ func packageStep(message, action string) string {
 // packageLog is what dpkg's log says about the failure of one package.
 type packageLog struct {
 	action    string // "configure"
-	message   string // dpkg's own
-	complaint string // of the script
+	message   string // dpkg's message
+	complaint string // the script's message
 
-	found                           bool // dpkg's error
+	found                           bool // the log has dpkg's error
 	errorAt, messageAt, complaintAt int  // offsets of these lines
 }
 
-// readPackageLog looks for "dpkg: error processing package NAME (--configure):", the message below, and what the package's
-// scripts said between their start and that line. The last failure of the package counts.
+// readPackageLog finds the last failure of a package in dpkg's log: "dpkg: error processing package
+// NAME (--configure):", the message on the next line, and the output of the package's scripts
+// before it.
 func readPackageLog(log string, base int, name string) packageLog {
 	var found, current packageLog
 	last, lastAt, expect := "", 0, false
@@ -172,7 +181,8 @@ func readPackageLog(log string, base int, name string) packageLog {
 			continue
 		}
 		if action, ok := dpkgError(text, name); ok {
-			found, expect = packageLog{action: action, complaint: current.complaint, complaintAt: current.complaintAt, found: true, errorAt: at}, true
+			found, expect = packageLog{action: action, complaint: current.complaint, complaintAt: current.complaintAt,
+				found: true, errorAt: at}, true
 			if found.complaint == "" {
 				found.complaint, found.complaintAt = last, lastAt
 			}
@@ -191,8 +201,9 @@ func readPackageLog(log string, base int, name string) packageLog {
 	return found
 }
 
-// dpkgError reads "dpkg: error processing package NAME (--configure):" and "dpkg: error processing archive
-// /var/cache/apt/archives/NAME_1.2_all.deb (--unpack):"; in other languages the option stands behind the name too.
+// dpkgError parses "dpkg: error processing package NAME (--configure):" and "dpkg: error processing
+// archive /var/cache/apt/archives/NAME_1.2_all.deb (--unpack):". The option follows the name in
+// other languages, too.
 func dpkgError(text, name string) (action string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "dpkg: ")
 	if !ok {
@@ -217,9 +228,11 @@ func dpkgError(text, name string) (action string, ok bool) {
 	return crash.Truncate(action, 20), true
 }
 
-// startsStep knows the lines by which dpkg begins to do something; what scripts said before belongs to something else.
+// startsStep matches lines by which dpkg starts a new step. Earlier output of scripts belongs to
+// another step.
 func startsStep(text string) bool {
-	for _, start := range [...]string{"Setting up ", "Unpacking ", "Preparing to unpack ", "Removing ", "Purging ", "Processing triggers for ", "Selecting previously "} {
+	for _, start := range [...]string{"Setting up ", "Unpacking ", "Preparing to unpack ", "Removing ", "Purging ",
+		"Processing triggers for ", "Selecting previously "} {
 		if strings.HasPrefix(text, start) {
 			return true
 		}
@@ -227,19 +240,23 @@ func startsStep(text string) bool {
 	return false
 }
 
-// complaints are words, in small letters, by which lines are known in which a script says what went wrong.
-var complaints = [...]string{"error", "fail", "cannot", "can't", "unable", "not found", "no such", "denied", "invalid", "fatal", "abort", "no space", "segmentation", "exception", "depends on", "missing", "refus", "not permitted", "unrecognized", "undefined", "unknown"}
+// complaints lists words, in lower case, that mark lines in which a script states an error.
+var complaints = [...]string{"error", "fail", "cannot", "can't", "unable", "not found", "no such", "denied", "invalid",
+	"fatal", "abort", "no space", "segmentation", "exception", "depends on", "missing", "refus", "not permitted",
+	"unrecognized", "undefined", "unknown"}
 
-// usual are programs whose complaints stand in many logs, whether a package fails or not.
-var usual = [...]string{"w:", "debconf:", "locale:", "perl:", "dpkg-preconfigure:", "apt-listchanges:", "apt-extracttemplates:", "invoke-rc.d: policy-rc.d", "invoke-rc.d: could not determine", "bash: warning"}
+// commonComplaints lists the beginnings of complaints that occur in many logs, even without a failure.
+var commonComplaints = [...]string{"w:", "debconf:", "locale:", "perl:", "dpkg-preconfigure:", "apt-listchanges:",
+	"apt-extracttemplates:", "invoke-rc.d: policy-rc.d", "invoke-rc.d: could not determine", "bash: warning"}
 
-// complains is false for warnings: scripts go on behind them.
+// complains reports whether a line states an error. It returns false for warnings, after which
+// scripts continue.
 func complains(text string) bool {
 	text = strings.ToLower(crash.Truncate(withoutSyslog(text), maxMessage))
 	if strings.Contains(text, "warning") {
 		return false
 	}
-	for _, start := range usual {
+	for _, start := range commonComplaints {
 		if strings.HasPrefix(text, start) {
 			return false
 		}
@@ -255,7 +272,7 @@ func complains(text string) bool {
 	return false
 }
 
-// lastLine is the last line that is not blank.
+// lastLine returns the last line that is not blank.
 func lastLine(s string) string {
 	s = strings.TrimSpace(s)
 	return strings.TrimSpace(s[strings.LastIndexAny(s, "\n\r")+1:])

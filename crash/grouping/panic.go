@@ -7,11 +7,12 @@ import (
 	"mishap/crash/pytext"
 )
 
-// panicFields are where the text of a panic may be: what the program wrote before it ended, or where a collector put it.
-// Journals are not among them: there, programs speak all at once.
-var panicFields = [...]string{"PanicMessage", "AssertionMessage", "StdErr", "Stderr", "StandardError", "ErrorMessage", "Stacktrace", "StackTrace", "Traceback", "ThreadStacktrace", "StacktraceTop"}
+// panicFields lists the fields that may contain the text of a panic: output of the program, and
+// fields that collectors use. It excludes journals, which mix the output of many programs.
+var panicFields = [...]string{"PanicMessage", "AssertionMessage", "StdErr", "Stderr", "StandardError", "ErrorMessage",
+	"Stacktrace", "StackTrace", "Traceback", "ThreadStacktrace", "StacktraceTop"}
 
-// panicText finds the first field that holds a mark, from its line on.
+// panicText returns the first field that contains mark, and its text from the line of the mark on.
 func panicText(f crash.Fields, mark string) (field, text string) {
 	for _, field := range panicFields {
 		value, ok := f[field]
@@ -26,8 +27,9 @@ func panicText(f crash.Fields, mark string) (field, text string) {
 	return "", ""
 }
 
-// panicMessage is the beginning of the message of a panic, before data: up to the first colon with a blank, quotation
-// mark, or the fields of a value ("main.gone{code:5}"), and without numbers.
+// panicMessage returns the constant beginning of a panic's message, without numbers. It ends before
+// the first colon with a blank, quotation mark, or value of a struct ("main.gone{code:5}"), where
+// data begins.
 func panicMessage(message string) string {
 	head, _, _ := strings.Cut(crash.Truncate(message, maxMessage), ": ")
 	head, _, _ = strings.Cut(head, "\"")
@@ -37,7 +39,8 @@ func panicMessage(message string) string {
 	return strings.TrimSpace(withoutNumbers(normalise(head, nil)))
 }
 
-// withoutNumbers replaces all numbers in a message of a language's runtime: "index out of range [5] with length 3".
+// withoutNumbers replaces all numbers in a message of a language's runtime: "index out of range [5]
+// with length 3".
 func withoutNumbers(s string) string {
 	var b strings.Builder
 	for s != "" {

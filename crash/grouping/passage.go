@@ -9,13 +9,14 @@ import (
 	"mishap/crash/pytext"
 )
 
-// Passage is a field of a report that a grouping rule read, with the lines that went into the signature.
+// Passage is a field of a report that a grouping rule read, with the lines that it used for the
+// signature.
 type Passage struct {
 	Field string
-	Used  []int // offset in bytes of each line used, or of a byte within it; ascending, without repetitions
+	Used  []int // byte offsets in the field, one within each used line; ascending, without duplicates
 }
 
-// IsStack reports whether the field is one that holds a stack or a traceback, which is shown as such.
+// IsStack reports whether the field contains a stack or a traceback, which pages show as a table.
 func (p Passage) IsStack() bool {
 	switch p.Field {
 	case "Stacktrace", "StacktraceTop", "StacktraceAddressSignature", "Traceback", "ThreadStacktrace":
@@ -24,30 +25,31 @@ func (p Passage) IsStack() bool {
 	return false
 }
 
-// Excerpt is a part of a text: the lines around those that a rule used.
+// Excerpt is a part of a text: the used lines with context.
 type Excerpt []ExcerptLine
 
-// ExcerptLine is one line of an [Excerpt], or a gap in it.
+// ExcerptLine is one line of an [Excerpt], or a gap.
 type ExcerptLine struct {
-	Text    string // without its end; empty in a gap
-	Used    bool   // it went into the signature
-	Skipped int    // in a gap, how many lines are left out there; otherwise 0
+	Text    string // without its line end; empty in a gap
+	Used    bool   // the rule used it for the signature
+	Skipped int    // number of lines omitted in a gap; otherwise 0
 }
 
-// Limits of an excerpt.
+// The limits of an excerpt.
 const (
-	mostContext    = 8   // lines before and after a used one
-	maxExcerptText = 501 // characters of one line, with the ellipsis of one that is cut
+	maxContext     = 8   // lines before and after a used line
+	maxExcerptText = 501 // code points of one line, including the ellipsis of a truncated one
 )
 
-// Excerpt returns at most limit lines of text: those that the rule used and as many around them as there is room for. Gaps say
-// how many lines are left out. Without used lines it returns the end of the text, where logs say what happened last.
+// Excerpt returns at most limit lines of text: the used lines, with as much context as fits. Gaps
+// state the number of omitted lines. If no line was used, it returns the end of the text, where
+// logs have the most recent events.
 func (p Passage) Excerpt(text string, limit int) Excerpt {
 	var all []ExcerptLine
 	next := 0
 	for at, line := range linesAt(text, 0) {
 		for next < len(p.Used) && p.Used[next] < at {
-			next++ // within a line end
+			next++ // inside a line end
 		}
 		l := ExcerptLine{Text: line}
 		for next < len(p.Used) && p.Used[next] <= at+len(line) {
@@ -73,7 +75,7 @@ func (p Passage) UsedLines(text string) []string {
 	return used
 }
 
-// chooseLines says which lines to show: the used ones, and the widest context around them that fits.
+// chooseLines selects the lines to show: the used ones, and the widest context that fits.
 func chooseLines(all []ExcerptLine, limit int) []bool {
 	chosen := make([]bool, len(all))
 	used := 0
@@ -88,7 +90,7 @@ func chooseLines(all []ExcerptLine, limit int) []bool {
 		}
 		return chosen
 	}
-	for context := mostContext; context >= 0; context-- {
+	for context := maxContext; context >= 0; context-- {
 		n := 0
 		clear(chosen)
 		for i := range all {
@@ -109,7 +111,7 @@ func chooseLines(all []ExcerptLine, limit int) []bool {
 	return chosen
 }
 
-// gather joins the chosen lines and states what is left out between them.
+// gather returns the chosen lines, with gaps between them.
 func gather(all []ExcerptLine, chosen []bool) Excerpt {
 	var out Excerpt
 	skipped := 0
@@ -131,7 +133,7 @@ func gather(all []ExcerptLine, chosen []bool) Excerpt {
 	return out
 }
 
-// linesAt is [lines] with the offset of each line. The text begins at the offset base.
+// linesAt returns the lines of s with the offset of each. The text begins at offset base.
 func linesAt(s string, base int) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for rest := s; rest != ""; {
@@ -144,17 +146,18 @@ func linesAt(s string, base int) iter.Seq2[int, string] {
 	}
 }
 
-// offsetIn returns where the end of a text, rest, begins in it.
+// offsetIn returns the offset of rest, which is the end of text.
 func offsetIn(text, rest string) int { return len(text) - len(rest) }
 
-// mark notes that the line of a field at an offset went into the signature. Without a field it does nothing.
-func (to *recorder) mark(field string, at int) {
-	if to == nil || field == "" {
+// mark records that the rule used the line at this offset of the field. If field is empty, it does
+// nothing.
+func (rec *recorder) mark(field string, at int) {
+	if rec == nil || field == "" {
 		return
 	}
-	to.see(field)
-	for i := range to.passages {
-		p := &to.passages[i]
+	rec.see(field)
+	for i := range rec.passages {
+		p := &rec.passages[i]
 		if j, found := slices.BinarySearch(p.Used, at); p.Field == field && !found && len(p.Used) < maxExplained {
 			p.Used = slices.Insert(p.Used, j, at)
 		}
@@ -162,26 +165,28 @@ func (to *recorder) mark(field string, at int) {
 }
 
 // markAll marks each line of a short field.
-func (to *recorder) markAll(field, text string) {
-	if to == nil {
+func (rec *recorder) markAll(field, text string) {
+	if rec == nil {
 		return
 	}
-	to.see(field)
+	rec.see(field)
 	for at := range linesAt(text, 0) {
-		to.mark(field, at)
+		rec.mark(field, at)
 	}
 }
 
-// see notes that a field was read.
-func (to *recorder) see(field string) {
-	if to != nil && !slices.ContainsFunc(to.passages, func(p Passage) bool { return p.Field == field }) {
-		to.passages = append(to.passages, Passage{Field: field})
+// see records that the rule read a field.
+func (rec *recorder) see(field string) {
+	if rec != nil && !slices.ContainsFunc(rec.passages, func(p Passage) bool { return p.Field == field }) {
+		rec.passages = append(rec.passages, Passage{Field: field})
 	}
 }
 
-// HasEvidence reports whether a report grouped as g holds a text from which a person can tell what happened.
+// HasEvidence reports whether a report grouped as g contains text that shows a person what
+// happened.
 func HasEvidence(f crash.Fields, g crash.Grouping) bool {
-	for _, field := range [...]string{"Stacktrace", "Traceback", "StackTrace", "OopsText", "ErrorMessage", "DpkgTerminalLog"} {
+	for _, field := range [...]string{"Stacktrace", "Traceback", "StackTrace", "OopsText", "ErrorMessage",
+		"DpkgTerminalLog"} {
 		if f[field] != "" {
 			return true
 		}
@@ -197,7 +202,7 @@ func HasEvidence(f crash.Fields, g crash.Grouping) bool {
 	}
 }
 
-// withoutOwnSignature is a report as it would be without a DuplicateSignature.
+// withoutOwnSignature returns a copy of the fields without DuplicateSignature.
 func withoutOwnSignature(f crash.Fields) crash.Fields {
 	other := make(crash.Fields, len(f))
 	for name, value := range f {
@@ -208,20 +213,21 @@ func withoutOwnSignature(f crash.Fields) crash.Fields {
 	return other
 }
 
-// frameMarks says where the frames of a stack stand in a field. It looks for them only when a frame is marked: that is, for
-// [Explain].
+// frameMarks finds the frames of a stack in a field. It searches only when a frame is marked, that
+// is, for [Explain].
 type frameMarks struct {
 	field, text, top string
 }
 
-// frameOffsets prepares to mark frames of top, which is the text of the field or was made of it.
+// frameOffsets returns the frameMarks of a field for the stack top, which is the field's text or
+// derived from it.
 func frameOffsets(field string, f crash.Fields, top string) frameMarks {
 	return frameMarks{field: field, text: f[field], top: top}
 }
 
 // mark marks the n-th line of top in the field.
-func (m frameMarks) mark(n int, to *recorder) {
-	if to == nil {
+func (m frameMarks) mark(n int, rec *recorder) {
+	if rec == nil {
 		return
 	}
 	at := 0
@@ -232,7 +238,7 @@ func (m frameMarks) mark(n int, to *recorder) {
 		}
 		at += found
 		if n == 0 {
-			to.mark(m.field, at)
+			rec.mark(m.field, at)
 			return
 		}
 		at += len(line)

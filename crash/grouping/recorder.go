@@ -8,8 +8,8 @@ import (
 	"mishap/crash/pytext"
 )
 
-// recorder notes what a rule did with a report, for [Explain]. The nil recorder, with which [SignatureOf] works, notes
-// nothing; so both go the same way through the same rules.
+// recorder records the steps of a rule, for [Explain]. [SignatureOf] uses the nil recorder, which
+// records nothing, so both run the same rules.
 type recorder struct {
 	field    string
 	passages []Passage
@@ -17,76 +17,76 @@ type recorder struct {
 	changes  []Change
 }
 
-// So much of an explanation is kept.
+// The limits of an explanation.
 const (
 	maxExplained = 200 // frames
 	maxChanges   = 50
 	maxExcerpt   = 300 // code points of one text
 )
 
-func (to *recorder) reset() {
-	if to != nil {
-		*to = recorder{}
+func (rec *recorder) reset() {
+	if rec != nil {
+		*rec = recorder{}
 	}
 }
 
-// read names the field that the rule goes by.
-func (to *recorder) read(field string) {
-	if to != nil {
-		to.field = field
-		to.see(field)
+// read sets the field that decides.
+func (rec *recorder) read(field string) {
+	if rec != nil {
+		rec.field = field
+		rec.see(field)
 	}
 }
 
-// use notes a frame that went into the signature, as which text.
-func (to *recorder) use(frame, as string) { to.frame(FrameUse{Text: frame, Used: true, As: as}) }
+// use records a frame that the signature contains, as the given text.
+func (rec *recorder) use(frame, as string) { rec.frame(FrameUse{Text: frame, Used: true, As: as}) }
 
-// skip notes a frame that was left out, and why.
-func (to *recorder) skip(frame, why string) { to.frame(FrameUse{Text: frame, Why: why}) }
+// skip records a frame that the signature omits, and why.
+func (rec *recorder) skip(frame, why string) { rec.frame(FrameUse{Text: frame, Why: why}) }
 
-func (to *recorder) frame(u FrameUse) {
-	if to == nil || len(to.frames) == maxExplained {
+func (rec *recorder) frame(u FrameUse) {
+	if rec == nil || len(rec.frames) == maxExplained {
 		return
 	}
 	u.Text, u.As = excerpt(u.Text), excerpt(u.As)
-	to.frames = append(to.frames, u)
+	rec.frames = append(rec.frames, u)
 }
 
-// change notes that a text was replaced, and returns the new one.
-func (to *recorder) change(from, into string) string {
-	if to == nil || from == into || len(to.changes) == maxChanges {
+// change records the replacement of a text, and returns the new text.
+func (rec *recorder) change(from, into string) string {
+	if rec == nil || from == into || len(rec.changes) == maxChanges {
 		return into
 	}
 	c := Change{From: excerpt(from), To: excerpt(into)}
-	if !slices.Contains(to.changes, c) {
-		to.changes = append(to.changes, c)
+	if !slices.Contains(rec.changes, c) {
+		rec.changes = append(rec.changes, c)
 	}
 	return into
 }
 
-// recursion notes that instead of the frames from the n-th on, the functions of an endless recursion went into the
-// signature, and returns the parts for it.
-func (to *recorder) recursion(n int, circle []string) []string {
-	if to != nil {
-		for i := n; i < len(to.frames); i++ {
-			to.frames[i] = FrameUse{Text: to.frames[i].Text, Why: "the stack overflowed: only what recurs counts"}
+// recursion records that the functions of an infinite recursion replace the frames from the n-th
+// on. It returns the parts of the signature.
+func (rec *recorder) recursion(n int, circle []string) []string {
+	if rec != nil {
+		for i := n; i < len(rec.frames); i++ {
+			rec.frames[i] = FrameUse{Text: rec.frames[i].Text, Why: "the stack overflowed: only what recurs counts"}
 		}
 		for _, name := range circle {
-			to.use(name, name)
+			rec.use(name, name)
 		}
 	}
 	return append([]string{"recursion"}, circle...)
 }
 
-// count is how many frames are noted.
-func (to *recorder) count() int {
-	if to == nil {
+// count returns the number of recorded frames.
+func (rec *recorder) count() int {
+	if rec == nil {
 		return 0
 	}
-	return len(to.frames)
+	return len(rec.frames)
 }
 
-// excerpt is a text on one line, cut visibly.
+// excerpt returns s on one line, truncated with an ellipsis.
 func excerpt(s string) string {
 	return plain(crash.Shorten(strings.TrimSpace(s), maxExcerpt))
 }
@@ -96,45 +96,45 @@ func sortedCopy(s []string, most int) []string {
 	return s[:min(len(s), most)]
 }
 
-// addresses notes what an address signature is made of.
-func (to *recorder) addresses(f crash.Fields, signature string) {
-	if to == nil {
+// addresses records the parts of an address signature.
+func (rec *recorder) addresses(f crash.Fields, signature string) {
+	if rec == nil {
 		return
 	}
-	to.field = "StacktraceAddressSignature"
+	rec.field = "StacktraceAddressSignature"
 	if f["StacktraceAddressSignature"] == "" {
-		to.field = "Stacktrace"
+		rec.field = "Stacktrace"
 	}
 	start := f["ExecutablePath"] + ":" + f["Signal"] + ":"
 	for place := range strings.SplitSeq(strings.TrimPrefix(signature, start), ":") {
-		to.use(place, place)
+		rec.use(place, place)
 	}
 }
 
-// unwound notes the frames of the whole stack that are not in its top, when the top was made of this stack.
-func (to *recorder) unwound(stacktrace, top string) {
-	if to == nil || stacktrace == "" || StacktraceTop(stacktrace) != top {
+// unwound records the frames that StacktraceTop omits, if top was derived from this stack.
+func (rec *recorder) unwound(stacktrace, top string) {
+	if rec == nil || stacktrace == "" || StacktraceTop(stacktrace) != top {
 		return
 	}
-	used := to.frames
-	to.frames = nil
+	used := rec.frames
+	rec.frames = nil
 	began := false
 	for line := range pytext.Lines(stacktrace) {
 		frame, _, ok := topFrame(line)
 		switch {
 		case !ok:
 		case len(used) > 0 && used[0].Text == excerpt(frame):
-			to.frame(used[0])
+			rec.frame(used[0])
 			used, began = used[1:], true
 		case isJitter(pytext.FirstWord(frame)):
-			to.skip(frame, "it differs from machine to machine")
+			rec.skip(frame, "it differs from machine to machine")
 		case !began:
-			to.skip(frame, "it is how the program ended, not why")
+			rec.skip(frame, "it is how the program ended, not why")
 		default:
-			to.skip(frame, "the first five frames are enough")
+			rec.skip(frame, "the first five frames are enough")
 		}
 	}
 	for _, u := range used {
-		to.frame(u)
+		rec.frame(u)
 	}
 }

@@ -7,20 +7,23 @@ import (
 	"mishap/crash/pytext"
 )
 
-// rustPanicSignature is the rule for programs in Rust that panicked. They end with a signal only when told so, and then the
-// stack is full of the runtime's own functions.
+// rustPanicSignature is the rule for panics of Rust programs. They end with a signal only if
+// configured to, and then the stack contains mostly functions of the runtime.
 //
-// The program, "panic", the source file in which it panicked, the message up to its first colon or quotation mark, where
-// data begins, and the first five functions of the backtrace, if one was printed, outside of the standard library. Line
-// and column, the thread, hash sums of functions, directories of the build, versions of libraries are left out. Without
-// functions, and with a message that many places have ("called `Option::unwrap()`…"), the line is kept, though it moves from
-// version to version: it is all that tells one place of a file from another. Both forms of the message are read: "panicked at src/main.rs:10:5:" with the message below (since Rust 1.73), and
-// "panicked at 'message', src/main.rs:10:5".
-func rustPanicSignature(f crash.Fields, to *recorder) string {
+// The signature consists of the program, "panic", the source file, the message up to its first
+// colon or quotation mark, where data begins, and the first five functions of the backtrace, if
+// any, outside the standard library. It omits line and column, the thread, hash suffixes of
+// functions, build directories, and versions of libraries.
+//
+// If there is no backtrace and the message is common ("called `Option::unwrap()`…"), the signature
+// includes the line. The line changes between versions, but nothing else distinguishes the places
+// in a file. The rule reads both formats: "panicked at src/main.rs:10:5:" followed by the message
+// (since Rust 1.73), and "panicked at 'message', src/main.rs:10:5".
+func rustPanicSignature(f crash.Fields, rec *recorder) string {
 	program := subject(f)
 	field, text := panicText(f, "' panicked at ")
 	if text == "" {
-		field, text = panicText(f, ") panicked at ") // with the number of the thread
+		field, text = panicText(f, ") panicked at ") // with the thread id
 	}
 	if text == "" || program == "" {
 		return ""
@@ -34,20 +37,22 @@ func rustPanicSignature(f crash.Fields, to *recorder) string {
 	if file == "" {
 		return ""
 	}
-	to.read(field)
-	to.mark(field, offsetIn(f[field], text))
+	rec.read(field)
+	rec.mark(field, offsetIn(f[field], text))
 	if messageAt >= 0 {
-		to.mark(field, offsetIn(f[field], rest)+messageAt)
+		rec.mark(field, offsetIn(f[field], rest)+messageAt)
 	}
-	names := rustFrames(rest, field, offsetIn(f[field], rest), to)
+	names := rustFrames(rest, field, offsetIn(f[field], rest), rec)
 	place := rustFile(file)
 	if len(names) == 0 && isRustCommon(message) {
 		place += "@" + rustLine(file)
 	}
-	return join(append([]string{program, "panic", to.change(said, place), to.change(message, rustMessage(message))}, names...)...)
+	return join(append([]string{program, "panic", rec.change(said, place), rec.change(message, rustMessage(message))},
+		names...)...)
 }
 
-// rustPlace takes file and message apart. moreAt is the offset in rest of a further line with one of them; -1: there is none.
+// rustPlace splits a panic into file and message. moreAt is the offset in rest of a second line
+// with one of them, or -1.
 func rustPlace(said, rest string) (file, message string, moreAt int) {
 	said = strings.TrimRight(said, " \r")
 	if !strings.HasPrefix(said, "'") && strings.HasSuffix(said, ":") {
@@ -57,7 +62,7 @@ func rustPlace(said, rest string) (file, message string, moreAt int) {
 	if i := strings.LastIndex(said, "', "); i > 0 {
 		return said[i+len("', "):], strings.TrimPrefix(said[:i], "'"), -1
 	}
-	if message, ok := strings.CutPrefix(said, "'"); ok { // a message of several lines: the place stands at the end of it
+	if message, ok := strings.CutPrefix(said, "'"); ok { // a message of several lines, followed by the place
 		at := 0
 		for line := range strings.SplitSeq(headOf(rest), "\n") {
 			if i := strings.LastIndex(line, "', "); i >= 0 {
@@ -70,7 +75,8 @@ func rustPlace(said, rest string) (file, message string, moreAt int) {
 	return said, "", -1
 }
 
-// rustMessage is the message up to where data begins. Behind "assertion failed: " stands no data but the program's own text.
+// rustMessage returns the message up to the data. After "assertion failed: " there is no data, but
+// source text of the program.
 func rustMessage(message string) string {
 	if condition, ok := strings.CutPrefix(message, assertionFailed); ok {
 		return assertionFailed + panicMessage(condition)
@@ -80,12 +86,13 @@ func rustMessage(message string) string {
 
 const assertionFailed = "assertion failed: "
 
-// rustCommon are beginnings of messages that the language itself gives.
+// rustCommon lists prefixes of messages that the language itself produces.
 var rustCommon = [...]string{
-	"called `Option::", "called `Result::", "index out of bounds", "attempt to ", "explicit panic", "internal error: entered unreachable code",
-	"not yet implemented", "not implemented", "assertion `left ", "assertion failed: `(left ", "already borrowed", "already mutably borrowed", "RefCell already", "byte index",
-	"start byte index", "end byte index", "slice index", "range start index", "range end index", "capacity overflow", "misaligned pointer",
-	"null pointer dereference",
+	"called `Option::", "called `Result::", "index out of bounds", "attempt to ", "explicit panic",
+	"internal error: entered unreachable code", "not yet implemented", "not implemented", "assertion `left ",
+	"assertion failed: `(left ", "already borrowed", "already mutably borrowed", "RefCell already", "byte index",
+	"start byte index", "end byte index", "slice index", "range start index", "range end index", "capacity overflow",
+	"misaligned pointer", "null pointer dereference",
 }
 
 func isRustCommon(message string) bool {
@@ -97,13 +104,13 @@ func isRustCommon(message string) bool {
 	return strings.TrimSpace(message) == ""
 }
 
-// rustLine is the line of "src/main.rs:10:5".
+// rustLine returns the line number of "src/main.rs:10:5".
 func rustLine(place string) string {
 	_, rest, _ := strings.Cut(place, ":")
 	return crash.Truncate(pytext.Run(rest, pytext.IsDigit), maxWord)
 }
 
-// rustFile is a source file without line and column and without where it was built.
+// rustFile returns a source file without line, column and build directory.
 func rustFile(place string) string {
 	file, _, _ := strings.Cut(place, ":")
 	file = strings.TrimSpace(crash.Truncate(file, maxMessage))
@@ -123,8 +130,9 @@ func rustFile(place string) string {
 	return normalise(file, nil)
 }
 
-// rustFrames reads "   3: reef::load::h0123456789abcdef", "   3:     0x55f1 - reef::load", each with a line "at file" below.
-func rustFrames(text, field string, base int, to *recorder) []string {
+// rustFrames parses lines "   3: reef::load::h0123456789abcdef" or "   3:     0x55f1 - reef::load",
+// each followed by "at file".
+func rustFrames(text, field string, base int, rec *recorder) []string {
 	var names []string
 	inTrace := false
 	for at, line := range linesAt(headOf(text), base) {
@@ -139,7 +147,7 @@ func rustFrames(text, field string, base int, to *recorder) []string {
 		number, function, ok := strings.Cut(trimmed, ":")
 		if !ok || !isNumber(number) {
 			if len(names) > 0 || !strings.HasPrefix(line, " ") {
-				break // the end of the backtrace
+				break // end of the backtrace
 			}
 			continue
 		}
@@ -156,24 +164,27 @@ func rustFrames(text, field string, base int, to *recorder) []string {
 			why = "it belongs to Rust's runtime"
 		case isRustExecutor(name):
 			why = "it only runs tasks"
-		case len(names) == mostFrames:
+		case len(names) == maxSignatureFrames:
 			why = "enough frames"
 		}
 		if why != "" {
-			to.skip(function, why)
+			rec.skip(function, why)
 			continue
 		}
-		to.use(function, name)
-		to.mark(field, at)
+		rec.use(function, name)
+		rec.mark(field, at)
 		names = append(names, name)
 	}
 	return names
 }
 
-// isRustRuntime knows the functions of the standard library, by which a panic comes about, and those around main.
+// isRustRuntime matches functions of the standard library that raise a panic, and those around
+// main.
 func isRustRuntime(name string) bool {
 	bare := strings.TrimLeft(name, "<&")
-	for _, start := range [...]string{"std::", "core::", "alloc::", "rust_begin_unwind", "rust_panic", "__rust", "_rust_", "___rust", "__libc_start", "_start", "_Unwind", "__GI_", "start_thread", "clone", "__clone", "test::", "std[", "core["} {
+	for _, start := range [...]string{"std::", "core::", "alloc::", "rust_begin_unwind", "rust_panic", "__rust", "_rust_",
+		"___rust", "__libc_start", "_start", "_Unwind", "__GI_", "start_thread", "clone", "__clone", "test::", "std[",
+		"core["} {
 		if strings.HasPrefix(bare, start) {
 			return !strings.Contains(name, " as ") || isRustTrait(name)
 		}
@@ -181,11 +192,12 @@ func isRustRuntime(name string) bool {
 	return name == "main" || name == "raise" || name == "abort"
 }
 
-// isRustExecutor knows the functions by which libraries for asynchronous programs run their tasks: how they call each other
-// changes from version to version of the library.
+// isRustExecutor matches functions by which asynchronous libraries run tasks. Their calls of each
+// other change between versions of the library.
 func isRustExecutor(name string) bool {
 	bare := strings.TrimLeft(name, "<&")
-	for _, start := range [...]string{"tokio::runtime::", "tokio::task::", "tokio::loom::", "futures_util::", "futures_executor::", "async_executor::", "async_task::", "async_std::task::", "smol::"} {
+	for _, start := range [...]string{"tokio::runtime::", "tokio::task::", "tokio::loom::", "futures_util::",
+		"futures_executor::", "async_executor::", "async_task::", "async_std::task::", "smol::"} {
 		if strings.HasPrefix(bare, start) {
 			return true
 		}
@@ -193,7 +205,8 @@ func isRustExecutor(name string) bool {
 	return false
 }
 
-// isRustTrait says whether in "<core::X as core::Y>::f" the trait is the standard library's too.
+// isRustTrait reports whether the trait in "<core::X as core::Y>::f" belongs to the standard
+// library.
 func isRustTrait(name string) bool {
 	_, trait, _ := strings.Cut(name, " as ")
 	return strings.HasPrefix(trait, "core::") || strings.HasPrefix(trait, "std::") || strings.HasPrefix(trait, "alloc::")

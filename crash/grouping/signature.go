@@ -7,36 +7,38 @@ import (
 	"mishap/crash/pytext"
 )
 
-// SignatureOf says which bucket a report belongs to. It tries, in this order: the report's own DuplicateSignature, kept
-// as it stands; apport's rules ([CrashSignature]); our own, where apport has none (see [crash.RuleKernel] and those after it);
-// for a native crash or hang whose frames have no names, its address signature, provisionally, until it is symbolised; for
-// one that has not even that, the names that there are. Signatures are cut to [crash.MaxSignature] code points. A report that
-// fits nothing gets a Reason. [Explain] says how it came about.
+// SignatureOf returns the bucket of a report. It tries, in this order: the report's own
+// DuplicateSignature, unchanged; apport's rules; mishap's own rules (see [crash.RuleKernel] and
+// those after it); for a native crash or hang without function names, its address signature, which
+// is provisional until the report is symbolised; without an address signature, the names that there
+// are. Signatures are truncated to [crash.MaxSignature] code points. A report that no rule groups
+// gets a Reason. [Explain] shows the steps.
 func SignatureOf(f crash.Fields) crash.Grouping { return group(f, nil) }
 
-func group(f crash.Fields, to *recorder) crash.Grouping {
+func group(f crash.Fields, rec *recorder) crash.Grouping {
 	if own := f["DuplicateSignature"]; own != "" {
-		to.read("DuplicateSignature")
+		rec.read("DuplicateSignature")
 		return crash.Grouping{Signature: crash.Truncate(own, crash.MaxSignature), Rule: crash.RuleDuplicateSignature}
 	}
-	signature, rule := crashSignature(f, to)
+	signature, rule := crashSignature(f, rec)
 	if signature != "" {
 		return crash.Grouping{Signature: crash.Truncate(signature, crash.MaxSignature), Rule: rule}
 	}
-	if g := sign(ownRules[:], f, to); g.Signature != "" {
+	if g := sign(ownRules[:], f, rec); g.Signature != "" {
 		return g
 	}
 	if address := AddressSignature(f); address != "" {
-		to.addresses(f, address)
-		return crash.Grouping{Signature: crash.Truncate(address, crash.MaxSignature), Rule: crash.RuleAddress, Provisional: true}
+		rec.addresses(f, address)
+		return crash.Grouping{Signature: crash.Truncate(address, crash.MaxSignature), Rule: crash.RuleAddress,
+			Provisional: true}
 	}
-	if g := sign(lastRules[:], f, to); g.Signature != "" {
+	if g := sign(lastRules[:], f, rec); g.Signature != "" {
 		return g
 	}
 	return crash.Grouping{Reason: whyNone(f, rule)}
 }
 
-// whyNone explains why a report has no signature; rule is the one of apport's that applied and gave nothing.
+// whyNone says why a report has no signature; rule is the apport rule that applied but gave none.
 func whyNone(f crash.Fields, rule crash.Rule) string {
 	kind := f["ProblemType"]
 	_, oops := f["OopsText"]

@@ -8,7 +8,7 @@ import (
 	"mishap/crash/pytext"
 )
 
-// Likeness says how much two problems look like one fault.
+// Likeness is the degree of similarity of two problems.
 type Likeness int
 
 // The degrees, lowest first.
@@ -19,19 +19,19 @@ const (
 	SameTopFrames          // the same two functions on top, in the same order
 )
 
-// SimilarProblem is another problem that looks like one, and its bug.
+// SimilarProblem is a problem that is similar to another one.
 type SimilarProblem struct {
 	crash.Bucket
 	Likeness Likeness
 }
 
-// So much of a signature is compared: bytes of it, and names.
+// The limits of a comparison: bytes of a signature, and names in it.
 const (
 	maxLikenessText  = 4096
 	maxLikenessNames = 64
 )
 
-// String says it in words, for people.
+// String describes the degree in words, for people.
 func (l Likeness) String() string {
 	switch l {
 	case SameTopFrames:
@@ -45,9 +45,10 @@ func (l Likeness) String() string {
 	return ""
 }
 
-// LikenessTo returns a function that compares signatures with a by the functions they name: cheap, blind to everything else, and only good enough to
-// show a person what to look at. Functions through which programs end or that are everywhere (abort, main, the start of
-// threads, glib's logging) do not count. Of signatures that are no list of functions, the words are compared.
+// LikenessTo returns a function that compares signatures with a by the functions that they name. It
+// is fast, but only good enough to suggest problems to a person. It ignores functions that end
+// programs or occur in most of them (abort, main, thread starts, glib's logging). If a signature is
+// not a list of functions, it compares words.
 func LikenessTo(a string) func(b string) Likeness {
 	fa := functionsOf(a)
 	return func(b string) Likeness {
@@ -92,17 +93,18 @@ func likeness(fa, fb []string) Likeness {
 	return Unlike
 }
 
-// everywhere are functions that say nothing about a fault.
-var everywhere = map[string]bool{
-	"main": true, "_start": true, "__libc_start_main": true, "__libc_start_call_main": true, "__libc_start_main_impl": true,
-	"start_thread": true, "clone": true, "clone3": true, "abort": true, "__GI_abort": true, "raise": true, "__GI_raise": true,
+// ubiquitous lists functions that say nothing about a fault.
+var ubiquitous = map[string]bool{
+	"main": true, "_start": true, "__libc_start_main": true, "__libc_start_call_main": true,
+	"__libc_start_main_impl": true,
+	"start_thread":           true, "clone": true, "clone3": true, "abort": true, "__GI_abort": true, "raise": true,
+	"__GI_raise":                    true,
 	"__pthread_kill_implementation": true, "pthread_kill": true, "g_main_loop_run": true, "g_main_context_iteration": true,
 	"g_main_context_dispatch": true, "g_log": true, "g_logv": true, "??": true, signalHandler: true,
 }
 
-// functionsOf are the names that a signature is made of, without the program and the signal or exception in front.
-//
-// A signature that names very many is compared by its first ones.
+// functionsOf returns the names in a signature, without the leading program and signal or
+// exception. It returns at most maxLikenessNames names.
 func functionsOf(signature string) []string {
 	if len(signature) > maxLikenessText {
 		signature = strings.ToValidUTF8(signature[:maxLikenessText], "")
@@ -113,7 +115,7 @@ func functionsOf(signature string) []string {
 	}
 	var names []string
 	for _, part := range parts {
-		if part = strings.TrimFunc(part, pytext.IsSpace); part != "" && !everywhere[part] {
+		if part = strings.TrimFunc(part, pytext.IsSpace); part != "" && !ubiquitous[part] {
 			names = append(names, part)
 		}
 		if len(names) == maxLikenessNames {
@@ -123,7 +125,7 @@ func functionsOf(signature string) []string {
 	return names
 }
 
-// splitSignature parts a signature at single colons: the double ones of C++ belong to names.
+// splitSignature splits a signature at single colons; double ones belong to C++ names.
 func splitSignature(s string) []string {
 	if !strings.Contains(s, "::") {
 		return strings.Split(s, ":")

@@ -11,24 +11,26 @@ import (
 	"mishap/crash"
 )
 
-// LinkTemplates make addresses of pages about source packages, one for each distribution or release: the first whose name the
-// release begins with is taken, the longest names first.
+// LinkTemplates are addresses of pages about source packages, by distribution or release. They are
+// sorted by length of name, longest first; the first one whose name is a prefix of the release
+// applies.
 type LinkTemplates []LinkTemplate
 
-// LinkTemplate is an address with {source}, {version}, {tag}, {codename}, {file} and {line} in it. {tag} is the version as git
-// tags of source packages have it: ":" is "%", "~" is "_".
+// LinkTemplate is an address that contains {source}, {version}, {tag}, {codename}, {file} or
+// {line}. {tag} is the version in git tags of source packages: "%" for ":" and "_" for "~".
 type LinkTemplate struct{ Release, Address string }
 
-// DefaultSourceLinks show a line of a file of a source package, by its version.
+// DefaultSourceLinks are the built-in links to a line of a file of a source package.
 const DefaultSourceLinks = "Debian https://sources.debian.org/src/{source}/{version}/{file}#L{line} " +
 	"Ubuntu https://git.launchpad.net/ubuntu/+source/{source}/tree/{file}?h=applied/{tag}#n{line}"
 
-// DefaultVersionLinks show a version of a source package.
+// DefaultVersionLinks are the built-in links to a version of a source package.
 const DefaultVersionLinks = "Debian https://snapshot.debian.org/package/{source}/{version}/ " +
 	"Ubuntu https://launchpad.net/ubuntu/+source/{source}/{version}"
 
-// ParseLinkTemplates reads pairs of a distribution or release and an address, all parted by blanks: "Debian https://… Ubuntu
-// 24.04 https://…". An empty text has none. An error is a sentence.
+// ParseLinkTemplates parses pairs of a distribution or release and an address, separated by blanks:
+// "Debian https://… Ubuntu 24.04 https://…". Its errors have the kind Invalid and are sentences for
+// people.
 func ParseLinkTemplates(text string) (LinkTemplates, error) {
 	var all LinkTemplates
 	var name []string
@@ -37,9 +39,11 @@ func ParseLinkTemplates(text string) (LinkTemplates, error) {
 			name = append(name, word)
 			continue
 		}
-		plain := strings.NewReplacer("{source}", "x", "{version}", "x", "{tag}", "x", "{codename}", "x", "{file}", "x", "{line}", "1").Replace(word)
+		plain := strings.NewReplacer("{source}", "x", "{version}", "x", "{tag}", "x", "{codename}", "x", "{file}", "x",
+			"{line}", "1").Replace(word)
 		if u, err := url.Parse(plain); err != nil || u.Host == "" || strings.ContainsAny(plain, "{}") {
-			return nil, crash.Errorf(crash.Invalid, "bad_link", "%q is no address with {source}, {version}, {tag}, {codename}, {file} and {line}", word)
+			return nil, crash.Errorf(crash.Invalid, "bad_link",
+				"%q is no address with {source}, {version}, {tag}, {codename}, {file} and {line}", word)
 		}
 		if len(name) == 0 {
 			return nil, crash.Errorf(crash.Invalid, "bad_link", "no distribution or release stands before %q", word)
@@ -54,7 +58,7 @@ func ParseLinkTemplates(text string) (LinkTemplates, error) {
 	return all, nil
 }
 
-// For is the template of a release; empty when there is none.
+// For returns the template of a release, or an empty one.
 func (l LinkTemplates) For(r crash.Release) LinkTemplate {
 	for _, t := range l {
 		if rest, ok := strings.CutPrefix(string(r), t.Release); ok && (rest == "" || rest[0] == ' ') {
@@ -64,12 +68,12 @@ func (l LinkTemplates) For(r crash.Release) LinkTemplate {
 	return LinkTemplate{}
 }
 
-// Version is the address of a version of a source package; empty when something is missing.
+// Version returns the address of a version of a source package, or "" if a value is missing.
 func (l LinkTemplates) Version(r crash.Release, source, version string) string {
 	return l.For(r).fill(r, source, version, "", 0)
 }
 
-// Source is the address of a line of a source package's file; empty when something is missing.
+// Source returns the address of a source line, or "" if a value is missing.
 func (l LinkTemplates) Source(r crash.Release, at SourcePlace) string {
 	if at.File == "" {
 		return ""
@@ -87,7 +91,8 @@ func (t LinkTemplate) fill(r crash.Release, source, version, file string, line i
 	}
 	tag := strings.NewReplacer(":", "%", "~", "_").Replace(version)
 	return strings.NewReplacer(
-		"{source}", url.PathEscape(source), "{version}", url.PathEscape(version), "{tag}", url.QueryEscape(tag), "{codename}", url.PathEscape(r.Codename()),
+		"{source}", url.PathEscape(source), "{version}", url.PathEscape(version), "{tag}", url.QueryEscape(tag), "{codename}",
+		url.PathEscape(r.Codename()),
 		"{file}", strings.Join(parts, "/"), "{line}", strconv.Itoa(max(line, 1)),
 	).Replace(t.Address)
 }
@@ -95,18 +100,22 @@ func (t LinkTemplate) fill(r crash.Release, source, version, file string, line i
 // SourcePlace is a line of a file of a source package.
 type SourcePlace struct {
 	Package, Version string
-	File             string // within the package: "src/parse.c"; empty: not known
+	File             string // relative to the package: "src/parse.c"; empty: unknown
 	Line             int
 }
 
-// builtFrom is how Debian and Ubuntu name folders in which packages are built, in debug information.
-var builtFrom = regexp.MustCompile(`^/(?:usr/src|build)/([a-z0-9][a-z0-9+.-]+?)-((?:[0-9]+%3[aA])?[0-9][A-Za-z0-9.+~-]*)/(.+)$`)
+// builtFrom matches build directories of Debian and Ubuntu in debug information.
+var builtFrom = regexp.MustCompile(`^/(?:usr/src|build)/([a-z0-9][a-z0-9+.-]+?)-` +
+	`((?:[0-9]+%3[aA])?[0-9][A-Za-z0-9.+~-]*)/(.+)$`)
 
-// randomFolder is the folder of a build: "/build/tidewatch-Ab3dE9/tidewatch-1.4.9/src/parse.c".
-var randomFolder = regexp.MustCompile(`^/build/(?:reproducible-path/)?(?:[a-z0-9][a-z0-9+.-]*-[A-Za-z0-9]{6}/)?([a-z0-9][a-z0-9+.-]+?)-[^/]+/(.+)$`)
+// randomFolder matches temporary build directories:
+// "/build/tidewatch-Ab3dE9/tidewatch-1.4.9/src/parse.c".
+var randomFolder = regexp.MustCompile(`^/build/(?:reproducible-path/)?` +
+	`(?:[a-z0-9][a-z0-9+.-]*-[A-Za-z0-9]{6}/)?([a-z0-9][a-z0-9+.-]+?)-[^/]+/(.+)$`)
 
-// PlaceOf works out where the source of a frame stands. of is the report's source package and version. Frames of other
-// packages, and files that are made while a package is built, have no place, or none that could be told.
+// PlaceOf returns the source line of a frame; of is the report's source package and version. It
+// returns an empty place for frames of other packages, and for files that are generated during the
+// build, as far as it can recognise them.
 func PlaceOf(f Frame, of SourcePlace, executable string) SourcePlace {
 	file := f.File
 	place := SourcePlace{Line: f.Line}
@@ -115,18 +124,19 @@ func PlaceOf(f Frame, of SourcePlace, executable string) SourcePlace {
 	} else if m := builtFrom.FindStringSubmatch(file); m != nil {
 		place.Package, place.Version, file = m[1], strings.NewReplacer("%3a", ":", "%3A", ":").Replace(m[2]), m[3]
 	} else if _, rest, ok := strings.Cut(file, "/dist-packages/"); ok && strings.HasPrefix(file, "/usr/lib/python3") {
-		// A module of the package lies in its source as it is installed, mostly.
-		if first, _, _ := strings.Cut(rest, "/"); strings.ReplaceAll(first, "_", "-") != strings.ReplaceAll(of.Package, "_", "-") {
+		// A module of the package usually has the same path in the source as when installed.
+		if first, _, _ := strings.Cut(rest, "/"); strings.ReplaceAll(first, "_", "-") != strings.ReplaceAll(of.Package, "_",
+			"-") {
 			return SourcePlace{}
 		}
 		place.Package, place.Version, file = of.Package, of.Version, rest
 	} else {
-		if strings.HasPrefix(file, "/") || !ownModule(f, of, executable) || foreign(f) {
+		if strings.HasPrefix(file, "/") || !ownModule(f, of, executable) || isThreadStart(f) {
 			return SourcePlace{}
 		}
 		place.Package, place.Version = of.Package, of.Version
 	}
-	// Folders in which a package is built lie beside or in its source: what leads out of them leads into the source.
+	// A build directory is inside or beside the source, so "../" leads into the source.
 	file = strings.TrimLeft(path.Clean("/"+strings.TrimPrefix(file, "./")), "/")
 	for {
 		first, rest, ok := strings.Cut(file, "/")
@@ -142,8 +152,9 @@ func PlaceOf(f Frame, of SourcePlace, executable string) SourcePlace {
 	return place
 }
 
-// ownModule reports whether a frame is of the package of the program: of the program itself, of a library in a folder of its
-// own, or of a library that bears its name. Where the module is not known, it may be.
+// ownModule reports whether a frame belongs to the package of the program: to the program, to a
+// library in its own directory, or to a library with its name. It returns true if the module is
+// unknown.
 func ownModule(f Frame, of SourcePlace, executable string) bool {
 	if f.Module == "" || f.Module == executable {
 		return true
@@ -152,10 +163,11 @@ func ownModule(f Frame, of SourcePlace, executable string) bool {
 	return of.Package != "" && (strings.Contains(f.Module, "/"+of.Package+"/") || strings.HasPrefix(name, of.Package))
 }
 
-// foreign reports whether a frame is the C library's start or end of a program or thread.
-func foreign(f Frame) bool {
+// isThreadStart reports whether a frame is C library code that starts or ends a program or thread.
+func isThreadStart(f Frame) bool {
 	name := f.Function
-	for _, begins := range []string{"__libc_", "__GI_", "__pthread_", "_start", "start_thread", "clone", "__clone", "raise", "abort", "__assert_fail"} {
+	for _, begins := range []string{"__libc_", "__GI_", "__pthread_", "_start", "start_thread", "clone", "__clone",
+		"raise", "abort", "__assert_fail"} {
 		if name == begins || begins[0] == '_' && strings.HasPrefix(name, begins) {
 			return true
 		}
@@ -168,7 +180,8 @@ func foreign(f Frame) bool {
 	return false
 }
 
-// WithModules fills in which file each frame is of, by its address and the memory map of the process.
+// WithModules fills in the module of each frame, from its address and the memory map of the
+// process.
 func WithModules(frames []Frame, procMaps string) []Frame {
 	if procMaps == "" || len(frames) == 0 {
 		return frames

@@ -6,35 +6,37 @@ import (
 	"mishap/crash"
 )
 
-// stackNamesSignature is the rule for native crashes all of whose frames have names, but names in a form that apport's rule
-// refuses: in an anonymous namespace, as "<T as Trait>::f", "*__GI_raise", with a blank before them.
+// stackNamesSignature is the rule for native crashes whose frames all have names, some of them in a
+// form that apport's rule rejects: in an anonymous namespace, as "<T as Trait>::f", "*__GI_raise",
+// or with a leading blank.
 //
-// As apport's: the program, the signal, the functions of StacktraceTop. Functions by which Rust panics are left out. It
-// stands before the address signature, since there is nothing to wait for: the names are known.
-func stackNamesSignature(f crash.Fields, to *recorder) string {
+// The signature has apport's form: the program, the signal, and the functions of StacktraceTop,
+// without functions by which Rust panics. The rule precedes the address signature, because
+// symbolising would add nothing.
+func stackNamesSignature(f crash.Fields, rec *recorder) string {
 	top := headOf(f["StacktraceTop"])
 	program := subject(f)
 	if top == "" || program == "" || strings.HasPrefix(top, "??") || strings.Contains(top, "\n??") {
 		return ""
 	}
-	to.read("StacktraceTop")
+	rec.read("StacktraceTop")
 	frames := topFrames(top)
 	for _, frame := range frames {
 		if frame.Function != signalHandler && cleanSymbol(frame.Function) == "" {
 			return ""
 		}
 	}
-	names := nativeNames(frames, frameOffsets("StacktraceTop", f, top), to)
+	names := nativeNames(frames, frameOffsets("StacktraceTop", f, top), rec)
 	if len(names) < 2 {
 		return ""
 	}
 	return join(append([]string{program, ending(f)}, names...)...)
 }
 
-// stackPartialSignature is the rule for native crashes some of whose frames have no name, and which have no address
-// signature by which they could wait for one. At least two frames need names, one of them a name that not every program
-// has. A frame without a name stands as the library it is in, else as "??".
-func stackPartialSignature(f crash.Fields, to *recorder) string {
+// stackPartialSignature is the rule for native crashes with some unnamed frames and without an
+// address signature. At least two frames must have names, one of them a name that not every program
+// has. The signature represents an unnamed frame by its library, else by "??".
+func stackPartialSignature(f crash.Fields, rec *recorder) string {
 	field, top := "StacktraceTop", headOf(f["StacktraceTop"])
 	if top == "" {
 		field, top = "Stacktrace", StacktraceTop(headOf(f["Stacktrace"]))
@@ -43,8 +45,8 @@ func stackPartialSignature(f crash.Fields, to *recorder) string {
 	if top == "" || program == "" {
 		return ""
 	}
-	to.read(field)
-	names := nativeNames(topFrames(top), frameOffsets(field, f, top), to)
+	rec.read(field)
+	names := nativeNames(topFrames(top), frameOffsets(field, f, top), rec)
 	named, telling := 0, 0
 	for _, name := range names {
 		if name == "??" || strings.HasPrefix(name, "[") {
@@ -61,7 +63,8 @@ func stackPartialSignature(f crash.Fields, to *recorder) string {
 	return join(append([]string{program, ending(f)}, names...)...)
 }
 
-// ending is how the program ended: the number of the signal, else the type of the problem in small letters.
+// ending returns how the program ended: the number of the signal, else the problem type in lower
+// case.
 func ending(f crash.Fields) string {
 	if signal := word(f["Signal"]); signal != "" {
 		return signal
@@ -69,9 +72,9 @@ func ending(f crash.Fields) string {
 	return strings.ToLower(word(f["ProblemType"]))
 }
 
-// nativeNames are the names that stand for frames. Several frames of one library without names stand as one.
-func nativeNames(frames []Frame, places frameMarks, to *recorder) []string {
-	rust := 0 // frames that are left when Rust's own are left out
+// nativeNames returns the names of frames. Consecutive unnamed frames of one library count as one.
+func nativeNames(frames []Frame, places frameMarks, rec *recorder) []string {
+	rust := 0 // number of frames without those of Rust's panics
 	for _, frame := range frames {
 		if name := cleanSymbol(frame.Function); name != "" && !isRustPanicking(name) {
 			rust++
@@ -93,23 +96,24 @@ func nativeNames(frames []Frame, places frameMarks, to *recorder) []string {
 		}
 		switch {
 		case why != "":
-		case len(names) == mostFrames:
+		case len(names) == maxSignatureFrames:
 			why = "enough frames"
 		case len(names) > 0 && name == names[len(names)-1] && (name == "??" || name[0] == '['):
 			why = "the same library again"
 		}
 		if why != "" {
-			to.skip(frame.text(), why)
+			rec.skip(frame.text(), why)
 			continue
 		}
-		to.use(frame.text(), name)
-		places.mark(i, to)
+		rec.use(frame.text(), name)
+		places.mark(i, rec)
 		names = append(names, name)
 	}
 	return names
 }
 
-// text is a frame in short, for explanations: without arguments, which may be private.
+// text returns a short form of a frame, for explanations. It omits the arguments, which may be
+// private.
 func (f Frame) text() string {
 	switch {
 	case f.File != "":
@@ -120,7 +124,7 @@ func (f Frame) text() string {
 	return f.Function
 }
 
-// libraryName is the file of a library without directory and version: "libgobject-2.0.so" of
+// libraryName returns the file name of a library without its version: "libgobject-2.0.so" for
 // "/usr/lib/x86_64-linux-gnu/libgobject-2.0.so.0.8000.0".
 func libraryName(path string) string {
 	name := path[strings.LastIndexByte(path, '/')+1:]
@@ -130,9 +134,12 @@ func libraryName(path string) string {
 	return name
 }
 
-// isRustPanicking knows the functions by which a panic comes about.
+// isRustPanicking matches functions that raise a panic.
 func isRustPanicking(name string) bool {
-	for _, start := range [...]string{"core::panicking::", "std::panicking::", "std::rt::begin_panic", "rust_begin_unwind", "rust_panic", "__rust_start_panic", "__rust_abort", "std::sys::backtrace::", "std::sys_common::backtrace::", "panic_abort::", "std::process::abort", "core::result::unwrap_failed", "core::option::unwrap_failed", "core::option::expect_failed"} {
+	for _, start := range [...]string{"core::panicking::", "std::panicking::", "std::rt::begin_panic", "rust_begin_unwind",
+		"rust_panic", "__rust_start_panic", "__rust_abort", "std::sys::backtrace::", "std::sys_common::backtrace::",
+		"panic_abort::", "std::process::abort", "core::result::unwrap_failed", "core::option::unwrap_failed",
+		"core::option::expect_failed"} {
 		if strings.HasPrefix(name, start) {
 			return true
 		}
@@ -140,12 +147,15 @@ func isRustPanicking(name string) bool {
 	return false
 }
 
-// isCommon knows functions that every program has, or every program that ends itself.
+// isCommon matches functions of every program, and of every program that aborts.
 func isCommon(name string) bool {
 	switch strings.TrimPrefix(name, "__GI_") {
-	case "main", "_start", "start_thread", "clone", "clone3", "__clone3", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "raise", "abort", "__abort", "__pthread_kill",
-		"__pthread_kill_implementation", "__pthread_kill_internal", "pthread_kill", "tgkill", "kill", "__libc_message", "malloc_printerr", "_int_free", "_int_malloc", "free", "malloc", "calloc", "realloc",
-		"poll", "__poll", "ppoll", "select", "read", "write", "g_main_loop_run", "g_main_context_iterate", "g_main_context_dispatch", "g_logv", "g_log", signalHandler:
+	case "main", "_start", "start_thread", "clone", "clone3", "__clone3", "__libc_start_main", "__libc_start_main_impl",
+		"__libc_start_call_main", "raise", "abort", "__abort", "__pthread_kill", "__pthread_kill_implementation",
+		"__pthread_kill_internal", "pthread_kill", "tgkill", "kill", "__libc_message", "malloc_printerr", "_int_free",
+		"_int_malloc", "free", "malloc", "calloc", "realloc", "poll", "__poll", "ppoll", "select", "read", "write",
+		"g_main_loop_run", "g_main_context_iterate",
+		"g_main_context_dispatch", "g_logv", "g_log", signalHandler:
 		return true
 	}
 	return false

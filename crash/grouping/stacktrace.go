@@ -8,16 +8,18 @@ import (
 	"mishap/crash/pytext"
 )
 
-// unwindFunctions end a program on purpose: what lies above them in a stack is how it ended, not why.
+// unwindFunctions lists functions that end a program deliberately; the frames above them do not
+// show the cause.
 var unwindFunctions = map[string]bool{
 	"g_logv": true, "g_log": true, "IA__g_log": true, "IA__g_logv": true, "g_assert_warning": true,
 	"IA__g_assert_warning": true, "__GI_abort": true, "_XError": true,
 }
 
-// StacktraceTop is what apport makes of gdb's "bt full" (its _gen_stacktrace_top): the first five frames without number
-// and address, after everything up to the first "<signal handler called>" or up to a function that ends programs
-// (g_logv and its kin, abort, X errors) is thrown away. Helpers of the C library for one kind of processor are left out.
-// Empty: no frames; also where apport itself stumbles over the text.
+// StacktraceTop is apport's _gen_stacktrace_top(): the first five frames of gdb's "bt full",
+// without number and address. It drops everything up to the first "<signal handler called>", or up
+// to a function that ends programs (g_logv and similar, abort, X errors). It skips
+// processor-specific helpers of the C library. The result is empty if there are no frames, or if
+// apport's function fails on the text.
 func StacktraceTop(stacktrace string) string {
 	const depth = 5
 	var top []string
@@ -35,9 +37,10 @@ func StacktraceTop(stacktrace string) string {
 			function, _, _ = strings.Cut(function, "(")
 			if xError {
 				if frame == "" || handler {
-					return "" // apport stumbles here
+					return "" // apport raises an exception here
 				}
-				if strings.HasPrefix(function, "_X") || function == "handle_response" || function == "handle_error" || function == "XWindowEvent" {
+				if strings.HasPrefix(function, "_X") || function == "handle_response" || function == "handle_error" ||
+					function == "XWindowEvent" {
 					continue
 				}
 				xError = false
@@ -61,8 +64,8 @@ func StacktraceTop(stacktrace string) string {
 	return strings.TrimFunc(strings.Join(top, "\n"), pytext.IsSpace)
 }
 
-// topFrame cuts "#1  0x55d0 in name (…) at file" to "name (…) at file". A marker of a signal handler is one only when
-// nothing but the number stands before it.
+// topFrame converts "#1  0x55d0 in name (…) at file" to "name (…) at file". It recognises the
+// marker of a signal handler only directly after the number.
 func topFrame(line string) (frame string, handler, ok bool) {
 	rest, found := strings.CutPrefix(line, "#")
 	digits := pytext.Run(rest, unicode.IsDigit)
@@ -86,11 +89,12 @@ func topFrame(line string) (frame string, handler, ok bool) {
 	return frame, false, true
 }
 
-// jitter is the form of names that differ from machine to machine for no good reason: __strlen_sse2,
-// __memcpy_ssse3_back, __kernel_vsyscall.
+// jitter matches functions whose names depend on the processor: __strlen_sse2, __memcpy_ssse3_back,
+// __kernel_vsyscall.
 var jitter = regexp.MustCompile(`^__(.*_s?sse\p{Nd}+(_[\p{L}\p{N}_]+)?|kernel_vsyscall)$`)
 
-// isJitter reports whether a function is one of those. Names of the C library are short; longer ones are not tried.
+// isJitter reports whether jitter matches a function. It does not try long names; those of the C
+// library are short.
 func isJitter(function string) bool {
 	return len(function) < 1024 && jitter.MatchString(function)
 }

@@ -10,20 +10,21 @@ import (
 	"mishap/crash/pytext"
 )
 
-// Longest texts of a [crash.Summary], in code points. They are indexed and shown in lists; what real machines send is far
-// shorter.
+// The largest lengths of the texts of a [crash.Summary], in code points. The database indexes these
+// texts. Those of real machines are far shorter.
 const (
-	maxWord       = 64  // problem type, architectures, release (a longer one is none)
+	maxWord       = 64  // problem type, architectures, release (a longer one is ignored)
 	maxName       = 128 // packages and versions
 	maxTitle      = 1000
 	maxExecutable = 4096 // PATH_MAX
-	maxWords      = 8192 // so much of a list of words is read
+	maxWords      = 8192 // of a field that is split into words
 )
 
-// SummaryOf takes from a report what lists show. Package is the first word of the field of that name and Version the
-// second, unless that says "(not installed)"; the words behind them ([modified: …], [origin: …]) are not looked at. The
-// package architecture "all" counts as the machine's and "unknown" as none. Title is apport's standard title, else the
-// report's own, else one that our grouping rules make. Everything is cut to lengths that an index can hold.
+// SummaryOf returns the summary of a report. Package is the first word of the field Package, and
+// Version the second, unless that is "(not installed)"; further words ([modified: …], [origin: …])
+// are ignored. The package architecture "all" becomes the machine's, and "unknown" becomes empty.
+// Title is apport's standard title, else the report's own, else one made by our grouping rules. All
+// texts are truncated.
 func SummaryOf(f crash.Fields) crash.Summary {
 	name, version := "", ""
 	if w := words(f["Package"]); len(w) > 0 {
@@ -42,7 +43,7 @@ func SummaryOf(f crash.Fields) crash.Summary {
 	}
 	title := StandardTitle(f)
 	if _, oops := f["OopsText"]; oops && f["ProblemType"] == "KernelOops" {
-		title = withoutStamp(title) // else no two oopses have the same title
+		title = withoutStamp(title) // time stamps would make each title unique
 	}
 	if title == "" {
 		title = f["Title"]
@@ -65,7 +66,7 @@ func SummaryOf(f crash.Fields) crash.Summary {
 	}
 }
 
-// releaseIn returns the release that a field names. Text that is long or not printable names none.
+// releaseIn returns the release that a field names, or "" if the text is too long or not printable.
 func releaseIn(text string) crash.Release {
 	text = strings.TrimFunc(text, pytext.IsSpace)
 	if len(text) > maxWord*utf8.UTFMax || utf8.RuneCountInString(text) > maxWord {
@@ -79,5 +80,5 @@ func releaseIn(text string) crash.Release {
 
 func words(s string) []string { return strings.FieldsFunc(crash.Truncate(s, maxWords), pytext.IsSpace) }
 
-// word trims a short text and cuts it.
+// word trims and truncates a short text.
 func word(s string) string { return crash.Truncate(strings.TrimFunc(s, pytext.IsSpace), maxWord) }

@@ -7,8 +7,9 @@ import (
 	"mishap/crash/pytext"
 )
 
-// cleanSymbol brings a function of C++, Rust or D, as a debugger prints it, into a form that is the same from build to
-// build: without arguments, template arguments, return type, hash sums and what compilers add to names.
+// cleanSymbol normalises a C++, Rust or D function as a debugger prints it, so that it is the same
+// in every build. It removes arguments, template arguments, return type, hash suffixes and suffixes
+// that compilers add.
 //
 //	void Ocean::Tide<int>::load(int) const   Ocean::Tide::load
 //	(anonymous namespace)::Row::~Row         {anonymous}::Row::~Row
@@ -17,11 +18,11 @@ import (
 //	reef::load::h0123456789abcdef            reef::load
 //	tide_load.constprop.0                    tide_load
 //
-// Empty: there is no name.
+// It returns "" if there is no name.
 func cleanSymbol(symbol string) string {
 	s := strings.TrimSpace(crash.Truncate(symbol, maxSymbol))
 	if rest, ok := strings.CutPrefix(s, "*"); ok {
-		s = strings.TrimPrefix(rest, "__GI_") // "*__GI_raise", an inner name of the C library
+		s = strings.TrimPrefix(rest, "__GI_") // "*__GI_raise", an internal name of the C library
 	}
 	s, _, _ = strings.Cut(s, " [clone ")
 	s, _, _ = strings.Cut(s, "@")
@@ -36,9 +37,11 @@ func cleanSymbol(symbol string) string {
 	return s
 }
 
-// withoutHash takes Rust's "::h0123456789abcdef" off, and "[0123456789abcdef]" behind the names of crates.
+// withoutHash removes Rust's "::h0123456789abcdef", and "[0123456789abcdef]" after the names of
+// crates.
 func withoutHash(s string) string {
-	if i := strings.LastIndex(s, "::h"); i > 0 && len(s)-i == len("::h")+16 && pytext.Run(s[i+len("::h"):], isHex) == s[i+len("::h"):] {
+	if i := strings.LastIndex(s, "::h"); i > 0 && len(s)-i == len("::h")+16 &&
+		pytext.Run(s[i+len("::h"):], isHex) == s[i+len("::h"):] {
 		s = s[:i]
 	}
 	for {
@@ -54,8 +57,8 @@ func withoutHash(s string) string {
 	}
 }
 
-// withoutBrackets takes arguments in <…> and (…) out, and what is in {…} but its first word. Operators that look like
-// brackets stay; so does "<T as Trait>" of Rust, at the beginning.
+// withoutBrackets removes arguments in <…> and (…), and all but the first word in {…}. It keeps
+// operators that look like brackets, and a leading "<T as Trait>" of Rust.
 func withoutBrackets(s string) string {
 	var b strings.Builder
 	depth := 0
@@ -88,7 +91,7 @@ func withoutBrackets(s string) string {
 	return b.String()
 }
 
-// operatorLength is how long the sign of an operator is: "<<=", "->", "()".
+// operatorLength returns the length of the operator at the start of s: "<<=", "->", "()".
 func operatorLength(s string) int {
 	for _, sign := range [...]string{"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "()", "--", "-="} {
 		if strings.HasPrefix(s, sign) {
@@ -98,7 +101,8 @@ func operatorLength(s string) int {
 	return 1
 }
 
-// braced reads "{lambda(auto:1)#2}", "{{closure}}", "{closure#0}", "{impl#3}": the first word in one pair of braces.
+// braced parses "{lambda(auto:1)#2}", "{{closure}}", "{closure#0}", "{impl#3}". It returns the
+// first word in one pair of braces.
 func braced(s string) (word string, length int) {
 	depth := 0
 	for i := range len(s) {
@@ -114,8 +118,8 @@ func braced(s string) (word string, length int) {
 	return s, len(s)
 }
 
-// lastName takes the return type away: what stands before the last blank, unless that belongs to an operator or to
-// Rust's "<T as Trait>".
+// lastName removes the return type: the text before the last blank, unless the blank belongs to an
+// operator or to Rust's "<T as Trait>".
 func lastName(s string) string {
 	for _, end := range [...]string{" const", " volatile", " &", " &&", " noexcept"} {
 		s = strings.TrimSuffix(strings.TrimSpace(s), end)
@@ -134,7 +138,7 @@ func lastName(s string) string {
 	return name[strings.LastIndexByte(name, ' ')+1:]
 }
 
-// withoutClone takes ".constprop.0", ".isra.3", ".part.1", ".cold", ".lto_priv.2" off a name of C.
+// withoutClone removes ".constprop.0", ".isra.3", ".part.1", ".cold", ".lto_priv.2" from a C name.
 func withoutClone(s string) string {
 	for _, suffix := range [...]string{".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm."} {
 		if i := strings.Index(s, suffix); i > 0 {

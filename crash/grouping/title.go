@@ -8,8 +8,9 @@ import (
 	"mishap/crash/pytext"
 )
 
-// StandardTitle is apport's standard_title(): one sentence for people, "tidewatch crashed with SIGSEGV in
-// tide_parse_row()". Empty: none; also where apport itself stumbles over the report. It may hold line ends.
+// StandardTitle is apport's standard_title(): one sentence for people, "tidewatch crashed with
+// SIGSEGV in tide_parse_row()". The result is empty if apport gives no title or fails. It may
+// contain line ends.
 func StandardTitle(f crash.Fields) string {
 	path, hasPath := f["ExecutablePath"]
 	base := path[strings.LastIndexByte(path, '/')+1:]
@@ -32,8 +33,8 @@ func StandardTitle(f crash.Fields) string {
 	return ""
 }
 
-// HasUsefulStacktrace is apport's has_useful_stacktrace(): at most half of the functions of StacktraceTop are unknown;
-// of one or two, none.
+// HasUsefulStacktrace is apport's has_useful_stacktrace(): at most half of the functions of
+// StacktraceTop are unknown or, of one or two, none.
 func HasUsefulStacktrace(f crash.Fields) bool {
 	n, unknown := 0, 0
 	for line := range pytext.Lines(f["StacktraceTop"]) {
@@ -48,7 +49,8 @@ func HasUsefulStacktrace(f crash.Fields) bool {
 	return 2*unknown <= n
 }
 
-// TopFunction is apport's stacktrace_top_function(): the first function of StacktraceTop that has a name. Empty: none.
+// TopFunction is apport's stacktrace_top_function(). It returns the first named function of
+// StacktraceTop, or "".
 func TopFunction(f crash.Fields) string {
 	for line := range pytext.Lines(f["StacktraceTop"]) {
 		name, _, _ := strings.Cut(line, "(")
@@ -80,14 +82,16 @@ func signalTitle(f crash.Fields, base string) string {
 	return title
 }
 
-// signalNames are those of Linux on x86 and ARM, by number (signal(7)).
+// signalNames lists Linux signals on x86 and ARM by number; see signal(7).
 var signalNames = [...]string{
 	1: "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM",
-	"STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR",
+	"STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO",
+	"PWR",
 	"SYS", 34: "RTMIN", 64: "RTMAX",
 }
 
-// signalName is "SIGSEGV" for 11; "signal 99" for a number without a name.
+// signalName returns the name of a signal, "SIGSEGV" for 11, or "signal 99" for a number without a
+// name.
 func signalName(number int) string {
 	if number > 0 && number < len(signalNames) && signalNames[number] != "" {
 		return "SIG" + signalNames[number]
@@ -128,8 +132,8 @@ func tracebackTitle(base, path, traceback string) string {
 	return title
 }
 
-// titleLocation reads a frame of a traceback as apport does for titles, `^\s*File\s*"(\S+)".* in (.+)$`: a file whose
-// name holds a blank is not seen.
+// titleLocation parses a frame of a traceback like apport's pattern for titles,
+// `^\s*File\s*"(\S+)".* in (.+)$`. It ignores files with blanks in their names.
 func titleLocation(line string) (file, function string, ok bool) {
 	rest, found := strings.CutPrefix(strings.TrimLeftFunc(line, pytext.IsSpace), "File")
 	if !found {

@@ -7,12 +7,13 @@ import (
 	"mishap/crash/pytext"
 )
 
-// location is where a line of a Python traceback points: `File "/usr/bin/x", line 20, in main`.
+// location is the target of a line of a Python traceback: `File "/usr/bin/x", line 20, in main`.
 type location struct{ file, line, function string }
 
-// parseTracebackLine reads a line that names file, line and function, indented by at least one blank. It finds what
-// apport's pattern `^\s+File "([^"]+).*line (\d+).*\sin (.*)$` finds, also in odd lines: the function stands after the
-// last " in ", the line number after the last "line " before it.
+// parseTracebackLine parses a line with file, line and function, indented by at least one blank. It
+// matches what apport's pattern `^\s+File "([^"]+).*line (\d+).*\sin (.*)$` matches, even in
+// unusual lines: the function follows the last " in ", and the line number follows the last "line "
+// before it.
 func parseTracebackLine(line string) (location, bool) {
 	text := strings.TrimLeftFunc(line, pytext.IsSpace)
 	text, ok := strings.CutPrefix(text, `File "`)
@@ -24,7 +25,7 @@ func parseTracebackLine(line string) (location, bool) {
 		return location{}, false
 	}
 	number := lastLineNumber(text[:in])
-	if number < 1 { // no number, or no room for a file
+	if number < 1 { // no number, or no file before it
 		return location{}, false
 	}
 	file := text[:number]
@@ -41,7 +42,7 @@ func parseTracebackLine(line string) (location, bool) {
 	}, true
 }
 
-// lastIn is the place of the blank before the last "in " that follows a blank; -1: none.
+// lastIn returns the index of the blank before the last "in ", or -1.
 func lastIn(s string) int {
 	for end := len(s); ; {
 		i := strings.LastIndex(s[:end], "in ")
@@ -55,7 +56,7 @@ func lastIn(s string) int {
 	}
 }
 
-// lastLineNumber is the place of the last "line " that a digit follows; -1: none.
+// lastLineNumber returns the index of the last "line " before a digit, or -1.
 func lastLineNumber(s string) int {
 	for end := len(s); ; {
 		i := strings.LastIndex(s[:end], "line ")

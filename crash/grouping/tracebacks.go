@@ -10,16 +10,17 @@ import (
 	"mishap/crash/pytext"
 )
 
-// Traceback is one part of a Python traceback: where the program was, outermost first, and what went wrong there.
+// Traceback is one part of a Python traceback: the frames, outermost first, and the exception.
 type Traceback struct {
-	Lead      string // how this part follows from the one before: "During handling of the above exception, …"
+	Lead      string // the sentence that links it to the part before: "During handling of the above exception, …"
 	Frames    []Frame
 	Exception string // "ValueError", "harbor.errors.RemoteGone"
-	Message   string // may have several lines and hold private data
+	Message   string // may contain several lines and private data
 }
 
-// Tracebacks reads the field Traceback into parts: one, or several when exceptions follow from each other or come in a
-// group. The last of a chain is what ended the program. Empty: there is none. At most 500 frames in a part and 200 parts.
+// Tracebacks parses the field Traceback. It returns several parts for chained exceptions and
+// exception groups; the last part of a chain ended the program. It returns at most 200 parts with
+// at most 500 frames each, or nil if there is no traceback.
 func Tracebacks(f crash.Fields) []Traceback {
 	var p tracebackParser
 	for line := range pytext.Lines(f["Traceback"]) {
@@ -30,7 +31,8 @@ func Tracebacks(f crash.Fields) []Traceback {
 		}
 	}
 	for i := range p.parts {
-		p.parts[i].Exception, p.parts[i].Message = crash.Shorten(p.parts[i].Exception, maxCell), crash.Shorten(p.parts[i].Message, maxCell)
+		p.parts[i].Exception, p.parts[i].Message = crash.Shorten(p.parts[i].Exception, maxCell),
+			crash.Shorten(p.parts[i].Message, maxCell)
 	}
 	return p.parts
 }
@@ -38,8 +40,8 @@ func Tracebacks(f crash.Fields) []Traceback {
 type tracebackParser struct {
 	parts []Traceback
 	lead  string // for the next part
-	open  bool   // the last part goes on
-	full  bool   // there are as many parts as may be, and another one begins
+	open  bool   // the last part continues
+	full  bool   // there are maxThreads parts, and another one begins
 }
 
 func (p *tracebackParser) line(line string) {
@@ -56,7 +58,8 @@ func (p *tracebackParser) line(line string) {
 			frame.Number = len(part.Frames)
 			part.Frames = append(part.Frames, frame)
 		}
-	case strings.HasSuffix(text, "direct cause of the following exception:"), strings.HasSuffix(text, "another exception occurred:"):
+	case strings.HasSuffix(text, "direct cause of the following exception:"),
+		strings.HasSuffix(text, "another exception occurred:"):
 		p.lead, p.open = crash.Shorten(text, maxCell), false
 	case p.open && indented && p.part().Exception == "":
 		p.source(text)
@@ -65,7 +68,7 @@ func (p *tracebackParser) line(line string) {
 	}
 }
 
-// begin opens a new part, as long as there may be one more.
+// begin starts a new part, unless there are too many.
 func (p *tracebackParser) begin() *Traceback {
 	if p.full = len(p.parts) == maxThreads; !p.full {
 		p.parts = append(p.parts, Traceback{Lead: p.lead})
@@ -74,7 +77,7 @@ func (p *tracebackParser) begin() *Traceback {
 	return &p.parts[len(p.parts)-1]
 }
 
-// part is the part that goes on.
+// part returns the part that continues, or a new one.
 func (p *tracebackParser) part() *Traceback {
 	if !p.open {
 		return p.begin()
@@ -82,7 +85,7 @@ func (p *tracebackParser) part() *Traceback {
 	return &p.parts[len(p.parts)-1]
 }
 
-// source takes the line of source below a frame; lines that only point at a place in it are passed over.
+// source parses the source line below a frame. It skips lines that only underline a position.
 func (p *tracebackParser) source(text string) {
 	frames := p.part().Frames
 	if len(frames) > 0 && frames[len(frames)-1].Code == "" && strings.Trim(text, "^~ ") != "" {
@@ -90,7 +93,7 @@ func (p *tracebackParser) source(text string) {
 	}
 }
 
-// exception takes "Name: message" and further lines of the message.
+// exception parses "Name: message" and further lines of the message.
 func (p *tracebackParser) exception(text string) {
 	part := p.part()
 	if part.Exception == "" {
@@ -103,7 +106,8 @@ func (p *tracebackParser) exception(text string) {
 	}
 }
 
-// ungroup takes away the bars that draw the tree of an exception group; a branch of it ends the part before.
+// ungroup removes the bars that draw the tree of an exception group. A branch of the tree ends the
+// previous part.
 func ungroup(line string) (inner string, ends bool) {
 	text := strings.TrimLeft(line, " ")
 	if strings.HasPrefix(text, "+-") {
@@ -115,10 +119,12 @@ func ungroup(line string) (inner string, ends bool) {
 	return line, false
 }
 
-// parseSourceFrame reads `File "/usr/bin/x", line 20, in main`; a syntax error's has no function.
+// parseSourceFrame parses `File "/usr/bin/x", line 20, in main`. The frame of a syntax error has no
+// function.
 func parseSourceFrame(text string) (Frame, bool) {
 	if l, ok := parseTracebackLine(" " + text); ok {
-		return Frame{File: crash.Shorten(l.file, maxCell), Line: lineNumber(l.line), Function: crash.Shorten(l.function, maxCell)}, true
+		return Frame{File: crash.Shorten(l.file, maxCell), Line: lineNumber(l.line),
+			Function: crash.Shorten(l.function, maxCell)}, true
 	}
 	file, found := strings.CutPrefix(text, `File "`)
 	file, rest, ok := strings.Cut(file, `", line `)
@@ -128,7 +134,7 @@ func parseSourceFrame(text string) (Frame, bool) {
 	return Frame{File: crash.Shorten(file, maxCell), Line: lineNumber(pytext.Run(rest, unicode.IsDigit))}, true
 }
 
-// lineNumber is 0 for what is no sensible number.
+// lineNumber parses a positive number, or returns 0.
 func lineNumber(s string) int {
 	if n, err := strconv.Atoi(s); err == nil && n > 0 {
 		return n
@@ -136,7 +142,7 @@ func lineNumber(s string) int {
 	return 0
 }
 
-// Calls reports whether a function is in the stack of a native crash or in a traceback.
+// Calls reports whether a function occurs in the stack of a native crash or in a traceback.
 func Calls(f crash.Fields, function string) bool {
 	is := func(frame Frame) bool { return frame.Function == function }
 	if slices.ContainsFunc(Frames(f), is) {

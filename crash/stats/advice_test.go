@@ -73,7 +73,7 @@ func TestTelling(t *testing.T) {
 		"native": {crashtest.Native(), true}, "python": {crashtest.Python(), true}, "assertion": {crashtest.Assertion(), true},
 		"package": {crashtest.Package(), true}, "kernel": {crashtest.Oops(), true}, "no names": {crashtest.Unsymbolised(), false},
 	} {
-		if got := grouping.Telling(tt.report.Fields()); got != tt.want {
+		if got := grouping.Informative(tt.report.Fields()); got != tt.want {
 			t.Errorf("%s: got %v, want %v", name, got, tt.want)
 		}
 	}

@@ -94,7 +94,7 @@ func (s *Panel) Advice(ctx context.Context, b crash.Bucket, report crash.Fields)
 	if err != nil {
 		return stats.Advice{}, nil, err
 	}
-	facts := stats.AdviceFacts{Bucket: b, Named: len(report) == 0 || grouping.Telling(report)}
+	facts := stats.AdviceFacts{Bucket: b, Named: len(report) == 0 || grouping.Informative(report)}
 	if len(similar) > 0 && similar[0].Likeness >= grouping.SameFunction {
 		facts.Similar = similar[0].Bug
 	}
