@@ -112,7 +112,7 @@ func (s *Server) answerBug(w http.ResponseWriter, r *http.Request, status int, b
 
 // statusView is how a problem stands, to the person who asks.
 func (s *Server) statusView(r *http.Request, b crash.Bucket) (views.StatusView, error) {
-	bugs, err := s.store.BucketBugs(r.Context(), b.ID)
+	bugs, err := s.bugs.BucketBugs(r.Context(), b.ID)
 	if err != nil {
 		return views.StatusView{}, err
 	}

@@ -95,7 +95,7 @@ func (s *Server) recheckChosen(r *http.Request, buckets []crash.Bucket) (string,
 			numbers = append(numbers, b.Bug.Number)
 		}
 	}
-	if err := s.store.HurryBugs(r.Context(), numbers, 0); err != nil {
+	if err := s.bugs.HurryBugs(r.Context(), numbers, 0); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("The tracker is asked about %s within a few seconds.", views.Counted(int64(len(numbers)), "bug", "bugs")), nil

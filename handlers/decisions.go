@@ -28,7 +28,7 @@ func (s *Server) decisionsView(r *http.Request, b crash.Bucket) (views.Decisions
 		return v, nil
 	}
 	var err error
-	v.Decisions, err = s.store.Decisions(r.Context(), b.ID, maxDecisions)
+	v.Decisions, err = s.decisions.Decisions(r.Context(), b.ID, maxDecisions)
 	return v, err
 }
 
@@ -42,7 +42,7 @@ func (s *Server) undoDecision(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || id < 1 {
 		return crash.Errorf(crash.NotFound, "unknown_decision", "There is no such entry in the history.")
 	}
-	decision, err := s.store.Undo(r.Context(), id, currentUser(r).Name)
+	decision, err := s.decisions.Undo(r.Context(), id, currentUser(r).Name)
 	if crash.KindOf(err) == crash.Conflict {
 		if err := s.flash(r, views.FlashError, answerTo(r, err).Message); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (s *Server) undoDecision(w http.ResponseWriter, r *http.Request) error {
 // moveNow moves the reports of a split for as long as a person likes to wait. A job does the rest.
 func (s *Server) moveNow(ctx context.Context, decision int64) (finished bool, err error) {
 	for until := time.Now().Add(splitPatience); !finished && time.Now().Before(until); {
-		if finished, err = s.store.GoOnSplit(ctx, decision); err != nil {
+		if finished, err = s.decisions.GoOnSplit(ctx, decision); err != nil {
 			return false, err
 		}
 	}
@@ -105,7 +105,7 @@ func (s *Server) renameProblem(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return errBadReason
 	}
-	err = s.store.Rename(r.Context(), b.ID, p.Name, currentUser(r).Name, reason)
+	err = s.decisions.Rename(r.Context(), b.ID, p.Name, currentUser(r).Name, reason)
 	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
 		p.Problem = answerTo(r, err).Message
 		p.Shell = s.shell(r, "Name of a problem")
@@ -131,7 +131,7 @@ func (s *Server) cameFrom(r *http.Request, head crash.BucketID) (string, error) 
 	var now crash.BucketID
 	id, err := crash.ParseBucketID(r.URL.Query().Get("from"))
 	if err == nil {
-		signature, now, err = s.store.Signature(r.Context(), id)
+		signature, now, err = s.decisions.Signature(r.Context(), id)
 	}
 	if errors.Is(err, crash.NotFound) || err == nil && (now != head || id == head) {
 		return "", nil // whatever it is, it is none of ours

@@ -20,7 +20,7 @@ import (
 // exportBug is the list of the problems that have a bug, as a file or feed.
 func (s *Server) exportBug(w http.ResponseWriter, r *http.Request, number int64, format string) error {
 	return s.export(w, r, format, "", func(ctx context.Context) (table, error) {
-		buckets, err := s.store.BucketsOfBug(ctx, number)
+		buckets, err := s.bugs.BucketsOfBug(ctx, number)
 		if err != nil {
 			return table{}, err
 		}
@@ -64,7 +64,7 @@ func (s *Server) exportVersions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.export(w, r, format, "", func(ctx context.Context) (table, error) {
-		spans, err := s.store.BucketVersionSpans(ctx, bucket.ID)
+		spans, err := s.counts.BucketVersionSpans(ctx, bucket.ID)
 		if err != nil {
 			return table{}, err
 		}
@@ -130,7 +130,7 @@ func (s *Server) exportLedger(w http.ResponseWriter, r *http.Request, format str
 				if after != nil {
 					from.After = crash.LedgerCursor{Created: after.Created, ID: after.ID}
 				}
-				return s.store.Ledger(ctx, from)
+				return s.filings.Ledger(ctx, from)
 			}, s.filingRow),
 		}, nil
 	})

@@ -69,7 +69,7 @@ func (s *Server) exportList(w http.ResponseWriter, r *http.Request, format strin
 			title: list.title, path: list.path, columns: problemColumns,
 			rows: func(yield func(row, error) bool) {
 				for some := range slices.Chunk(rows, exportPage) {
-					whole, err := s.store.WholeSignatures(ctx, some)
+					whole, err := s.counts.WholeSignatures(ctx, some)
 					if err != nil {
 						yield(row{}, err)
 						return

@@ -40,7 +40,7 @@ func (s *Server) exportReportsOf(w http.ResponseWriter, r *http.Request, id cras
 	}
 	return s.export(w, r, format, "", func(ctx context.Context) (table, error) {
 		return s.reportTable("Reports of "+views.DocumentTitle(b, true), b.ID.Path(), func(after crash.OopsID) ([]crash.ReportRow, error) {
-			return s.store.BucketReports(ctx, b.ID, after, exportPage)
+			return s.reports.BucketReports(ctx, b.ID, after, exportPage)
 		}), nil
 	})
 }
@@ -49,7 +49,7 @@ func (s *Server) exportReportsOf(w http.ResponseWriter, r *http.Request, id cras
 func (s *Server) exportSystemReports(w http.ResponseWriter, r *http.Request, system crash.SystemID, format string) error {
 	return s.export(w, r, format, "", func(ctx context.Context) (table, error) {
 		return s.reportTable("Reports of a machine", views.SystemPath(system), func(after crash.OopsID) ([]crash.ReportRow, error) {
-			return s.store.SystemReports(ctx, system, after, exportPage)
+			return s.reports.SystemReports(ctx, system, after, exportPage)
 		}), nil
 	})
 }

@@ -47,7 +47,7 @@ func (s *Server) cachedProblems(r *http.Request, counts []crash.ProblemCursor) (
 		}
 	}
 	if len(missing) > 0 {
-		read, err := s.store.ProblemsByID(r.Context(), missing)
+		read, err := s.counts.ProblemsByID(r.Context(), missing)
 		if err != nil {
 			return nil, err
 		}

@@ -27,11 +27,11 @@ func (s *Server) listFilings(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	filter.Limit = ledgerSize + 1
-	entries, err := s.store.Ledger(r.Context(), filter)
+	entries, err := s.filings.Ledger(r.Context(), filter)
 	if err != nil {
 		return err
 	}
-	totals, err := s.store.FilingTotals(r.Context())
+	totals, err := s.filings.FilingTotals(r.Context())
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func filingID(r *http.Request) (int64, error) {
 var errNoFiling = crash.Errorf(crash.NotFound, "unknown_filing", "There is no such filing.")
 
 func (s *Server) filing(r *http.Request, id int64) (views.FilingPart, error) {
-	entries, err := s.store.Ledger(r.Context(), crash.LedgerFilter{ID: id, Limit: 1})
+	entries, err := s.filings.Ledger(r.Context(), crash.LedgerFilter{ID: id, Limit: 1})
 	if err != nil {
 		return views.FilingPart{}, err
 	}
@@ -127,7 +127,7 @@ func (s *Server) filingPart(r *http.Request, e crash.LedgerEntry) views.FilingPa
 
 // bucketFiling is the ledger of one bucket, nil when nobody has asked for a bug.
 func (s *Server) bucketFiling(r *http.Request, id crash.BucketID) (*views.FilingPart, error) {
-	entries, err := s.store.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
+	entries, err := s.filings.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}

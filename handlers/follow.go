@@ -35,7 +35,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.store.Follow(r.Context(), currentUser(r).ID, f); err != nil {
+	if err := s.accounts.Follow(r.Context(), currentUser(r).ID, f); err != nil {
 		return err
 	}
 	return s.answerFollow(w, r, f, true, views.Flash{
@@ -59,7 +59,7 @@ func (s *Server) unfollow(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.store.Unfollow(r.Context(), currentUser(r).ID, f); err != nil {
+	if err := s.accounts.Unfollow(r.Context(), currentUser(r).ID, f); err != nil {
 		return err
 	}
 	return s.answerFollow(w, r, f, false, views.Flash{
@@ -111,7 +111,7 @@ func (s *Server) saveSeen(w http.ResponseWriter, r *http.Request) error {
 			return crash.Errorf(crash.Invalid, "bad_time", "The form does not say until when everything was seen; load the page again.")
 		}
 	}
-	before, err := s.store.SetSeen(r.Context(), currentUser(r).ID, seen)
+	before, err := s.accounts.SetSeen(r.Context(), currentUser(r).ID, seen)
 	if err != nil {
 		return err
 	}
@@ -136,6 +136,6 @@ func (s *Server) followPart(r *http.Request, f crash.Follow) (views.FollowPart, 
 		return p, nil
 	}
 	var err error
-	p.On, err = s.store.Follows(r.Context(), currentUser(r).ID, f)
+	p.On, err = s.accounts.Follows(r.Context(), currentUser(r).ID, f)
 	return p, err
 }

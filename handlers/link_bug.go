@@ -35,7 +35,7 @@ func (s *Server) showLinkBug(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if p.Number != 0 {
-		bugs, err := s.store.BucketBugs(r.Context(), b.ID)
+		bugs, err := s.bugs.BucketBugs(r.Context(), b.ID)
 		if err != nil {
 			return err
 		}
@@ -95,14 +95,14 @@ func (s *Server) linkBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found, warning := s.lookUp(r, number)
-	isNew, err := s.store.LinkBug(r.Context(), b.ID, crash.Bug{
+	isNew, err := s.bugs.LinkBug(r.Context(), b.ID, crash.Bug{
 		Number: number, Title: found.Title, URL: s.tracker.BugURL(number), By: currentUser(r).Name,
 	})
 	if err != nil {
 		return err
 	}
 	if warning == "" {
-		if err := s.store.SaveBugReading(r.Context(), found, s.tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
+		if err := s.bugs.SaveBugReading(r.Context(), found, s.tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (s *Server) unlinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.store.UnlinkBug(r.Context(), b.ID, number, currentUser(r).Name); err != nil {
+	if err := s.bugs.UnlinkBug(r.Context(), b.ID, number, currentUser(r).Name); err != nil {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{
@@ -145,7 +145,7 @@ func (s *Server) relinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.store.RelinkBug(r.Context(), b.ID, number, currentUser(r).Name); err != nil {
+	if err := s.bugs.RelinkBug(r.Context(), b.ID, number, currentUser(r).Name); err != nil {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is linked again, as it was.", number)})
@@ -157,11 +157,11 @@ func (s *Server) recheckBugs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	bugs, err := s.store.BucketBugs(r.Context(), b.ID)
+	bugs, err := s.bugs.BucketBugs(r.Context(), b.ID)
 	if err != nil {
 		return err
 	}
-	if err := s.store.ReadBugsNow(r.Context(), numbersOf(bugs...)); err != nil {
+	if err := s.bugs.ReadBugsNow(r.Context(), numbersOf(bugs...)); err != nil {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: "The tracker is asked again; what it says is here in a few seconds."})
@@ -225,7 +225,7 @@ func (s *Server) hurry(r *http.Request, older time.Duration, bugs ...crash.Bug) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), hurryTime)
 	defer cancel()
-	if err := s.store.HurryBugs(ctx, numbersOf(stale...), older); err != nil {
+	if err := s.bugs.HurryBugs(ctx, numbersOf(stale...), older); err != nil {
 		s.log.WarnContext(ctx, "old states of bugs are not read sooner", "request_id", requestID(r), "error", err)
 	}
 }

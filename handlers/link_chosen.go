@@ -55,7 +55,7 @@ func (s *Server) hasBug(r *http.Request, id crash.BucketID, number int64) (bool,
 	if number == 0 {
 		return false, nil
 	}
-	bugs, err := s.store.BucketBugs(r.Context(), id)
+	bugs, err := s.bugs.BucketBugs(r.Context(), id)
 	if err != nil {
 		return false, err
 	}
@@ -85,7 +85,7 @@ func (s *Server) linkChosen(w http.ResponseWriter, r *http.Request) error {
 	bug := crash.Bug{Number: number, Title: found.Title, URL: s.tracker.BugURL(number), By: currentUser(r).Name}
 	var linked []crash.BucketID
 	for _, id := range ids {
-		isNew, err := s.store.LinkBug(r.Context(), id, bug)
+		isNew, err := s.bugs.LinkBug(r.Context(), id, bug)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (s *Server) linkChosen(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if warning == "" {
-		if err := s.store.SaveBugReading(r.Context(), found, s.tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
+		if err := s.bugs.SaveBugReading(r.Context(), found, s.tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
 			return err
 		}
 	}
@@ -123,7 +123,7 @@ func (s *Server) unlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	unlinked := int64(0)
 	for _, id := range ids {
-		switch err := s.store.UnlinkBug(r.Context(), id, number, currentUser(r).Name); {
+		switch err := s.bugs.UnlinkBug(r.Context(), id, number, currentUser(r).Name); {
 		case err == nil:
 			unlinked++
 		case crash.KindOf(err) != crash.NotFound:

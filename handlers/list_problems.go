@@ -51,7 +51,7 @@ func (s *Server) problemList(r *http.Request, choice views.ListChoice, q query.Q
 	if err != nil {
 		return page, err
 	}
-	releases, err := s.store.Releases(r.Context(), s.releases)
+	releases, err := s.counts.Releases(r.Context(), s.releases)
 	if err != nil {
 		return page, err
 	}
@@ -89,8 +89,8 @@ func (s *Server) chosen(ctx context.Context, choice views.ListChoice) (*index.In
 		name, what string
 		names      func() ([]string, bool, error)
 	}{
-		{choice.Set, "package set", func() ([]string, bool, error) { return s.store.PackagesOfSet(ctx, choice.Release, choice.Set) }},
-		{choice.Person, "person or team", func() ([]string, bool, error) { return s.store.PackagesOfPerson(ctx, choice.Person) }},
+		{choice.Set, "package set", func() ([]string, bool, error) { return s.bugs.PackagesOfSet(ctx, choice.Release, choice.Set) }},
+		{choice.Person, "person or team", func() ([]string, bool, error) { return s.bugs.PackagesOfPerson(ctx, choice.Person) }},
 	} {
 		if of.name == "" {
 			continue

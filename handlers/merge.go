@@ -45,7 +45,7 @@ func (s *Server) findMerge(w http.ResponseWriter, r *http.Request) error {
 		a := answerTo(r, err)
 		status, p.Problem = a.status, a.Message
 	}
-	if p.Similar, err = s.store.Alike(r.Context(), b); err != nil {
+	if p.Similar, err = s.counts.Alike(r.Context(), b); err != nil {
 		return err
 	}
 	p.Shell = s.shell(r, "Merge")
@@ -65,7 +65,7 @@ func (s *Server) meantProblem(r *http.Request, text string) (crash.BucketID, err
 	if err != nil {
 		return crash.BucketID{}, crash.ErrUnknownBucket
 	}
-	buckets, err := s.store.BucketsOfBug(r.Context(), number)
+	buckets, err := s.bugs.BucketsOfBug(r.Context(), number)
 	if err != nil {
 		return crash.BucketID{}, err
 	}
@@ -107,7 +107,7 @@ func (s *Server) mergePage(w http.ResponseWriter, r *http.Request, ids []crash.B
 	p := views.MergePage{Sides: views.NewMergeSides(buckets), Head: mostFitting(buckets).ID, Problem: problem}
 	for i, b := range buckets {
 		heads[i] = b.ID
-		bugs, err := s.store.BucketBugs(r.Context(), b.ID)
+		bugs, err := s.bugs.BucketBugs(r.Context(), b.ID)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func (s *Server) mergePage(w http.ResponseWriter, r *http.Request, ids []crash.B
 			}
 		}
 	}
-	if p.Reports, p.Machines, err = s.store.Together(r.Context(), heads); err != nil {
+	if p.Reports, p.Machines, err = s.decisions.Together(r.Context(), heads); err != nil {
 		return err
 	}
 	p.Shell = s.shell(r, "Merge")
@@ -177,7 +177,7 @@ func (s *Server) mergeProblems(w http.ResponseWriter, r *http.Request) error {
 		return errBadReason
 	}
 	from := slices.DeleteFunc(slices.Clone(ids), func(id crash.BucketID) bool { return id == head })
-	head, err = s.store.Merge(r.Context(), head, from, currentUser(r).Name, reason)
+	head, err = s.decisions.Merge(r.Context(), head, from, currentUser(r).Name, reason)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ var errBadReason = crash.Errorf(crash.Invalid, "bad_reason", "A reason is one li
 
 // decided leads to a problem with a message that offers to undo the last decision about it, which is of this kind.
 func (s *Server) decided(w http.ResponseWriter, r *http.Request, id crash.BucketID, text string, kind crash.DecisionKind) error {
-	last, err := s.store.Decisions(r.Context(), id, 1)
+	last, err := s.decisions.Decisions(r.Context(), id, 1)
 	if err != nil {
 		return err
 	}

@@ -39,11 +39,11 @@ func (s *Server) myPage(w http.ResponseWriter, r *http.Request, status int, form
 	if page.Only != "" && !slices.Contains(myGroups[:], page.Only) {
 		return crash.Errorf(crash.Invalid, "unknown_group", "%.40q is not a group of this page.", page.Only)
 	}
-	follows, err := s.store.Followed(ctx, user.ID)
+	follows, err := s.accounts.Followed(ctx, user.ID)
 	if err != nil {
 		return err
 	}
-	if page.Visit, err = s.store.Visit(ctx, user.ID); err != nil {
+	if page.Visit, err = s.accounts.Visit(ctx, user.ID); err != nil {
 		return err
 	}
 	page.List = views.ListPage{Choice: choice}
@@ -80,7 +80,7 @@ func (s *Server) exportMy(w http.ResponseWriter, r *http.Request, format string)
 	if err != nil {
 		return err
 	}
-	follows, err := s.store.Followed(r.Context(), currentUser(r).ID)
+	follows, err := s.accounts.Followed(r.Context(), currentUser(r).ID)
 	if err != nil {
 		return err
 	}
@@ -111,9 +111,9 @@ func myChoice(r *http.Request) (views.ListChoice, error) {
 func (s *Server) packagesOf(ctx context.Context, f crash.Follow) (names []string, known bool, err error) {
 	switch f.Kind {
 	case crash.FollowPerson:
-		return s.store.PackagesOfPerson(ctx, f.Name)
+		return s.bugs.PackagesOfPerson(ctx, f.Name)
 	case crash.FollowSet:
-		return s.store.PackagesOfSet(ctx, "", f.Name)
+		return s.bugs.PackagesOfSet(ctx, "", f.Name)
 	case crash.FollowPackage:
 	}
 	return []string{f.Name}, true, nil
@@ -220,7 +220,7 @@ func (s *Server) newTo(ctx context.Context, visit crash.Visit, rows []index.Row)
 	if len(late) == 0 {
 		return isNew, nil
 	}
-	arrived, err := s.store.ArrivedSince(ctx, late, visit.Seen)
+	arrived, err := s.accounts.ArrivedSince(ctx, late, visit.Seen)
 	for _, id := range arrived {
 		isNew[id] = true
 	}

@@ -39,7 +39,7 @@ func (s *Server) much(r *http.Request, b crash.Bucket, counts []crash.VersionCou
 			}
 		}
 	}
-	rates, err := s.store.Rates(r.Context(), db.RateFilter{Since: today.AddDate(0, 0, 1-ratesDays), Until: today})
+	rates, err := s.counts.Rates(r.Context(), db.RateFilter{Since: today.AddDate(0, 0, 1-ratesDays), Until: today})
 	if err != nil {
 		return m, err
 	}
@@ -72,7 +72,7 @@ func (s *Server) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, 
 		return facts, err
 	}
 	if b.Package != "" {
-		if facts.Known, err = s.store.VersionsInUse(ctx, b.Package); err != nil {
+		if facts.Known, err = s.counts.VersionsInUse(ctx, b.Package); err != nil {
 			return facts, err
 		}
 	}

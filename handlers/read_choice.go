@@ -26,7 +26,7 @@ func (s *Server) readChoice(ctx context.Context, q url.Values) (views.ListChoice
 	if err != nil || choice.Release == "" {
 		return choice, err
 	}
-	has, err := s.store.HasRelease(ctx, choice.Release)
+	has, err := s.counts.HasRelease(ctx, choice.Release)
 	if err == nil && !has {
 		err = crash.Errorf(crash.Invalid, "unknown_release", "No counted report came from the release %q.", choice.Release)
 	}

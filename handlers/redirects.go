@@ -26,7 +26,7 @@ func (s *Server) redirectBug(w http.ResponseWriter, r *http.Request) error {
 	if format != "" {
 		return s.exportBug(w, r, number, format)
 	}
-	buckets, err := s.store.BucketsOfBug(r.Context(), number)
+	buckets, err := s.bugs.BucketsOfBug(r.Context(), number)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ const (
 func (s *Server) showRegroup(w http.ResponseWriter, r *http.Request) error {
 	p := views.RegroupPage{Version: grouping.RulesVersion}
 	var err error
-	if p.Runs, err = s.store.Regroups(r.Context(), shownRuns); err != nil {
+	if p.Runs, err = s.decisions.Regroups(r.Context(), shownRuns); err != nil {
 		return err
 	}
 	switch text := r.URL.Query().Get("run"); {
@@ -28,7 +28,7 @@ func (s *Server) showRegroup(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return errNoRun
 		}
-		run, err := s.store.Regroup(r.Context(), id)
+		run, err := s.decisions.Regroup(r.Context(), id)
 		if err != nil {
 			return err
 		}
@@ -37,10 +37,10 @@ func (s *Server) showRegroup(w http.ResponseWriter, r *http.Request) error {
 		p.Run = &p.Runs[0]
 	}
 	if p.Run != nil {
-		if p.Effect, err = s.store.RegroupEffect(r.Context(), *p.Run); err != nil {
+		if p.Effect, err = s.decisions.RegroupEffect(r.Context(), *p.Run); err != nil {
 			return err
 		}
-		if p.Moves, err = s.store.RegroupMoves(r.Context(), p.Run.ID, shownMoves); err != nil {
+		if p.Moves, err = s.decisions.RegroupMoves(r.Context(), p.Run.ID, shownMoves); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Server) applyRegroup(w http.ResponseWriter, r *http.Request) error {
 
 // startRegroup starts a run. A job of some unit does the work.
 func (s *Server) startRegroup(w http.ResponseWriter, r *http.Request, dry bool) error {
-	_, err := s.store.StartRegroup(r.Context(), grouping.RulesVersion, dry, currentUser(r).Name)
+	_, err := s.decisions.StartRegroup(r.Context(), grouping.RulesVersion, dry, currentUser(r).Name)
 	return s.regroupSaid(w, r, err)
 }
 
@@ -76,7 +76,7 @@ func (s *Server) stopRegroup(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return errNoRun
 	}
-	_, err = s.store.StopRegroup(r.Context(), id, currentUser(r).Name)
+	_, err = s.decisions.StopRegroup(r.Context(), id, currentUser(r).Name)
 	return s.regroupSaid(w, r, err)
 }
 

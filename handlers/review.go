@@ -180,7 +180,7 @@ func (s *Server) sourceOf(ctx context.Context, binary string) (string, error) {
 
 // advice says whether filing will help, and which problems with a bug look like this one.
 func (s *Server) advice(ctx context.Context, b crash.Bucket, report crash.Fields) (stats.Advice, []grouping.SimilarProblem, error) {
-	similar, err := s.store.Similar(ctx, b)
+	similar, err := s.counts.Similar(ctx, b)
 	if err != nil {
 		return stats.Advice{}, nil, err
 	}

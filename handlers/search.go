@@ -170,7 +170,7 @@ func (s *Server) completeSearch(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.part(w, r, views.NameOffers(names))
 	}
-	releases, err := s.store.Releases(r.Context(), s.releases)
+	releases, err := s.counts.Releases(r.Context(), s.releases)
 	if err != nil {
 		return err
 	}

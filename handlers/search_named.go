@@ -62,7 +62,7 @@ func (s *Server) namedBy(r *http.Request, text string) (page string, missing vie
 	case isSystem || systemForm.MatchString(text):
 		missing = views.MissingMachine
 		if signedIn {
-			rows, listErr := s.store.SystemReports(ctx, crash.NewSystemID(system), crash.OopsID{}, 1)
+			rows, listErr := s.reports.SystemReports(ctx, crash.NewSystemID(system), crash.OopsID{}, 1)
 			if err = listErr; len(rows) > 0 {
 				page = "/user/" + url.PathEscape(system)
 			}
@@ -79,7 +79,7 @@ func (s *Server) namedBy(r *http.Request, text string) (page string, missing vie
 		if parseErr != nil {
 			return "", "", nil //nolint:nilerr // more digits than a bug's number has: a text like any other
 		}
-		buckets, bugErr := s.store.BucketsOfBug(ctx, number)
+		buckets, bugErr := s.bugs.BucketsOfBug(ctx, number)
 		if err = bugErr; len(buckets) > 0 {
 			page = "/bug/" + strconv.FormatInt(number, 10)
 		} else if !isNumber(text) {

@@ -57,6 +57,11 @@ type Deps struct {
 	Releases    *crash.ReleaseTable // nil: the one that is built in
 	Store       *db.Store
 	Accounts    *db.Accounts
+	Bugs        *db.Bugs
+	Counts      *db.Counts
+	Decisions   *db.Decisions
+	Filings     *db.Filings
+	Reports     *db.Reports
 	Filer       *tracker.Filer
 	Tracker     *tracker.Client
 	Credentials *tracker.Credentials
@@ -73,17 +78,22 @@ type Deps struct {
 
 // Server answers browsers and scripts. It holds nothing that another unit on the same database would need to know.
 type Server struct {
-	store    *db.Store
-	accounts *db.Accounts
-	filer    *tracker.Filer
-	tracker  *tracker.Client
-	creds    *tracker.Credentials
-	write    func(context.Context, crash.AccessToken) error
-	health   func(context.Context) []crash.HealthCheck
-	config   Config
-	log      *slog.Logger
-	now      func() time.Time
-	releases *crash.ReleaseTable
+	store     *db.Store
+	accounts  *db.Accounts
+	bugs      *db.Bugs
+	counts    *db.Counts
+	decisions *db.Decisions
+	filings   *db.Filings
+	reports   *db.Reports
+	filer     *tracker.Filer
+	tracker   *tracker.Client
+	creds     *tracker.Credentials
+	write     func(context.Context, crash.AccessToken) error
+	health    func(context.Context) []crash.HealthCheck
+	config    Config
+	log       *slog.Logger
+	now       func() time.Time
+	releases  *crash.ReleaseTable
 
 	api         *api.API
 	base        *url.URL
@@ -109,7 +119,8 @@ func New(d Deps) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		store: d.Store, accounts: d.Accounts, filer: d.Filer, tracker: d.Tracker, creds: d.Credentials, write: d.WriteTokens,
+		store: d.Store, accounts: d.Accounts, bugs: d.Bugs, counts: d.Counts, decisions: d.Decisions, filings: d.Filings,
+		reports: d.Reports, filer: d.Filer, tracker: d.Tracker, creds: d.Credentials, write: d.WriteTokens,
 		config: d.Config, log: d.Log, now: d.Now, base: base,
 	}
 	if s.health = d.Health; s.health == nil {
@@ -132,7 +143,7 @@ func New(d Deps) (*Server, error) {
 		return nil, err
 	}
 	s.sessions = s.newSessions()
-	s.api = api.New(api.Deps{Store: d.Store, BaseURL: base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now})
+	s.api = api.New(api.Deps{Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, BaseURL: base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now})
 	if s.handler, err = s.routes(); err != nil {
 		return nil, err
 	}
@@ -146,7 +157,9 @@ func (d Deps) missing() []string {
 		name    string
 		missing bool
 	}{
-		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
+		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
+		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil}, {"Reports", d.Reports == nil},
+		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
 		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
 	} {

@@ -80,7 +80,7 @@ func (s *Server) readPackage(r *http.Request, name string, filter index.Filter) 
 	}
 	slices.Sort(page.Binaries)
 	page.More = int64(len(rows) - len(page.Problems))
-	days, err := s.store.PackageDays(r.Context(), name, since, until)
+	days, err := s.counts.PackageDays(r.Context(), name, since, until)
 	if err != nil {
 		return page, err
 	}
@@ -145,7 +145,7 @@ func namedProblem(row index.Row) views.PackageProblem {
 // last days.
 func (s *Server) packageVersions(r *http.Request, name string, rows []index.Row) ([]views.PackageVersion, error) {
 	since, until := s.lastDays(packageDays)
-	spans, err := s.store.VersionSpans(r.Context(), name, since, until)
+	spans, err := s.counts.VersionSpans(r.Context(), name, since, until)
 	if err != nil || len(spans) == 0 {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (s *Server) packageVersions(r *http.Request, name string, rows []index.Row)
 	}
 	list := s.releases.List(reports)
 	spans = slices.DeleteFunc(spans, func(span stats.VersionSpan) bool { return !list.Names(span.Release) })
-	active, err := s.store.ActiveMachines(r.Context(), list.Ascending(), since, until)
+	active, err := s.counts.ActiveMachines(r.Context(), list.Ascending(), since, until)
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemF
 		return facts, err
 	}
 	facts.bucket = bucket
-	if facts.bugs, err = s.store.BucketBugs(r.Context(), bucket.ID); err != nil {
+	if facts.bugs, err = s.bugs.BucketBugs(r.Context(), bucket.ID); err != nil {
 		return facts, err
 	}
 	since, until := views.ChartSpan(bucket.FirstSeen, s.now())
@@ -159,13 +159,13 @@ func (s *Server) readProblem(r *http.Request, id crash.BucketID) (facts problemF
 	if err != nil {
 		return facts, err
 	}
-	types, err := s.store.NewestTypes(r.Context(), id, typesLooked)
+	types, err := s.counts.NewestTypes(r.Context(), id, typesLooked)
 	if err != nil {
 		return facts, err
 	}
 	facts.breakdowns = breakdowns(bucket, architectures, types, proposed)
 	facts.filter = filterForm(bucket.ID.Path(), facts.versions, architectures)
-	facts.alike, err = s.store.Alike(r.Context(), bucket)
+	facts.alike, err = s.counts.Alike(r.Context(), bucket)
 	return facts, err
 }
 
@@ -299,7 +299,7 @@ func (s *Server) bucketReports(r *http.Request, id crash.BucketID) (*views.Repor
 	if err != nil {
 		return nil, err
 	}
-	rows, further, err := s.store.BucketReportsLike(r.Context(), id, filter, after, listSize+1)
+	rows, further, err := s.reports.BucketReportsLike(r.Context(), id, filter, after, listSize+1)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 		return errNoPage
 	}
 	release := crash.Release(name)
-	has, err := s.store.HasRelease(r.Context(), release)
+	has, err := s.counts.HasRelease(r.Context(), release)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *Server) showRelease(w http.ResponseWriter, r *http.Request) error {
 		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.ReleasePath(release), filter: filter})
 	}
 	page, err := cachedFacts(s, r, name, func(r *http.Request) (views.ReleasePage, error) {
-		seen, err := s.store.Releases(r.Context(), s.releases)
+		seen, err := s.counts.Releases(r.Context(), s.releases)
 		if err != nil {
 			return views.ReleasePage{}, err
 		}
@@ -134,7 +134,7 @@ func isNewIn(row index.Row, release crash.Release) bool {
 // releaseRates fills the page with how reliable the release is, and the one before.
 func (s *Server) releaseRates(r *http.Request, page *views.ReleasePage) error {
 	since, until := s.lastDays(ratesDays)
-	rates, err := s.store.Rates(r.Context(), db.RateFilter{Since: since, Until: until}) // the same as on the front page, so usually cached
+	rates, err := s.counts.Rates(r.Context(), db.RateFilter{Since: since, Until: until}) // the same as on the front page, so usually cached
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Server) sameAge(r *http.Request, page *views.ReleasePage, until time.Ti
 	}
 	rateOf := func(release crash.Release, until time.Time) (stats.MachineRate, error) {
 		filter := db.RateFilter{Since: until.AddDate(0, 0, 1-releaseDays-activeDays), Until: until, Release: release}
-		rates, err := s.store.Rates(r.Context(), filter)
+		rates, err := s.counts.Rates(r.Context(), filter)
 		if err != nil {
 			return stats.MachineRate{}, err
 		}

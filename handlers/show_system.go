@@ -27,7 +27,7 @@ func (s *Server) showSystem(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rows, err := s.store.SystemReports(r.Context(), system, after, listSize+1)
+	rows, err := s.reports.SystemReports(r.Context(), system, after, listSize+1)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ const storyReports = 1000
 func (s *Server) machineStory(r *http.Request, system crash.SystemID, rows []crash.ReportRow) (*views.MachineStory, error) {
 	if len(rows) > listSize {
 		var err error
-		if rows, err = s.store.SystemReports(r.Context(), system, crash.OopsID{}, storyReports+1); err != nil {
+		if rows, err = s.reports.SystemReports(r.Context(), system, crash.OopsID{}, storyReports+1); err != nil {
 			return nil, err
 		}
 	}

@@ -21,7 +21,7 @@ func (s *Server) showTraits(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	facts, err := cachedFacts(s, r, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
-		f.found, f.here, f.there, err = s.store.StandsOut(r.Context(), b)
+		f.found, f.here, f.there, err = s.counts.StandsOut(r.Context(), b)
 		return f, err
 	})
 	if err != nil {

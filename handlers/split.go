@@ -29,7 +29,7 @@ func (s *Server) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bucke
 	c := readTerms(q)
 	p := views.SplitPage{Bucket: b, Terms: fillTerms(c.Terms), Problem: problem}
 	if len(c.Terms) > 0 && problem == "" {
-		found, err := s.store.PreviewSplit(r.Context(), b.ID, c)
+		found, err := s.decisions.PreviewSplit(r.Context(), b.ID, c)
 		switch crash.KindOf(err) {
 		case crash.Invalid:
 			a := answerTo(r, err)
@@ -45,7 +45,7 @@ func (s *Server) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bucke
 	if err != nil {
 		return err
 	}
-	rows, err := s.store.BucketReports(r.Context(), b.ID, after, listSize+1)
+	rows, err := s.reports.BucketReports(r.Context(), b.ID, after, listSize+1)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *Server) splitProblem(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return errBadReason
 	}
-	decision, err := s.store.Split(r.Context(), b.ID, c, currentUser(r).Name, reason)
+	decision, err := s.decisions.Split(r.Context(), b.ID, c, currentUser(r).Name, reason)
 	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
 		return s.splitPage(w, r, b, http.StatusUnprocessableEntity, answerTo(r, err).Message)
 	}
@@ -104,7 +104,7 @@ func (s *Server) splitProblem(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if decision, err = s.store.Decision(r.Context(), decision.ID); err != nil {
+	if decision, err = s.decisions.Decision(r.Context(), decision.ID); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("%s taken out into this problem.", views.Counted(decision.Moved, "report was", "reports were"))

@@ -9,10 +9,10 @@ import (
 
 // commentsView is whether mishap says something in the tracker by itself, and how much that would be now.
 func (s *Server) commentsView(r *http.Request) (v views.CommentsView, err error) {
-	if v.On, err = s.store.Comments(r.Context()); err != nil || v.On {
+	if v.On, err = s.bugs.Comments(r.Context()); err != nil || v.On {
 		return v, err
 	}
-	unsaid, err := s.store.Unsaid(r.Context())
+	unsaid, err := s.bugs.Unsaid(r.Context())
 	bugs := map[int64]bool{}
 	for _, b := range unsaid {
 		bugs[b.Bug.Counts()] = true
@@ -27,7 +27,7 @@ func (s *Server) switchComments(w http.ResponseWriter, r *http.Request) error {
 	if on != "true" && on != "false" {
 		return crash.Errorf(crash.Invalid, "bad_on", "The form says neither on nor off.")
 	}
-	if err := s.store.SetComments(r.Context(), on == "true", currentUser(r).Name); err != nil {
+	if err := s.bugs.SetComments(r.Context(), on == "true", currentUser(r).Name); err != nil {
 		return err
 	}
 	text := "mishap says nothing in the tracker by itself."

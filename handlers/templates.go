@@ -41,7 +41,7 @@ func (s *Server) changeTemplate(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Editing.By = currentUser(r).Name
 	if r.PostForm.Get("do") == "default" {
-		if err := s.store.DropBugTemplate(r.Context(), page.Editing); err != nil {
+		if err := s.filings.DropBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
 		return s.templateDone(w, r, page, "The text for "+page.For()+" is the default again.")
@@ -51,7 +51,7 @@ func (s *Server) changeTemplate(w http.ResponseWriter, r *http.Request) error {
 		return s.sendTemplates(w, r, http.StatusUnprocessableEntity, page)
 	}
 	if r.PostForm.Get("do") == "save" {
-		if err := s.store.SaveBugTemplate(r.Context(), page.Editing); err != nil {
+		if err := s.filings.SaveBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
 		return s.templateDone(w, r, page, "Saved. Bugs for "+page.For()+" have this text from now on.")
@@ -89,7 +89,7 @@ func (s *Server) templatesPage(r *http.Request, form url.Values) (views.Template
 		page.Names = append(page.Names, views.TemplateName(n))
 	}
 	var err error
-	if page.Saved, err = s.store.BugTemplates(r.Context()); err != nil {
+	if page.Saved, err = s.filings.BugTemplates(r.Context()); err != nil {
 		return page, err
 	}
 	found, err := s.store.BugTemplate(r.Context(), page.Editing.Package, page.Editing.ProblemType)

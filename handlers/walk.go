@@ -128,12 +128,12 @@ func (s *Server) reportWay(r *http.Request, report crash.StoredReport) (views.Wa
 	switch {
 	case l.system != nil:
 		way.List = "reports of this machine"
-		newer, older, err = s.store.SystemNeighbours(ctx, *l.system, report.ID)
+		newer, older, err = s.reports.SystemNeighbours(ctx, *l.system, report.ID)
 	case l.choice != nil:
 		return s.searchWay(r, l, report)
 	default:
 		way.Chosen = views.FilterWords(l.chosen)
-		newer, older, err = s.store.ReportNeighbours(ctx, *l.problem, l.chosen, report.ID)
+		newer, older, err = s.reports.ReportNeighbours(ctx, *l.problem, l.chosen, report.ID)
 	}
 	way.Previous, way.Next = viaReport(newer, l.address), viaReport(older, l.address)
 	return way, err
@@ -164,7 +164,7 @@ func (s *Server) searchWay(r *http.Request, l *list, report crash.StoredReport) 
 	if err != nil {
 		return way, err
 	}
-	newer, older, err := s.store.ReportNeighbours(ctx, whole.ID, counted, report.ID)
+	newer, older, err := s.reports.ReportNeighbours(ctx, whole.ID, counted, report.ID)
 	if err != nil {
 		return way, err
 	}
@@ -173,7 +173,7 @@ func (s *Server) searchWay(r *http.Request, l *list, report crash.StoredReport) 
 	for n := 0; older.IsZero() && after != nil && n < mostPassed; n++ {
 		id := after.ID
 		way.NextProblem = true
-		if older, _, err = s.store.EndReports(ctx, id, counted); err != nil {
+		if older, _, err = s.reports.EndReports(ctx, id, counted); err != nil {
 			return way, err
 		}
 		_, after, _, _ = b.Around(filter, match, id)
@@ -181,7 +181,7 @@ func (s *Server) searchWay(r *http.Request, l *list, report crash.StoredReport) 
 	for n := 0; newer.IsZero() && before != nil && n < mostPassed; n++ {
 		id := before.ID
 		way.PreviousProblem = true
-		if _, newer, err = s.store.EndReports(ctx, id, counted); err != nil {
+		if _, newer, err = s.reports.EndReports(ctx, id, counted); err != nil {
 			return way, err
 		}
 		before, _, _, _ = b.Around(filter, match, id)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -123,7 +124,7 @@ func TestSetupOAuthToken(t *testing.T) {
 	settings := c.tracker(dbtest.Log(t), nil)
 	for _, token := range []crash.AccessToken{settings.Token, {}} {
 		settings.Token = token
-		if who, err := tracker.NewClient(settings, tracker.NewCredentials(settings, store)).Check(t.Context()); err != nil {
+		if who, err := tracker.NewClient(settings, tracker.NewCredentials(settings, db.NewFilings(store))).Check(t.Context()); err != nil {
 			t.Errorf("token from %q: got %v, want it to work", token.Token, err)
 		} else if who != "practice-person" {
 			t.Errorf("account: got %q, want practice-person", who)

@@ -21,6 +21,9 @@ const Prefix = "/api/1.0/"
 // Deps are the things that an API works with. All but Releases are required.
 type Deps struct {
 	Store    *db.Store
+	Bugs     *db.Bugs
+	Counts   *db.Counts
+	Reports  *db.Reports
 	BaseURL  string // of the site, for links in answers
 	Version  string // of the program, for the OpenAPI document
 	Releases *crash.ReleaseTable
@@ -30,6 +33,9 @@ type Deps struct {
 // API answers the requests below Prefix. It is safe for concurrent use.
 type API struct {
 	store     *db.Store
+	bugs      *db.Bugs
+	counts    *db.Counts
+	reports   *db.Reports
 	base      string
 	version   string
 	releases  *crash.ReleaseTable
@@ -42,7 +48,7 @@ type API struct {
 // New builds the API.
 func New(d Deps) *API {
 	a := &API{
-		store: d.Store, base: strings.TrimRight(d.BaseURL, "/"), version: d.Version, releases: d.Releases, now: d.Now,
+		store: d.Store, bugs: d.Bugs, counts: d.Counts, reports: d.Reports, base: strings.TrimRight(d.BaseURL, "/"), version: d.Version, releases: d.Releases, now: d.Now,
 		byName: map[string]*resource{},
 	}
 	if a.releases == nil {

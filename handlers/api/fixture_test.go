@@ -11,6 +11,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
+	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker"
@@ -125,8 +126,8 @@ func (h *house) bucket(signature string) crash.Bucket {
 func (h *house) read() {
 	h.t.Helper()
 	cfg := tracker.Config{URL: h.Tracker.URL, APIURL: h.Tracker.APIURL, ConsumerKey: handlertest.ConsumerKey, Target: "ubuntu", BaseURL: base, Now: func() time.Time { return now }}
-	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, h.Store))
-	if err := tracker.NewArchivist(cfg, h.Store, client, tracker.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
+	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, db.NewFilings(h.Store)))
+	if err := tracker.NewArchivist(cfg, db.NewBugs(h.Store), client, tracker.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
 		h.t.Fatalf("read the archive: %v", err)
 	}
 }
