@@ -11,6 +11,13 @@ import (
 	"mishap/crash/index"
 )
 
+// Counts answers questions about counts, for charts, comparisons and the API. It is safe for
+// concurrent use.
+type Counts struct{ *Store }
+
+// NewCounts returns the counts in a store.
+func NewCounts(s *Store) *Counts { return &Counts{s} }
+
 // What the index no longer knows of days long ago. These statements go through all days, which is rarely asked for.
 const (
 	sqlProblemDays = `
@@ -27,7 +34,7 @@ const (
 
 // ProblemDays returns how many different problems were counted on each UTC day from since to until, both included. Days
 // without any are left out.
-func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[time.Time]int64, error) {
+func (s *Counts) ProblemDays(ctx context.Context, since, until time.Time) (map[time.Time]int64, error) {
 	rows, err := s.pool.Query(ctx, sqlProblemDays, pgx.NamedArgs{"since": since, "until": until})
 	if err != nil {
 		return nil, fmt.Errorf("days of problems: %w", known(err))
@@ -42,7 +49,7 @@ func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[ti
 }
 
 // TracedDays returns what [index.Index.TracedDays] does, of any days.
-func (s *Store) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]index.Traced, error) {
+func (s *Counts) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]index.Traced, error) {
 	rows, err := s.pool.Query(ctx, sqlTracedDays, pgx.NamedArgs{"since": since, "until": until, "rules": rules})
 	if err != nil {
 		return nil, fmt.Errorf("days of traces: %w", known(err))

@@ -18,7 +18,7 @@ const sqlFirstBucket = `
 
 // FirstBucket returns the first of some buckets that there is, or the one that it was merged into. It returns NotFound when
 // there is none of them.
-func (s *Store) FirstBucket(ctx context.Context, ids []crash.BucketID) (crash.BucketID, error) {
+func (s *Counts) FirstBucket(ctx context.Context, ids []crash.BucketID) (crash.BucketID, error) {
 	list := make([][]byte, len(ids))
 	for i := range ids {
 		list[i] = ids[i][:]
@@ -62,7 +62,7 @@ const sqlNewBuckets = `
 // NewBuckets lists the buckets of a source package that were seen with the new version, on more than few machines, and not
 // with the previous one; those on most machines first. Reports that have no symbols yet, or could not get any, make no new
 // bucket.
-func (s *Store) NewBuckets(ctx context.Context, source, previous, new string, few int) ([]stats.NewBucket, error) {
+func (s *Counts) NewBuckets(ctx context.Context, source, previous, new string, few int) ([]stats.NewBucket, error) {
 	args := pgx.NamedArgs{"source": source, "previous": previous, "new": new, "few": few}
 	// Planned each time for these very words: it depends on them whether fewer problems have the version or the package.
 	rows, err := s.pool.Query(ctx, sqlNewBuckets, pgx.QueryExecModeCacheDescribe, args)
@@ -91,7 +91,7 @@ const sqlDayReports = `
 
 // DayReports returns counted reports of crashes of a UTC day, of all releases or one, in the order of their arrival, at
 // most limit.
-func (s *Store) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow, error) {
+func (s *Reports) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow, error) {
 	rows, err := s.reportList(ctx, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("reports of a day: %w", known(err))
@@ -102,7 +102,7 @@ func (s *Store) DayReports(ctx context.Context, day time.Time, release crash.Rel
 const sqlStatesOf = `select to_jsonb(st) from bug_states as st where st.number = any(@numbers) and st.read is not null`
 
 // BugStates returns what the tracker said of those of some bugs that are followed and were read, in no order.
-func (s *Store) BugStates(ctx context.Context, numbers []int64) ([]crash.BugState, error) {
+func (s *Bugs) BugStates(ctx context.Context, numbers []int64) ([]crash.BugState, error) {
 	rows, err := s.pool.Query(ctx, sqlStatesOf, pgx.NamedArgs{"numbers": numbers})
 	if err != nil {
 		return nil, fmt.Errorf("states of bugs: %w", known(err))

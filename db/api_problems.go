@@ -48,7 +48,7 @@ const (
 //
 // Of the filter it supports the days, Release, Version, PackageArchitecture, either Package or
 // Packages, and New with a version. It refuses one that asks for more.
-func (s *Store) CommonProblems(
+func (s *Counts) CommonProblems(
 	ctx context.Context, f index.Filter, with, without bool, limit int,
 ) ([]crash.Problem, error) {
 	supported := index.Filter{
@@ -91,7 +91,7 @@ const sqlProblemsByID = `
 	join buckets as b on b.id = i.id ` + bucketJoins + ` order by i.place`
 
 // ProblemsByID returns the problems of some counts, in their order, without those that are no longer there.
-func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) ([]crash.Problem, error) {
+func (s *Counts) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) ([]crash.Problem, error) {
 	ids, numbers := make([][]byte, len(counts)), make([]int64, len(counts))
 	for i := range counts {
 		ids[i], numbers[i] = counts[i].ID[:], counts[i].Count
@@ -113,7 +113,7 @@ func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) 
 const sqlSignatures = `select id, signature from buckets where id = any(@ids)`
 
 // WholeSignatures returns the signatures of those rows that the index keeps only the beginning of.
-func (s *Store) WholeSignatures(ctx context.Context, of []index.Row) (map[crash.BucketID]string, error) {
+func (s *Counts) WholeSignatures(ctx context.Context, of []index.Row) (map[crash.BucketID]string, error) {
 	var ids []crash.BucketID
 	for _, r := range of {
 		if len(r.Signature) >= index.MaxSignature {

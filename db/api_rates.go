@@ -52,8 +52,8 @@ type activeChange struct {
 
 // ActiveMachines returns how many machines of some releases were active on each UTC day from since to until, both included:
 // that reported anything for the release in the 90 days up to the day.
-func (s *Store) ActiveMachines(ctx context.Context, releases []crash.Release, since, until time.Time) (map[crash.Release][]int64, error) {
-	all, err := cachedCounts(ctx, s, nil, s.readActive)
+func (s *Counts) ActiveMachines(ctx context.Context, releases []crash.Release, since, until time.Time) (map[crash.Release][]int64, error) {
+	all, err := cachedCounts(ctx, s.Store, nil, s.readActive)
 	if err != nil {
 		return nil, fmt.Errorf("active machines: %w", known(err))
 	}
@@ -73,7 +73,7 @@ func (s *Store) ActiveMachines(ctx context.Context, releases []crash.Release, si
 	return active, nil
 }
 
-func (s *Store) readActive(ctx context.Context) (map[crash.Release][]activeChange, error) {
+func (s *Counts) readActive(ctx context.Context) (map[crash.Release][]activeChange, error) {
 	rows, err := s.pool.Query(ctx, sqlActive)
 	if err != nil {
 		return nil, err
@@ -101,13 +101,13 @@ type RateFilter struct {
 
 // Rates returns how many reports there were on each UTC day by release, beside the machines that were active there, the
 // earliest day first. Days without a report or an active machine are left out. What is returned is not to be changed.
-func (s *Store) Rates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
+func (s *Counts) Rates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
 	f.Since, f.Until = f.Since.UTC().Truncate(24*time.Hour), f.Until.UTC().Truncate(24*time.Hour)
-	rates, err := cachedCounts(ctx, s, f, func(ctx context.Context) ([]stats.DayRate, error) { return s.readRates(ctx, f) })
+	rates, err := cachedCounts(ctx, s.Store, f, func(ctx context.Context) ([]stats.DayRate, error) { return s.readRates(ctx, f) })
 	return rates, known(err)
 }
 
-func (s *Store) readRates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
+func (s *Counts) readRates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
 	sql := sqlPackageRates
 	if f.Package == "" {
 		sql = sqlReleaseRates
@@ -117,7 +117,7 @@ func (s *Store) readRates(ctx context.Context, f RateFilter) ([]stats.DayRate, e
 	})
 }
 
-func (s *Store) dayRates(ctx context.Context, sql string, args pgx.NamedArgs) ([]stats.DayRate, error) {
+func (s *Counts) dayRates(ctx context.Context, sql string, args pgx.NamedArgs) ([]stats.DayRate, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
 		return nil, fmt.Errorf("rates by day: %w", known(err))
@@ -149,7 +149,7 @@ const sqlVersionDays = `
 // VersionDays returns, by UTC day, the earliest first, how many crashes two versions of a binary package had in a release
 // and how many machines were active there. Days on which nothing changed are left out: their machines are those of the
 // day before.
-func (s *Store) VersionDays(ctx context.Context, release crash.Release, pkg, old, new string) ([]stats.VersionDay, error) {
+func (s *Counts) VersionDays(ctx context.Context, release crash.Release, pkg, old, new string) ([]stats.VersionDay, error) {
 	args := pgx.NamedArgs{"release": release, "package": pkg, "old": old, "new": new}
 	rows, err := s.pool.Query(ctx, sqlVersionDays, args)
 	if err != nil {
@@ -167,7 +167,7 @@ const sqlReleaseDays = `
 	group by day, release order by day desc`
 
 // ReleaseDays returns how many reports there were on each UTC day from since to until by release, the latest day first.
-func (s *Store) ReleaseDays(ctx context.Context, since, until time.Time) ([]crash.DayCount, error) {
+func (s *Counts) ReleaseDays(ctx context.Context, since, until time.Time) ([]crash.DayCount, error) {
 	rows, err := s.pool.Query(ctx, sqlReleaseDays, pgx.NamedArgs{"since": since, "until": until})
 	if err != nil {
 		return nil, fmt.Errorf("days of releases: %w", known(err))
@@ -185,7 +185,7 @@ const sqlVersionSpans = `
 
 // VersionSpans returns how often each version of a binary package was reported from each release on the UTC days from since
 // to until, and between which of them; in no order.
-func (s *Store) VersionSpans(ctx context.Context, pkg string, since, until time.Time) ([]stats.VersionSpan, error) {
+func (s *Counts) VersionSpans(ctx context.Context, pkg string, since, until time.Time) ([]stats.VersionSpan, error) {
 	rows, err := s.pool.Query(ctx, sqlVersionSpans, pgx.NamedArgs{"package": pkg, "since": since, "until": until})
 	if err != nil {
 		return nil, fmt.Errorf("versions of a package: %w", known(err))
@@ -203,7 +203,7 @@ const sqlPackageDays = `
 
 // PackageDays returns how often a binary package was reported on each UTC day from since to until by release, the earliest
 // day first. Days without a report are left out.
-func (s *Store) PackageDays(ctx context.Context, pkg string, since, until time.Time) ([]crash.DayCount, error) {
+func (s *Counts) PackageDays(ctx context.Context, pkg string, since, until time.Time) ([]crash.DayCount, error) {
 	rows, err := s.pool.Query(ctx, sqlPackageDays, pgx.NamedArgs{"package": pkg, "since": since, "until": until})
 	if err != nil {
 		return nil, fmt.Errorf("days of a package: %w", known(err))

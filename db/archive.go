@@ -36,7 +36,7 @@ const (
 
 // ArchiveFacts returns what is known of some things in the archive, in the order asked. What is not known yet, or was not
 // asked for lately, is noted for the next reading of the tracker. It never waits for the tracker.
-func (s *Store) ArchiveFacts(ctx context.Context, wants []crash.ArchiveWant) ([]crash.ArchiveFact, error) {
+func (s *Bugs) ArchiveFacts(ctx context.Context, wants []crash.ArchiveWant) ([]crash.ArchiveFact, error) {
 	facts := make([]crash.ArchiveFact, len(wants))
 	var kinds, keys []string
 	var places []int
@@ -101,7 +101,7 @@ func readFact(f *crash.ArchiveFact, value []byte) error {
 
 // PackagesOfSet returns the source packages of a package set in the release, sorted. Not known: the tracker has not been
 // asked yet, or knows no series for the release. It returns NotFound when there is no such set.
-func (s *Store) PackagesOfSet(ctx context.Context, release crash.Release, set string) (names []string, known bool, err error) {
+func (s *Bugs) PackagesOfSet(ctx context.Context, release crash.Release, set string) (names []string, known bool, err error) {
 	if release == "" {
 		release = crash.BuiltInReleases().Latest("Ubuntu", s.now())
 	}
@@ -111,12 +111,12 @@ func (s *Store) PackagesOfSet(ctx context.Context, release crash.Release, set st
 
 // PackagesOfPerson returns the source packages whose bugs a person or team of the tracker is subscribed to, sorted. Not
 // known: the tracker has not been asked yet. It returns NotFound when there is nobody of that name.
-func (s *Store) PackagesOfPerson(ctx context.Context, name string) (names []string, known bool, err error) {
+func (s *Bugs) PackagesOfPerson(ctx context.Context, name string) (names []string, known bool, err error) {
 	return s.namesOf(ctx, crash.ArchiveWant{Kind: crash.ArchivePerson, Key: name},
 		crash.Errorf(crash.NotFound, "unknown_person", "The tracker knows nobody of the name %.100q.", name))
 }
 
-func (s *Store) namesOf(ctx context.Context, want crash.ArchiveWant, unknown error) ([]string, bool, error) {
+func (s *Bugs) namesOf(ctx context.Context, want crash.ArchiveWant, unknown error) ([]string, bool, error) {
 	if !want.Valid() {
 		return nil, false, unknown
 	}
@@ -135,7 +135,7 @@ const sqlDueFacts = `
 	order by read is not null, next_read, kind, key limit @limit`
 
 // DueArchiveFacts lists what it is time to ask the tracker, what was never asked before first.
-func (s *Store) DueArchiveFacts(ctx context.Context, limit int) ([]crash.ArchiveWant, error) {
+func (s *Bugs) DueArchiveFacts(ctx context.Context, limit int) ([]crash.ArchiveWant, error) {
 	rows, err := s.pool.Query(ctx, sqlDueFacts, pgx.NamedArgs{"now": s.now(), "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("due archive facts: %w", known(err))
@@ -152,7 +152,7 @@ const sqlSaveFact = `
 	where kind = @kind and key = @key`
 
 // SaveArchiveFact keeps what the tracker said, and after how long to ask again.
-func (s *Store) SaveArchiveFact(ctx context.Context, f crash.ArchiveFact, again time.Duration) error {
+func (s *Bugs) SaveArchiveFact(ctx context.Context, f crash.ArchiveFact, again time.Duration) error {
 	var value []byte
 	if f.Exists {
 		var err error
@@ -174,7 +174,7 @@ const sqlFailFact = `
 
 // FailArchiveFact notes why something could not be asked. The pause before the next try doubles with each failure; what was
 // known before stays.
-func (s *Store) FailArchiveFact(ctx context.Context, w crash.ArchiveWant, why string, again time.Duration) error {
+func (s *Bugs) FailArchiveFact(ctx context.Context, w crash.ArchiveWant, why string, again time.Duration) error {
 	args := pgx.NamedArgs{"kind": w.Kind, "key": w.Key, "why": why, "now": s.now(), "again": again}
 	if _, err := s.pool.Exec(ctx, sqlFailFact, args); err != nil {
 		return fmt.Errorf("archive fact failed: %w", known(err))
@@ -185,7 +185,7 @@ func (s *Store) FailArchiveFact(ctx context.Context, w crash.ArchiveWant, why st
 const sqlDropFacts = `delete from archive_facts where asked < @before`
 
 // DropArchiveFacts forgets what nobody has wanted to know for a month.
-func (s *Store) DropArchiveFacts(ctx context.Context) error {
+func (s *Bugs) DropArchiveFacts(ctx context.Context) error {
 	if _, err := s.pool.Exec(ctx, sqlDropFacts, pgx.NamedArgs{"before": s.now().Add(-archiveKept)}); err != nil {
 		return fmt.Errorf("drop archive facts: %w", known(err))
 	}

@@ -20,12 +20,8 @@ const sqlInsertAuditEvent = `
 	insert into audit_events (at, person, action, subject, detail)
 	values (@at, @person, @action, @subject, @detail)`
 
-// Audit records an event by itself. Methods that change something record theirs in the same transaction.
-func (s *Store) Audit(ctx context.Context, e AuditEvent) error {
-	return s.inTx(ctx, func(tx pgx.Tx) error { return s.audit(ctx, tx, e) })
-}
-
-func (s *Store) audit(ctx context.Context, tx pgx.Tx, e AuditEvent) error {
+// Audit records an event in the transaction of the change that it is about.
+func (s *Handle) Audit(ctx context.Context, tx pgx.Tx, e AuditEvent) error {
 	detail := []byte("{}")
 	if len(e.Detail) > 0 {
 		var err error

@@ -77,15 +77,15 @@ const releaseDays = 91
 
 // Releases returns what lists name of the releases that counted reports came from, by their reports of the last weeks. The
 // table says which names are trusted; a store is asked with one table only.
-func (s *Store) Releases(ctx context.Context, table *crash.ReleaseTable) (crash.ReleaseList, error) {
-	list, err := cachedCounts(ctx, s, nil, func(ctx context.Context) (crash.ReleaseList, error) {
+func (s *Counts) Releases(ctx context.Context, table *crash.ReleaseTable) (crash.ReleaseList, error) {
+	list, err := cachedCounts(ctx, s.Store, nil, func(ctx context.Context) (crash.ReleaseList, error) {
 		reports, err := s.readReleases(ctx)
 		return table.List(reports), err
 	})
 	return list, known(err)
 }
 
-func (s *Store) readReleases(ctx context.Context) (map[crash.Release]int64, error) {
+func (s *Counts) readReleases(ctx context.Context) (map[crash.Release]int64, error) {
 	rows, err := s.pool.Query(ctx, sqlReleases, pgx.NamedArgs{"since": s.now().UTC().AddDate(0, 0, -releaseDays)})
 	if err != nil {
 		return nil, fmt.Errorf("releases: %w", known(err))
@@ -100,7 +100,7 @@ func (s *Store) readReleases(ctx context.Context) (map[crash.Release]int64, erro
 }
 
 // HasRelease reports whether a counted report came from the release.
-func (s *Store) HasRelease(ctx context.Context, r crash.Release) (has bool, err error) {
+func (s *Counts) HasRelease(ctx context.Context, r crash.Release) (has bool, err error) {
 	if err := s.pool.QueryRow(ctx, sqlHasRelease, pgx.NamedArgs{"release": r}).Scan(&has); err != nil {
 		return false, fmt.Errorf("release: %w", known(err))
 	}

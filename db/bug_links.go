@@ -11,6 +11,13 @@ import (
 	"mishap/crash"
 )
 
+// Bugs stores the links between problems and bugs, the states of bugs and facts of the tracker's
+// archive. It is safe for concurrent use.
+type Bugs struct{ *Store }
+
+// NewBugs returns the bugs in a store.
+func NewBugs(s *Store) *Bugs { return &Bugs{s} }
+
 const (
 	sqlBucketExists = `select true from buckets where id = @bucket for no key update`
 	sqlHasBug       = `select exists (select from bucket_bugs where bucket_id in ` + members + ` and bug_number = @number)`
@@ -45,7 +52,7 @@ const (
 
 // LinkBug gives a bucket a bug of the tracker, by hand. It is false when the bucket has it already. An open filing of the
 // bucket ends with that bug, unless it is being sent at this moment. It returns NotFound for an unknown bucket.
-func (s *Store) LinkBug(ctx context.Context, bucket crash.BucketID, bug crash.Bug) (isNew bool, err error) {
+func (s *Bugs) LinkBug(ctx context.Context, bucket crash.BucketID, bug crash.Bug) (isNew bool, err error) {
 	bug.How = crash.Linked
 	args := pgx.NamedArgs{"bucket": bucket[:], "number": bug.Number}
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
@@ -66,7 +73,7 @@ func (s *Store) LinkBug(ctx context.Context, bucket crash.BucketID, bug crash.Bu
 		if _, err := tx.Exec(ctx, sqlForgetUnlink, args); err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, AuditEvent{
+		return s.Audit(ctx, tx, AuditEvent{
 			Person: bug.By, Action: "bug.link", Subject: bucket.String(), Detail: map[string]any{"bug": bug.Number},
 		})
 	})
@@ -84,7 +91,7 @@ func errNotLinked(number int64) error {
 }
 
 // UnlinkBug takes a bug away from a bucket; RelinkBug undoes it. It returns NotFound when the bucket does not have the bug.
-func (s *Store) UnlinkBug(ctx context.Context, bucket crash.BucketID, number int64, person string) error {
+func (s *Bugs) UnlinkBug(ctx context.Context, bucket crash.BucketID, number int64, person string) error {
 	args := pgx.NamedArgs{
 		"bucket": bucket[:], "number": number, "by": person,
 		"reason": fmt.Sprintf("The bug %d, which was filed for this problem, was unlinked from it by %s.", number, person),
@@ -98,7 +105,7 @@ func (s *Store) UnlinkBug(ctx context.Context, bucket crash.BucketID, number int
 		if _, err := tx.Exec(ctx, sqlUnfile, args); err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, AuditEvent{
+		return s.Audit(ctx, tx, AuditEvent{
 			Person: person, Action: "bug.unlink", Subject: bucket.String(),
 			Detail: map[string]any{"bug": number, "how": how, "person": by, "at": at},
 		})
@@ -107,7 +114,7 @@ func (s *Store) UnlinkBug(ctx context.Context, bucket crash.BucketID, number int
 
 // RelinkBug puts back a bug that was unlinked, as it was: who linked or filed it, and when. It returns NotFound when there is
 // nothing to put back.
-func (s *Store) RelinkBug(ctx context.Context, bucket crash.BucketID, number int64, person string) error {
+func (s *Bugs) RelinkBug(ctx context.Context, bucket crash.BucketID, number int64, person string) error {
 	args := pgx.NamedArgs{"bucket": bucket[:], "number": number}
 	return s.changeLink(ctx, "relink", bucket, number, func(tx pgx.Tx) error {
 		var back bool
@@ -117,13 +124,13 @@ func (s *Store) RelinkBug(ctx context.Context, bucket crash.BucketID, number int
 		if _, err := tx.Exec(ctx, sqlRefile, args); err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, AuditEvent{
+		return s.Audit(ctx, tx, AuditEvent{
 			Person: person, Action: "bug.relink", Subject: bucket.String(), Detail: map[string]any{"bug": number},
 		})
 	})
 }
 
-func (s *Store) changeLink(ctx context.Context, what string, bucket crash.BucketID, number int64, change func(pgx.Tx) error) error {
+func (s *Bugs) changeLink(ctx context.Context, what string, bucket crash.BucketID, number int64, change func(pgx.Tx) error) error {
 	err := s.inTx(ctx, change)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errNotLinked(number)
@@ -148,7 +155,7 @@ const sqlBucketsOfBug = `
 
 // BucketsOfBug returns the buckets that have a bug, or one that repeats it, the most frequent first. It returns NotFound when
 // none has.
-func (s *Store) BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket, error) {
+func (s *Bugs) BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket, error) {
 	rows, err := s.pool.Query(ctx, sqlBucketsOfBug, pgx.NamedArgs{"number": number, "limit": maxBucketsOfBug})
 	if err != nil {
 		return nil, fmt.Errorf("buckets of bug %d: %w", number, known(err))
@@ -167,7 +174,7 @@ const sqlSignaturesOfBug = `
 	select signature from bucket_bugs join buckets on id = bucket_id where bug_number = @number order by signature limit nullif(@limit::int, 0)`
 
 // SignaturesOfBug lists the signatures of the buckets that have a bug, at most limit; 0: all.
-func (s *Store) SignaturesOfBug(ctx context.Context, number int64, limit int) ([]string, error) {
+func (s *Bugs) SignaturesOfBug(ctx context.Context, number int64, limit int) ([]string, error) {
 	rows, err := s.pool.Query(ctx, sqlSignaturesOfBug, pgx.NamedArgs{"number": number, "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("signatures of bug %d: %w", number, known(err))

@@ -88,7 +88,7 @@ const sqlBucketBugs = `
 	) as l ` + bugJoins + ` order by ` + bugOrder
 
 // BucketBugs returns all bugs of the problem that a bucket is part of, in the order in which they count: the first is the one that lists show.
-func (s *Store) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug, error) {
+func (s *Bugs) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug, error) {
 	rows, err := s.pool.Query(ctx, sqlBucketBugs, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {
 		return nil, fmt.Errorf("bugs of bucket %s: %w", id, known(err))
@@ -107,11 +107,11 @@ func (s *Store) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug,
 const sqlDueBugs = `select number from bug_states where next_read <= now() order by next_read, number limit @limit`
 
 // DueBugs lists bugs that it is time to read, those first that have waited longest.
-func (s *Store) DueBugs(ctx context.Context, limit int) ([]int64, error) {
+func (s *Bugs) DueBugs(ctx context.Context, limit int) ([]int64, error) {
 	return s.numbers(ctx, "due bugs", sqlDueBugs, pgx.NamedArgs{"limit": limit})
 }
 
-func (s *Store) numbers(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]int64, error) {
+func (s *Bugs) numbers(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]int64, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, known(err))
@@ -137,7 +137,7 @@ const (
 
 // SaveBugReading keeps what the tracker said of a bug and when to ask again. The bug that it repeats, if any, is followed from
 // then on as well; masterURL is its page.
-func (s *Store) SaveBugReading(ctx context.Context, r crash.BugReading, masterURL string, again time.Duration) error {
+func (s *Bugs) SaveBugReading(ctx context.Context, r crash.BugReading, masterURL string, again time.Duration) error {
 	title := r.Title
 	if r.Private || r.Hidden {
 		title = ""
@@ -179,7 +179,7 @@ const sqlFailState = `
 
 // FailBugReading notes that a bug could not be read, and why. It is tried again after a while, which doubles with each
 // failure in a row.
-func (s *Store) FailBugReading(ctx context.Context, number int64, why string, again time.Duration) error {
+func (s *Bugs) FailBugReading(ctx context.Context, number int64, why string, again time.Duration) error {
 	_, err := s.pool.Exec(ctx, sqlFailState, pgx.NamedArgs{"number": number, "failure": why, "again": again})
 	if err != nil {
 		return fmt.Errorf("state of bug %d: %w", number, known(err))
@@ -190,7 +190,7 @@ func (s *Store) FailBugReading(ctx context.Context, number int64, why string, ag
 const sqlReadBugsNow = `update bug_states set next_read = now() where number = any(@numbers)`
 
 // ReadBugsNow has bugs read soon, because somebody asks for it, also those that could not be read lately.
-func (s *Store) ReadBugsNow(ctx context.Context, numbers []int64) error {
+func (s *Bugs) ReadBugsNow(ctx context.Context, numbers []int64) error {
 	if _, err := s.pool.Exec(ctx, sqlReadBugsNow, pgx.NamedArgs{"numbers": numbers}); err != nil {
 		return fmt.Errorf("read bugs now: %w", known(err))
 	}
@@ -203,7 +203,7 @@ const sqlHurryBugs = `
 
 // HurryBugs has bugs read soon whose state is older than that, because somebody looks at it. Those that cannot be read at
 // the moment are left to their own time.
-func (s *Store) HurryBugs(ctx context.Context, numbers []int64, older time.Duration) error {
+func (s *Bugs) HurryBugs(ctx context.Context, numbers []int64, older time.Duration) error {
 	if _, err := s.pool.Exec(ctx, sqlHurryBugs, pgx.NamedArgs{"numbers": numbers, "older": older}); err != nil {
 		return fmt.Errorf("read bugs soon: %w", known(err))
 	}

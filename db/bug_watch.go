@@ -19,7 +19,7 @@ const (
 )
 
 // ChangesUntil is up to where the tracker was asked what changed; zero: never.
-func (s *Store) ChangesUntil(ctx context.Context) (until time.Time, err error) {
+func (s *Bugs) ChangesUntil(ctx context.Context) (until time.Time, err error) {
 	if err := s.pool.QueryRow(ctx, sqlChangesUntil).Scan(orZero(&until)); err != nil {
 		return until, fmt.Errorf("changes in the tracker: %w", known(err))
 	}
@@ -27,7 +27,7 @@ func (s *Store) ChangesUntil(ctx context.Context) (until time.Time, err error) {
 }
 
 // SaveChanges has those of the bugs read soon that are followed here, and notes up to where the tracker was asked.
-func (s *Store) SaveChanges(ctx context.Context, numbers []int64, until time.Time) error {
+func (s *Bugs) SaveChanges(ctx context.Context, numbers []int64, until time.Time) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlChangedBugs, pgx.NamedArgs{"numbers": listOf(numbers)}); err != nil {
 			return fmt.Errorf("changed bugs: %w", err)
@@ -45,7 +45,7 @@ const (
 )
 
 // Comments reports whether mishap says so in the tracker when a fixed bug is seen again.
-func (s *Store) Comments(ctx context.Context) (on bool, err error) {
+func (s *Bugs) Comments(ctx context.Context) (on bool, err error) {
 	if err := s.pool.QueryRow(ctx, sqlSpeaks).Scan(&on); err != nil {
 		return false, fmt.Errorf("whether to comment: %w", known(err))
 	}
@@ -53,7 +53,7 @@ func (s *Store) Comments(ctx context.Context) (on bool, err error) {
 }
 
 // SetComments switches that on or off, for all units.
-func (s *Store) SetComments(ctx context.Context, on bool, person string) error {
+func (s *Bugs) SetComments(ctx context.Context, on bool, person string) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, sqlSetSpeaks, pgx.NamedArgs{"on": on})
 		if err != nil {
@@ -62,7 +62,7 @@ func (s *Store) SetComments(ctx context.Context, on bool, person string) error {
 		if tag.RowsAffected() == 0 {
 			return nil
 		}
-		return s.audit(ctx, tx, AuditEvent{Person: person, Action: "tracker.comments", Subject: "tracker", Detail: map[string]any{"on": on}})
+		return s.Audit(ctx, tx, AuditEvent{Person: person, Action: "tracker.comments", Subject: "tracker", Detail: map[string]any{"on": on}})
 	})
 }
 
@@ -80,7 +80,7 @@ const sqlClosedBugs = `
 
 // Unsaid returns the problems that are regressions, with their status, of which nothing has been said yet in the tracker for
 // the version in which they were seen again.
-func (s *Store) Unsaid(ctx context.Context) ([]crash.Bucket, error) {
+func (s *Bugs) Unsaid(ctx context.Context) ([]crash.Bucket, error) {
 	rows, err := s.pool.Query(ctx, sqlClosedBugs)
 	if err != nil {
 		return nil, fmt.Errorf("regressions: %w", known(err))
@@ -123,7 +123,7 @@ const (
 
 // BeginComment notes that a message about a version is about to be sent to a bug. It is false when one was, or may have been,
 // sent before: then nothing is to be sent, ever.
-func (s *Store) BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (first bool, err error) {
+func (s *Bugs) BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (first bool, err error) {
 	args := pgx.NamedArgs{"number": number, "version": version, "bucket": bucket[:]}
 	err = s.pool.QueryRow(ctx, sqlBeginComment, args).Scan(&first)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -137,7 +137,7 @@ func (s *Store) BeginComment(ctx context.Context, number int64, version string, 
 
 // EndComment notes what became of a message: "sent", "refused" or "unknown", with the tracker's words; or, with an empty
 // outcome, that certainly nothing was sent, so that it may be tried again.
-func (s *Store) EndComment(ctx context.Context, number int64, version, outcome, words string) error {
+func (s *Bugs) EndComment(ctx context.Context, number int64, version, outcome, words string) error {
 	sql := sqlEndComment
 	if outcome == "" {
 		sql = sqlForgoComment
@@ -153,7 +153,7 @@ const sqlBugTotals = `
 	select count(*), count(*) filter (where next_read <= now()), count(*) filter (where failures > 0), min(read) from bug_states`
 
 // BugTotals counts the bugs that are followed, for the monitor.
-func (s *Store) BugTotals(ctx context.Context) (t crash.BugTotals, err error) {
+func (s *Bugs) BugTotals(ctx context.Context) (t crash.BugTotals, err error) {
 	err = s.pool.QueryRow(ctx, sqlBugTotals).Scan(&t.Followed, &t.Due, &t.Failing, orZero(&t.Oldest))
 	if err != nil {
 		return t, fmt.Errorf("count bugs: %w", known(err))

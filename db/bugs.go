@@ -18,7 +18,7 @@ const (
 )
 
 // linkBug gives a bucket a bug. One that it has already stays as it is.
-func (s *Store) linkBug(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, bug crash.Bug) error {
+func (s *Handle) linkBug(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, bug crash.Bug) error {
 	args := pgx.NamedArgs{
 		"number": bug.Number, "title": bug.Title, "url": bug.URL,
 		"bucket": bucket[:], "how": string(bug.How), "person": bug.By,
@@ -42,7 +42,7 @@ const sqlFiledBugs = `
 
 // FiledBugs lists the numbers of the bugs that were filed for any bucket since a time,
 // those included that were unlinked later.
-func (s *Store) FiledBugs(ctx context.Context, since time.Time) ([]int64, error) {
+func (s *Filings) FiledBugs(ctx context.Context, since time.Time) ([]int64, error) {
 	rows, err := s.pool.Query(ctx, sqlFiledBugs, pgx.NamedArgs{"since": since})
 	if err != nil {
 		return nil, fmt.Errorf("filed bugs: %w", known(err))

@@ -16,7 +16,7 @@ func TestCachedCounts(t *testing.T) {
 	s, other := dbtest.Open(t, url), dbtest.Open(t, url)
 	count := func(s *db.Store, f db.RateFilter) (reports, machines int64) {
 		t.Helper()
-		rates, err := s.Rates(t.Context(), f)
+		rates, err := db.NewCounts(s).Rates(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestCachedCounts(t *testing.T) {
 			if reports, _ := count(unit, db.RateFilter{Since: day.AddDate(0, 0, -9), Until: day.AddDate(0, 0, -2)}); reports != 0 {
 				t.Errorf("round %d: got %d reports of days before, want none", i, reports)
 			}
-			releases, err := unit.Releases(t.Context(), crash.BuiltInReleases())
+			releases, err := db.NewCounts(unit).Releases(t.Context(), crash.BuiltInReleases())
 			if want, got := 1+i/3, len(releases.Ascending()); err != nil || got != want {
 				t.Errorf("round %d: got %d releases, %v; want %d", i, got, err, want)
 			}

@@ -51,15 +51,12 @@ const (
 	checkSizes         = `select (select count(*) from check_buckets), (select count(*) from check_reports)`
 )
 
-// checkSteps is how many steps Check has, for those who show its progress.
-const checkSteps = 13
-
-// CheckSteps is how often Check says that it has come further.
-func (s *Store) CheckSteps() int { return checkSteps }
+// CheckSteps is the number of steps of Check, for those who show its progress.
+const CheckSteps = 13
 
 // Check counts stored reports again and returns the differences to what is kept. step is called after each of CheckSteps
 // steps. Nothing is changed.
-func (s *Store) Check(ctx context.Context, scope crash.CheckScope, step func()) (crash.CheckResult, error) {
+func Check(ctx context.Context, s *Store, scope crash.CheckScope, step func()) (crash.CheckResult, error) {
 	var result crash.CheckResult
 	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 func check(t *testing.T, s *db.Store, scope crash.CheckScope) crash.CheckResult {
 	t.Helper()
 	steps := 0
-	result, err := s.Check(t.Context(), scope, func() { steps++ })
+	result, err := db.Check(t.Context(), s, scope, func() { steps++ })
 	if err != nil {
 		t.Fatalf("check: %v", err)
 	}
-	if steps != s.CheckSteps() {
-		t.Errorf("got %d steps, want the %d that were announced", steps, s.CheckSteps())
+	if steps != db.CheckSteps {
+		t.Errorf("got %d steps, want the %d that were announced", steps, db.CheckSteps)
 	}
 	return result
 }

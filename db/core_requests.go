@@ -20,7 +20,7 @@ const (
 )
 
 // RequestCore notes that a machine is asked for the core of a report that it sent. Asking twice is asking once.
-func (s *Store) RequestCore(ctx context.Context, report crash.OopsID, system crash.SystemID) error {
+func (s *Reports) RequestCore(ctx context.Context, report crash.OopsID, system crash.SystemID) error {
 	_, err := s.pool.Exec(ctx, sqlRequestCore, pgx.NamedArgs{"report": [16]byte(report), "system": string(system)})
 	if err != nil {
 		return fmt.Errorf("request core of %s: %w", report, known(err))
@@ -30,7 +30,7 @@ func (s *Store) RequestCore(ctx context.Context, report crash.OopsID, system cra
 
 // CoreRequested tells whether the core that a machine was asked for has been received. It returns NotFound when this
 // machine was not asked for the core of this report.
-func (s *Store) CoreRequested(ctx context.Context, report crash.OopsID, system crash.SystemID) (received bool, err error) {
+func (s *Reports) CoreRequested(ctx context.Context, report crash.OopsID, system crash.SystemID) (received bool, err error) {
 	args := pgx.NamedArgs{"report": [16]byte(report), "system": string(system)}
 	switch err := s.pool.QueryRow(ctx, sqlCoreRequested, args).Scan(&received); {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -44,7 +44,7 @@ func (s *Store) CoreRequested(ctx context.Context, report crash.OopsID, system c
 var errCoreNotRequested = crash.Errorf(crash.NotFound, "core_not_requested", "This core dump was not asked for.")
 
 // CoreReceived notes that the core of a report is on disk.
-func (s *Store) CoreReceived(ctx context.Context, report crash.OopsID) error {
+func (s *Reports) CoreReceived(ctx context.Context, report crash.OopsID) error {
 	if _, err := s.pool.Exec(ctx, sqlCoreReceived, pgx.NamedArgs{"report": [16]byte(report)}); err != nil {
 		return fmt.Errorf("core of %s received: %w", report, known(err))
 	}

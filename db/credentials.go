@@ -17,7 +17,7 @@ const sqlSavedToken = `
 
 // SavedToken returns the access token that is remembered for all units: the zero value when there is none, or when it was
 // sealed with another database password, which is logged.
-func (s *Store) SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error) {
+func (s *Filings) SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error) {
 	var out crash.SavedToken
 	var sealed []byte
 	err := s.pool.QueryRow(ctx, sqlSavedToken, keyArgs(key)).Scan(&out.Token, &sealed, &out.Context, &out.Person, &out.Connected)
@@ -43,7 +43,7 @@ func sealContext(key crash.TrackerKey, token string) string {
 	return key.URL + "\x00" + key.ConsumerKey + "\x00" + token
 }
 
-func (s *Store) sealer() sealer { return sealer{password: s.password} }
+func (s *Handle) sealer() sealer { return sealer{password: s.password} }
 
 const (
 	sqlSaveToken = `
@@ -62,7 +62,7 @@ const (
 )
 
 // SaveToken remembers an access token for all units, and makes the filings that wait for one due at once.
-func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error {
+func (s *Filings) SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error {
 	args, err := s.tokenArgs(key, token)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash
 		if err := s.wakeFilings(ctx, tx); err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, AuditEvent{
+		return s.Audit(ctx, tx, AuditEvent{
 			Person: person, Action: "tracker.connect", Subject: key.URL,
 			Detail: map[string]any{"consumer_key": key.ConsumerKey, "token": token.Token, "context": token.Context},
 		})
@@ -85,7 +85,7 @@ func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash
 }
 
 // wakeFilings makes the filings that wait for credentials due at once.
-func (s *Store) wakeFilings(ctx context.Context, tx pgx.Tx) error {
+func (s *Filings) wakeFilings(ctx context.Context, tx pgx.Tx) error {
 	rows, err := tx.Query(ctx, sqlWakeFilings)
 	if err != nil {
 		return fmt.Errorf("wake filings: %w", err)
@@ -102,7 +102,7 @@ func (s *Store) wakeFilings(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-func (s *Store) tokenArgs(key crash.TrackerKey, token crash.AccessToken) (pgx.NamedArgs, error) {
+func (s *Filings) tokenArgs(key crash.TrackerKey, token crash.AccessToken) (pgx.NamedArgs, error) {
 	sealed, err := s.sealer().seal(token.Secret, sealContext(key, token.Token))
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ const sqlKeepConfiguredToken = `
 
 // KeepConfiguredToken remembers the token of a unit's configuration for units that have none. A token that a person
 // connected stays, and one that was forgotten is not taken back.
-func (s *Store) KeepConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error {
+func (s *Filings) KeepConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error {
 	args, err := s.tokenArgs(key, token)
 	if err != nil {
 		return err
@@ -138,12 +138,12 @@ const sqlForgetToken = `
 
 // ForgetToken forgets the remembered token; its public half stays, so that a unit which still has it configured does not
 // bring it back.
-func (s *Store) ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error {
+func (s *Filings) ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlForgetToken, keyArgs(key)); err != nil {
 			return fmt.Errorf("forget token: %w", err)
 		}
-		return s.audit(ctx, tx, AuditEvent{
+		return s.Audit(ctx, tx, AuditEvent{
 			Person: person, Action: "tracker.forget", Subject: key.URL, Detail: map[string]any{"consumer_key": key.ConsumerKey},
 		})
 	})
@@ -154,7 +154,7 @@ const sqlTokenHealth = `
 	where tracker_url = @url and consumer_key = @consumer and token = @token`
 
 // TokenHealth returns how a token has fared, the zero value when nothing is known.
-func (s *Store) TokenHealth(ctx context.Context, key crash.TrackerKey, token string) (crash.TokenHealth, error) {
+func (s *Filings) TokenHealth(ctx context.Context, key crash.TrackerKey, token string) (crash.TokenHealth, error) {
 	var h crash.TokenHealth
 	args := keyArgs(key)
 	args["token"] = token
@@ -168,7 +168,7 @@ func (s *Store) TokenHealth(ctx context.Context, key crash.TrackerKey, token str
 const sqlTrackerAccounts = `select distinct account from oauth_health where tracker_url = @url and account <> '' order by account`
 
 // TrackerAccounts lists the accounts that access tokens of a tracker have acted for, now or before.
-func (s *Store) TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error) {
+func (s *Filings) TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error) {
 	rows, err := s.pool.Query(ctx, sqlTrackerAccounts, keyArgs(key))
 	if err != nil {
 		return nil, fmt.Errorf("accounts of the tracker: %w", known(err))
@@ -193,7 +193,7 @@ const sqlSaveTokenHealth = `
 
 // SaveTokenHealth records how a token has fared. Of two units that record at once, the later news stays. A token that works
 // lets the filings go that wait for one.
-func (s *Store) SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth) error {
+func (s *Filings) SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth) error {
 	args := keyArgs(key)
 	args["token"], args["account"], args["error"], args["dead"] = token, h.Account, h.LastError, h.Dead
 	args["success"], args["errorat"] = orNull(h.LastSuccess), orNull(h.LastErrorAt)

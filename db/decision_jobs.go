@@ -38,9 +38,9 @@ func (RegroupJob) Kind() string { return "regroup" }
 // longJobs is what the long jobs share. They record their progress in the database. When they are
 // interrupted, another instance, or a later run, continues from there.
 type longJobs struct {
-	store   *Store
-	rules   crash.Rules
-	running context.Context // ends when the instance stops
+	decisions *Decisions
+	rules     crash.Rules
+	running   context.Context // ends when the instance stops
 }
 
 type splitWorker struct {
@@ -51,7 +51,7 @@ type splitWorker struct {
 // Work does all steps of a split.
 func (w *splitWorker) Work(ctx context.Context, job *river.Job[SplitJob]) error {
 	return interruptible(ctx, w.running, func(ctx context.Context) error {
-		return w.store.FinishSplit(ctx, job.Args.Decision)
+		return w.decisions.FinishSplit(ctx, job.Args.Decision)
 	})
 }
 
@@ -66,11 +66,11 @@ type regroupWorker struct {
 // Work does all steps of a run, unless another instance works on it.
 func (w *regroupWorker) Work(ctx context.Context, job *river.Job[RegroupJob]) error {
 	return interruptible(ctx, w.running, func(ctx context.Context) error {
-		run, err := w.store.Regroup(ctx, job.Args.Run)
+		run, err := w.decisions.Regroup(ctx, job.Args.Run)
 		if err != nil {
 			return err
 		}
-		return w.store.continueRegroup(ctx, run, w.rules)
+		return w.decisions.continueRegroup(ctx, run, w.rules)
 	})
 }
 
@@ -79,7 +79,7 @@ func (w *regroupWorker) Timeout(*river.Job[RegroupJob]) time.Duration { return j
 
 // FinishDecisions continues all splits and regrouping runs that are not finished and that no
 // instance works on.
-func (s *Store) FinishDecisions(ctx context.Context, rules crash.Rules) error {
+func (s *Decisions) FinishDecisions(ctx context.Context, rules crash.Rules) error {
 	ids, err := s.UnfinishedSplits(ctx)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *Store) FinishDecisions(ctx context.Context, rules crash.Rules) error {
 
 // continueRegroup works on a run if it is for these rules: during an update, only instances that
 // know them do.
-func (s *Store) continueRegroup(ctx context.Context, run crash.RegroupRun, rules crash.Rules) error {
+func (s *Decisions) continueRegroup(ctx context.Context, run crash.RegroupRun, rules crash.Rules) error {
 	if run.Rules != rules.Version {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (s *Store) addRegroupJob(ctx context.Context, tx pgx.Tx, run int64) error {
 
 // FinishSplit does all steps that a split still needs, with a pause after each. It returns early
 // when ctx ends.
-func (s *Store) FinishSplit(ctx context.Context, id int64) error {
+func (s *Decisions) FinishSplit(ctx context.Context, id int64) error {
 	for {
 		began := time.Now()
 		finished, err := s.GoOnSplit(ctx, id)

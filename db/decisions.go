@@ -24,9 +24,16 @@ type deciding struct {
 	server serverID
 }
 
-func (s *Store) decide(ctx context.Context, do func(*deciding) error) error {
+// Decisions records what people decide about problems, and regroups reports. It is safe for
+// concurrent use.
+type Decisions struct{ *Store }
+
+// NewDecisions returns the decisions in a store.
+func NewDecisions(s *Store) *Decisions { return &Decisions{s} }
+
+func (s *Decisions) decide(ctx context.Context, do func(*deciding) error) error {
 	return s.inRound(ctx, func(tx pgx.Tx, at stamp) error {
-		return do(&deciding{Tx: tx, store: s, round: at.round, server: at.server})
+		return do(&deciding{Tx: tx, store: s.Store, round: at.round, server: at.server})
 	})
 }
 
@@ -72,7 +79,7 @@ func scanDecision(row pgx.CollectableRow) (d crash.Decision, err error) {
 
 // Decisions returns what was decided about a problem and about those that are part of it, the last decision first, at most
 // limit.
-func (s *Store) Decisions(ctx context.Context, id crash.BucketID, limit int) ([]crash.Decision, error) {
+func (s *Decisions) Decisions(ctx context.Context, id crash.BucketID, limit int) ([]crash.Decision, error) {
 	rows, err := s.pool.Query(ctx, sqlDecisions, pgx.NamedArgs{"bucket": id[:], "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("decisions about %s: %w", id, known(err))
@@ -90,7 +97,7 @@ var (
 )
 
 // Decision returns one entry of the history, or NotFound.
-func (s *Store) Decision(ctx context.Context, id int64) (crash.Decision, error) {
+func (s *Decisions) Decision(ctx context.Context, id int64) (crash.Decision, error) {
 	rows, err := s.pool.Query(ctx, sqlDecision, pgx.NamedArgs{"id": id})
 	if err != nil {
 		return crash.Decision{}, fmt.Errorf("decision %d: %w", id, known(err))
@@ -114,7 +121,7 @@ const sqlUndone = `update decisions set undone_by = @person, undone_at = @at whe
 // Undo takes back a decision, whoever made it. The history keeps both. Reports that were taken out are brought back in
 // steps: see GoOnSplits. It returns NotFound for an unknown decision, and Conflict when it was undone already or a later
 // decision rests on it.
-func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Decision, error) {
+func (s *Decisions) Undo(ctx context.Context, id int64, person string) (crash.Decision, error) {
 	var decision crash.Decision
 	err := s.decide(ctx, func(d *deciding) error {
 		rows, err := d.Query(ctx, sqlDecision, pgx.NamedArgs{"id": id})
@@ -143,7 +150,7 @@ func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Decisi
 		if err != nil {
 			return err
 		}
-		return s.audit(ctx, d, AuditEvent{
+		return s.Audit(ctx, d, AuditEvent{
 			Person: person, Action: action, Subject: decision.Bucket.String(), Detail: map[string]any{"decision": id},
 		})
 	})
@@ -156,7 +163,7 @@ func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Decisi
 const sqlSignature = `select signature, head from buckets where id = @id`
 
 // Signature returns the signature of one bucket, and the head under which it counts. It returns NotFound when there is none.
-func (s *Store) Signature(ctx context.Context, id crash.BucketID) (signature string, head crash.BucketID, err error) {
+func (s *Decisions) Signature(ctx context.Context, id crash.BucketID) (signature string, head crash.BucketID, err error) {
 	err = s.pool.QueryRow(ctx, sqlSignature, pgx.NamedArgs{"id": id[:]}).Scan(&signature, into(head[:]))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", head, crash.ErrUnknownBucket

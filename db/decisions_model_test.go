@@ -153,20 +153,20 @@ func (d *desk) step(t *testing.T) string {
 		saving.Wait()
 	case what < 6:
 		did = "merge"
-		_, err = s.Merge(ctx, d.anyBucket(t), []crash.BucketID{d.anyBucket(t), d.anyBucket(t)}, "ada", "they are one")
+		_, err = db.NewDecisions(s).Merge(ctx, d.anyBucket(t), []crash.BucketID{d.anyBucket(t), d.anyBucket(t)}, "ada", "they are one")
 	case what < 7:
 		did = "rename"
-		err = s.Rename(ctx, d.anyBucket(t), fmt.Sprint("Name ", d.r.IntN(3)), "ada", "")
+		err = db.NewDecisions(s).Rename(ctx, d.anyBucket(t), fmt.Sprint("Name ", d.r.IntN(3)), "ada", "")
 	case what < 9:
 		did = "split"
 		var decision crash.Decision
-		if decision, err = s.Split(ctx, d.anyBucket(t), d.condition(t), "ada", ""); err == nil && d.r.IntN(2) == 0 {
-			err = s.FinishSplit(ctx, decision.ID) // else it is gone on with later
+		if decision, err = db.NewDecisions(s).Split(ctx, d.anyBucket(t), d.condition(t), "ada", ""); err == nil && d.r.IntN(2) == 0 {
+			err = db.NewDecisions(s).FinishSplit(ctx, decision.ID) // else it is gone on with later
 		}
 	case what < 11:
 		did = "undo"
 		if ids := d.standing(t); len(ids) > 0 {
-			_, err = s.Undo(ctx, ids[d.r.IntN(len(ids))], "bob")
+			_, err = db.NewDecisions(s).Undo(ctx, ids[d.r.IntN(len(ids))], "bob")
 		}
 	default:
 		did = "regroup"
@@ -185,7 +185,7 @@ func (d *desk) regroup(t *testing.T) error {
 	d.rules++
 	rules := fakeRules(d.rules)
 	for _, dry := range []bool{true, false} {
-		run, err := d.store().StartRegroup(ctx, rules.Version, dry, "ada")
+		run, err := db.NewDecisions(d.store()).StartRegroup(ctx, rules.Version, dry, "ada")
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (d *desk) regroup(t *testing.T) error {
 		}
 		before := storedCounts(t, d.url)
 		for run.State == crash.RegroupRunning {
-			if run, err = d.store().GoOnRegroup(ctx, run.ID, rules); err != nil {
+			if run, err = db.NewDecisions(d.store()).GoOnRegroup(ctx, run.ID, rules); err != nil {
 				return err
 			}
 		}
@@ -209,12 +209,12 @@ func (d *desk) regroup(t *testing.T) error {
 
 func (d *desk) finish(ctx context.Context, t *testing.T) {
 	t.Helper()
-	ids, err := d.store().UnfinishedSplits(ctx)
+	ids, err := db.NewDecisions(d.store()).UnfinishedSplits(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		if err := d.store().FinishSplit(ctx, id); err != nil {
+		if err := db.NewDecisions(d.store()).FinishSplit(ctx, id); err != nil {
 			t.Fatalf("finish split %d: %v", id, err)
 		}
 	}
@@ -298,7 +298,7 @@ func (d *desk) undoAll(t *testing.T) {
 		}
 		undone := 0
 		for _, id := range ids {
-			if _, err := d.store().Undo(t.Context(), id, "bob"); err == nil {
+			if _, err := db.NewDecisions(d.store()).Undo(t.Context(), id, "bob"); err == nil {
 				undone++
 			} else if !errors.Is(err, crash.Conflict) {
 				t.Fatalf("undo %d: %v", id, err)

@@ -27,7 +27,7 @@ const sqlBucketVersionSpans = `
 
 // BucketVersionSpans returns each version and release that the problem of a bucket was seen with, the newest version by
 // dpkg's order first: how often, on how many distinct machines, and between which days.
-func (s *Store) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]stats.BucketVersion, error) {
+func (s *Counts) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]stats.BucketVersion, error) {
 	rows, err := s.pool.Query(ctx, sqlBucketVersionSpans, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {
 		return nil, fmt.Errorf("versions of bucket %s: %w", id, known(err))

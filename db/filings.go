@@ -11,6 +11,13 @@ import (
 	"mishap/crash"
 )
 
+// Filings stores filings of bugs, the token for the tracker and the templates of bug texts. It is
+// safe for concurrent use.
+type Filings struct{ *Store }
+
+// NewFilings returns the filings in a store.
+func NewFilings(s *Store) *Filings { return &Filings{s} }
+
 // filingColumns make a crash.Filing; scanFiling reads them.
 const filingColumns = `id, bucket_id, state, person, target, title, description, tags, marker,
 	edited, information_type, subscribe, coalesce(bug_number, 0), problem, reason, attempts, created, updated, not_before`
@@ -26,7 +33,7 @@ func scanFiling(row pgx.Row, f *crash.Filing, more ...any) error {
 const sqlFiling = `select ` + filingColumns + ` from filings where id = @id`
 
 // Filing returns one filing, or NotFound.
-func (s *Store) Filing(ctx context.Context, id int64) (crash.Filing, error) {
+func (s *Filings) Filing(ctx context.Context, id int64) (crash.Filing, error) {
 	var f crash.Filing
 	err := scanFiling(s.pool.QueryRow(ctx, sqlFiling, pgx.NamedArgs{"id": id}), &f)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -68,7 +75,7 @@ const (
 // was refused or abandoned, or that waits for a retry, is renewed with this intent (stored is true)
 // if it has not changed since the caller saw it. So many people who press at once cause one
 // attempt. The filing that the caller saw may belong to another bucket of the same problem.
-func (s *Store) AskFiling(
+func (s *Filings) AskFiling(
 	ctx context.Context, in crash.Intent, seen crash.Filing,
 ) (f crash.Filing, stored bool, err error) {
 	args := pgx.NamedArgs{
@@ -99,7 +106,7 @@ func (s *Store) AskFiling(
 		if err := s.addFilingJob(ctx, tx, f.ID, jobHead); err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, AuditEvent{
+		return s.Audit(ctx, tx, AuditEvent{
 			Person: in.Person, Action: "bug.create", Subject: in.Bucket.String(),
 			Detail: map[string]any{"filing": f.ID, "target": in.Target},
 		})
@@ -123,7 +130,7 @@ const sqlFilingTotals = `
 	from filings group by state`
 
 // FilingTotals counts filings by state, and says when the oldest open one was asked for.
-func (s *Store) FilingTotals(ctx context.Context) (crash.FilingTotals, error) {
+func (s *Filings) FilingTotals(ctx context.Context) (crash.FilingTotals, error) {
 	totals := crash.FilingTotals{States: map[crash.FilingState]int64{}}
 	rows, err := s.pool.Query(ctx, sqlFilingTotals)
 	if err != nil {

@@ -31,7 +31,7 @@ const (
 // ClaimFiling claims the next step of a filing for this instance. The step is StepNone when there
 // is nothing to do now, another instance works on it, or another filing is sent first. It returns
 // NotFound for an unknown filing.
-func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error) {
+func (s *Filings) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error) {
 	instance, err := s.instance.number(ctx)
 	if err != nil {
 		return crash.FilingClaim{}, err
@@ -130,7 +130,7 @@ type sending struct {
 
 // maySend finds out what is to become of a queued filing. The caller's transaction then holds the
 // lock on sending. The answer counts all buckets of the problem, as it is merged now.
-func (s *Store) maySend(ctx context.Context, tx pgx.Tx, id int64) (sending, error) {
+func (s *Filings) maySend(ctx context.Context, tx pgx.Tx, id int64) (sending, error) {
 	var next sending
 	if _, err := tx.Exec(ctx, sqlLockWriter); err != nil {
 		return next, fmt.Errorf("lock the queue of filings: %w", err)
@@ -147,7 +147,7 @@ const sqlCedeFiling = `
 	returning ` + filingColumns
 
 // cede ends a filing in favour of one for another bucket of the same problem.
-func (s *Store) cede(ctx context.Context, tx pgx.Tx, f *crash.Filing) error {
+func (s *Filings) cede(ctx context.Context, tx pgx.Tx, f *crash.Filing) error {
 	return scanFiling(tx.QueryRow(ctx, sqlCedeFiling, pgx.NamedArgs{
 		"id": f.ID, "reason": "This problem was merged with another one, for which a bug is being created already.",
 	}), f)

@@ -49,7 +49,7 @@ const (
 // DueFilings lists filings with a due step: those to be searched for, oldest first, and the first
 // in the queue, unless one is being sent. Before that, filings whose instance died while it was
 // sending or searching become uncertain, and so do those claimed for longer than terms allow.
-func (s *Store) DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error) {
+func (s *Filings) DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error) {
 	var due []int64
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		if err := s.abandonDead(ctx, tx, terms); err != nil {
@@ -76,7 +76,7 @@ type claimedFiling struct {
 	Overdue  bool
 }
 
-func (s *Store) abandonDead(ctx context.Context, tx pgx.Tx, terms crash.FilingTerms) error {
+func (s *Filings) abandonDead(ctx context.Context, tx pgx.Tx, terms crash.FilingTerms) error {
 	rows, err := tx.Query(ctx, sqlClaimedFilings, pgx.NamedArgs{
 		"create": terms.Sending + terms.Answer + claimGrace, "search": searchLimit,
 	})
@@ -130,7 +130,7 @@ const sqlParkFilings = `
 
 // ParkFilings postpones all filings that are due, for a reason that concerns none of them in
 // particular.
-func (s *Store) ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error {
+func (s *Filings) ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error {
 	_, err := s.pool.Exec(ctx, sqlParkFilings, pgx.NamedArgs{"problem": problem, "reason": reason, "delay": delay})
 	if err != nil {
 		return fmt.Errorf("park filings: %w", known(err))

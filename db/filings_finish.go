@@ -35,7 +35,7 @@ const (
 // bug was filed always counts, however late it is known. Any other outcome counts only while the
 // filing still waits for this very one. When the filing is filed already, the one that comes back
 // may have another number: then the tracker has two bugs.
-func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error) {
+func (s *Filings) FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error) {
 	var f crash.Filing
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		var taken, due bool
@@ -89,7 +89,7 @@ func awaits(f crash.Filing, r crash.FilingResult) bool {
 }
 
 // filed links the bug to the bucket, once.
-func (s *Store) filed(ctx context.Context, tx pgx.Tx, f *crash.Filing, bug crash.Bug) error {
+func (s *Filings) filed(ctx context.Context, tx pgx.Tx, f *crash.Filing, bug crash.Bug) error {
 	if f.State == crash.FilingFiled {
 		return nil
 	}
@@ -99,12 +99,12 @@ func (s *Store) filed(ctx context.Context, tx pgx.Tx, f *crash.Filing, bug crash
 	if err := scanFiling(tx.QueryRow(ctx, sqlFiledFiling, pgx.NamedArgs{"id": f.ID, "bug": bug.Number}), f); err != nil {
 		return err
 	}
-	return s.audit(ctx, tx, AuditEvent{
+	return s.Audit(ctx, tx, AuditEvent{
 		Action: "bug.filed", Subject: f.Bucket.String(), Detail: map[string]any{"filing": f.ID, "bug": bug.Number},
 	})
 }
 
-func (s *Store) move(
+func (s *Filings) move(
 	ctx context.Context, tx pgx.Tx, f *crash.Filing, r crash.FilingResult, terms crash.FilingTerms,
 ) error {
 	var wait time.Duration
@@ -131,7 +131,7 @@ const (
 )
 
 // endSending starts the pause after a bug was sent. It takes the lock on sending.
-func (s *Store) endSending(ctx context.Context, tx pgx.Tx, pause time.Duration) error {
+func (s *Filings) endSending(ctx context.Context, tx pgx.Tx, pause time.Duration) error {
 	if _, err := tx.Exec(ctx, sqlEndSending, pgx.NamedArgs{"rest": max(pause, 0)}); err != nil {
 		return fmt.Errorf("end of sending: %w", err)
 	}
@@ -139,7 +139,7 @@ func (s *Store) endSending(ctx context.Context, tx pgx.Tx, pause time.Duration) 
 }
 
 // queueNext adds a job for the filing that is sent next, if there is one.
-func (s *Store) queueNext(ctx context.Context, tx pgx.Tx) error {
+func (s *Filings) queueNext(ctx context.Context, tx pgx.Tx) error {
 	next, err := nextFiling(tx.QueryRow(ctx, sqlNextFiling))
 	if err != nil || next.Filing == 0 {
 		return err
@@ -149,7 +149,7 @@ func (s *Store) queueNext(ctx context.Context, tx pgx.Tx) error {
 
 // NextFiling returns which filing is sent next, and in how long. Its Filing is 0 when none waits,
 // or while one is being sent.
-func (s *Store) NextFiling(ctx context.Context) (crash.NextFiling, error) {
+func (s *Filings) NextFiling(ctx context.Context) (crash.NextFiling, error) {
 	return nextFiling(s.pool.QueryRow(ctx, sqlNextFiling))
 }
 

@@ -33,7 +33,7 @@ const (
 )
 
 // renewFiling gives a filing new contents and moves it to the end of the queue.
-func (s *Store) renewFiling(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, f *crash.Filing) error {
+func (s *Filings) renewFiling(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, f *crash.Filing) error {
 	err := scanFiling(tx.QueryRow(ctx, sqlReviveFiling, args), f)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = scanFiling(tx.QueryRow(ctx, sqlRenewFiling, args), f)
@@ -44,14 +44,14 @@ func (s *Store) renewFiling(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, 
 // HastenFiling makes a filing that waits due at once; one whose outcome is not known as soon as a
 // search can tell. One that is under way or final comes back as it is. It returns NotFound for an
 // unknown filing.
-func (s *Store) HastenFiling(ctx context.Context, id int64, person string) (crash.Filing, error) {
+func (s *Filings) HastenFiling(ctx context.Context, id int64, person string) (crash.Filing, error) {
 	return s.byHand(ctx, sqlHastenFiling, pgx.NamedArgs{"id": id}, AuditEvent{Person: person, Action: "bug.retry"}, nil)
 }
 
 // GiveUpFiling ends a filing that has not led to a bug, with a reason. A bug that turns out to have
 // been filed all the same still counts. It returns Conflict when the filing is being sent, or is
 // final, and NotFound for an unknown one.
-func (s *Store) GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error) {
+func (s *Filings) GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error) {
 	return s.byHand(ctx, sqlGiveUpFiling, pgx.NamedArgs{"id": id, "reason": reason}, AuditEvent{
 		Person: person, Action: "bug.give-up", Detail: map[string]any{"words": reason},
 	}, errNotToGiveUp)
@@ -62,7 +62,7 @@ var errNotToGiveUp = crash.Errorf(crash.Conflict, "not_to_give_up",
 
 // byHand changes one filing and records who did it. When the statement does not fit the filing's
 // state, unfit is returned, or without one the filing as it is.
-func (s *Store) byHand(
+func (s *Filings) byHand(
 	ctx context.Context, sql string, args pgx.NamedArgs, event AuditEvent, unfit error,
 ) (crash.Filing, error) {
 	var f crash.Filing
@@ -84,7 +84,7 @@ func (s *Store) byHand(
 			}
 		}
 		event.Subject = f.Bucket.String()
-		return s.audit(ctx, tx, event)
+		return s.Audit(ctx, tx, event)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, errUnknownFiling

@@ -16,7 +16,7 @@ const sqlSettleByLink = `
 // settleByLink ends a queued filing whose problem was linked to a bug by hand, so that no second bug
 // is filed. A filing that is being sent continues. One with an unknown outcome is still searched for:
 // a bug that it has filed counts as well, and if there is none, nothing more is sent.
-func (s *Store) settleByLink(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, bug crash.Bug) error {
+func (s *Handle) settleByLink(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, bug crash.Bug) error {
 	if _, err := tx.Exec(ctx, sqlSettleByLink, pgx.NamedArgs{"bucket": bucket[:], "number": bug.Number}); err != nil {
 		return fmt.Errorf("end the filing of %s: %w", bucket, err)
 	}

@@ -44,12 +44,12 @@ const (
 
 // Follow lets a person follow something; following it already is no mistake. It returns Conflict when the person follows too
 // much.
-func (s *Store) Follow(ctx context.Context, user int64, f crash.Follow) error {
-	args := pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name, "now": s.now(), "most": maxFollowed}
+func (a *Accounts) Follow(ctx context.Context, user int64, f crash.Follow) error {
+	args := pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name, "now": a.store.now(), "most": maxFollowed}
 	var done bool
-	err := s.pool.QueryRow(ctx, sqlFollow, args).Scan(&done)
+	err := a.store.pool.QueryRow(ctx, sqlFollow, args).Scan(&done)
 	if errors.Is(err, pgx.ErrNoRows) {
-		if done, err = s.Follows(ctx, user, f); err == nil && !done {
+		if done, err = a.Follows(ctx, user, f); err == nil && !done {
 			return errFollowsTooMuch
 		}
 	}
@@ -60,24 +60,24 @@ func (s *Store) Follow(ctx context.Context, user int64, f crash.Follow) error {
 }
 
 // Unfollow ends that a person follows something; not following it is no mistake.
-func (s *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error {
-	if _, err := s.pool.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}); err != nil {
+func (a *Accounts) Unfollow(ctx context.Context, user int64, f crash.Follow) error {
+	if _, err := a.store.pool.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}); err != nil {
 		return fmt.Errorf("unfollow: %w", known(err))
 	}
 	return nil
 }
 
 // Follows reports whether a person follows something.
-func (s *Store) Follows(ctx context.Context, user int64, f crash.Follow) (does bool, err error) {
-	if err := s.pool.QueryRow(ctx, sqlIsFollowed, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}).Scan(&does); err != nil {
+func (a *Accounts) Follows(ctx context.Context, user int64, f crash.Follow) (does bool, err error) {
+	if err := a.store.pool.QueryRow(ctx, sqlIsFollowed, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}).Scan(&does); err != nil {
 		return false, fmt.Errorf("is followed: %w", known(err))
 	}
 	return does, nil
 }
 
 // Followed returns what a person follows, by kind and name.
-func (s *Store) Followed(ctx context.Context, user int64) ([]crash.Follow, error) {
-	rows, err := s.pool.Query(ctx, sqlFollows, pgx.NamedArgs{"user": user})
+func (a *Accounts) Followed(ctx context.Context, user int64) ([]crash.Follow, error) {
+	rows, err := a.store.pool.Query(ctx, sqlFollows, pgx.NamedArgs{"user": user})
 	if err != nil {
 		return nil, fmt.Errorf("followed: %w", known(err))
 	}
@@ -92,18 +92,18 @@ func (s *Store) Followed(ctx context.Context, user int64) ([]crash.Follow, error
 }
 
 // Visit notes that a person looks at what they follow, and says what that visit is.
-func (s *Store) Visit(ctx context.Context, user int64) (v crash.Visit, err error) {
-	args := pgx.NamedArgs{"user": user, "now": s.now(), "gap": visitGap}
-	if err := s.pool.QueryRow(ctx, sqlVisit, args).Scan(orZero(&v.Seen), &v.Last); err != nil {
+func (a *Accounts) Visit(ctx context.Context, user int64) (v crash.Visit, err error) {
+	args := pgx.NamedArgs{"user": user, "now": a.store.now(), "gap": visitGap}
+	if err := a.store.pool.QueryRow(ctx, sqlVisit, args).Scan(orZero(&v.Seen), &v.Last); err != nil {
 		return v, fmt.Errorf("visit: %w", known(err))
 	}
 	return v, nil
 }
 
 // SetSeen says that only what comes after a time is new to a person (zero: nothing is), and returns what that was before.
-func (s *Store) SetSeen(ctx context.Context, user int64, seen time.Time) (before time.Time, err error) {
-	args := pgx.NamedArgs{"user": user, "seen": orNull(seen), "now": s.now()}
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
+func (a *Accounts) SetSeen(ctx context.Context, user int64, seen time.Time) (before time.Time, err error) {
+	args := pgx.NamedArgs{"user": user, "seen": orNull(seen), "now": a.store.now()}
+	err = a.store.inTx(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, sqlLockVisit, args).Scan(orZero(&before)); err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
@@ -117,12 +117,12 @@ func (s *Store) SetSeen(ctx context.Context, user int64, seen time.Time) (before
 }
 
 // ArrivedSince returns those problems of which every report that is kept arrived after a time.
-func (s *Store) ArrivedSince(ctx context.Context, ids []crash.BucketID, since time.Time) ([]crash.BucketID, error) {
+func (a *Accounts) ArrivedSince(ctx context.Context, ids []crash.BucketID, since time.Time) ([]crash.BucketID, error) {
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {
 		keys[i] = id[:]
 	}
-	rows, err := s.pool.Query(ctx, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since})
+	rows, err := a.store.pool.Query(ctx, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since})
 	if err != nil {
 		return nil, fmt.Errorf("arrived since: %w", known(err))
 	}

@@ -27,23 +27,23 @@ func TestFollow(t *testing.T) {
 	}
 	zsh, team := crash.Follow{Kind: crash.FollowPackage, Name: "zsh"}, crash.Follow{Kind: crash.FollowPerson, Name: "zsh"}
 	for _, f := range []crash.Follow{zsh, zsh, team} { // twice is once
-		if err := s.Follow(ctx, ada.ID, f); err != nil {
+		if err := db.NewAccounts(s).Follow(ctx, ada.ID, f); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := []crash.Follow{zsh, team}
-	got, err := s.Followed(ctx, ada.ID)
+	got, err := db.NewAccounts(s).Followed(ctx, ada.ID)
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(crash.Follow{}, "Since")); diff != "" || err != nil {
 		t.Errorf("followed: %v (-want +got):\n%s", err, diff)
 	}
-	if got, err := s.Followed(ctx, bob.ID); err != nil || len(got) != 0 {
+	if got, err := db.NewAccounts(s).Followed(ctx, bob.ID); err != nil || len(got) != 0 {
 		t.Errorf("another person follows %v, %v, want nothing", got, err)
 	}
-	if err := s.Unfollow(ctx, ada.ID, zsh); err != nil {
+	if err := db.NewAccounts(s).Unfollow(ctx, ada.ID, zsh); err != nil {
 		t.Fatal(err)
 	}
 	for f, want := range map[crash.Follow]bool{zsh: false, team: true} {
-		if got, err := s.Follows(ctx, ada.ID, f); got != want || err != nil {
+		if got, err := db.NewAccounts(s).Follows(ctx, ada.ID, f); got != want || err != nil {
 			t.Errorf("follows %v: got %t, %v, want %t", f, got, err, want)
 		}
 	}
@@ -58,10 +58,10 @@ func TestFollowTooMuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	dbtest.Exec(t, url, `insert into followed (user_id, kind, name, since) select $1, 'package', 'p' || n, now() from generate_series(1, 500) as n`, ada.ID)
-	if err := s.Follow(t.Context(), ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "p7"}); err != nil {
+	if err := db.NewAccounts(s).Follow(t.Context(), ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "p7"}); err != nil {
 		t.Errorf("what is followed already: got %v, want no error", err)
 	}
-	if err := s.Follow(t.Context(), ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "q"}); crash.KindOf(err) != crash.Conflict {
+	if err := db.NewAccounts(s).Follow(t.Context(), ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "q"}); crash.KindOf(err) != crash.Conflict {
 		t.Errorf("one more: got %v, want a conflict", err)
 	}
 }
@@ -88,7 +88,7 @@ func TestVisit(t *testing.T) {
 		{26 * time.Hour, 2*time.Hour + 29*time.Minute},
 	} {
 		now = start.Add(look.after)
-		v, err := s.Visit(t.Context(), ada.ID)
+		v, err := db.NewAccounts(s).Visit(t.Context(), ada.ID)
 		want := start.Add(look.want)
 		if look.want < 0 {
 			want = time.Time{}
@@ -97,11 +97,11 @@ func TestVisit(t *testing.T) {
 			t.Errorf("after %v: got %v, %v, want %v", look.after, v, err, want)
 		}
 	}
-	before, err := s.SetSeen(t.Context(), ada.ID, now)
+	before, err := db.NewAccounts(s).SetSeen(t.Context(), ada.ID, now)
 	if want := start.Add(2*time.Hour + 29*time.Minute); err != nil || !before.Equal(want) {
 		t.Errorf("seen before: got %v, %v, want %v", before, err, want)
 	}
-	if v, err := s.Visit(t.Context(), ada.ID); err != nil || !v.Seen.Equal(now) {
+	if v, err := db.NewAccounts(s).Visit(t.Context(), ada.ID); err != nil || !v.Seen.Equal(now) {
 		t.Errorf("seen: got %v, %v, want %v", v, err, now)
 	}
 }

@@ -71,7 +71,7 @@ func checkIndex(t *testing.T, s *db.Store, f index.Filter, since, until time.Tim
 	t.Helper()
 	var want []string
 	if f.Type == "" {
-		problems, err := s.CommonProblems(t.Context(), f, true, true, 1000)
+		problems, err := db.NewCounts(s).CommonProblems(t.Context(), f, true, true, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,10 +133,10 @@ func TestIndexMerges(t *testing.T) {
 		}
 	}
 	want(2, 1, 1)
-	if _, err := s.Merge(t.Context(), one, []crash.BucketID{two}, "ada", "the same"); err != nil {
+	if _, err := db.NewDecisions(s).Merge(t.Context(), one, []crash.BucketID{two}, "ada", "the same"); err != nil {
 		t.Fatal(err)
 	}
-	decisions, err := s.Decisions(t.Context(), one, 1)
+	decisions, err := db.NewDecisions(s).Decisions(t.Context(), one, 1)
 	if err != nil || len(decisions) != 1 {
 		t.Fatalf("got %d decisions and %v, want one", len(decisions), err)
 	}
@@ -147,7 +147,7 @@ func TestIndexMerges(t *testing.T) {
 	}
 	save(crashtest.Python(crashtest.Process(7)))
 	want(1, 3)
-	if _, err := s.Undo(t.Context(), decisions[0].ID, "ada"); err != nil {
+	if _, err := db.NewDecisions(s).Undo(t.Context(), decisions[0].ID, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	want(2, 2, 1)

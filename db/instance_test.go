@@ -27,7 +27,7 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 		t.Fatal(err)
 	}
 	dbtest.Counted(t, s)
-	f, stored, err := s.AskFiling(t.Context(), crash.Intent{
+	f, stored, err := db.NewFilings(s).AskFiling(t.Context(), crash.Intent{
 		Bucket: crash.BucketIDOf(rec.Grouping.Signature), Person: "ines", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m",
 	}, crash.Filing{})
 	if err != nil || !stored || f.State != crash.FilingQueued {
@@ -38,7 +38,7 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 
 func due(t *testing.T, s *db.Store) []int64 {
 	t.Helper()
-	ids, err := s.DueFilings(t.Context(), fileTerms, 10)
+	ids, err := db.NewFilings(s).DueFilings(t.Context(), fileTerms, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func due(t *testing.T, s *db.Store) []int64 {
 
 func stateOf(t *testing.T, s *db.Store, id int64) crash.FilingState {
 	t.Helper()
-	f, err := s.Filing(t.Context(), id)
+	f, err := db.NewFilings(s).Filing(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +63,11 @@ func TestClaimsOfUnits(t *testing.T) {
 	if got := due(t, two); len(got) != 1 || got[0] != f.ID {
 		t.Errorf("got due %v, want %d", got, f.ID)
 	}
-	if c, err := one.ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepCreate || c.Attempts != 1 {
+	if c, err := db.NewFilings(one).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepCreate || c.Attempts != 1 {
 		t.Fatalf("claim: got %+v, %v", c, err)
 	}
 	for name, s := range map[string]*db.Store{"the same": one, "another": two} {
-		if c, err := s.ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
+		if c, err := db.NewFilings(s).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
 			t.Errorf("second claim by %s instance: got %s, %v, want none", name, c.Step, err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestClaimsOfUnits(t *testing.T) {
 		due(t, two)
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
-	if _, err := one.ClaimFiling(t.Context(), f.ID); crash.KindOf(err) != crash.Unavailable {
+	if _, err := db.NewFilings(one).ClaimFiling(t.Context(), f.ID); crash.KindOf(err) != crash.Unavailable {
 		t.Errorf("claim by a closed unit: got %v, want unavailable", err)
 	}
 }
@@ -90,7 +90,7 @@ func TestUnitIsCutOff(t *testing.T) {
 	url := dbtest.URL(t)
 	one, two := dbtest.Open(t, url), dbtest.Open(t, url)
 	f := asked(t, two)
-	if _, err := one.ClaimFiling(t.Context(), f.ID); err != nil {
+	if _, err := db.NewFilings(one).ClaimFiling(t.Context(), f.ID); err != nil {
 		t.Fatal(err)
 	}
 	runSQL(t, url, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mishap instance' and datname = current_database()`)
@@ -99,11 +99,11 @@ func TestUnitIsCutOff(t *testing.T) {
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
 	runSQL(t, url, `update filings set not_before = now()`)
-	if c, err := one.ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepSearch {
+	if c, err := db.NewFilings(one).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepSearch {
 		t.Errorf("claim after the cut: got %+v, %v, want a search", c, err)
 	}
 	due(t, two)
-	if c, err := two.ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
+	if c, err := db.NewFilings(two).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
 		t.Errorf("got %s, %v, want the instance alive under its new number", c.Step, err)
 	}
 }
@@ -122,7 +122,7 @@ func TestIntentAndJobAreOne(t *testing.T) {
 	}
 	runSQL(t, url, `delete from filings`)
 	runSQL(t, url, `alter table river_job rename to river_job_away`)
-	if _, _, err := s.AskFiling(t.Context(), f.Intent, crash.Filing{}); err == nil {
+	if _, _, err := db.NewFilings(s).AskFiling(t.Context(), f.Intent, crash.Filing{}); err == nil {
 		t.Error("ask without a queue: got no error, want one")
 	}
 	if n := countRows(t, url, `select count(*) from filings`); n != 0 {
@@ -143,11 +143,11 @@ func TestJobs(t *testing.T) {
 		}
 		return nil
 	}})
-	if err := s.ParkFilings(t.Context(), "tracker_credentials", "r", time.Hour); err != nil {
+	if err := db.NewFilings(s).ParkFilings(t.Context(), "tracker_credentials", "r", time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "c"}
-	if err := s.SaveToken(t.Context(), key, crash.AccessToken{Token: "t", Secret: "s"}, "ada"); err != nil {
+	if err := db.NewFilings(s).SaveToken(t.Context(), key, crash.AccessToken{Token: "t", Secret: "s"}, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -58,7 +58,7 @@ func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
 		c.Rules = grouping.CurrentRules()
 	}
 	running, stop := context.WithCancel(context.Background()) //nolint:forbidigo // Stop ends it
-	long := &longJobs{store: s, rules: c.Rules, running: running}
+	long := &longJobs{decisions: NewDecisions(s), rules: c.Rules, running: running}
 	workers := river.NewWorkers()
 	err := errors.Join(
 		river.AddWorkerSafely(workers, &filingWorker{file: c.File}),
@@ -138,7 +138,7 @@ func newInserter(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
 
 // addFilingJob queues a step of a filing, in the transaction that makes the step necessary. It runs
 // in so much time from now.
-func (s *Store) addFilingJob(ctx context.Context, tx pgx.Tx, filing int64, in time.Duration) error {
+func (s *Handle) addFilingJob(ctx context.Context, tx pgx.Tx, filing int64, in time.Duration) error {
 	opts := &river.InsertOpts{}
 	if in > 0 {
 		opts.ScheduledAt = time.Now().Add(in)

@@ -38,7 +38,7 @@ const (
 const maxLines = 40
 
 // Ledger lists filings, the one that was asked for last first, with what has happened to them, earliest first.
-func (s *Store) Ledger(ctx context.Context, filter crash.LedgerFilter) ([]crash.LedgerEntry, error) {
+func (s *Filings) Ledger(ctx context.Context, filter crash.LedgerFilter) ([]crash.LedgerEntry, error) {
 	args := pgx.NamedArgs{
 		"state": string(filter.State), "bucket": nil, "id": filter.ID, "after": filter.After.ID, "created": filter.After.Created, "limit": filter.Limit,
 	}

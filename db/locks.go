@@ -22,16 +22,16 @@ const (
 // LockBugs acquires the lock on reading bugs from the tracker. ok is false while another instance
 // holds it. This instance holds it until it calls unlock or dies. Do not call it again before
 // unlock: the lock counts for the whole instance.
-func (s *Store) LockBugs(ctx context.Context) (unlock func(), ok bool, err error) {
+func (s *Handle) LockBugs(ctx context.Context) (unlock func(), ok bool, err error) {
 	return s.lock(ctx, bugsLock)
 }
 
 // LockArchive is LockBugs for reading the tracker's archive.
-func (s *Store) LockArchive(ctx context.Context) (unlock func(), ok bool, err error) {
+func (s *Handle) LockArchive(ctx context.Context) (unlock func(), ok bool, err error) {
 	return s.lock(ctx, archiveLock)
 }
 
-func (s *Store) lock(ctx context.Context, lock int64) (unlock func(), ok bool, err error) {
+func (s *Handle) lock(ctx context.Context, lock int64) (unlock func(), ok bool, err error) {
 	if _, err := s.instance.number(ctx); err != nil { // the instance's connection holds the lock
 		return nil, false, err
 	}

@@ -28,7 +28,7 @@ var errOneAlready = crash.Errorf(crash.Conflict, "one_already", "These are one p
 // named by any bucket that is part of it. The head that comes back is the one that they all have now; it has all their
 // bugs. Problems that are one with it already are passed over. It returns NotFound for an unknown bucket, and Conflict when
 // there is nothing left to merge.
-func (s *Store) Merge(ctx context.Context, into crash.BucketID, from []crash.BucketID, person, reason string) (head crash.BucketID, err error) {
+func (s *Decisions) Merge(ctx context.Context, into crash.BucketID, from []crash.BucketID, person, reason string) (head crash.BucketID, err error) {
 	err = s.decide(ctx, func(d *deciding) error {
 		heads, err := d.heads(ctx, append([]crash.BucketID{into}, from...))
 		if err != nil {
@@ -96,7 +96,7 @@ func (d *deciding) merge(ctx context.Context, from, head crash.BucketID, cause c
 			return fmt.Errorf("merge %s into %s: %w", from, head, err)
 		}
 	}
-	return d.store.audit(ctx, d, AuditEvent{
+	return d.store.Audit(ctx, d, AuditEvent{
 		Person: person, Action: "problem.merge", Subject: from.String(),
 		Detail: map[string]any{"into": head.String(), "cause": cause, "reason": reason},
 	})

@@ -34,7 +34,7 @@ func another(t *testing.T, s *db.Store, i, m int) crash.BucketID {
 
 func merge(t *testing.T, s *db.Store, into crash.BucketID, from ...crash.BucketID) crash.BucketID {
 	t.Helper()
-	head, err := s.Merge(t.Context(), into, from, "ada", "one fault")
+	head, err := db.NewDecisions(s).Merge(t.Context(), into, from, "ada", "one fault")
 	if err != nil {
 		t.Fatalf("merge: %v", err)
 	}
@@ -52,7 +52,7 @@ func bucket(t *testing.T, s *db.Store, id crash.BucketID) crash.Bucket {
 
 func decisions(t *testing.T, s *db.Store, id crash.BucketID) []crash.Decision {
 	t.Helper()
-	all, err := s.Decisions(t.Context(), id, 100)
+	all, err := db.NewDecisions(s).Decisions(t.Context(), id, 100)
 	if err != nil {
 		t.Fatalf("decisions: %v", err)
 	}
@@ -61,7 +61,7 @@ func decisions(t *testing.T, s *db.Store, id crash.BucketID) []crash.Decision {
 
 func undo(t *testing.T, s *db.Store, d crash.Decision) {
 	t.Helper()
-	if _, err := s.Undo(t.Context(), d.ID, "bob"); err != nil {
+	if _, err := db.NewDecisions(s).Undo(t.Context(), d.ID, "bob"); err != nil {
 		t.Fatalf("undo: %v", err)
 	}
 }
@@ -81,10 +81,10 @@ func TestMerge(t *testing.T) {
 			t.Errorf("merged: got %s with %d members, %d reports, %d machines, want %s, 3, 4, 2", b.ID, b.Members, b.Reports, b.Systems, p[2])
 		}
 	}
-	if _, err := s.Merge(t.Context(), p[0], []crash.BucketID{p[2]}, "ada", ""); !errors.Is(err, crash.Conflict) {
+	if _, err := db.NewDecisions(s).Merge(t.Context(), p[0], []crash.BucketID{p[2]}, "ada", ""); !errors.Is(err, crash.Conflict) {
 		t.Errorf("in a circle: got %v, want a conflict", err)
 	}
-	if _, err := s.Merge(t.Context(), p[0], []crash.BucketID{{1, 2, 3}}, "ada", ""); !errors.Is(err, crash.NotFound) {
+	if _, err := db.NewDecisions(s).Merge(t.Context(), p[0], []crash.BucketID{{1, 2, 3}}, "ada", ""); !errors.Is(err, crash.NotFound) {
 		t.Errorf("unknown: got %v, want not found", err)
 	}
 	history := decisions(t, s, p[0])
@@ -107,7 +107,7 @@ func TestMerge(t *testing.T) {
 			t.Errorf("undone: head of %s: got %s, want %s", id, got, want)
 		}
 	}
-	if _, err := s.Undo(t.Context(), history[0].ID, "bob"); !errors.Is(err, crash.Conflict) {
+	if _, err := db.NewDecisions(s).Undo(t.Context(), history[0].ID, "bob"); !errors.Is(err, crash.Conflict) {
 		t.Errorf("undone twice: got %v, want a conflict", err)
 	}
 	if d := decisions(t, s, p[3]); len(d) != 2 || d[1].Stands() || d[1].UndoneBy != "bob" {
@@ -124,7 +124,7 @@ func TestMergeCrosswise(t *testing.T) {
 	var people sync.WaitGroup
 	for i := range 24 {
 		people.Go(func() {
-			_, err := stores[i%2].Merge(t.Context(), p[i%6], []crash.BucketID{p[(i+1+i/6)%6]}, "ada", "")
+			_, err := db.NewDecisions(stores[i%2]).Merge(t.Context(), p[i%6], []crash.BucketID{p[(i+1+i/6)%6]}, "ada", "")
 			if err != nil && !errors.Is(err, crash.Conflict) {
 				t.Errorf("merge: %v", err)
 			}
@@ -149,7 +149,7 @@ func TestRename(t *testing.T) {
 	p := problems(t, s, 2)
 	ctx := t.Context()
 	for _, name := range []string{"The old one", "  The \t new one "} {
-		if err := s.Rename(ctx, p[0], name, "ada", ""); err != nil {
+		if err := db.NewDecisions(s).Rename(ctx, p[0], name, "ada", ""); err != nil {
 			t.Fatalf("rename: %v", err)
 		}
 	}
@@ -157,12 +157,12 @@ func TestRename(t *testing.T) {
 		t.Errorf("got %q, want it on one line", got)
 	}
 	for name, want := range map[string]crash.Kind{"The new one": crash.Conflict, "a\x00b": crash.Invalid, fmt.Sprintf("%0201d", 1): crash.Invalid} {
-		if err := s.Rename(ctx, p[0], name, "ada", ""); !errors.Is(err, want) {
+		if err := db.NewDecisions(s).Rename(ctx, p[0], name, "ada", ""); !errors.Is(err, want) {
 			t.Errorf("%.20q: got %v, want %v", name, err, want)
 		}
 	}
 	history := decisions(t, s, p[0])
-	if _, err := s.Undo(ctx, history[1].ID, "bob"); !errors.Is(err, crash.Conflict) {
+	if _, err := db.NewDecisions(s).Undo(ctx, history[1].ID, "bob"); !errors.Is(err, crash.Conflict) {
 		t.Errorf("undo of the first name: got %v, want a conflict", err)
 	}
 	undo(t, s, history[0])
@@ -170,7 +170,7 @@ func TestRename(t *testing.T) {
 		t.Errorf("undone: got %q, want the name before", got)
 	}
 	merge(t, s, p[1], p[0]) // the whole has the name of its head: none
-	if err := s.Rename(ctx, p[0], "The whole", "ada", ""); err != nil {
+	if err := db.NewDecisions(s).Rename(ctx, p[0], "The whole", "ada", ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := bucket(t, s, p[1]); got.Name != "The whole" || got.ID != p[1] {

@@ -96,7 +96,7 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 
 // VersionsInUse returns the versions of a binary package that counted reports came from, by release. The caller must not
 // change the result.
-func (s *Store) VersionsInUse(ctx context.Context, pkg string) ([]stats.VersionKnown, error) {
+func (s *Counts) VersionsInUse(ctx context.Context, pkg string) ([]stats.VersionKnown, error) {
 	v, err := s.versionsInUse(ctx)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ const sqlNewestTypes = `
 
 // NewestTypes returns of which problem types the newest reports of a problem are (at most look of each of its buckets), the
 // most common first.
-func (s *Store) NewestTypes(ctx context.Context, id crash.BucketID, look int) ([]crash.NameCount, error) {
+func (s *Counts) NewestTypes(ctx context.Context, id crash.BucketID, look int) ([]crash.NameCount, error) {
 	rows, err := s.pool.Query(ctx, sqlNewestTypes, pgx.NamedArgs{"bucket": id[:], "look": look})
 	if err != nil {
 		return nil, fmt.Errorf("types of reports of bucket %s: %w", id, known(err))

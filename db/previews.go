@@ -16,7 +16,7 @@ const sqlTogether = `
 		(select count(distinct system) from bucket_systems where bucket_id in (select id from members))`
 
 // Together counts the reports and the distinct machines of some problems as one.
-func (s *Store) Together(ctx context.Context, ids []crash.BucketID) (reports, machines int64, err error) {
+func (s *Decisions) Together(ctx context.Context, ids []crash.BucketID) (reports, machines int64, err error) {
 	if err := s.pool.QueryRow(ctx, sqlTogether, pgx.NamedArgs{"ids": idBytes(ids)}).Scan(&reports, &machines); err != nil {
 		return 0, 0, fmt.Errorf("count problems together: %w", known(err))
 	}
@@ -40,7 +40,7 @@ const sqlMembers = `select id from buckets where id in ` + members + ` order by 
 
 // PreviewSplit looks which of the newest reports of a problem meet a condition. It returns Invalid for a condition that is
 // none.
-func (s *Store) PreviewSplit(ctx context.Context, bucket crash.BucketID, c crash.Condition) (p crash.SplitPreview, err error) {
+func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c crash.Condition) (p crash.SplitPreview, err error) {
 	if err := c.Check(); err != nil {
 		return p, err
 	}

@@ -16,7 +16,7 @@ const sqlKnownBugs = `
 		or exists (select from filings where bug_number = number)`
 
 // KnownBugs returns those of the given numbers that some bucket has or had.
-func (s *Store) KnownBugs(ctx context.Context, numbers []int64) ([]int64, error) {
+func (s *Filings) KnownBugs(ctx context.Context, numbers []int64) ([]int64, error) {
 	rows, err := s.pool.Query(ctx, sqlKnownBugs, pgx.NamedArgs{"numbers": numbers})
 	if err != nil {
 		return nil, fmt.Errorf("known bugs: %w", known(err))
@@ -32,7 +32,7 @@ var errBeingFiled = crash.Errorf(crash.Conflict, "being_filed", "A bug for this 
 
 // ReconcileBug gives a bucket a bug that was found in the tracker and that mishap had filed for it. A filing that is not
 // done yet is done with it. Doing it twice changes nothing. It returns Conflict while a bug for the bucket is being sent.
-func (s *Store) ReconcileBug(ctx context.Context, bucket crash.BucketID, bug crash.Bug) error {
+func (s *Filings) ReconcileBug(ctx context.Context, bucket crash.BucketID, bug crash.Bug) error {
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		var f crash.Filing
 		err := scanFiling(tx.QueryRow(ctx, sqlFilingOfBucket, pgx.NamedArgs{"bucket": bucket[:]}), &f)
@@ -49,7 +49,7 @@ func (s *Store) ReconcileBug(ctx context.Context, bucket crash.BucketID, bug cra
 		if err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, AuditEvent{
+		return s.Audit(ctx, tx, AuditEvent{
 			Action: "bug.reconciled", Subject: bucket.String(), Detail: map[string]any{"bug": bug.Number},
 		})
 	})

@@ -39,7 +39,7 @@ var (
 
 // StartRegroup begins to apply grouping rules to the stored reports, or dry, to find out what they would change. The work is
 // done in steps by [Store.GoOnRegroup], in any unit. It returns Conflict while another run is under way.
-func (s *Store) StartRegroup(ctx context.Context, rules int, dry bool, person string) (crash.RegroupRun, error) {
+func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, person string) (crash.RegroupRun, error) {
 	var run crash.RegroupRun
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, sqlInsertRun, pgx.NamedArgs{"rules": rules, "dry": dry, "person": person, "at": s.now()})
@@ -51,7 +51,7 @@ func (s *Store) StartRegroup(ctx context.Context, rules int, dry bool, person st
 		} else if err != nil {
 			return err
 		}
-		if err := s.audit(ctx, tx, AuditEvent{
+		if err := s.Audit(ctx, tx, AuditEvent{
 			Person: person, Action: "regroup.start", Subject: "reports", Detail: map[string]any{"run": run.ID, "rules": rules, "dry": dry},
 		}); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (s *Store) StartRegroup(ctx context.Context, rules int, dry bool, person st
 }
 
 // StopRegroup ends a run before it is through. What it has moved stays moved. It returns Conflict when the run has ended.
-func (s *Store) StopRegroup(ctx context.Context, id int64, person string) (crash.RegroupRun, error) {
+func (s *Decisions) StopRegroup(ctx context.Context, id int64, person string) (crash.RegroupRun, error) {
 	var run crash.RegroupRun
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, sqlStopRun, pgx.NamedArgs{"id": id, "at": s.now()})
@@ -77,7 +77,7 @@ func (s *Store) StopRegroup(ctx context.Context, id int64, person string) (crash
 		} else if err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, AuditEvent{Person: person, Action: "regroup.stop", Subject: "reports", Detail: map[string]any{"run": id}})
+		return s.Audit(ctx, tx, AuditEvent{Person: person, Action: "regroup.stop", Subject: "reports", Detail: map[string]any{"run": id}})
 	})
 	if err != nil {
 		return run, fmt.Errorf("stop regrouping: %w", err)
@@ -86,16 +86,16 @@ func (s *Store) StopRegroup(ctx context.Context, id int64, person string) (crash
 }
 
 // RunningRegroup returns the run that is under way. It returns NotFound when none is.
-func (s *Store) RunningRegroup(ctx context.Context) (crash.RegroupRun, error) {
+func (s *Decisions) RunningRegroup(ctx context.Context) (crash.RegroupRun, error) {
 	return s.oneRun(ctx, sqlRunningRun, pgx.NamedArgs{})
 }
 
 // Regroup returns one run, or NotFound.
-func (s *Store) Regroup(ctx context.Context, id int64) (crash.RegroupRun, error) {
+func (s *Decisions) Regroup(ctx context.Context, id int64) (crash.RegroupRun, error) {
 	return s.oneRun(ctx, sqlRun, pgx.NamedArgs{"id": id})
 }
 
-func (s *Store) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) (crash.RegroupRun, error) {
+func (s *Decisions) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) (crash.RegroupRun, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
 		return crash.RegroupRun{}, fmt.Errorf("run of regrouping: %w", known(err))
@@ -111,7 +111,7 @@ func (s *Store) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) (cra
 }
 
 // Regroups lists runs, the last first.
-func (s *Store) Regroups(ctx context.Context, limit int) ([]crash.RegroupRun, error) {
+func (s *Decisions) Regroups(ctx context.Context, limit int) ([]crash.RegroupRun, error) {
 	rows, err := s.pool.Query(ctx, sqlRuns, pgx.NamedArgs{"limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("runs of regrouping: %w", known(err))
@@ -131,7 +131,7 @@ const sqlRunMoves = `
 	order by m.reports desc, m.from_id, m.to_id limit @limit`
 
 // RegroupMoves lists how many reports a run has moved, or would move, from where to where, the most first.
-func (s *Store) RegroupMoves(ctx context.Context, run int64, limit int) ([]crash.RegroupMove, error) {
+func (s *Decisions) RegroupMoves(ctx context.Context, run int64, limit int) ([]crash.RegroupMove, error) {
 	rows, err := s.pool.Query(ctx, sqlRunMoves, pgx.NamedArgs{"run": run, "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("moves of run %d: %w", run, known(err))
@@ -161,7 +161,7 @@ const sqlRunEffect = `
 		(select count(*) from targets where is_new), (select count(*) from targets where ways > 1 or not is_new)`
 
 // RegroupEffect sums up what a run has done, or dry, would do.
-func (s *Store) RegroupEffect(ctx context.Context, run crash.RegroupRun) (crash.RegroupEffect, error) {
+func (s *Decisions) RegroupEffect(ctx context.Context, run crash.RegroupRun) (crash.RegroupEffect, error) {
 	var e crash.RegroupEffect
 	err := s.pool.QueryRow(ctx, sqlRunEffect, pgx.NamedArgs{"run": run.ID, "dry": run.Dry}).Scan(&e.Changed, &e.Split, &e.New, &e.Merged)
 	if err != nil {

@@ -26,7 +26,7 @@ const leftBatch = 100
 
 // endRegroup looks after the buckets that have nothing left: all that people see of them follows to where most of their
 // reports went. It can be done again: a bucket that has followed is no head any more.
-func (s *Store) endRegroup(ctx context.Context, run crash.RegroupRun) (crash.RegroupRun, error) {
+func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash.RegroupRun, error) {
 	after := []byte{}
 	for last := run.Dry; !last; {
 		if err := s.decide(ctx, func(d *deciding) error {

@@ -38,7 +38,7 @@ type wayCount struct {
 
 // regroupReports moves reports that the new rules see otherwise. What people decided stays: a report that was taken out stays
 // where it is.
-func (s *Store) regroupReports(ctx context.Context, run crash.RegroupRun, reports []groupedReport) error {
+func (s *Decisions) regroupReports(ctx context.Context, run crash.RegroupRun, reports []groupedReport) error {
 	return s.decide(ctx, func(d *deciding) error {
 		if err := d.countAll(ctx); err != nil {
 			return err

@@ -72,7 +72,7 @@ func (r groupedReport) differs() bool {
 // that was counted from them. Reading and grouping hold up nobody; only moving takes its turn with counting. A step that was
 // lost is done again without harm, also by two units at once. While reports arrive faster than they are counted, it does
 // nothing and says so (Waiting). It returns NotFound for an unknown run.
-func (s *Store) GoOnRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {
+func (s *Decisions) GoOnRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {
 	run, err := s.stepRegroup(ctx, id, rules)
 	if err != nil {
 		return run, fmt.Errorf("regroup: %w", known(err))
@@ -80,7 +80,7 @@ func (s *Store) GoOnRegroup(ctx context.Context, id int64, rules crash.Rules) (c
 	return run, nil
 }
 
-func (s *Store) stepRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {
+func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {
 	var from crash.OopsID
 	var since time.Time
 	run, err := s.runAt(ctx, id, &since, &from)
@@ -120,7 +120,7 @@ func (s *Store) stepRegroup(ctx context.Context, id int64, rules crash.Rules) (c
 	return s.Regroup(ctx, id)
 }
 
-func (s *Store) runAt(ctx context.Context, id int64, since *time.Time, from *crash.OopsID) (crash.RegroupRun, error) {
+func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from *crash.OopsID) (crash.RegroupRun, error) {
 	rows, err := s.pool.Query(ctx, sqlRunCursor, pgx.NamedArgs{"id": id})
 	if err != nil {
 		return crash.RegroupRun{}, err
@@ -140,7 +140,7 @@ func (s *Store) runAt(ctx context.Context, id int64, since *time.Time, from *cra
 }
 
 // groupAgain reads the next reports and groups them by the new rules.
-func (s *Store) groupAgain(ctx context.Context, since time.Time, from crash.OopsID, rules crash.Rules) ([]groupedReport, error) {
+func (s *Decisions) groupAgain(ctx context.Context, since time.Time, from crash.OopsID, rules crash.Rules) ([]groupedReport, error) {
 	rows, err := s.pool.Query(ctx, sqlReportsToGroup, pgx.NamedArgs{
 		"received": since, "id": [16]byte(from), "rules": rules.Version, "limit": regroupBatch,
 	})
@@ -167,7 +167,7 @@ func (s *Store) groupAgain(ctx context.Context, since time.Time, from crash.Oops
 }
 
 // noteStep notes that reports were grouped by the new rules, and where the run goes on; of a dry run, what would move.
-func (s *Store) noteStep(ctx context.Context, run crash.RegroupRun, reports, changed []groupedReport, since time.Time, from crash.OopsID) error {
+func (s *Decisions) noteStep(ctx context.Context, run crash.RegroupRun, reports, changed []groupedReport, since time.Time, from crash.OopsID) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		last := reports[len(reports)-1].id
 		tag, err := tx.Exec(ctx, sqlRunStep, pgx.NamedArgs{
@@ -178,7 +178,7 @@ func (s *Store) noteStep(ctx context.Context, run crash.RegroupRun, reports, cha
 			return err
 		}
 		if run.Dry {
-			d := &deciding{Tx: tx, store: s}
+			d := &deciding{Tx: tx, store: s.Store}
 			_, ways, err := d.regroupMoves(ctx, changed)
 			if err != nil {
 				return err

@@ -59,15 +59,15 @@ func fillReleased(t *testing.T, url string) {
 	must(accounts.Disable(ctx, "ada", "cleo"))
 	_, _, err = accounts.AddToken(ctx, ada, "my script", []crash.Scope{crash.ScopeRead, crash.ScopeFile}, today.AddDate(0, 6, 0))
 	must(err)
-	must(s.Follow(ctx, ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "harbor"}))
-	_, err = s.Visit(ctx, ada.ID)
+	must(db.NewAccounts(s).Follow(ctx, ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "harbor"}))
+	_, err = db.NewAccounts(s).Visit(ctx, ada.ID)
 	must(err)
 
 	// Decisions and notes.
 	merge(t, s, p[1], p[0])
 	merge(t, s, p[3], p[2])
 	undo(t, s, decisions(t, s, p[3])[0])
-	must(s.Rename(ctx, p[1], "The sync falls over", "ada", "easier to remember"))
+	must(db.NewDecisions(s).Rename(ctx, p[1], "The sync falls over", "ada", "easier to remember"))
 	split(t, s, mixed, arm)
 	note, err := s.AddNote(ctx, p[1], "It needs a full disk.", "ada")
 	must(err)
@@ -78,28 +78,28 @@ func fillReleased(t *testing.T, url string) {
 	finish(t, s, claim(t, s, ask(t, s, p[4], crash.Filing{})), crash.FilingRefused, 0)
 	ask(t, s, p[5], crash.Filing{})
 	for number := range int64(3) {
-		_, err := s.LinkBug(ctx, p[2], crash.Bug{Number: 7 + number, Title: fmt.Sprint("It fell over ", number), URL: fmt.Sprint("https://bugs.example/", 7+number), By: "bob"})
+		_, err := db.NewBugs(s).LinkBug(ctx, p[2], crash.Bug{Number: 7 + number, Title: fmt.Sprint("It fell over ", number), URL: fmt.Sprint("https://bugs.example/", 7+number), By: "bob"})
 		must(err)
 	}
-	must(s.UnlinkBug(ctx, p[2], 9, "bob"))
-	must(s.SaveBugReading(ctx, crash.BugReading{Number: 7, Title: "It fell over", InformationType: "Public", DuplicateOf: 8,
+	must(db.NewBugs(s).UnlinkBug(ctx, p[2], 9, "bob"))
+	must(db.NewBugs(s).SaveBugReading(ctx, crash.BugReading{Number: 7, Title: "It fell over", InformationType: "Public", DuplicateOf: 8,
 		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/harbor", Name: "harbor (Ubuntu)", Status: "Fix Released"}}}, "https://bugs.example/8", time.Hour))
-	must(s.FailBugReading(ctx, 8, "the tracker is away", time.Hour))
-	must(s.SaveChanges(ctx, []int64{7}, today))
-	_, err = s.BeginComment(ctx, 7, "1.0-1", p[2])
+	must(db.NewBugs(s).FailBugReading(ctx, 8, "the tracker is away", time.Hour))
+	must(db.NewBugs(s).SaveChanges(ctx, []int64{7}, today))
+	_, err = db.NewBugs(s).BeginComment(ctx, 7, "1.0-1", p[2])
 	must(err)
-	must(s.SaveBugTemplate(ctx, crash.BugTemplate{Package: "harbor", Body: "{description}", By: "ada"}))
+	must(db.NewFilings(s).SaveBugTemplate(ctx, crash.BugTemplate{Package: "harbor", Body: "{description}", By: "ada"}))
 
 	// The archive, the tracker's credentials, regrouping.
 	facts := []crash.ArchiveWant{{Kind: crash.ArchiveSource, Key: "harbor"}, {Kind: crash.ArchivePerson, Key: "ada-lovelace"}}
-	_, err = s.ArchiveFacts(ctx, facts)
+	_, err = db.NewBugs(s).ArchiveFacts(ctx, facts)
 	must(err)
-	must(s.SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: facts[1], Exists: true, Names: []string{"harbor"}}, time.Hour))
+	must(db.NewBugs(s).SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: facts[1], Exists: true, Names: []string{"harbor"}}, time.Hour))
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "mishap"}
-	must(s.SaveToken(ctx, key, crash.AccessToken{Token: "token", Secret: "secret"}, "ada"))
-	run, err := s.StartRegroup(ctx, grouping.RulesVersion, true, "ada")
+	must(db.NewFilings(s).SaveToken(ctx, key, crash.AccessToken{Token: "token", Secret: "secret"}, "ada"))
+	run, err := db.NewDecisions(s).StartRegroup(ctx, grouping.RulesVersion, true, "ada")
 	must(err)
-	_, err = s.StopRegroup(ctx, run.ID, "ada")
+	_, err = db.NewDecisions(s).StopRegroup(ctx, run.ID, "ada")
 	must(err)
 	must(s.WaitCounted(ctx))
 	checkCountsOf(t, url, s)

@@ -27,7 +27,7 @@ var (
 
 // Rename gives a problem a name, or with an empty one takes it away. Its signature and its addresses stay. It returns
 // Invalid for a name that is none, Conflict when it is the same, and NotFound for an unknown bucket.
-func (s *Store) Rename(ctx context.Context, bucket crash.BucketID, name, person, reason string) error {
+func (s *Decisions) Rename(ctx context.Context, bucket crash.BucketID, name, person, reason string) error {
 	name, ok := crash.CleanLine(name, crash.MaxProblemName)
 	if !ok {
 		return errBadName
@@ -62,7 +62,7 @@ func (d *deciding) rename(ctx context.Context, head crash.BucketID, before, afte
 			return err
 		}
 	}
-	return d.store.audit(ctx, d, AuditEvent{
+	return d.store.Audit(ctx, d, AuditEvent{
 		Person: person, Action: "problem.rename", Subject: head.String(), Detail: map[string]any{"before": before, "after": after},
 	})
 }

@@ -14,6 +14,13 @@ import (
 	"mishap/crash/index"
 )
 
+// Reports lists stored reports and the cores that machines were asked for. It is safe for
+// concurrent use.
+type Reports struct{ *Store }
+
+// NewReports returns the reports in a store.
+func NewReports(s *Store) *Reports { return &Reports{s} }
+
 // The first condition on received looks superfluous, but it is what leaves partitions out.
 const (
 	belowReport   = ` and received <= @received and (received, id) < (@received, @id) order by received desc, id desc`
@@ -40,7 +47,7 @@ const (
 
 // BucketReports returns the reports of the problem that a bucket is part of in the order of their arrival, the newest
 // first, at most limit, from below the report after on (zero: from the newest). Reports of test machines are among them.
-func (s *Store) BucketReports(ctx context.Context, id crash.BucketID, after crash.OopsID, limit int) ([]crash.ReportRow, error) {
+func (s *Reports) BucketReports(ctx context.Context, id crash.BucketID, after crash.OopsID, limit int) ([]crash.ReportRow, error) {
 	rows, _, err := s.BucketReportsLike(ctx, id, index.Filter{}, after, limit)
 	return rows, err
 }
@@ -53,7 +60,7 @@ const reportsLooked = 20_000
 // what chooses reports (see [index.Filter.OfReports]); it refuses more. It looks at a bounded
 // number of reports; when that was not all, and fewer than limit were found, further is where to go
 // on (as after), else zero.
-func (s *Store) BucketReportsLike(
+func (s *Reports) BucketReportsLike(
 	ctx context.Context, id crash.BucketID, f index.Filter, after crash.OopsID, limit int,
 ) (rows []crash.ReportRow, further crash.OopsID, err error) {
 	args, err := likeArgs(newestFirst(after, limit), id, f)
@@ -99,7 +106,7 @@ func likeArgs(args pgx.NamedArgs, id crash.BucketID, f index.Filter) (pgx.NamedA
 }
 
 // SystemReports returns the reports of a machine, as BucketReports does those of a bucket.
-func (s *Store) SystemReports(ctx context.Context, system crash.SystemID, after crash.OopsID, limit int) ([]crash.ReportRow, error) {
+func (s *Reports) SystemReports(ctx context.Context, system crash.SystemID, after crash.OopsID, limit int) ([]crash.ReportRow, error) {
 	args := newestFirst(after, limit)
 	sql := sqlNamelessList
 	if key := systemKey(system); key != nil {
@@ -112,7 +119,7 @@ func (s *Store) SystemReports(ctx context.Context, system crash.SystemID, after 
 	return rows, nil
 }
 
-func (s *Store) reportList(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.ReportRow, error) {
+func (s *Reports) reportList(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.ReportRow, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
 		return nil, err

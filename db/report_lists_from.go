@@ -23,7 +23,7 @@ const (
 
 // BucketReportsFrom returns the ids of the reports of the problem that a bucket is part of in the order of their arrival,
 // from the report from on, that one included, at most limit.
-func (s *Store) BucketReportsFrom(ctx context.Context, id crash.BucketID, from crash.OopsID, limit int) ([]crash.OopsID, error) {
+func (s *Reports) BucketReportsFrom(ctx context.Context, id crash.BucketID, from crash.OopsID, limit int) ([]crash.OopsID, error) {
 	args := reportArgs(from)
 	args["bucket"], args["limit"] = id[:], limit
 	ids, err := s.reportIDs(ctx, sqlBucketFrom, args)
@@ -34,7 +34,7 @@ func (s *Store) BucketReportsFrom(ctx context.Context, id crash.BucketID, from c
 }
 
 // SystemReportsFrom is BucketReportsFrom for the reports of a machine.
-func (s *Store) SystemReportsFrom(ctx context.Context, system crash.SystemID, from crash.OopsID, limit int) ([]crash.OopsID, error) {
+func (s *Reports) SystemReportsFrom(ctx context.Context, system crash.SystemID, from crash.OopsID, limit int) ([]crash.OopsID, error) {
 	args := reportArgs(from)
 	args["limit"] = limit
 	sql := sqlNamelessFrom
@@ -48,7 +48,7 @@ func (s *Store) SystemReportsFrom(ctx context.Context, system crash.SystemID, fr
 	return ids, nil
 }
 
-func (s *Store) reportIDs(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.OopsID, error) {
+func (s *Reports) reportIDs(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.OopsID, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
 		return nil, err

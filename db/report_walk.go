@@ -37,7 +37,7 @@ const (
 // ReportNeighbours returns the reports that arrived next after and next before the given one, among
 // those of the problem that a bucket is part of that a filter lets through, as BucketReportsLike;
 // zero ids where there is none. It looks at a bounded number of reports.
-func (s *Store) ReportNeighbours(
+func (s *Reports) ReportNeighbours(
 	ctx context.Context, bucket crash.BucketID, f index.Filter, id crash.OopsID,
 ) (newer, older crash.OopsID, err error) {
 	args, err := likeArgs(reportArgs(id), bucket, f)
@@ -51,7 +51,7 @@ func (s *Store) ReportNeighbours(
 }
 
 // SystemNeighbours is ReportNeighbours among the reports of one machine.
-func (s *Store) SystemNeighbours(ctx context.Context, system crash.SystemID, id crash.OopsID) (newer, older crash.OopsID, err error) {
+func (s *Reports) SystemNeighbours(ctx context.Context, system crash.SystemID, id crash.OopsID) (newer, older crash.OopsID, err error) {
 	args, above, below := reportArgs(id), sqlNewerWithoutName, sqlOlderWithoutName
 	if key := systemKey(system); key != nil {
 		above, below, args["system"], args["system_key"] = sqlNewerOfSystem, sqlOlderOfSystem, string(system), *key
@@ -63,7 +63,7 @@ func (s *Store) SystemNeighbours(ctx context.Context, system crash.SystemID, id 
 }
 
 // EndReports returns the newest and the oldest report of a problem that a filter lets through; zero ids when there is none.
-func (s *Store) EndReports(
+func (s *Reports) EndReports(
 	ctx context.Context, bucket crash.BucketID, f index.Filter,
 ) (newest, oldest crash.OopsID, err error) {
 	args, err := likeArgs(newestFirst(crash.OopsID{}, 1), bucket, f)
@@ -80,7 +80,7 @@ func (s *Store) EndReports(
 	return newest, oldest, nil
 }
 
-func (s *Store) neighbours(ctx context.Context, above, below string, args pgx.NamedArgs) (newer, older crash.OopsID, err error) {
+func (s *Reports) neighbours(ctx context.Context, above, below string, args pgx.NamedArgs) (newer, older crash.OopsID, err error) {
 	var b pgx.Batch
 	for _, side := range []struct {
 		sql string

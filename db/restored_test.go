@@ -62,7 +62,7 @@ func TestOlderCopyRestored(t *testing.T) {
 	}
 	rates := func() (sum int64) {
 		t.Helper()
-		all, err := s.Rates(t.Context(), db.RateFilter{Since: today, Until: today})
+		all, err := db.NewCounts(s).Rates(t.Context(), db.RateFilter{Since: today, Until: today})
 		if err != nil {
 			t.Fatal(err)
 		}

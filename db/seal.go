@@ -61,7 +61,7 @@ func (s sealer) open(sealed []byte, context string) (crash.Secret, error) {
 
 // SealSecret returns a secret as text that may be stored: who reads it off a copy of the database cannot open it without the
 // database's password (see sealer). context says what it is for; [Store.OpenSecret] needs the same.
-func (s *Store) SealSecret(secret crash.Secret, context string) (string, error) {
+func (s *Handle) SealSecret(secret crash.Secret, context string) (string, error) {
 	sealed, err := s.sealer().seal(secret, context)
 	if err != nil {
 		return "", err
@@ -70,7 +70,7 @@ func (s *Store) SealSecret(secret crash.Secret, context string) (string, error) 
 }
 
 // OpenSecret returns what SealSecret was given. It fails when the database's password or the context is another one.
-func (s *Store) OpenSecret(sealed, context string) (crash.Secret, error) {
+func (s *Handle) OpenSecret(sealed, context string) (crash.Secret, error) {
 	raw, err := base64.StdEncoding.DecodeString(sealed)
 	if err != nil {
 		return "", errSeal

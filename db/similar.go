@@ -20,7 +20,7 @@ const (
 
 // Similar lists other problems of the same package that have a bug and look like this one, the most alike first, at most
 // six: see crash.LikenessOf.
-func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
+func (s *Counts) Similar(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
 	all, err := s.IndexWithStates(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("similar problems: %w", err)
@@ -31,7 +31,7 @@ func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]grouping.Similar
 }
 
 // Alike is Similar for all problems, with a bug or without, at most four, of the most frequent ones.
-func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
+func (s *Counts) Alike(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
 	all, err := s.Index(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("similar problems: %w", err)
@@ -39,7 +39,7 @@ func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]grouping.SimilarPr
 	return s.similar(ctx, b, maxAlike, all.OfPackages([]string{b.SourcePackage, b.Package}, maxAlikeFrom, func(p *index.Problem) bool { return p.ID != b.ID }))
 }
 
-func (s *Store) similar(ctx context.Context, b crash.Bucket, most int, candidates []*index.Problem) ([]grouping.SimilarProblem, error) {
+func (s *Counts) similar(ctx context.Context, b crash.Bucket, most int, candidates []*index.Problem) ([]grouping.SimilarProblem, error) {
 	var found []grouping.SimilarProblem
 	likeness := grouping.LikenessTo(b.Signature)
 	for _, p := range candidates {

@@ -46,7 +46,7 @@ func scanLeaf(row pgx.CollectableRow) (l leaf, err error) {
 // returns; those that are stored are moved in steps by [Store.GoOnSplit]. It returns the decision, whose Other is the new
 // problem; Invalid for a condition that is none, Conflict when such reports are taken out already, and NotFound for an
 // unknown bucket.
-func (s *Store) Split(ctx context.Context, bucket crash.BucketID, c crash.Condition, person, reason string) (crash.Decision, error) {
+func (s *Decisions) Split(ctx context.Context, bucket crash.BucketID, c crash.Condition, person, reason string) (crash.Decision, error) {
 	if err := c.Check(); err != nil {
 		return crash.Decision{}, err
 	}
@@ -119,7 +119,7 @@ func (d *deciding) split(ctx context.Context, head leaf, c crash.Condition, pers
 	if _, err := d.Exec(ctx, sqlInsertSource, pgx.NamedArgs{"buckets": idBytes(sources), "id": id}); err != nil {
 		return 0, err
 	}
-	return id, d.store.audit(ctx, d, AuditEvent{
+	return id, d.store.Audit(ctx, d, AuditEvent{
 		Person: person, Action: "problem.split", Subject: head.id.String(),
 		Detail: map[string]any{"into": other.String(), "condition": c.String(), "reason": reason},
 	})

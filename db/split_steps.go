@@ -55,7 +55,7 @@ func scanSplit(row pgx.CollectableRow) (r splitReport, err error) {
 
 // GoOnSplit does the next step of taking out the reports that a split means, or of bringing them back when it was undone. It
 // is safe to be called by several at once, and again after a step was lost. It returns NotFound for an unknown decision.
-func (s *Store) GoOnSplit(ctx context.Context, id int64) (finished bool, err error) {
+func (s *Decisions) GoOnSplit(ctx context.Context, id int64) (finished bool, err error) {
 	err = s.decide(ctx, func(d *deciding) error {
 		rows, err := d.Query(ctx, sqlDecisionForUpdate, pgx.NamedArgs{"id": id})
 		if err != nil {
@@ -205,7 +205,7 @@ func (d *deciding) endUnsplit(ctx context.Context, decision crash.Decision) erro
 const sqlUnfinished = `select id from decisions where not finished order by id limit 100`
 
 // UnfinishedSplits lists the splits, and undone splits, whose stored reports have not all been looked through yet.
-func (s *Store) UnfinishedSplits(ctx context.Context) ([]int64, error) {
+func (s *Decisions) UnfinishedSplits(ctx context.Context) ([]int64, error) {
 	rows, err := s.pool.Query(ctx, sqlUnfinished)
 	if err != nil {
 		return nil, fmt.Errorf("unfinished splits: %w", known(err))

@@ -13,7 +13,7 @@ import (
 
 func split(t *testing.T, s *db.Store, id crash.BucketID, c crash.Condition) crash.Decision {
 	t.Helper()
-	d, err := s.Split(t.Context(), id, c, "ada", "they are different")
+	d, err := db.NewDecisions(s).Split(t.Context(), id, c, "ada", "they are different")
 	if err != nil {
 		t.Fatalf("split: %v", err)
 	}
@@ -22,10 +22,10 @@ func split(t *testing.T, s *db.Store, id crash.BucketID, c crash.Condition) cras
 
 func finished(t *testing.T, s *db.Store, id int64) crash.Decision {
 	t.Helper()
-	if err := s.FinishSplit(t.Context(), id); err != nil {
+	if err := db.NewDecisions(s).FinishSplit(t.Context(), id); err != nil {
 		t.Fatalf("finish split: %v", err)
 	}
-	d, err := s.Decision(t.Context(), id)
+	d, err := db.NewDecisions(s).Decision(t.Context(), id)
 	if err != nil || !d.Finished {
 		t.Fatalf("decision: got %+v, %v, want it finished", d, err)
 	}
@@ -42,7 +42,7 @@ func TestSplit(t *testing.T) {
 	for m := range 9 {
 		id = crashed(t, s, m, "aa", "parse:load", crash.Fields{"Architecture": []string{"amd64", "arm64"}[m%2]})
 	}
-	preview, err := s.PreviewSplit(t.Context(), id, arm)
+	preview, err := db.NewDecisions(s).PreviewSplit(t.Context(), id, arm)
 	if err != nil || preview.LookedAt != 9 || preview.Goes != 4 || preview.Stays != 5 || preview.More || len(preview.GoesExamples) != 4 {
 		t.Errorf("preview: got %+v, %v, want 4 of 9 to go", preview, err)
 	}
@@ -60,13 +60,13 @@ func TestSplit(t *testing.T) {
 		t.Errorf("new reports: got %d and %d, want 6 and 5", rest.Reports, out.Reports)
 	}
 	checkCounts(t, url)
-	if _, err := s.Split(t.Context(), id, arm, "ada", ""); !errors.Is(err, crash.Conflict) {
+	if _, err := db.NewDecisions(s).Split(t.Context(), id, arm, "ada", ""); !errors.Is(err, crash.Conflict) {
 		t.Errorf("the same again: got %v, want a conflict", err)
 	}
 
 	// Out of what was taken out; then the first cannot be undone before the second.
 	further := split(t, s, d.Other, crash.Condition{Terms: []crash.Term{{Field: crash.TermRelease, Value: "Ubuntu 24.04"}}})
-	if _, err := s.Undo(t.Context(), d.ID, "bob"); !errors.Is(err, crash.Conflict) {
+	if _, err := db.NewDecisions(s).Undo(t.Context(), d.ID, "bob"); !errors.Is(err, crash.Conflict) {
 		t.Errorf("undone below: got %v, want a conflict", err)
 	}
 	crashed(t, s, 22, "aa", "parse:load", crash.Fields{"Architecture": "arm64"})
@@ -101,7 +101,7 @@ func TestSplitChosen(t *testing.T) {
 	for m := range 4 {
 		another(t, s, 0, m+10)
 	}
-	rows, err := s.BucketReports(t.Context(), p[0], crash.OopsID{}, 10)
+	rows, err := db.NewReports(s).BucketReports(t.Context(), p[0], crash.OopsID{}, 10)
 	if err != nil || len(rows) != 5 {
 		t.Fatalf("reports: got %d, %v, want 5", len(rows), err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
 
 	"mishap/crash"
 	"mishap/crash/cache"
@@ -32,9 +31,7 @@ type Config struct {
 
 // Store is the database. It is safe for concurrent use.
 type Store struct {
-	pool    *pgxpool.Pool
-	log     *slog.Logger
-	now     func() time.Time
+	*Handle
 	bodies  *bodyCodec
 	reading *readBudget
 	saver   *saver
@@ -45,9 +42,6 @@ type Store struct {
 	allInUse atomic.Pointer[versionsInUse]
 	names    seen[crash.BucketID, bool] // of address signatures, that are in the database
 	spans    cachedSpans                // in which machines are active
-	instance *instance                  // shows other instances that this one is alive
-	password string                     // with which the database is reached: seals the tracker's secret
-	inserter *river.Client[pgx.Tx]      // puts jobs into the queue
 }
 
 // Session settings; what the URL itself sets wins. No statement of a web request may run for ever, and dates in SQL are
@@ -81,20 +75,16 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	s := &Store{pool: pool, log: c.Log, now: c.Now, keeper: newIndexKeeper(), counts: cache.New[stamp](maxCountBytes)}
-	s.names.most, s.spans.most = maxSeenNames, maxCachedSpans
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	s.bodies, s.reading = newBodyCodec(), newReadBudget()
-	s.instance, s.password = newInstance(ctx, pool.Config().ConnConfig), pc.ConnConfig.Password
-	if s.inserter, err = newInserter(pool); err != nil {
+	h, err := newHandle(ctx, pool, c)
+	if err != nil {
 		pool.Close()
 		return nil, err
 	}
+	s := &Store{
+		Handle: h, bodies: newBodyCodec(), reading: newReadBudget(), keeper: newIndexKeeper(),
+		counts: cache.New[stamp](maxCountBytes),
+	}
+	s.names.most, s.spans.most = maxSeenNames, maxCachedSpans
 	if err := s.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -122,11 +112,6 @@ func (s *Store) Ping(ctx context.Context) error {
 		return errUnavailable.Because(err)
 	}
 	return s.checkSchema(ctx)
-}
-
-// inTx runs fn in one transaction: committed when fn returns nil, else rolled back.
-func (s *Store) inTx(ctx context.Context, fn func(pgx.Tx) error) error {
-	return known(pgx.BeginFunc(ctx, s.pool, fn))
 }
 
 // timesInUTC makes every timestamp that is read a time in UTC.

@@ -29,7 +29,7 @@ const (
 
 // ClaimSubscription takes one of the people who are to be subscribed to the bugs that they had filed; Filing is 0 when nobody
 // is.
-func (s *Store) ClaimSubscription(ctx context.Context) (crash.Subscription, error) {
+func (s *Filings) ClaimSubscription(ctx context.Context) (crash.Subscription, error) {
 	var sub crash.Subscription
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, sqlClaimSubscription).Scan(&sub.Filing, &sub.Bug, &sub.Account); err != nil {
@@ -51,7 +51,7 @@ func (s *Store) ClaimSubscription(ctx context.Context) (crash.Subscription, erro
 }
 
 // FinishSubscription records what came of it.
-func (s *Store) FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error {
+func (s *Filings) FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error {
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlFinishAttempt, pgx.NamedArgs{
 			"entry": sub.Entry, "outcome": a.Outcome, "status": a.Status, "request": a.RequestID, "words": a.Words,

@@ -42,7 +42,7 @@ func (s *Store) BugTemplate(ctx context.Context, source, problemType string) (cr
 }
 
 // BugTemplates lists the templates that were changed here.
-func (s *Store) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
+func (s *Filings) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
 	rows, err := s.pool.Query(ctx, sqlBugTemplates)
 	if err != nil {
 		return nil, fmt.Errorf("templates of bugs: %w", known(err))
@@ -55,7 +55,7 @@ func (s *Store) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
 }
 
 // SaveBugTemplate keeps a template, in the place of the one that is there. Whether it makes sense the caller has checked.
-func (s *Store) SaveBugTemplate(ctx context.Context, t crash.BugTemplate) error {
+func (s *Filings) SaveBugTemplate(ctx context.Context, t crash.BugTemplate) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlSaveTemplate, pgx.NamedArgs{
 			"package": t.Package, "type": t.ProblemType, "body": t.Body, "person": t.By,
@@ -69,7 +69,7 @@ func (s *Store) SaveBugTemplate(ctx context.Context, t crash.BugTemplate) error 
 
 // DropBugTemplate goes back to what is taken without this template. Its text stays in the audit events. It returns NotFound
 // when there is none.
-func (s *Store) DropBugTemplate(ctx context.Context, t crash.BugTemplate) error {
+func (s *Filings) DropBugTemplate(ctx context.Context, t crash.BugTemplate) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, sqlDropTemplate, pgx.NamedArgs{"package": t.Package, "type": t.ProblemType}).Scan(&t.Body)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -82,8 +82,8 @@ func (s *Store) DropBugTemplate(ctx context.Context, t crash.BugTemplate) error 
 	})
 }
 
-func (s *Store) auditTemplate(ctx context.Context, tx pgx.Tx, action string, t crash.BugTemplate) error {
-	return s.audit(ctx, tx, AuditEvent{
+func (s *Filings) auditTemplate(ctx context.Context, tx pgx.Tx, action string, t crash.BugTemplate) error {
+	return s.Audit(ctx, tx, AuditEvent{
 		Person: t.By, Action: action, Subject: t.Package + "/" + t.ProblemType, Detail: map[string]any{"body": t.Body},
 	})
 }

@@ -73,7 +73,7 @@ func (a *Accounts) AddTokenFor(ctx context.Context, by string, u crash.User, nam
 		if err != nil {
 			return fmt.Errorf("add token: %w", err)
 		}
-		return a.store.audit(ctx, tx, AuditEvent{Person: by, Action: "token.add", Subject: u.Name, Detail: map[string]any{"hint": t.Hint, "scopes": scopes}})
+		return a.store.Audit(ctx, tx, AuditEvent{Person: by, Action: "token.add", Subject: u.Name, Detail: map[string]any{"hint": t.Hint, "scopes": scopes}})
 	})
 	if err != nil {
 		return "", t, err
@@ -150,7 +150,7 @@ func (a *Accounts) revokeToken(ctx context.Context, by string, args pgx.NamedArg
 		if err != nil {
 			return fmt.Errorf("revoke token: %w", err)
 		}
-		return a.store.audit(ctx, tx, AuditEvent{Person: by, Action: "token.revoke", Subject: person, Detail: map[string]any{"hint": hint}})
+		return a.store.Audit(ctx, tx, AuditEvent{Person: by, Action: "token.revoke", Subject: person, Detail: map[string]any{"hint": hint}})
 	})
 	return person, err
 }

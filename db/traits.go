@@ -35,7 +35,7 @@ const (
 
 // StandsOut looks at the newest reports of a problem and at some of other problems of the same package, and returns what the
 // former have in common that the latter have not, with how many were looked at on either side.
-func (s *Store) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.StandOut, here, there int, err error) {
+func (s *Counts) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.StandOut, here, there int, err error) {
 	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "limit": traitsHere, "others": traitsOthers}
 	of, err := s.traits(ctx, sqlBodiesHere, args)
 	if err == nil {
@@ -48,7 +48,7 @@ func (s *Store) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.St
 	return nil, 0, 0, fmt.Errorf("what stands out in %s: %w", b.ID, known(err))
 }
 
-func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][]stats.Trait, error) {
+func (s *Counts) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][]stats.Trait, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
 		return nil, err
@@ -58,12 +58,8 @@ func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][
 		if err := row.Scan(&body); err != nil {
 			return nil, err
 		}
-		done, err := s.reading.borrow(ctx, body)
-		if err != nil {
-			return nil, err
-		}
-		defer done()
-		fields, err := s.bodies.unpack(body)
-		return stats.Traits(fields), err
+		var traits []stats.Trait
+		err := s.readBody(ctx, body, func(f crash.Fields) { traits = stats.Traits(f) })
+		return traits, err
 	})
 }

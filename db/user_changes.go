@@ -102,5 +102,5 @@ func (a *Accounts) changeOne(ctx context.Context, tx pgx.Tx, sql string, args pg
 	if err != nil {
 		return 0, fmt.Errorf("%s %q: %w", event.Action, event.Subject, err)
 	}
-	return id, a.store.audit(ctx, tx, event)
+	return id, a.store.Audit(ctx, tx, event)
 }

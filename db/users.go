@@ -62,7 +62,7 @@ func (a *Accounts) Add(ctx context.Context, by, name string, role crash.Role, pa
 			}
 			return fmt.Errorf("add user %q: %w", name, err)
 		}
-		return a.store.audit(ctx, tx, AuditEvent{Person: by, Action: "user.add", Subject: name, Detail: map[string]any{"role": role}})
+		return a.store.Audit(ctx, tx, AuditEvent{Person: by, Action: "user.add", Subject: name, Detail: map[string]any{"role": role}})
 	})
 	if err != nil {
 		return crash.User{}, err
@@ -143,6 +143,6 @@ func (a *Accounts) SetTrackerName(ctx context.Context, by, name, trackerName str
 		if err != nil {
 			return fmt.Errorf("tracker name of %q: %w", name, err)
 		}
-		return a.store.audit(ctx, tx, event)
+		return a.store.Audit(ctx, tx, event)
 	})
 }

@@ -36,10 +36,10 @@ func TestAccessibility(t *testing.T) {
 	python := site.Save(t, crashtest.Python())
 	site.Save(t, crashtest.Markup())
 	site.Save(t, crashtest.Long())
-	if _, err := site.Store.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL + "/bugs/2101233", By: "ada"}); err != nil {
+	if _, err := site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL + "/bugs/2101233", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := site.Store.BucketReports(t.Context(), often.ID, crash.OopsID{}, 1)
+	rows, err := site.Reports.BucketReports(t.Context(), often.ID, crash.OopsID{}, 1)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("got %d reports, %v", len(rows), err)
 	}

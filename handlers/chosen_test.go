@@ -69,7 +69,7 @@ func TestChosen(t *testing.T) {
 		WantText("#result-"+chosen[1].ID.String(), "is asked about")
 	for _, b := range chosen[1:] {
 		read := crash.BugReading{Number: site.Bucket(t, b.ID).Bug.Number, Title: "x"}
-		if err := site.Store.SaveBugReading(t.Context(), read, "", time.Hour); err != nil {
+		if err := site.Bugs.SaveBugReading(t.Context(), read, "", time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}

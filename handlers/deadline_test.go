@@ -56,7 +56,7 @@ func TestDeadlinePasses(t *testing.T) {
 	// An export has a longer deadline of its own; what ends it is the limit for one statement.
 	site := handlertest.New(t, handlertest.Options{Store: dbtest.Open(t, url+"&statement_timeout=2000")})
 	b := site.Save(t, crashtest.Native())
-	rows, err := site.Store.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
+	rows, err := site.Reports.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("reports: got %v, %v, want one", rows, err)
 	}

@@ -126,10 +126,10 @@ func TestMyPackagesOrder(t *testing.T) {
 			Fixes: []crash.BugFix{{Package: "tidewatch", Version: "1.4.1-1"}},
 		},
 	} {
-		if _, err := p.Store.LinkBug(t.Context(), crash.BucketIDOf(signature), crash.Bug{Number: bug.Number, By: "ada"}); err != nil {
+		if _, err := p.Bugs.LinkBug(t.Context(), crash.BucketIDOf(signature), crash.Bug{Number: bug.Number, By: "ada"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Store.SaveBugReading(t.Context(), bug, "", time.Hour); err != nil {
+		if err := p.Bugs.SaveBugReading(t.Context(), bug, "", time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -91,13 +91,13 @@ func TestPollChangesNothing(t *testing.T) {
 	p := newPages(t)
 	p.several(3, crashtest.Native)
 	id := bucketOf(t, crashtest.Native())
-	if _, err := p.Store.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
+	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	reading := crash.BugReading{Number: 4711, Title: "It fell over", Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Name: "tidewatch (Ubuntu)", Status: "New"}}}
 	poll := func() {
 		t.Helper()
-		if err := p.Store.SaveBugReading(t.Context(), reading, "", 0); err != nil {
+		if err := p.Bugs.SaveBugReading(t.Context(), reading, "", 0); err != nil {
 			t.Fatal(err)
 		}
 	}

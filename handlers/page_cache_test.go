@@ -54,7 +54,7 @@ func TestPageCacheFollows(t *testing.T) {
 	p.several(1, crashtest.Native, crashtest.Version("2.0-1"))
 	visitor.Get(id.Path()).WantText(".numbers", "4 reports 4 machines")
 	visitor.Get("/").WantNone(".status-mark a")
-	if _, err := p.Store.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
+	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/", id.Path()} {
@@ -63,7 +63,7 @@ func TestPageCacheFollows(t *testing.T) {
 		}
 	}
 	visitor.Get("/?state=none").WantNone("#problems tbody tr")
-	if err := p.Store.UnlinkBug(t.Context(), id, 4711, "ada"); err != nil {
+	if err := p.Bugs.UnlinkBug(t.Context(), id, 4711, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	if a := visitor.Get(id.Path()).Want(http.StatusOK); strings.Contains(a.Body, "bugs.example/4711\"") {

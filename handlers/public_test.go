@@ -87,7 +87,7 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range ids[:2] {
-		if _, err := p.Store.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
+		if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 	}

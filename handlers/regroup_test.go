@@ -22,7 +22,7 @@ func TestRegroupPage(t *testing.T) {
 		WantText("#regroup-run form button", "Stop")
 	c.Post(views.PathRegroup+"/apply", nil).WantRedirect(http.StatusSeeOther, views.PathRegroup)
 	c.Get(views.PathRegroup).WantText(".flash-error", "being regrouped already")
-	run, err := site.Store.RunningRegroup(t.Context())
+	run, err := site.Decisions.RunningRegroup(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,14 +30,14 @@ func TestRegroupPage(t *testing.T) {
 	rules := crash.Rules{Version: run.Rules, Group: func(crash.Fields) crash.Grouping {
 		return crash.Grouping{Signature: "all <of> them", Rule: crash.RuleStacktrace}
 	}}
-	if run, err = site.Store.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil || run.State != crash.RegroupDone || run.Moved != 0 {
+	if run, err = site.Decisions.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil || run.State != crash.RegroupDone || run.Moved != 0 {
 		t.Fatalf("dry run of the same version: got %+v, %v, want nothing to move", run, err)
 	}
 	rules.Version++
-	if run, err = site.Store.StartRegroup(t.Context(), rules.Version, false, "ada"); err != nil {
+	if run, err = site.Decisions.StartRegroup(t.Context(), rules.Version, false, "ada"); err != nil {
 		t.Fatal(err)
 	}
-	if run, err = site.Store.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil || run.Moved != 1 {
+	if run, err = site.Decisions.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil || run.Moved != 1 {
 		t.Fatalf("run: got %+v, %v, want one report moved", run, err)
 	}
 	c.Get(views.PathRegroup).WantText("#regroup-run", "1 moved; done").WantText("#regroup-run", "all <of> them").WantText(".regroup-runs", "dry")

@@ -22,10 +22,10 @@ func TestSearch(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	native := site.Save(t, crashtest.Native())
 	python := site.Save(t, crashtest.Python())
-	if _, err := site.Store.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL + "/bugs/2101233", By: "ada"}); err != nil {
+	if _, err := site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL + "/bugs/2101233", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := site.Store.BucketReports(t.Context(), native.ID, crash.OopsID{}, 1)
+	rows, err := site.Reports.BucketReports(t.Context(), native.ID, crash.OopsID{}, 1)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("got %d reports, %v", len(rows), err)
 	}

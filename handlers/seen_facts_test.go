@@ -266,7 +266,7 @@ func TestFirstSeenOfMerged(t *testing.T) {
 	if err := site.Store.WaitCounted(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := site.Store.Merge(t.Context(), into.ID, []crash.BucketID{merged.ID}, "ada", ""); err != nil {
+	if _, err := site.Decisions.Merge(t.Context(), into.ID, []crash.BucketID{merged.ID}, "ada", ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []seenWant{

@@ -38,8 +38,10 @@ func New(d web.Deps) (*Server, error) {
 	}
 	panel, exporter := &web.Panel{Kit: kit}, &export.Exporter{Kit: kit}
 	s := &Server{
-		Kit:   kit,
-		api:   api.New(api.Deps{Store: d.Store, BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now}),
+		Kit: kit,
+		api: api.New(api.Deps{
+			Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
+		}),
 		bugs:  bugs.New(panel, exporter),
 		admin: admin.New(kit), account: account.New(kit),
 	}

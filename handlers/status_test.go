@@ -30,7 +30,7 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 	}
 	bug := func(b crash.Bucket, number int64, status, fix, series string) {
 		t.Helper()
-		if _, err := site.Store.LinkBug(t.Context(), b.ID, crash.Bug{Number: number, URL: fmt.Sprint("https://tracker.example/", number), By: "ada"}); err != nil {
+		if _, err := site.Bugs.LinkBug(t.Context(), b.ID, crash.Bug{Number: number, URL: fmt.Sprint("https://tracker.example/", number), By: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 		reading := crash.BugReading{Number: number, Tasks: []crash.BugTask{{
@@ -39,7 +39,7 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 		if fix != "" {
 			reading.Fixes = []crash.BugFix{{Package: b.SourcePackage, Version: fix, Series: series}}
 		}
-		if err := site.Store.SaveBugReading(t.Context(), reading, "", time.Hour); err != nil {
+		if err := site.Bugs.SaveBugReading(t.Context(), reading, "", time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mishap/crash/crashtest"
+	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -19,7 +20,7 @@ func BenchmarkCreateBug(b *testing.B) {
 		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
 		Token: lp.Token(consumer), Timeout: patience,
 	}
-	filer := tracker.NewFiler(cfg, store, tracker.NewClient(cfg, tracker.NewCredentials(cfg, store)))
+	filer := tracker.NewFiler(cfg, db.NewFilings(store), tracker.NewClient(cfg, tracker.NewCredentials(cfg, db.NewFilings(store))))
 	b.Cleanup(func() { filer.Close(b.Context()) })
 	signature := func(n int) string { return fmt.Sprintf("/usr/bin/tidewatch:11:bench_%d", n) }
 	n := 0

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/db"
 	"mishap/db/dbtest"
 )
 
@@ -116,18 +117,18 @@ func (m *machine) step() {
 	case n < 91:
 		what = "give up"
 		if f := m.filing(id); f.ID != 0 {
-			_, err := m.h.db.GiveUpFiling(ctx, f.ID, "ada", "why not")
+			_, err := db.NewFilings(m.h.db).GiveUpFiling(ctx, f.ID, "ada", "why not")
 			m.check(err, crash.Conflict)
 		}
 	case n < 95:
 		what = "retry"
 		if f := m.filing(id); f.ID != 0 {
-			_, err := m.h.db.HastenFiling(ctx, f.ID, "ada")
+			_, err := db.NewFilings(m.h.db).HastenFiling(ctx, f.ID, "ada")
 			m.check(err)
 		}
 	default:
 		what = "park"
-		m.check(m.h.db.ParkFilings(ctx, "tracker_unreachable", "r", -time.Second))
+		m.check(db.NewFilings(m.h.db).ParkFilings(ctx, "tracker_unreachable", "r", -time.Second))
 	}
 	m.did[what]++
 	for id, bugs := range m.bugs {
@@ -144,7 +145,7 @@ func (m *machine) ask(ctx context.Context, id crash.BucketID) {
 	if b.Bug.Number != 0 {
 		return // as CreateBug has it
 	}
-	_, _, err = m.h.db.AskFiling(ctx, in, b.Filing)
+	_, _, err = db.NewFilings(m.h.db).AskFiling(ctx, in, b.Filing)
 	m.check(err)
 }
 
@@ -153,7 +154,7 @@ func (m *machine) claim(ctx context.Context, id crash.BucketID) {
 	if f.ID == 0 {
 		return
 	}
-	c, err := m.h.db.ClaimFiling(ctx, f.ID)
+	c, err := db.NewFilings(m.h.db).ClaimFiling(ctx, f.ID)
 	m.check(err)
 	switch c.Step {
 	case crash.StepNone:
@@ -162,7 +163,7 @@ func (m *machine) claim(ctx context.Context, id crash.BucketID) {
 		m.settled() // a search comes late enough: nothing is being worked on any more
 	case crash.StepCreate:
 		for _, other := range m.calls {
-			if now, err := m.h.db.Filing(ctx, other.claim.ID); err == nil && other.claim.Step == crash.StepCreate &&
+			if now, err := db.NewFilings(m.h.db).Filing(ctx, other.claim.ID); err == nil && other.claim.Step == crash.StepCreate &&
 				now.State == crash.FilingSending && other.claim.ID != c.ID {
 				m.t.Fatalf("filings %d and %d are sent at the same time", c.ID, other.claim.ID)
 			}
@@ -177,7 +178,7 @@ func (m *machine) die() {
 	m.settled()
 	m.h.db.Close()
 	m.h.db = dbtest.Open(m.t, m.h.url)
-	_, err := m.h.db.DueFilings(m.t.Context(), instantly, 10)
+	_, err := db.NewFilings(m.h.db).DueFilings(m.t.Context(), instantly, 10)
 	m.check(err)
 }
 
@@ -241,7 +242,7 @@ func (m *machine) answer(ctx context.Context) {
 	if !m.calm && m.r.IntN(6) == 0 {
 		return // the unit dies before it has recorded anything
 	}
-	_, err := m.h.db.FinishFiling(ctx, r, instantly)
+	_, err := db.NewFilings(m.h.db).FinishFiling(ctx, r, instantly)
 	m.check(err)
 }
 

@@ -63,9 +63,9 @@ func (h *house) unit(change ...func(*tracker.Config)) *unit {
 		c(&cfg)
 	}
 	u := &unit{store: dbtest.Open(h.t, h.url)}
-	u.creds = tracker.NewCredentials(cfg, u.store)
+	u.creds = tracker.NewCredentials(cfg, db.NewFilings(u.store))
 	u.lp = tracker.NewClient(cfg, u.creds)
-	u.filer = tracker.NewFiler(cfg, u.store, u.lp)
+	u.filer = tracker.NewFiler(cfg, db.NewFilings(u.store), u.lp)
 	h.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()

@@ -15,7 +15,7 @@ import (
 // lineOf is the last line of a bucket's ledger about one kind of call.
 func (h *house) lineOf(signature, call string) crash.LedgerLine {
 	h.t.Helper()
-	entries, err := h.db.Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature), Limit: 1})
+	entries, err := db.NewFilings(h.db).Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature), Limit: 1})
 	if err != nil || len(entries) != 1 {
 		h.t.Fatalf("ledger: got %d entries, %v", len(entries), err)
 	}

@@ -35,7 +35,9 @@ func (i *instance) sharedTasks() []task {
 		10 * time.Second, i.watcher.Round,
 	}, {
 		"finish-decisions", "continues splits and regrouping runs whose instance died",
-		time.Minute, func(ctx context.Context) error { return i.store.FinishDecisions(ctx, grouping.CurrentRules()) },
+		time.Minute, func(ctx context.Context) error {
+			return db.NewDecisions(i.store).FinishDecisions(ctx, grouping.CurrentRules())
+		},
 	}, {
 		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
 		10 * time.Minute, i.store.DeleteExpired,

@@ -57,8 +57,8 @@ func (p *program) check(ctx context.Context, store *db.Store, scope crash.CheckS
 	if err := store.WaitCounted(ctx); err != nil {
 		return err
 	}
-	bar := p.progressBar(store.CheckSteps(), "counting again")
-	result, err := store.Check(ctx, scope, func() { _ = bar.Add(1) }) // a bar that cannot be drawn is no reason to stop
+	bar := p.progressBar(db.CheckSteps, "counting again")
+	result, err := db.Check(ctx, store, scope, func() { _ = bar.Add(1) }) // a bar that cannot be drawn is no reason to stop
 	_ = bar.Finish()
 	if err != nil {
 		return err

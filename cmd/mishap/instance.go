@@ -84,7 +84,7 @@ func (i *instance) build() error {
 	if i.listeners.ingest != nil {
 		handler, err := ingest.New(ingest.Deps{
 			Intake:         intake.New(intakeConfig(i.config), i.store),
-			Store:          i.store,
+			Store:          db.NewReports(i.store),
 			DataDir:        i.config.DataDir,
 			MaxBytes:       int64(i.config.IngestMaxBytes),
 			MaxCoresBytes:  int64(i.config.CoresTotalMaxBytes),
@@ -115,12 +115,13 @@ func (i *instance) health(ctx context.Context) []crash.HealthCheck {
 
 func (i *instance) buildWeb() error {
 	settings := trackerConfig(i.config, i.log, i.metrics)
-	credentials := tracker.NewCredentials(settings, i.store)
+	filings, bugs := db.NewFilings(i.store), db.NewBugs(i.store)
+	credentials := tracker.NewCredentials(settings, filings)
 	client := tracker.NewClient(settings, credentials)
-	i.filer = tracker.NewFiler(settings, i.store, client)
-	i.watcher = watch.NewWatcher(settings, i.store, client, watch.WatchOptions{Silent: !i.config.AllowBugFiling})
+	i.filer = tracker.NewFiler(settings, filings, client)
+	i.watcher = watch.NewWatcher(settings, bugs, client, watch.WatchOptions{Silent: !i.config.AllowBugFiling})
 	if i.config.ReadArchive {
-		i.archivist = watch.NewArchivist(settings, i.store, client, watch.ArchiveOptions{})
+		i.archivist = watch.NewArchivist(settings, bugs, client, watch.ArchiveOptions{})
 	}
 	jobs, err := db.NewJobs(i.store, db.JobsConfig{
 		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()),
@@ -137,6 +138,11 @@ func (i *instance) buildWeb() error {
 		Releases:    releases,
 		Store:       i.store,
 		Accounts:    db.NewAccounts(i.store),
+		Bugs:        bugs,
+		Counts:      db.NewCounts(i.store),
+		Decisions:   db.NewDecisions(i.store),
+		Filings:     filings,
+		Reports:     db.NewReports(i.store),
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,

@@ -13,6 +13,7 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash/crashtest"
+	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/tracker/trackertest"
 )
@@ -55,7 +56,7 @@ func TestTermFinishesWhatWasAccepted(t *testing.T) {
 		t.Errorf("serve: got status %d, want %d; it said\n%s", status, exitOK, p.said)
 	}
 	machines.Wait()
-	rows, err := dbtest.Open(t, database).SystemReports(t.Context(), "machine", [16]byte{}, 1_000_000)
+	rows, err := db.NewReports(dbtest.Open(t, database)).SystemReports(t.Context(), "machine", [16]byte{}, 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}

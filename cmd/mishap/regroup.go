@@ -48,9 +48,9 @@ The page /admin/regroup shows how far it is.`,
 
 // regroup starts a run, or goes on with the one that is under way, and says what it did.
 func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rules, dry bool) error {
-	run, err := store.StartRegroup(ctx, rules.Version, dry, "")
+	run, err := db.NewDecisions(store).StartRegroup(ctx, rules.Version, dry, "")
 	if errors.Is(err, crash.Conflict) {
-		if run, err = store.RunningRegroup(ctx); err == nil && (run.Dry != dry || run.Rules != rules.Version) {
+		if run, err = db.NewDecisions(store).RunningRegroup(ctx); err == nil && (run.Dry != dry || run.Rules != rules.Version) {
 			return crash.Errorf(crash.Conflict, "another_run",
 				"Another run of regrouping is under way (version %d of the rules%s); wait for it, or stop it on the page /admin/regroup.",
 				run.Rules, map[bool]string{true: ", a dry run"}[run.Dry])
@@ -60,7 +60,7 @@ func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rule
 		return err
 	}
 	bar := p.progressBar(100, "regrouping")
-	run, err = store.WorkRegroup(ctx, run.ID, rules, func(now crash.RegroupRun) { showProgress(bar, now) })
+	run, err = db.NewDecisions(store).WorkRegroup(ctx, run.ID, rules, func(now crash.RegroupRun) { showProgress(bar, now) })
 	_ = bar.Finish()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -78,11 +78,11 @@ func showProgress(bar *progressbar.ProgressBar, run crash.RegroupRun) {
 
 // sayRegrouped lists what a run has moved, or would move.
 func (p *program) sayRegrouped(ctx context.Context, store *db.Store, run crash.RegroupRun) error {
-	effect, err := store.RegroupEffect(ctx, run)
+	effect, err := db.NewDecisions(store).RegroupEffect(ctx, run)
 	if err != nil {
 		return err
 	}
-	moves, err := store.RegroupMoves(ctx, run.ID, regroupShown+1)
+	moves, err := db.NewDecisions(store).RegroupMoves(ctx, run.ID, regroupShown+1)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
+	"mishap/db"
 	"mishap/db/dbtest"
 )
 
@@ -123,7 +124,7 @@ func TestRegroupKilled(t *testing.T) {
 	p := prepare(t)
 	oldReports(t, p, 2500)
 	lookedAt := func() crash.RegroupRun {
-		run, err := p.store.RunningRegroup(t.Context())
+		run, err := db.NewDecisions(p.store).RunningRegroup(t.Context())
 		if err != nil && crash.KindOf(err) != crash.NotFound {
 			t.Fatal(err)
 		}
@@ -152,7 +153,7 @@ func TestRegroupKilled(t *testing.T) {
 		t.Error(err)
 	}
 	p.command(t, "check", "--all")
-	run, err := p.store.Regroups(t.Context(), 5)
+	run, err := db.NewDecisions(p.store).Regroups(t.Context(), 5)
 	if err != nil || len(run) != 1 || run[0].State != crash.RegroupDone || run[0].LookedAt < 2500 {
 		t.Errorf("runs: got %+v, %v, want one that looked at all", run, err)
 	}

@@ -165,7 +165,7 @@ it themselves at /account.`,
 					return err
 				}
 				settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
-				found, err := tracker.NewClient(settings, tracker.NewCredentials(settings, store)).Account(ctx, args[1])
+				found, err := tracker.NewClient(settings, tracker.NewCredentials(settings, db.NewFilings(store))).Account(ctx, args[1])
 				if err != nil {
 					return err
 				}

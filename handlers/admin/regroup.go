@@ -20,7 +20,7 @@ const (
 func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 	p := views.RegroupPage{Version: grouping.RulesVersion}
 	var err error
-	if p.Runs, err = s.Store.Regroups(r.Context(), shownRuns); err != nil {
+	if p.Runs, err = s.Decisions.Regroups(r.Context(), shownRuns); err != nil {
 		return err
 	}
 	switch text := r.URL.Query().Get("run"); {
@@ -29,7 +29,7 @@ func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return errNoRun
 		}
-		run, err := s.Store.Regroup(r.Context(), id)
+		run, err := s.Decisions.Regroup(r.Context(), id)
 		if err != nil {
 			return err
 		}
@@ -38,10 +38,10 @@ func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 		p.Run = &p.Runs[0]
 	}
 	if p.Run != nil {
-		if p.Effect, err = s.Store.RegroupEffect(r.Context(), *p.Run); err != nil {
+		if p.Effect, err = s.Decisions.RegroupEffect(r.Context(), *p.Run); err != nil {
 			return err
 		}
-		if p.Moves, err = s.Store.RegroupMoves(r.Context(), p.Run.ID, shownMoves); err != nil {
+		if p.Moves, err = s.Decisions.RegroupMoves(r.Context(), p.Run.ID, shownMoves); err != nil {
 			return err
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Pages) ApplyRegroup(w http.ResponseWriter, r *http.Request) error {
 
 // startRegroup starts a run. A job of some unit does the work.
 func (s *Pages) startRegroup(w http.ResponseWriter, r *http.Request, dry bool) error {
-	_, err := s.Store.StartRegroup(r.Context(), grouping.RulesVersion, dry, web.CurrentUser(r).Name)
+	_, err := s.Decisions.StartRegroup(r.Context(), grouping.RulesVersion, dry, web.CurrentUser(r).Name)
 	return s.regroupSaid(w, r, err)
 }
 
@@ -77,7 +77,7 @@ func (s *Pages) StopRegroup(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return errNoRun
 	}
-	_, err = s.Store.StopRegroup(r.Context(), id, web.CurrentUser(r).Name)
+	_, err = s.Decisions.StopRegroup(r.Context(), id, web.CurrentUser(r).Name)
 	return s.regroupSaid(w, r, err)
 }
 

@@ -10,10 +10,10 @@ import (
 
 // commentsView is whether mishap says something in the tracker by itself, and how much that would be now.
 func (s *Pages) commentsView(r *http.Request) (v views.CommentsView, err error) {
-	if v.On, err = s.Store.Comments(r.Context()); err != nil || v.On {
+	if v.On, err = s.Bugs.Comments(r.Context()); err != nil || v.On {
 		return v, err
 	}
-	unsaid, err := s.Store.Unsaid(r.Context())
+	unsaid, err := s.Bugs.Unsaid(r.Context())
 	bugs := map[int64]bool{}
 	for _, b := range unsaid {
 		bugs[b.Bug.Counts()] = true
@@ -28,7 +28,7 @@ func (s *Pages) SwitchComments(w http.ResponseWriter, r *http.Request) error {
 	if on != "true" && on != "false" {
 		return crash.Errorf(crash.Invalid, "bad_on", "The form says neither on nor off.")
 	}
-	if err := s.Store.SetComments(r.Context(), on == "true", web.CurrentUser(r).Name); err != nil {
+	if err := s.Bugs.SetComments(r.Context(), on == "true", web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	text := "mishap says nothing in the tracker by itself."

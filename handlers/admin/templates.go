@@ -42,7 +42,7 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Editing.By = web.CurrentUser(r).Name
 	if r.PostForm.Get("do") == "default" {
-		if err := s.Store.DropBugTemplate(r.Context(), page.Editing); err != nil {
+		if err := s.Filings.DropBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
 		return s.templateDone(w, r, page, "The text for "+page.For()+" is the default again.")
@@ -52,7 +52,7 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 		return s.sendTemplates(w, r, http.StatusUnprocessableEntity, page)
 	}
 	if r.PostForm.Get("do") == "save" {
-		if err := s.Store.SaveBugTemplate(r.Context(), page.Editing); err != nil {
+		if err := s.Filings.SaveBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
 		return s.templateDone(w, r, page, "Saved. Bugs for "+page.For()+" have this text from now on.")
@@ -90,7 +90,7 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.Templates
 		page.Names = append(page.Names, views.TemplateName(n))
 	}
 	var err error
-	if page.Saved, err = s.Store.BugTemplates(r.Context()); err != nil {
+	if page.Saved, err = s.Filings.BugTemplates(r.Context()); err != nil {
 		return page, err
 	}
 	found, err := s.Store.BugTemplate(r.Context(), page.Editing.Package, page.Editing.ProblemType)

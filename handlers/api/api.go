@@ -22,6 +22,9 @@ const Prefix = "/api/1.0/"
 // Deps are the things that an API works with. All but Releases are required.
 type Deps struct {
 	Store    *db.Store
+	Bugs     *db.Bugs
+	Counts   *db.Counts
+	Reports  *db.Reports
 	BaseURL  string // of the site, for links in answers
 	Version  string // of the program, for the OpenAPI document
 	Releases *crash.ReleaseTable
@@ -39,6 +42,9 @@ type API struct {
 // answers computes what the resources answer.
 type answers struct {
 	store    *db.Store
+	bugs     *db.Bugs
+	counts   *db.Counts
+	reports  *db.Reports
 	base     string
 	releases *crash.ReleaseTable
 	now      func() time.Time
@@ -48,7 +54,9 @@ type answers struct {
 // New returns an API.
 func New(d Deps) *API {
 	base := strings.TrimRight(d.BaseURL, "/")
-	from := &answers{store: d.Store, base: base, releases: cmp.Or(d.Releases, crash.BuiltInReleases()), now: d.Now}
+	from := &answers{
+		store: d.Store, bugs: d.Bugs, counts: d.Counts, reports: d.Reports, base: base, releases: cmp.Or(d.Releases, crash.BuiltInReleases()), now: d.Now,
+	}
 	a := &API{base: base, version: d.Version, resources: from.table(), byName: map[string]*resource{}}
 	for i := range a.resources {
 		a.byName[a.resources[i].name] = &a.resources[i]

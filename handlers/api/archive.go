@@ -131,7 +131,7 @@ func binaryFacts[Q any](ctx context.Context, a *answers, questions []Q, name fun
 	for i, q := range questions {
 		wants[i] = crash.ArchiveWant{Kind: crash.ArchiveBinary, Key: name(q)}
 	}
-	return a.store.ArchiveFacts(ctx, wants)
+	return a.bugs.ArchiveFacts(ctx, wants)
 }
 
 type seenInRelease struct {
@@ -176,7 +176,7 @@ type packageVersions struct {
 }
 
 func (a *answers) binaryVersions(ctx context.Context, in input) ([]any, error) {
-	facts, err := a.store.ArchiveFacts(ctx, []crash.ArchiveWant{{Kind: crash.ArchiveBinary, Key: in.text("binary_package")}})
+	facts, err := a.bugs.ArchiveFacts(ctx, []crash.ArchiveWant{{Kind: crash.ArchiveBinary, Key: in.text("binary_package")}})
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func (a *answers) averageInstances(ctx context.Context, in input) ([]any, error)
 		}
 	}
 	releases := a.chartReleases(reports)
-	active, err := a.store.ActiveMachines(ctx, releases, since, until)
+	active, err := a.counts.ActiveMachines(ctx, releases, since, until)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 		Since: since, Until: until, Release: crash.Release(in.text("release")), Package: in.text("package"),
 		Version: in.text("version"), Apart: recoverable,
 	}
-	rates, err := a.store.Rates(ctx, f)
+	rates, err := a.counts.Rates(ctx, f)
 	if err != nil {
 		return nil, err
 	}

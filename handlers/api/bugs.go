@@ -45,7 +45,7 @@ type bugSignatures struct {
 }
 
 func (a *answers) bugSignatures(ctx context.Context, in input) ([]any, error) {
-	signatures, err := a.store.SignaturesOfBug(ctx, int64(in.number("bug")), in.number("limit"))
+	signatures, err := a.bugs.SignaturesOfBug(ctx, int64(in.number("bug")), in.number("limit"))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (a *answers) reportsState(ctx context.Context, _ input, body []byte) (any, 
 			numbers = append(numbers, n)
 		}
 	}
-	states, err := a.store.BugStates(ctx, numbers)
+	states, err := a.bugs.BugStates(ctx, numbers)
 	if err != nil {
 		return nil, err
 	}

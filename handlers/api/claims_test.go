@@ -168,7 +168,7 @@ func (h *house) words() *strings.Replacer {
 	reading := crash.BugReading{Number: number, DuplicateOf: 77, Tasks: []crash.BugTask{
 		{Target: "/ubuntu/+source/tidewatch", Status: "Fix Released", Complete: true}, {Target: "/ubuntu/noble/+source/tidewatch", Status: "New"},
 	}}
-	if err := h.Store.SaveBugReading(h.t.Context(), reading, "https://tracker.example/bugs/77", time.Hour); err != nil {
+	if err := h.Bugs.SaveBugReading(h.t.Context(), reading, "https://tracker.example/bugs/77", time.Hour); err != nil {
 		h.t.Fatal(err)
 	}
 	path := func(s string) string { return strings.ReplaceAll(url.PathEscape(s), "%2F", "/") }

@@ -262,7 +262,7 @@ func TestReportsState(t *testing.T) {
 		if len(tasks) == 0 {
 			reading = crash.BugReading{Number: number, Hidden: true}
 		}
-		if err := h.Store.SaveBugReading(t.Context(), reading, "https://tracker.example/bugs/5", time.Hour); err != nil {
+		if err := h.Bugs.SaveBugReading(t.Context(), reading, "https://tracker.example/bugs/5", time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		got.Reports = nil

@@ -81,7 +81,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		if in.given["q"] {
 			return nil, crash.Errorf(crash.Invalid, "bad_q", "Searches look at the days of the last %d days only.", indexDays)
 		}
-		problems, err := a.store.CommonProblems(ctx, filter, with, without, limit)
+		problems, err := a.counts.CommonProblems(ctx, filter, with, without, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		rows = nil
 	}
 	rows = firstRows(rows, with, without, limit)
-	whole, err := a.store.WholeSignatures(ctx, rows)
+	whole, err := a.counts.WholeSignatures(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -228,11 +228,11 @@ func (a *answers) chosenPackages(ctx context.Context, in input) ([]string, error
 	switch {
 	case in.given["user"]:
 		name := strings.TrimPrefix(strings.TrimPrefix(in.text("user"), "https://launchpad.net/"), "~")
-		names, known, err = a.store.PackagesOfPerson(ctx, name)
+		names, known, err = a.bugs.PackagesOfPerson(ctx, name)
 	case in.given["package"]:
 		return []string{in.text("package")}, nil
 	case in.given["packageset"]:
-		names, known, err = a.store.PackagesOfSet(ctx, crash.Release(in.text("release")), in.text("packageset"))
+		names, known, err = a.bugs.PackagesOfSet(ctx, crash.Release(in.text("release")), in.text("packageset"))
 	default:
 		return nil, nil
 	}
@@ -257,7 +257,7 @@ func (a *answers) problemsCount(ctx context.Context, in input) ([]any, error) {
 	}
 	var before map[time.Time]int64
 	if known := a.store.IndexSince(); since.Before(known) {
-		if before, err = a.store.ProblemDays(ctx, since, known.AddDate(0, 0, -1)); err != nil {
+		if before, err = a.counts.ProblemDays(ctx, since, known.AddDate(0, 0, -1)); err != nil {
 			return nil, err
 		}
 		since = known

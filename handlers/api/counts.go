@@ -76,7 +76,7 @@ func (a *answers) instancesCount(ctx context.Context, in input) ([]any, error) {
 		return nil, nil
 	}
 	since, until := a.span(days)
-	counts, err := a.store.ReleaseDays(ctx, since, until)
+	counts, err := a.counts.ReleaseDays(ctx, since, until)
 	if err != nil {
 		return nil, err
 	}

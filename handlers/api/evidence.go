@@ -168,7 +168,7 @@ func (a *answers) expose(ctx context.Context, source, previous, newer string) (e
 			releases = append(releases, release)
 		}
 	}
-	active, err := a.store.ActiveMachines(ctx, releases, since, a.today())
+	active, err := a.counts.ActiveMachines(ctx, releases, since, a.today())
 	if err != nil {
 		return x, err
 	}

@@ -126,8 +126,8 @@ func (h *house) bucket(signature string) crash.Bucket {
 func (h *house) read() {
 	h.t.Helper()
 	cfg := tracker.Config{URL: h.Tracker.URL, APIURL: h.Tracker.APIURL, ConsumerKey: handlertest.ConsumerKey, Target: "ubuntu", BaseURL: base, Now: func() time.Time { return now }}
-	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, h.Store))
-	if err := watch.NewArchivist(cfg, h.Store, client, watch.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
+	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, h.Filings))
+	if err := watch.NewArchivist(cfg, h.Bugs, client, watch.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
 		h.t.Fatalf("read the archive: %v", err)
 	}
 }

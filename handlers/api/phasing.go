@@ -60,7 +60,7 @@ func (a *answers) rateOfCrashes(ctx context.Context, in input) ([]any, error) {
 	if in.day("date").After(a.today().AddDate(1, 0, 0)) {
 		return nil, crash.Errorf(crash.Invalid, "bad_date", "The parameter date is more than a year ahead.")
 	}
-	days, err := a.store.VersionDays(ctx, crash.Release(release), pkg, in.text("old_version"), newer)
+	days, err := a.counts.VersionDays(ctx, crash.Release(release), pkg, in.text("old_version"), newer)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ type newBucket struct {
 
 func (a *answers) newBuckets(ctx context.Context, in input) ([]any, error) {
 	pkg, previous, newer := in.text("package"), in.text("previous_version"), in.text("new_version")
-	facts, err := a.store.ArchiveFacts(ctx, []crash.ArchiveWant{
+	facts, err := a.bugs.ArchiveFacts(ctx, []crash.ArchiveWant{
 		{Kind: crash.ArchiveVersion, Key: pkg + " " + previous}, {Kind: crash.ArchiveVersion, Key: pkg + " " + newer},
 	})
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *answers) newBuckets(ctx context.Context, in input) ([]any, error) {
 			archive = "unknown"
 		}
 	}
-	buckets, err := a.store.NewBuckets(ctx, pkg, previous, newer, minNewSystems)
+	buckets, err := a.counts.NewBuckets(ctx, pkg, previous, newer, minNewSystems)
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func (a *answers) find(ctx context.Context, sent pair) (crash.BucketID, error) {
 	for _, text := range []string{unescaped(sent.value), sent.value, unplus(sent.value), unescaped(sent.raw), "/" + sent.value} {
 		ids = append(ids, crash.BucketIDOf(strings.ToValidUTF8(text, "\uFFFD")))
 	}
-	return a.store.FirstBucket(ctx, ids)
+	return a.counts.FirstBucket(ctx, ids)
 }
 
 // metadata is what the old service kept of a bucket, under its own names.
@@ -191,10 +191,10 @@ func (a *answers) instances(ctx context.Context, in input) (window, error) {
 	}
 	return newWindow(in.report("start"), maxInstances, reportID, func(r crash.ReportRow) any { return newInstanceRow(in, r) },
 		func(start crash.OopsID, limit int) ([]crash.ReportRow, error) {
-			return a.store.BucketReports(ctx, id, start, limit)
+			return a.reports.BucketReports(ctx, id, start, limit)
 		},
 		func(start crash.OopsID, limit int) ([]crash.OopsID, error) {
-			return a.store.BucketReportsFrom(ctx, id, start, limit)
+			return a.reports.BucketReportsFrom(ctx, id, start, limit)
 		})
 }
 

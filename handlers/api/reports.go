@@ -76,10 +76,10 @@ func (a *answers) reportsForSystem(ctx context.Context, in input) (window, error
 	system := crash.NewSystemID(in.text("system"))
 	return newWindow(in.report("start"), limit, reportID, newSystemReport,
 		func(start crash.OopsID, limit int) ([]crash.ReportRow, error) {
-			return a.store.SystemReports(ctx, system, start, limit)
+			return a.reports.SystemReports(ctx, system, start, limit)
 		},
 		func(start crash.OopsID, limit int) ([]crash.OopsID, error) {
-			return a.store.SystemReportsFrom(ctx, system, start, limit)
+			return a.reports.SystemReportsFrom(ctx, system, start, limit)
 		})
 }
 
@@ -113,7 +113,7 @@ func (a *answers) dayOops(ctx context.Context, in input, key string) (any, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.store.DayReports(ctx, day, crash.Release(in.text("release")), in.number("limit"))
+	rows, err := a.reports.DayReports(ctx, day, crash.Release(in.text("release")), in.number("limit"))
 	if err != nil {
 		return nil, err
 	}

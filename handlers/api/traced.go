@@ -64,7 +64,7 @@ func (a *answers) traced(ctx context.Context, since, until time.Time) ([]index.T
 	if !until.Before(known) {
 		until = known.AddDate(0, 0, -1)
 	}
-	before, err := a.store.TracedDays(ctx, since, until, nativeRules)
+	before, err := a.counts.TracedDays(ctx, since, until, nativeRules)
 	return slices.Concat(counts, before), err
 }
 

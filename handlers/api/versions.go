@@ -45,7 +45,7 @@ func (a *answers) versions(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	published, err := a.store.ArchiveFacts(ctx, []crash.ArchiveWant{{Kind: crash.ArchiveSource, Key: b.SourcePackage}})
+	published, err := a.bugs.ArchiveFacts(ctx, []crash.ArchiveWant{{Kind: crash.ArchiveSource, Key: b.SourcePackage}})
 	if err != nil {
 		return nil, err
 	}

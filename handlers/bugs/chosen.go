@@ -89,7 +89,7 @@ func (s *Pages) recheckChosen(r *http.Request, buckets []crash.Bucket) (string, 
 			numbers = append(numbers, b.Bug.Number)
 		}
 	}
-	if err := s.Store.HurryBugs(r.Context(), numbers, 0); err != nil {
+	if err := s.Bugs.HurryBugs(r.Context(), numbers, 0); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("The tracker is asked about %s within a few seconds.", views.Counted(int64(len(numbers)), "bug", "bugs")), nil

@@ -36,7 +36,7 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if p.Number != 0 {
-		bugs, err := s.Store.BucketBugs(r.Context(), b.ID)
+		bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
 		if err != nil {
 			return err
 		}
@@ -88,14 +88,14 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found, warning := s.lookUp(r, number)
-	isNew, err := s.Store.LinkBug(r.Context(), b.ID, crash.Bug{
+	isNew, err := s.Bugs.LinkBug(r.Context(), b.ID, crash.Bug{
 		Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name,
 	})
 	if err != nil {
 		return err
 	}
 	if warning == "" {
-		if err := s.Store.SaveBugReading(r.Context(), found, s.Tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
+		if err := s.Bugs.SaveBugReading(r.Context(), found, s.Tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Pages) UnlinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Store.UnlinkBug(r.Context(), b.ID, number, web.CurrentUser(r).Name); err != nil {
+	if err := s.Bugs.UnlinkBug(r.Context(), b.ID, number, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{
@@ -138,7 +138,7 @@ func (s *Pages) RelinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Store.RelinkBug(r.Context(), b.ID, number, web.CurrentUser(r).Name); err != nil {
+	if err := s.Bugs.RelinkBug(r.Context(), b.ID, number, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is linked again, as it was.", number)})
@@ -150,11 +150,11 @@ func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	bugs, err := s.Store.BucketBugs(r.Context(), b.ID)
+	bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
 	if err != nil {
 		return err
 	}
-	if err := s.Store.ReadBugsNow(r.Context(), web.NumbersOf(bugs...)); err != nil {
+	if err := s.Bugs.ReadBugsNow(r.Context(), web.NumbersOf(bugs...)); err != nil {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: "The tracker is asked again; what it says is here in a few seconds."})

@@ -70,7 +70,7 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 	bug := crash.Bug{Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name}
 	var linked []crash.BucketID
 	for _, id := range ids {
-		isNew, err := s.Store.LinkBug(r.Context(), id, bug)
+		isNew, err := s.Bugs.LinkBug(r.Context(), id, bug)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if warning == "" {
-		if err := s.Store.SaveBugReading(r.Context(), found, s.Tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
+		if err := s.Bugs.SaveBugReading(r.Context(), found, s.Tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	unlinked := int64(0)
 	for _, id := range ids {
-		switch err := s.Store.UnlinkBug(r.Context(), id, number, web.CurrentUser(r).Name); {
+		switch err := s.Bugs.UnlinkBug(r.Context(), id, number, web.CurrentUser(r).Name); {
 		case err == nil:
 			unlinked++
 		case crash.KindOf(err) != crash.NotFound:

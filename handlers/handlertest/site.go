@@ -51,16 +51,21 @@ type Options struct {
 
 // Site is a web side that listens on a port of its own until the test ends.
 type Site struct {
-	URL      string // where it listens
-	Store    *db.Store
-	Accounts *db.Accounts
-	Tracker  *trackertest.Tracker
-	Filer    *tracker.Filer
-	Handler  http.Handler // the whole web side, for requests with a context of their own
-	Metrics  *prometheus.Registry
-	Token    crash.AccessToken // of the configuration, zero with Options.Disconnected
-	routes   chi.Routes
-	Written  []crash.AccessToken // what went into the configuration file, unless Options.WriteTokens was given
+	URL       string // where it listens
+	Store     *db.Store
+	Accounts  *db.Accounts
+	Bugs      *db.Bugs
+	Counts    *db.Counts
+	Decisions *db.Decisions
+	Filings   *db.Filings
+	Reports   *db.Reports
+	Tracker   *trackertest.Tracker
+	Filer     *tracker.Filer
+	Handler   http.Handler // the whole web side, for requests with a context of their own
+	Metrics   *prometheus.Registry
+	Token     crash.AccessToken // of the configuration, zero with Options.Disconnected
+	routes    chi.Routes
+	Written   []crash.AccessToken // what went into the configuration file, unless Options.WriteTokens was given
 }
 
 // Patience is how long tests wait for an outcome that is sure to come. It only keeps a test that would never end from hanging
@@ -87,7 +92,9 @@ func New(t testing.TB, o Options) *Site {
 	}
 	server := httptest.NewUnstartedServer(nil)
 	site := &Site{
-		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: db.NewAccounts(o.Store), Tracker: o.Tracker,
+		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: db.NewAccounts(o.Store),
+		Bugs: db.NewBugs(o.Store), Counts: db.NewCounts(o.Store), Decisions: db.NewDecisions(o.Store),
+		Filings: db.NewFilings(o.Store), Reports: db.NewReports(o.Store), Tracker: o.Tracker,
 		Metrics: prometheus.NewRegistry(),
 	}
 	if o.WriteTokens == nil {
@@ -105,15 +112,16 @@ func New(t testing.TB, o Options) *Site {
 		tc.Token = o.Tracker.Token(ConsumerKey)
 		site.Token = tc.Token
 	}
-	creds := tracker.NewCredentials(tc, o.Store)
+	creds := tracker.NewCredentials(tc, site.Filings)
 	client := tracker.NewClient(tc, creds)
-	site.Filer = tracker.NewFiler(tc, o.Store, client)
+	site.Filer = tracker.NewFiler(tc, site.Filings, client)
 	trusted, err := proxies.Parse(proxies.Loopback)
 	if err != nil {
 		t.Fatalf("trusted proxies: %v", err)
 	}
 	h, err := handlers.New(web.Deps{
-		Store: o.Store, Accounts: site.Accounts, Filer: site.Filer, Tracker: client, Credentials: creds,
+		Store: o.Store, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
+		Filings: site.Filings, Reports: site.Reports, Filer: site.Filer, Tracker: client, Credentials: creds,
 		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens, Health: o.Health,
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime, TrackerName: "the practice tracker",

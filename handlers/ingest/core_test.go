@@ -12,6 +12,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/db"
 	"mishap/handlers/ingest"
 )
 
@@ -22,7 +23,7 @@ func (h *house) ask(t *testing.T, id, system string) {
 	t.Helper()
 	report, err := crash.ParseOopsID(id)
 	if err == nil {
-		err = h.store.RequestCore(t.Context(), report, crash.SystemID(system))
+		err = db.NewReports(h.store).RequestCore(t.Context(), report, crash.SystemID(system))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,8 @@ func (s *choices) chosen(ctx context.Context, choice views.ListChoice) (*index.I
 		name, what string
 		names      func() ([]string, bool, error)
 	}{
-		{choice.Set, "package set", func() ([]string, bool, error) { return s.Store.PackagesOfSet(ctx, choice.Release, choice.Set) }},
-		{choice.Person, "person or team", func() ([]string, bool, error) { return s.Store.PackagesOfPerson(ctx, choice.Person) }},
+		{choice.Set, "package set", func() ([]string, bool, error) { return s.Bugs.PackagesOfSet(ctx, choice.Release, choice.Set) }},
+		{choice.Person, "person or team", func() ([]string, bool, error) { return s.Bugs.PackagesOfPerson(ctx, choice.Person) }},
 	} {
 		if of.name == "" {
 			continue

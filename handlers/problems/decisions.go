@@ -29,7 +29,7 @@ func (s *Pages) decisionsView(r *http.Request, b crash.Bucket) (views.DecisionsV
 		return v, nil
 	}
 	var err error
-	v.Decisions, err = s.Store.Decisions(r.Context(), b.ID, maxDecisions)
+	v.Decisions, err = s.Decisions.Decisions(r.Context(), b.ID, maxDecisions)
 	return v, err
 }
 
@@ -43,7 +43,7 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || id < 1 {
 		return crash.Errorf(crash.NotFound, "unknown_decision", "There is no such entry in the history.")
 	}
-	decision, err := s.Store.Undo(r.Context(), id, web.CurrentUser(r).Name)
+	decision, err := s.Decisions.Undo(r.Context(), id, web.CurrentUser(r).Name)
 	if crash.KindOf(err) == crash.Conflict {
 		if err := s.Flash(r, views.FlashError, web.AnswerTo(r, err).Message); err != nil {
 			return err
@@ -78,7 +78,7 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 // moveNow moves the reports of a split for as long as a person likes to wait. A job does the rest.
 func (s *Decisions) moveNow(ctx context.Context, decision int64) (finished bool, err error) {
 	for until := time.Now().Add(splitPatience); !finished && time.Now().Before(until); {
-		if finished, err = s.Store.GoOnSplit(ctx, decision); err != nil {
+		if finished, err = s.Decisions.GoOnSplit(ctx, decision); err != nil {
 			return false, err
 		}
 	}
@@ -106,7 +106,7 @@ func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error 
 	if !ok {
 		return errBadReason
 	}
-	err = s.Store.Rename(r.Context(), b.ID, p.Name, web.CurrentUser(r).Name, reason)
+	err = s.Decisions.Rename(r.Context(), b.ID, p.Name, web.CurrentUser(r).Name, reason)
 	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
 		p.Problem = web.AnswerTo(r, err).Message
 		p.Shell = s.Shell(r, "Name of a problem")
@@ -132,7 +132,7 @@ func (s *Pages) cameFrom(r *http.Request, head crash.BucketID) (string, error) {
 	var now crash.BucketID
 	id, err := crash.ParseBucketID(r.URL.Query().Get("from"))
 	if err == nil {
-		signature, now, err = s.Store.Signature(r.Context(), id)
+		signature, now, err = s.Decisions.Signature(r.Context(), id)
 	}
 	if errors.Is(err, crash.NotFound) || err == nil && (now != head || id == head) {
 		return "", nil // whatever it is, it is none of ours

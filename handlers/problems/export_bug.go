@@ -14,7 +14,7 @@ import (
 // exportBug is the list of the problems that have a bug, as a file or feed.
 func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, format string) error {
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
-		buckets, err := s.Store.BucketsOfBug(ctx, number)
+		buckets, err := s.Bugs.BucketsOfBug(ctx, number)
 		if err != nil {
 			return export.Table{}, err
 		}

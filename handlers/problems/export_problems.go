@@ -71,7 +71,7 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 			Title: list.title, Path: list.path, Columns: problemColumns,
 			Rows: func(yield func(export.Row, error) bool) {
 				for some := range slices.Chunk(rows, export.ExportPage) {
-					whole, err := s.Store.WholeSignatures(ctx, some)
+					whole, err := s.Counts.WholeSignatures(ctx, some)
 					if err != nil {
 						yield(export.Row{}, err)
 						return

@@ -42,7 +42,7 @@ func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash
 	}
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		return s.reportTable("Reports of "+views.DocumentTitle(b, true), b.ID.Path(), func(after crash.OopsID) ([]crash.ReportRow, error) {
-			return s.Store.BucketReports(ctx, b.ID, after, export.ExportPage)
+			return s.Reports.BucketReports(ctx, b.ID, after, export.ExportPage)
 		}), nil
 	})
 }
@@ -51,7 +51,7 @@ func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash
 func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, system crash.SystemID, format string) error {
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		return s.reportTable("Reports of a machine", views.SystemPath(system), func(after crash.OopsID) ([]crash.ReportRow, error) {
-			return s.Store.SystemReports(ctx, system, after, export.ExportPage)
+			return s.Reports.SystemReports(ctx, system, after, export.ExportPage)
 		}), nil
 	})
 }

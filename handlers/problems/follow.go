@@ -36,7 +36,7 @@ func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Store.Follow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
+	if err := s.Accounts.Follow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
 		return err
 	}
 	return s.answerFollow(w, r, f, true, views.Flash{
@@ -60,7 +60,7 @@ func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Store.Unfollow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
+	if err := s.Accounts.Unfollow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
 		return err
 	}
 	return s.answerFollow(w, r, f, false, views.Flash{
@@ -112,7 +112,7 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 			return crash.Errorf(crash.Invalid, "bad_time", "The form does not say until when everything was seen; load the page again.")
 		}
 	}
-	before, err := s.Store.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
+	before, err := s.Accounts.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
 	if err != nil {
 		return err
 	}
@@ -137,6 +137,6 @@ func (s *Lists) followPart(r *http.Request, f crash.Follow) (views.FollowPart, e
 		return p, nil
 	}
 	var err error
-	p.On, err = s.Store.Follows(r.Context(), web.CurrentUser(r).ID, f)
+	p.On, err = s.Accounts.Follows(r.Context(), web.CurrentUser(r).ID, f)
 	return p, err
 }

@@ -49,7 +49,7 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 	if err != nil {
 		return page, err
 	}
-	releases, err := s.Store.Releases(r.Context(), s.Releases)
+	releases, err := s.Counts.Releases(r.Context(), s.Releases)
 	if err != nil {
 		return page, err
 	}

@@ -46,7 +46,7 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
 		a := web.AnswerTo(r, err)
 		status, p.Problem = a.Status, a.Message
 	}
-	if p.Similar, err = s.Store.Alike(r.Context(), b); err != nil {
+	if p.Similar, err = s.Counts.Alike(r.Context(), b); err != nil {
 		return err
 	}
 	p.Shell = s.Shell(r, "Merge")
@@ -66,7 +66,7 @@ func (s *Decisions) meantProblem(r *http.Request, text string) (crash.BucketID, 
 	if err != nil {
 		return crash.BucketID{}, crash.ErrUnknownBucket
 	}
-	buckets, err := s.Store.BucketsOfBug(r.Context(), number)
+	buckets, err := s.Bugs.BucketsOfBug(r.Context(), number)
 	if err != nil {
 		return crash.BucketID{}, err
 	}
@@ -108,7 +108,7 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 	p := views.MergePage{Sides: views.NewMergeSides(buckets), Head: mostFitting(buckets).ID, Problem: problem}
 	for i, b := range buckets {
 		heads[i] = b.ID
-		bugs, err := s.Store.BucketBugs(r.Context(), b.ID)
+		bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 			}
 		}
 	}
-	if p.Reports, p.Machines, err = s.Store.Together(r.Context(), heads); err != nil {
+	if p.Reports, p.Machines, err = s.Decisions.Together(r.Context(), heads); err != nil {
 		return err
 	}
 	p.Shell = s.Shell(r, "Merge")
@@ -178,7 +178,7 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 		return errBadReason
 	}
 	from := slices.DeleteFunc(slices.Clone(ids), func(id crash.BucketID) bool { return id == head })
-	head, err = s.Store.Merge(r.Context(), head, from, web.CurrentUser(r).Name, reason)
+	head, err = s.Decisions.Merge(r.Context(), head, from, web.CurrentUser(r).Name, reason)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ var errBadReason = crash.Errorf(crash.Invalid, "bad_reason", "A reason is one li
 
 // decided leads to a problem with a message that offers to undo the last decision about it, which is of this kind.
 func (s *Decisions) decided(w http.ResponseWriter, r *http.Request, id crash.BucketID, text string, kind crash.DecisionKind) error {
-	last, err := s.Store.Decisions(r.Context(), id, 1)
+	last, err := s.Decisions.Decisions(r.Context(), id, 1)
 	if err != nil {
 		return err
 	}

@@ -41,11 +41,11 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	if page.Only != "" && !slices.Contains(myGroups[:], page.Only) {
 		return crash.Errorf(crash.Invalid, "unknown_group", "%.40q is not a group of this page.", page.Only)
 	}
-	follows, err := s.Store.Followed(ctx, user.ID)
+	follows, err := s.Accounts.Followed(ctx, user.ID)
 	if err != nil {
 		return err
 	}
-	if page.Visit, err = s.Store.Visit(ctx, user.ID); err != nil {
+	if page.Visit, err = s.Accounts.Visit(ctx, user.ID); err != nil {
 		return err
 	}
 	page.List = views.ListPage{Choice: choice}
@@ -82,7 +82,7 @@ func (s *Lists) exportMy(w http.ResponseWriter, r *http.Request, format string) 
 	if err != nil {
 		return err
 	}
-	follows, err := s.Store.Followed(r.Context(), web.CurrentUser(r).ID)
+	follows, err := s.Accounts.Followed(r.Context(), web.CurrentUser(r).ID)
 	if err != nil {
 		return err
 	}
@@ -113,9 +113,9 @@ func myChoice(r *http.Request) (views.ListChoice, error) {
 func (s *Lists) packagesOf(ctx context.Context, f crash.Follow) (names []string, known bool, err error) {
 	switch f.Kind {
 	case crash.FollowPerson:
-		return s.Store.PackagesOfPerson(ctx, f.Name)
+		return s.Bugs.PackagesOfPerson(ctx, f.Name)
 	case crash.FollowSet:
-		return s.Store.PackagesOfSet(ctx, "", f.Name)
+		return s.Bugs.PackagesOfSet(ctx, "", f.Name)
 	case crash.FollowPackage:
 	}
 	return []string{f.Name}, true, nil
@@ -222,7 +222,7 @@ func (s *Lists) newTo(ctx context.Context, visit crash.Visit, rows []index.Row) 
 	if len(late) == 0 {
 		return isNew, nil
 	}
-	arrived, err := s.Store.ArrivedSince(ctx, late, visit.Seen)
+	arrived, err := s.Accounts.ArrivedSince(ctx, late, visit.Seen)
 	for _, id := range arrived {
 		isNew[id] = true
 	}

@@ -39,7 +39,7 @@ func (s *Pages) much(r *http.Request, b crash.Bucket, counts []crash.VersionCoun
 			}
 		}
 	}
-	rates, err := s.Store.Rates(r.Context(), db.RateFilter{Since: today.AddDate(0, 0, 1-ratesDays), Until: today})
+	rates, err := s.Counts.Rates(r.Context(), db.RateFilter{Since: today.AddDate(0, 0, 1-ratesDays), Until: today})
 	if err != nil {
 		return m, err
 	}
@@ -72,7 +72,7 @@ func (s *Pages) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, e
 		return facts, err
 	}
 	if b.Package != "" {
-		if facts.Known, err = s.Store.VersionsInUse(ctx, b.Package); err != nil {
+		if facts.Known, err = s.Counts.VersionsInUse(ctx, b.Package); err != nil {
 			return facts, err
 		}
 	}

@@ -27,7 +27,7 @@ func (s *choices) readChoice(ctx context.Context, q url.Values) (views.ListChoic
 	if err != nil || choice.Release == "" {
 		return choice, err
 	}
-	has, err := s.Store.HasRelease(ctx, choice.Release)
+	has, err := s.Counts.HasRelease(ctx, choice.Release)
 	if err == nil && !has {
 		err = crash.Errorf(crash.Invalid, "unknown_release", "No counted report came from the release %q.", choice.Release)
 	}

@@ -27,7 +27,7 @@ func (s *Lists) RedirectBug(w http.ResponseWriter, r *http.Request) error {
 	if format != "" {
 		return s.exportBug(w, r, number, format)
 	}
-	buckets, err := s.Store.BucketsOfBug(r.Context(), number)
+	buckets, err := s.Bugs.BucketsOfBug(r.Context(), number)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (s *Lists) namedBy(r *http.Request, text string) (page string, missing view
 	case isSystem || systemForm.MatchString(text):
 		missing = views.MissingMachine
 		if signedIn {
-			rows, listErr := s.Store.SystemReports(ctx, crash.NewSystemID(system), crash.OopsID{}, 1)
+			rows, listErr := s.Reports.SystemReports(ctx, crash.NewSystemID(system), crash.OopsID{}, 1)
 			if err = listErr; len(rows) > 0 {
 				page = "/user/" + url.PathEscape(system)
 			}
@@ -80,7 +80,7 @@ func (s *Lists) namedBy(r *http.Request, text string) (page string, missing view
 		if parseErr != nil {
 			return "", "", nil //nolint:nilerr // more digits than a bug's number has: a text like any other
 		}
-		buckets, bugErr := s.Store.BucketsOfBug(ctx, number)
+		buckets, bugErr := s.Bugs.BucketsOfBug(ctx, number)
 		if err = bugErr; len(buckets) > 0 {
 			page = "/bug/" + strconv.FormatInt(number, 10)
 		} else if !isNumber(text) {

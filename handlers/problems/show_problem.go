@@ -133,7 +133,7 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 		return facts, err
 	}
 	facts.bucket = bucket
-	if facts.bugs, err = s.Store.BucketBugs(r.Context(), bucket.ID); err != nil {
+	if facts.bugs, err = s.Bugs.BucketBugs(r.Context(), bucket.ID); err != nil {
 		return facts, err
 	}
 	since, until := views.ChartSpan(bucket.FirstSeen, s.Now())
@@ -156,13 +156,13 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 	if err != nil {
 		return facts, err
 	}
-	types, err := s.Store.NewestTypes(r.Context(), id, typesLooked)
+	types, err := s.Counts.NewestTypes(r.Context(), id, typesLooked)
 	if err != nil {
 		return facts, err
 	}
 	facts.breakdowns = breakdowns(bucket, architectures, types, proposed)
 	facts.filter = filterForm(bucket.ID.Path(), facts.versions, architectures)
-	facts.alike, err = s.Store.Alike(r.Context(), bucket)
+	facts.alike, err = s.Counts.Alike(r.Context(), bucket)
 	return facts, err
 }
 
@@ -254,7 +254,7 @@ func (s *Pages) bucketReports(r *http.Request, id crash.BucketID) (*views.Report
 	if err != nil {
 		return nil, err
 	}
-	rows, further, err := s.Store.BucketReportsLike(r.Context(), id, filter, after, web.ListSize+1)
+	rows, further, err := s.Reports.BucketReportsLike(r.Context(), id, filter, after, web.ListSize+1)
 	if err != nil {
 		return nil, err
 	}

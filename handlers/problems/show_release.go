@@ -36,7 +36,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		return web.ErrNoPage
 	}
 	release := crash.Release(name)
-	has, err := s.Store.HasRelease(r.Context(), release)
+	has, err := s.Counts.HasRelease(r.Context(), release)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.ReleasePath(release), filter: filter})
 	}
 	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (views.ReleasePage, error) {
-		seen, err := s.Store.Releases(r.Context(), s.Releases)
+		seen, err := s.Counts.Releases(r.Context(), s.Releases)
 		if err != nil {
 			return views.ReleasePage{}, err
 		}
@@ -135,7 +135,7 @@ func isNewIn(row index.Row, release crash.Release) bool {
 // releaseRates fills the page with how reliable the release is, and the one before.
 func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 	since, until := s.LastDays(ratesDays)
-	rates, err := s.Store.Rates(r.Context(), db.RateFilter{Since: since, Until: until}) // the same as on the front page, so usually cached
+	rates, err := s.Counts.Rates(r.Context(), db.RateFilter{Since: since, Until: until}) // the same as on the front page, so usually cached
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Tim
 	}
 	rateOf := func(release crash.Release, until time.Time) (stats.MachineRate, error) {
 		filter := db.RateFilter{Since: until.AddDate(0, 0, 1-releaseDays-activeDays), Until: until, Release: release}
-		rates, err := s.Store.Rates(r.Context(), filter)
+		rates, err := s.Counts.Rates(r.Context(), filter)
 		if err != nil {
 			return stats.MachineRate{}, err
 		}

@@ -27,7 +27,7 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rows, err := s.Store.SystemReports(r.Context(), system, after, web.ListSize+1)
+	rows, err := s.Reports.SystemReports(r.Context(), system, after, web.ListSize+1)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ const storyReports = 1000
 func (s *Pages) machineStory(r *http.Request, system crash.SystemID, rows []crash.ReportRow) (*views.MachineStory, error) {
 	if len(rows) > web.ListSize {
 		var err error
-		if rows, err = s.Store.SystemReports(r.Context(), system, crash.OopsID{}, storyReports+1); err != nil {
+		if rows, err = s.Reports.SystemReports(r.Context(), system, crash.OopsID{}, storyReports+1); err != nil {
 			return nil, err
 		}
 	}

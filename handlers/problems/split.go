@@ -30,7 +30,7 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 	c := readTerms(q)
 	p := views.SplitPage{Bucket: b, Terms: fillTerms(c.Terms), Problem: problem}
 	if len(c.Terms) > 0 && problem == "" {
-		found, err := s.Store.PreviewSplit(r.Context(), b.ID, c)
+		found, err := s.Decisions.PreviewSplit(r.Context(), b.ID, c)
 		switch crash.KindOf(err) {
 		case crash.Invalid:
 			a := web.AnswerTo(r, err)
@@ -46,7 +46,7 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 	if err != nil {
 		return err
 	}
-	rows, err := s.Store.BucketReports(r.Context(), b.ID, after, web.ListSize+1)
+	rows, err := s.Reports.BucketReports(r.Context(), b.ID, after, web.ListSize+1)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return errBadReason
 	}
-	decision, err := s.Store.Split(r.Context(), b.ID, c, web.CurrentUser(r).Name, reason)
+	decision, err := s.Decisions.Split(r.Context(), b.ID, c, web.CurrentUser(r).Name, reason)
 	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
 		return s.splitPage(w, r, b, http.StatusUnprocessableEntity, web.AnswerTo(r, err).Message)
 	}
@@ -105,7 +105,7 @@ func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if decision, err = s.Store.Decision(r.Context(), decision.ID); err != nil {
+	if decision, err = s.Decisions.Decision(r.Context(), decision.ID); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("%s taken out into this problem.", views.Counted(decision.Moved, "report was", "reports were"))

@@ -129,12 +129,12 @@ func (s *choices) reportWay(r *http.Request, report crash.StoredReport) (views.W
 	switch {
 	case l.system != nil:
 		way.List = "reports of this machine"
-		newer, older, err = s.Store.SystemNeighbours(ctx, *l.system, report.ID)
+		newer, older, err = s.Reports.SystemNeighbours(ctx, *l.system, report.ID)
 	case l.choice != nil:
 		return s.searchWay(r, l, report)
 	default:
 		way.Chosen = views.FilterWords(l.chosen)
-		newer, older, err = s.Store.ReportNeighbours(ctx, *l.problem, l.chosen, report.ID)
+		newer, older, err = s.Reports.ReportNeighbours(ctx, *l.problem, l.chosen, report.ID)
 	}
 	way.Previous, way.Next = viaReport(newer, l.address), viaReport(older, l.address)
 	return way, err
@@ -165,7 +165,7 @@ func (s *choices) searchWay(r *http.Request, l *list, report crash.StoredReport)
 	if err != nil {
 		return way, err
 	}
-	newer, older, err := s.Store.ReportNeighbours(ctx, whole.ID, counted, report.ID)
+	newer, older, err := s.Reports.ReportNeighbours(ctx, whole.ID, counted, report.ID)
 	if err != nil {
 		return way, err
 	}
@@ -174,7 +174,7 @@ func (s *choices) searchWay(r *http.Request, l *list, report crash.StoredReport)
 	for n := 0; older.IsZero() && after != nil && n < mostPassed; n++ {
 		id := after.ID
 		way.NextProblem = true
-		if older, _, err = s.Store.EndReports(ctx, id, counted); err != nil {
+		if older, _, err = s.Reports.EndReports(ctx, id, counted); err != nil {
 			return way, err
 		}
 		_, after, _, _ = b.Around(filter, match, id)
@@ -182,7 +182,7 @@ func (s *choices) searchWay(r *http.Request, l *list, report crash.StoredReport)
 	for n := 0; newer.IsZero() && before != nil && n < mostPassed; n++ {
 		id := before.ID
 		way.PreviousProblem = true
-		if _, newer, err = s.Store.EndReports(ctx, id, counted); err != nil {
+		if _, newer, err = s.Reports.EndReports(ctx, id, counted); err != nil {
 			return way, err
 		}
 		before, _, _, _ = b.Around(filter, match, id)

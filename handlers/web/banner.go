@@ -26,7 +26,7 @@ func (s *Kit) banner(r *http.Request) views.Banner {
 	default:
 		return views.Banner{}
 	}
-	if totals, err := s.Store.FilingTotals(r.Context()); err == nil {
+	if totals, err := s.Filings.FilingTotals(r.Context()); err == nil {
 		if n := totals.States[crash.FilingQueued] + totals.States[crash.FilingUncertain]; n > 0 {
 			text += fmt.Sprintf(" %s; nothing is lost.", views.Counted(n, "filing waits", "filings wait"))
 		}

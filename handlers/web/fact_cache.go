@@ -47,7 +47,7 @@ func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]c
 		}
 	}
 	if len(missing) > 0 {
-		read, err := s.Store.ProblemsByID(r.Context(), missing)
+		read, err := s.Counts.ProblemsByID(r.Context(), missing)
 		if err != nil {
 			return nil, err
 		}

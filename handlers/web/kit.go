@@ -54,6 +54,11 @@ type Deps struct {
 	Releases    *crash.ReleaseTable // nil: the one that is built in
 	Store       *db.Store
 	Accounts    *db.Accounts
+	Bugs        *db.Bugs
+	Counts      *db.Counts
+	Decisions   *db.Decisions
+	Filings     *db.Filings
+	Reports     *db.Reports
 	Filer       *tracker.Filer
 	Tracker     *tracker.Client
 	Credentials *tracker.Credentials
@@ -70,17 +75,22 @@ type Deps struct {
 
 // Kit is what every area of the web side works with: the stores, the sessions, the caches, and the ways to answer.
 type Kit struct {
-	Store    *db.Store
-	Accounts *db.Accounts
-	Filer    *tracker.Filer
-	Tracker  *tracker.Client
-	Creds    *tracker.Credentials
-	Write    func(context.Context, crash.AccessToken) error
-	Health   func(context.Context) []crash.HealthCheck
-	Config   Config
-	Log      *slog.Logger
-	Now      func() time.Time
-	Releases *crash.ReleaseTable
+	Store     *db.Store
+	Accounts  *db.Accounts
+	Bugs      *db.Bugs
+	Counts    *db.Counts
+	Decisions *db.Decisions
+	Filings   *db.Filings
+	Reports   *db.Reports
+	Filer     *tracker.Filer
+	Tracker   *tracker.Client
+	Creds     *tracker.Credentials
+	Write     func(context.Context, crash.AccessToken) error
+	Health    func(context.Context) []crash.HealthCheck
+	Config    Config
+	Log       *slog.Logger
+	Now       func() time.Time
+	Releases  *crash.ReleaseTable
 
 	Base        *url.URL
 	Sessions    *scs.SessionManager
@@ -100,7 +110,9 @@ func (d Deps) missing() []string {
 		name    string
 		missing bool
 	}{
-		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
+		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
+		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil}, {"Reports", d.Reports == nil},
+		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
 		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
 	} {
@@ -167,7 +179,8 @@ func NewKit(d Deps) (*Kit, error) {
 		return nil, err
 	}
 	s := &Kit{
-		Store: d.Store, Accounts: d.Accounts, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials, Write: d.WriteTokens,
+		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
+		Filings: d.Filings, Reports: d.Reports, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials, Write: d.WriteTokens,
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 	}
 	if s.Health == nil {

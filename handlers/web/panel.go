@@ -132,7 +132,7 @@ func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b 
 
 // statusView is how a problem stands, to the person who asks.
 func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, error) {
-	bugs, err := s.Store.BucketBugs(r.Context(), b.ID)
+	bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
 	if err != nil {
 		return views.StatusView{}, err
 	}

@@ -60,7 +60,7 @@ func (s *Panel) HasBug(r *http.Request, id crash.BucketID, number int64) (bool, 
 	if number == 0 {
 		return false, nil
 	}
-	bugs, err := s.Store.BucketBugs(r.Context(), id)
+	bugs, err := s.Bugs.BucketBugs(r.Context(), id)
 	if err != nil {
 		return false, err
 	}
@@ -85,7 +85,7 @@ func (s *Panel) Hurry(r *http.Request, older time.Duration, bugs ...crash.Bug) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), hurryTime)
 	defer cancel()
-	if err := s.Store.HurryBugs(ctx, NumbersOf(stale...), older); err != nil {
+	if err := s.Bugs.HurryBugs(ctx, NumbersOf(stale...), older); err != nil {
 		s.Log.WarnContext(ctx, "old states of bugs are not read sooner", "request_id", RequestID(r), "error", err)
 	}
 }

@@ -90,7 +90,7 @@ func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (stackFact
 
 // advice says whether filing will help, and which problems with a bug look like this one.
 func (s *Panel) Advice(ctx context.Context, b crash.Bucket, report crash.Fields) (stats.Advice, []grouping.SimilarProblem, error) {
-	similar, err := s.Store.Similar(ctx, b)
+	similar, err := s.Counts.Similar(ctx, b)
 	if err != nil {
 		return stats.Advice{}, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/db"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 	"mishap/tracker/watch"
@@ -19,7 +20,7 @@ var hasty = watch.WatchOptions{Pause: -1, Changes: time.Nanosecond, Again: time.
 
 // watcher returns a watcher of a unit.
 func (f *fixture) watcher(i *instance, o watch.WatchOptions) *watch.Watcher {
-	return watch.NewWatcher(f.cfg, i.store, i.lp, o)
+	return watch.NewWatcher(f.cfg, db.NewBugs(i.store), i.lp, o)
 }
 
 // round runs one round that must not fail.
@@ -217,7 +218,7 @@ func TestOneReadsAtATime(t *testing.T) {
 	}
 	group.Wait()
 	// Changes are asked for with an overlap, so bugs that were just filed may be read again, but by one unit at a time.
-	if totals, err := f.db.BugTotals(t.Context()); err != nil || totals.Followed != 5 || totals.Failing != 0 || totals.Oldest.IsZero() {
+	if totals, err := db.NewBugs(f.db).BugTotals(t.Context()); err != nil || totals.Followed != 5 || totals.Failing != 0 || totals.Oldest.IsZero() {
 		t.Errorf("got %+v, %v; want 5 bugs, all read", totals, err)
 	}
 	if got := len(f.lp.Requests(trackertest.OpBug)) - before; got < 5 {
@@ -262,7 +263,7 @@ func TestWordGoesOut(t *testing.T) {
 	if got := said(); len(got) != 0 {
 		t.Fatalf("switched off: got %q, want nothing said", got)
 	}
-	if err := i.store.SetComments(t.Context(), true, "root"); err != nil {
+	if err := db.NewBugs(i.store).SetComments(t.Context(), true, "root"); err != nil {
 		t.Fatal(err)
 	}
 	silent := hasty
