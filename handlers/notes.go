@@ -15,7 +15,7 @@ func (s *Server) notesView(r *http.Request, b crash.Bucket) (views.NotesView, er
 	u := currentUser(r)
 	v := views.NotesView{Bucket: b.ID, Person: u.Name, Everything: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.now()}
 	var err error
-	v.Notes, err = s.store.Notes(r.Context(), b.ID)
+	v.Notes, err = s.accounts.Notes(r.Context(), b.ID)
 	return v, err
 }
 
@@ -25,7 +25,7 @@ func (s *Server) addNote(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.store.AddNote(r.Context(), b.ID, r.PostFormValue("text"), currentUser(r).Name)
+	_, err = s.accounts.AddNote(r.Context(), b.ID, r.PostFormValue("text"), currentUser(r).Name)
 	return s.noted(w, r, b, err, "The note is written down.")
 }
 
@@ -41,7 +41,7 @@ func (s *Server) changeNote(w http.ResponseWriter, r *http.Request) error {
 		return errNoNote
 	}
 	u := currentUser(r)
-	notes, err := s.store.Notes(r.Context(), b.ID)
+	notes, err := s.accounts.Notes(r.Context(), b.ID)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Server) changeNote(w http.ResponseWriter, r *http.Request) error {
 		if r.PostFormValue("do") == "remove" {
 			text, done = "", "The note is taken away; its history keeps it."
 		}
-		err := s.store.ChangeNote(r.Context(), b.ID, id, text, u.Name)
+		err := s.accounts.ChangeNote(r.Context(), b.ID, id, text, u.Name)
 		return s.noted(w, r, b, err, done)
 	}
 	return errNoNote

@@ -72,7 +72,7 @@ func (s *Server) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, 
 		return facts, err
 	}
 	if b.Package != "" {
-		if facts.Known, err = s.counts.VersionsInUse(ctx, b.Package); err != nil {
+		if facts.Known, err = s.store.VersionsInUse(ctx, b.Package); err != nil {
 			return facts, err
 		}
 	}
