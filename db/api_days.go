@@ -37,13 +37,13 @@ const (
 func (s *Counts) ProblemDays(ctx context.Context, since, until time.Time) (map[time.Time]int64, error) {
 	rows, err := s.pool.Query(ctx, sqlProblemDays, pgx.NamedArgs{"since": since, "until": until})
 	if err != nil {
-		return nil, fmt.Errorf("days of problems: %w", known(err))
+		return nil, fmt.Errorf("days of problems: %w", classify(err))
 	}
 	days := map[time.Time]int64{}
 	var day time.Time
 	var n int64
 	if _, err := pgx.ForEachRow(rows, []any{&day, &n}, func() error { days[day.UTC()] = n; return nil }); err != nil {
-		return nil, fmt.Errorf("days of problems: %w", known(err))
+		return nil, fmt.Errorf("days of problems: %w", classify(err))
 	}
 	return days, nil
 }
@@ -52,7 +52,7 @@ func (s *Counts) ProblemDays(ctx context.Context, since, until time.Time) (map[t
 func (s *Counts) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]index.Traced, error) {
 	rows, err := s.pool.Query(ctx, sqlTracedDays, pgx.NamedArgs{"since": since, "until": until, "rules": rules})
 	if err != nil {
-		return nil, fmt.Errorf("days of traces: %w", known(err))
+		return nil, fmt.Errorf("days of traces: %w", classify(err))
 	}
 	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t index.Traced, err error) {
 		var day time.Time
@@ -61,7 +61,7 @@ func (s *Counts) TracedDays(ctx context.Context, since, until time.Time, rules [
 		return t, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("days of traces: %w", known(err))
+		return nil, fmt.Errorf("days of traces: %w", classify(err))
 	}
 	return days, nil
 }

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -25,7 +24,7 @@ func (s *Counts) FirstBucket(ctx context.Context, ids []crash.BucketID) (crash.B
 	}
 	var id []byte
 	if err := s.pool.QueryRow(ctx, sqlFirstBucket, pgx.NamedArgs{"ids": list}).Scan(&id); err != nil {
-		return crash.BucketID{}, fmt.Errorf("find bucket: %w", known(err))
+		return crash.BucketID{}, fmt.Errorf("find bucket: %w", classify(err))
 	}
 	if len(id) != len(crash.BucketID{}) {
 		return crash.BucketID{}, crash.ErrUnknownBucket
@@ -67,55 +66,14 @@ func (s *Counts) NewBuckets(ctx context.Context, source, previous, new string, f
 	// Planned each time for these very words: it depends on them whether fewer problems have the version or the package.
 	rows, err := s.pool.Query(ctx, sqlNewBuckets, pgx.QueryExecModeCacheDescribe, args)
 	if err != nil {
-		return nil, fmt.Errorf("new buckets: %w", known(err))
+		return nil, fmt.Errorf("new buckets: %w", classify(err))
 	}
 	buckets, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b stats.NewBucket, err error) {
 		err = row.Scan(into(b.ID[:]), &b.Signature, &b.Reports, &b.Systems)
 		return b, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("new buckets: %w", known(err))
+		return nil, fmt.Errorf("new buckets: %w", classify(err))
 	}
 	return buckets, nil
-}
-
-// The limit is how many there can be at most, by what was counted, so that looking ends with the last of them. A crash is
-// never older than its report by more than a day.
-const sqlDayReports = `
-	select ` + reportColumns + ` from reports
-	where received >= @day::date - interval '1 day' and day = @day and counted and (@release = '' or release = @release)
-	order by received, id
-	limit least(@limit, (
-		select coalesce(sum(reports), 0) from release_days where day = @day and (@release = '' or release = @release)
-	))`
-
-// DayReports returns counted reports of crashes of a UTC day, of all releases or one, in the order of their arrival, at
-// most limit.
-func (s *Reports) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow, error) {
-	rows, err := s.reportList(ctx, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("reports of a day: %w", known(err))
-	}
-	return rows, nil
-}
-
-const sqlStatesOf = `select to_jsonb(st) from bug_states as st where st.number = any(@numbers) and st.read is not null`
-
-// BugStates returns what the tracker said of those of some bugs that are followed and were read, in no order.
-func (s *Bugs) BugStates(ctx context.Context, numbers []int64) ([]crash.BugState, error) {
-	rows, err := s.pool.Query(ctx, sqlStatesOf, pgx.NamedArgs{"numbers": numbers})
-	if err != nil {
-		return nil, fmt.Errorf("states of bugs: %w", known(err))
-	}
-	states, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (crash.BugState, error) {
-		var st *storedState
-		if err := row.Scan(&st); err != nil {
-			return crash.BugState{}, err
-		}
-		return st.state(st.Number, ""), nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("states of bugs: %w", known(err))
-	}
-	return states, nil
 }

@@ -74,14 +74,14 @@ func (s *Counts) CommonProblems(
 		"with": with, "without": without, "first": first, "limit": limit,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("common problems: %w", known(err))
+		return nil, fmt.Errorf("common problems: %w", classify(err))
 	}
 	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
 		err = scanBucketAnd(row, &p.Bucket, &p.Count)
 		return p, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("common problems: %w", known(err))
+		return nil, fmt.Errorf("common problems: %w", classify(err))
 	}
 	return problems, nil
 }
@@ -98,14 +98,14 @@ func (s *Counts) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor)
 	}
 	rows, err := s.pool.Query(ctx, sqlProblemsByID, pgx.NamedArgs{"ids": ids, "counts": numbers})
 	if err != nil {
-		return nil, fmt.Errorf("problems by id: %w", known(err))
+		return nil, fmt.Errorf("problems by id: %w", classify(err))
 	}
 	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
 		err = scanBucketAnd(row, &p.Bucket, &p.Count)
 		return p, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("problems by id: %w", known(err))
+		return nil, fmt.Errorf("problems by id: %w", classify(err))
 	}
 	return problems, nil
 }
@@ -125,13 +125,13 @@ func (s *Counts) WholeSignatures(ctx context.Context, of []index.Row) (map[crash
 	}
 	rows, err := s.pool.Query(ctx, sqlSignatures, pgx.NamedArgs{"ids": idBytes(ids)})
 	if err != nil {
-		return nil, fmt.Errorf("signatures: %w", known(err))
+		return nil, fmt.Errorf("signatures: %w", classify(err))
 	}
 	signatures := map[crash.BucketID]string{}
 	var id crash.BucketID
 	var signature string
 	if _, err := pgx.ForEachRow(rows, []any{into(id[:]), &signature}, func() error { signatures[id] = signature; return nil }); err != nil {
-		return nil, fmt.Errorf("signatures: %w", known(err))
+		return nil, fmt.Errorf("signatures: %w", classify(err))
 	}
 	return signatures, nil
 }

@@ -55,7 +55,7 @@ type activeChange struct {
 func (s *Counts) ActiveMachines(ctx context.Context, releases []crash.Release, since, until time.Time) (map[crash.Release][]int64, error) {
 	all, err := cachedCounts(ctx, s.Store, nil, s.readActive)
 	if err != nil {
-		return nil, fmt.Errorf("active machines: %w", known(err))
+		return nil, fmt.Errorf("active machines: %w", classify(err))
 	}
 	active := map[crash.Release][]int64{}
 	for _, r := range releases {
@@ -104,7 +104,7 @@ type RateFilter struct {
 func (s *Counts) Rates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
 	f.Since, f.Until = f.Since.UTC().Truncate(24*time.Hour), f.Until.UTC().Truncate(24*time.Hour)
 	rates, err := cachedCounts(ctx, s.Store, f, func(ctx context.Context) ([]stats.DayRate, error) { return s.readRates(ctx, f) })
-	return rates, known(err)
+	return rates, classify(err)
 }
 
 func (s *Counts) readRates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
@@ -120,11 +120,11 @@ func (s *Counts) readRates(ctx context.Context, f RateFilter) ([]stats.DayRate, 
 func (s *Counts) dayRates(ctx context.Context, sql string, args pgx.NamedArgs) ([]stats.DayRate, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
-		return nil, fmt.Errorf("rates by day: %w", known(err))
+		return nil, fmt.Errorf("rates by day: %w", classify(err))
 	}
 	rates, err := pgx.CollectRows(rows, pgx.RowToStructByPos[stats.DayRate])
 	if err != nil {
-		return nil, fmt.Errorf("rates by day: %w", known(err))
+		return nil, fmt.Errorf("rates by day: %w", classify(err))
 	}
 	return rates, nil
 }
@@ -153,11 +153,11 @@ func (s *Counts) VersionDays(ctx context.Context, release crash.Release, pkg, ol
 	args := pgx.NamedArgs{"release": release, "package": pkg, "old": old, "new": new}
 	rows, err := s.pool.Query(ctx, sqlVersionDays, args)
 	if err != nil {
-		return nil, fmt.Errorf("days of versions: %w", known(err))
+		return nil, fmt.Errorf("days of versions: %w", classify(err))
 	}
 	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[stats.VersionDay])
 	if err != nil {
-		return nil, fmt.Errorf("days of versions: %w", known(err))
+		return nil, fmt.Errorf("days of versions: %w", classify(err))
 	}
 	return days, nil
 }
@@ -170,11 +170,11 @@ const sqlReleaseDays = `
 func (s *Counts) ReleaseDays(ctx context.Context, since, until time.Time) ([]crash.DayCount, error) {
 	rows, err := s.pool.Query(ctx, sqlReleaseDays, pgx.NamedArgs{"since": since, "until": until})
 	if err != nil {
-		return nil, fmt.Errorf("days of releases: %w", known(err))
+		return nil, fmt.Errorf("days of releases: %w", classify(err))
 	}
 	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DayCount])
 	if err != nil {
-		return nil, fmt.Errorf("days of releases: %w", known(err))
+		return nil, fmt.Errorf("days of releases: %w", classify(err))
 	}
 	return days, nil
 }
@@ -188,11 +188,11 @@ const sqlVersionSpans = `
 func (s *Counts) VersionSpans(ctx context.Context, pkg string, since, until time.Time) ([]stats.VersionSpan, error) {
 	rows, err := s.pool.Query(ctx, sqlVersionSpans, pgx.NamedArgs{"package": pkg, "since": since, "until": until})
 	if err != nil {
-		return nil, fmt.Errorf("versions of a package: %w", known(err))
+		return nil, fmt.Errorf("versions of a package: %w", classify(err))
 	}
 	spans, err := pgx.CollectRows(rows, pgx.RowToStructByPos[stats.VersionSpan])
 	if err != nil {
-		return nil, fmt.Errorf("versions of a package: %w", known(err))
+		return nil, fmt.Errorf("versions of a package: %w", classify(err))
 	}
 	return spans, nil
 }
@@ -206,11 +206,11 @@ const sqlPackageDays = `
 func (s *Counts) PackageDays(ctx context.Context, pkg string, since, until time.Time) ([]crash.DayCount, error) {
 	rows, err := s.pool.Query(ctx, sqlPackageDays, pgx.NamedArgs{"package": pkg, "since": since, "until": until})
 	if err != nil {
-		return nil, fmt.Errorf("days of a package: %w", known(err))
+		return nil, fmt.Errorf("days of a package: %w", classify(err))
 	}
 	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DayCount])
 	if err != nil {
-		return nil, fmt.Errorf("days of a package: %w", known(err))
+		return nil, fmt.Errorf("days of a package: %w", classify(err))
 	}
 	return days, nil
 }

@@ -52,7 +52,7 @@ func (s *Bugs) ArchiveFacts(ctx context.Context, wants []crash.ArchiveWant) ([]c
 	args := pgx.NamedArgs{"kinds": kinds, "keys": keys, "now": s.now(), "most": maxUnread}
 	rows, err := s.pool.Query(ctx, sqlArchiveFacts, args)
 	if err != nil {
-		return nil, fmt.Errorf("archive facts: %w", known(err))
+		return nil, fmt.Errorf("archive facts: %w", classify(err))
 	}
 	kinds, keys = nil, nil
 	at := 0
@@ -70,12 +70,12 @@ func (s *Bugs) ArchiveFacts(ctx context.Context, wants []crash.ArchiveWant) ([]c
 		return struct{}{}, readFact(f, value)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("archive facts: %w", known(err))
+		return nil, fmt.Errorf("archive facts: %w", classify(err))
 	}
 	if len(kinds) > 0 {
 		args["kinds"], args["keys"] = kinds, keys
 		if _, err := s.pool.Exec(ctx, sqlWantFacts, args); err != nil {
-			return nil, fmt.Errorf("want archive facts: %w", known(err))
+			return nil, fmt.Errorf("want archive facts: %w", classify(err))
 		}
 	}
 	return facts, nil
@@ -138,11 +138,11 @@ const sqlDueFacts = `
 func (s *Bugs) DueArchiveFacts(ctx context.Context, limit int) ([]crash.ArchiveWant, error) {
 	rows, err := s.pool.Query(ctx, sqlDueFacts, pgx.NamedArgs{"now": s.now(), "limit": limit})
 	if err != nil {
-		return nil, fmt.Errorf("due archive facts: %w", known(err))
+		return nil, fmt.Errorf("due archive facts: %w", classify(err))
 	}
 	wants, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.ArchiveWant])
 	if err != nil {
-		return nil, fmt.Errorf("due archive facts: %w", known(err))
+		return nil, fmt.Errorf("due archive facts: %w", classify(err))
 	}
 	return wants, nil
 }
@@ -162,7 +162,7 @@ func (s *Bugs) SaveArchiveFact(ctx context.Context, f crash.ArchiveFact, again t
 	}
 	args := pgx.NamedArgs{"kind": f.Kind, "key": f.Key, "value": value, "now": s.now(), "again": again}
 	if _, err := s.pool.Exec(ctx, sqlSaveFact, args); err != nil {
-		return fmt.Errorf("save archive fact: %w", known(err))
+		return fmt.Errorf("save archive fact: %w", classify(err))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ const sqlFailFact = `
 func (s *Bugs) FailArchiveFact(ctx context.Context, w crash.ArchiveWant, why string, again time.Duration) error {
 	args := pgx.NamedArgs{"kind": w.Kind, "key": w.Key, "why": why, "now": s.now(), "again": again}
 	if _, err := s.pool.Exec(ctx, sqlFailFact, args); err != nil {
-		return fmt.Errorf("archive fact failed: %w", known(err))
+		return fmt.Errorf("archive fact failed: %w", classify(err))
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ const sqlDropFacts = `delete from archive_facts where asked < @before`
 // DropArchiveFacts forgets what nobody has wanted to know for a month.
 func (s *Bugs) DropArchiveFacts(ctx context.Context) error {
 	if _, err := s.pool.Exec(ctx, sqlDropFacts, pgx.NamedArgs{"before": s.now().Add(-archiveKept)}); err != nil {
-		return fmt.Errorf("drop archive facts: %w", known(err))
+		return fmt.Errorf("drop archive facts: %w", classify(err))
 	}
 	return nil
 }

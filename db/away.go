@@ -18,13 +18,11 @@ var (
 	errStatementTimeout = crash.Errorf(crash.Unavailable, "too_slow", "The database took too long to answer. Please try again shortly.")
 	errNoSpace          = &crash.Error{Kind: crash.Unavailable, Code: "no_space", RetryAfter: 10 * time.Minute,
 		Message: "There is no space left on the disk of the database; please try again later."}
-	// The parser's own words may hold the password, so they are not kept.
-	errBadURL = crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read; it should look like postgres://user:password@host:5432/mishap.")
 )
 
-// known gives err the kind Unavailable when it says that the database is away, full, stopping or too slow. Errors that carry
+// classify gives err the kind Unavailable when it says that the database is away, full, stopping or too slow. Errors that carry
 // a kind already, and internal ones, stay as they are.
-func known(err error) error {
+func classify(err error) error {
 	if err == nil || crash.KindOf(err) != 0 {
 		return err
 	}

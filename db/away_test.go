@@ -38,7 +38,7 @@ func TestKnown(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got := known(test.err)
+			got := classify(test.err)
 			if crash.KindOf(got) != test.want {
 				t.Errorf("got kind %v, want %v", crash.KindOf(got), test.want)
 			}
@@ -47,7 +47,7 @@ func TestKnown(t *testing.T) {
 			}
 		})
 	}
-	if known(nil) != nil {
+	if classify(nil) != nil {
 		t.Error("got an error for none")
 	}
 }

@@ -70,14 +70,14 @@ const sqlBucket = `select ` + bucketColumns + ` from buckets as b ` + bucketJoin
 func (s *Store) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
 	rows, err := s.pool.Query(ctx, sqlBucket, pgx.NamedArgs{"id": id[:]})
 	if err != nil {
-		return crash.Bucket{}, fmt.Errorf("bucket %s: %w", id, known(err))
+		return crash.Bucket{}, fmt.Errorf("bucket %s: %w", id, classify(err))
 	}
 	b, err := pgx.CollectExactlyOneRow(rows, scanBucket)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return crash.Bucket{}, crash.ErrUnknownBucket
 	}
 	if err != nil {
-		return crash.Bucket{}, fmt.Errorf("bucket %s: %w", id, known(err))
+		return crash.Bucket{}, fmt.Errorf("bucket %s: %w", id, classify(err))
 	}
 	return b, nil
 }

@@ -158,11 +158,11 @@ const sqlBucketsOfBug = `
 func (s *Bugs) BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket, error) {
 	rows, err := s.pool.Query(ctx, sqlBucketsOfBug, pgx.NamedArgs{"number": number, "limit": maxBucketsOfBug})
 	if err != nil {
-		return nil, fmt.Errorf("buckets of bug %d: %w", number, known(err))
+		return nil, fmt.Errorf("buckets of bug %d: %w", number, classify(err))
 	}
 	buckets, err := pgx.CollectRows(rows, scanBucket)
 	if err != nil {
-		return nil, fmt.Errorf("buckets of bug %d: %w", number, known(err))
+		return nil, fmt.Errorf("buckets of bug %d: %w", number, classify(err))
 	}
 	if len(buckets) == 0 {
 		return nil, crash.Errorf(crash.NotFound, "unknown_bug", "No problem here has the bug %d.", number)
@@ -177,11 +177,11 @@ const sqlSignaturesOfBug = `
 func (s *Bugs) SignaturesOfBug(ctx context.Context, number int64, limit int) ([]string, error) {
 	rows, err := s.pool.Query(ctx, sqlSignaturesOfBug, pgx.NamedArgs{"number": number, "limit": limit})
 	if err != nil {
-		return nil, fmt.Errorf("signatures of bug %d: %w", number, known(err))
+		return nil, fmt.Errorf("signatures of bug %d: %w", number, classify(err))
 	}
 	signatures, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return nil, fmt.Errorf("signatures of bug %d: %w", number, known(err))
+		return nil, fmt.Errorf("signatures of bug %d: %w", number, classify(err))
 	}
 	return signatures, nil
 }

@@ -10,77 +10,6 @@ import (
 	"mishap/crash"
 )
 
-// storedState is a row of bug_states as the database writes it as JSON.
-type storedState struct {
-	Number          int64           `json:"number"`
-	InformationType string          `json:"information_type"`
-	Private         bool            `json:"private"`
-	Hidden          bool            `json:"hidden"`
-	DuplicateOf     int64           `json:"duplicate_of"`
-	Tasks           []crash.BugTask `json:"tasks"`
-	Fixes           []crash.BugFix  `json:"fixes"`
-	Read            time.Time       `json:"read"`
-	Next            time.Time       `json:"next_read"`
-	Failures        int             `json:"failures"`
-	Failure         string          `json:"failure"`
-}
-
-// state makes the domain's value of a row; nil gives the state of a bug of which nothing is known.
-func (s *storedState) state(number int64, title string) crash.BugState {
-	if s == nil {
-		return crash.BugState{BugReading: crash.BugReading{Number: number, Title: title}}
-	}
-	return crash.BugState{
-		BugReading: crash.BugReading{
-			Number: number, Title: title, InformationType: s.InformationType, Private: s.Private, Hidden: s.Hidden,
-			DuplicateOf: s.DuplicateOf, Tasks: s.Tasks, Fixes: s.Fixes,
-		},
-		Read: s.Read.UTC(), Next: s.Next.UTC(), Failures: s.Failures, Failure: s.Failure,
-	}
-}
-
-// bugColumns and bugJoins make a crash.Bug of each row of bucket_bugs as l; scanBug reads it.
-const (
-	bugColumns = `
-		g.number, g.title, g.url, l.how, l.person, l.at, to_jsonb(st), to_jsonb(m),
-		coalesce(mg.title, ''), coalesce(mg.url, '')`
-	bugJoins = `
-		join bugs as g on g.number = l.bug_number
-		left join bug_states as st on st.number = l.bug_number
-		left join bug_states as m on m.number = st.duplicate_of
-		left join bugs as mg on mg.number = st.duplicate_of`
-	// Which of several bugs is the one that is shown: an open one before a closed one, then the one that was linked last.
-	bugOrder = `coalesce(m.closed, st.closed, false), l.at desc, l.bug_number desc`
-)
-
-// bugScan holds what bugColumns bring before it becomes a crash.Bug. Every part may be null.
-type bugScan struct {
-	number                  *int64
-	title, url, how, person *string
-	at                      time.Time
-	state, master           *storedState
-	masterTitle, masterURL  *string
-}
-
-func (b *bugScan) columns() []any {
-	return []any{
-		&b.number, &b.title, &b.url, &b.how, &b.person, orZero(&b.at), &b.state, &b.master, &b.masterTitle, &b.masterURL,
-	}
-}
-
-func (b *bugScan) bug() crash.Bug {
-	if b.number == nil {
-		return crash.Bug{}
-	}
-	out := crash.Bug{Number: *b.number, Title: *b.title, URL: *b.url, How: crash.LinkHow(*b.how), By: *b.person, At: b.at}
-	out.State = b.state.state(out.Number, out.Title)
-	if b.master != nil {
-		master := b.master.state(b.master.Number, *b.masterTitle)
-		out.Master, out.MasterURL = &master, *b.masterURL
-	}
-	return out
-}
-
 // A bug that several buckets of one problem have is shown once: as the one that has it longest.
 const sqlBucketBugs = `
 	select ` + bugColumns + ` from (
@@ -91,7 +20,7 @@ const sqlBucketBugs = `
 func (s *Bugs) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug, error) {
 	rows, err := s.pool.Query(ctx, sqlBucketBugs, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {
-		return nil, fmt.Errorf("bugs of bucket %s: %w", id, known(err))
+		return nil, fmt.Errorf("bugs of bucket %s: %w", id, classify(err))
 	}
 	bugs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (crash.Bug, error) {
 		var b bugScan
@@ -99,7 +28,7 @@ func (s *Bugs) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug, 
 		return b.bug(), err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("bugs of bucket %s: %w", id, known(err))
+		return nil, fmt.Errorf("bugs of bucket %s: %w", id, classify(err))
 	}
 	return bugs, nil
 }
@@ -114,11 +43,11 @@ func (s *Bugs) DueBugs(ctx context.Context, limit int) ([]int64, error) {
 func (s *Bugs) numbers(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]int64, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, known(err))
+		return nil, fmt.Errorf("%s: %w", what, classify(err))
 	}
 	numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, known(err))
+		return nil, fmt.Errorf("%s: %w", what, classify(err))
 	}
 	return numbers, nil
 }
@@ -126,8 +55,6 @@ func (s *Bugs) numbers(ctx context.Context, what, sql string, args pgx.NamedArgs
 const (
 	sqlKnowBug = `
 		insert into bugs (number, title, url) values (@number, '', @url) on conflict (number) do nothing`
-	sqlWatchBug = `
-		insert into bug_states (number, next_read) values (@number, now()) on conflict (number) do nothing`
 	sqlSaveState = `
 		update bug_states set information_type = @type, private = @private, hidden = @hidden, duplicate_of = nullif(@duplicate::bigint, 0),
 			closed = @closed, tasks = @tasks, fixes = @fixes, read = now(), next_read = now() + @again::interval, failures = 0, failure = ''
@@ -182,7 +109,7 @@ const sqlFailState = `
 func (s *Bugs) FailBugReading(ctx context.Context, number int64, why string, again time.Duration) error {
 	_, err := s.pool.Exec(ctx, sqlFailState, pgx.NamedArgs{"number": number, "failure": why, "again": again})
 	if err != nil {
-		return fmt.Errorf("state of bug %d: %w", number, known(err))
+		return fmt.Errorf("state of bug %d: %w", number, classify(err))
 	}
 	return nil
 }
@@ -192,7 +119,7 @@ const sqlReadBugsNow = `update bug_states set next_read = now() where number = a
 // ReadBugsNow has bugs read soon, because somebody asks for it, also those that could not be read lately.
 func (s *Bugs) ReadBugsNow(ctx context.Context, numbers []int64) error {
 	if _, err := s.pool.Exec(ctx, sqlReadBugsNow, pgx.NamedArgs{"numbers": numbers}); err != nil {
-		return fmt.Errorf("read bugs now: %w", known(err))
+		return fmt.Errorf("read bugs now: %w", classify(err))
 	}
 	return nil
 }
@@ -205,7 +132,28 @@ const sqlHurryBugs = `
 // the moment are left to their own time.
 func (s *Bugs) HurryBugs(ctx context.Context, numbers []int64, older time.Duration) error {
 	if _, err := s.pool.Exec(ctx, sqlHurryBugs, pgx.NamedArgs{"numbers": numbers, "older": older}); err != nil {
-		return fmt.Errorf("read bugs soon: %w", known(err))
+		return fmt.Errorf("read bugs soon: %w", classify(err))
 	}
 	return nil
+}
+
+const sqlStatesOf = `select to_jsonb(st) from bug_states as st where st.number = any(@numbers) and st.read is not null`
+
+// BugStates returns what the tracker said of those of some bugs that are followed and were read, in no order.
+func (s *Bugs) BugStates(ctx context.Context, numbers []int64) ([]crash.BugState, error) {
+	rows, err := s.pool.Query(ctx, sqlStatesOf, pgx.NamedArgs{"numbers": numbers})
+	if err != nil {
+		return nil, fmt.Errorf("states of bugs: %w", classify(err))
+	}
+	states, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (crash.BugState, error) {
+		var st *storedState
+		if err := row.Scan(&st); err != nil {
+			return crash.BugState{}, err
+		}
+		return st.state(st.Number, ""), nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("states of bugs: %w", classify(err))
+	}
+	return states, nil
 }

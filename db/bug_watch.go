@@ -21,7 +21,7 @@ const (
 // ChangesUntil is up to where the tracker was asked what changed; zero: never.
 func (s *Bugs) ChangesUntil(ctx context.Context) (until time.Time, err error) {
 	if err := s.pool.QueryRow(ctx, sqlChangesUntil).Scan(orZero(&until)); err != nil {
-		return until, fmt.Errorf("changes in the tracker: %w", known(err))
+		return until, fmt.Errorf("changes in the tracker: %w", classify(err))
 	}
 	return until, nil
 }
@@ -47,7 +47,7 @@ const (
 // Comments reports whether mishap says so in the tracker when a fixed bug is seen again.
 func (s *Bugs) Comments(ctx context.Context) (on bool, err error) {
 	if err := s.pool.QueryRow(ctx, sqlSpeaks).Scan(&on); err != nil {
-		return false, fmt.Errorf("whether to comment: %w", known(err))
+		return false, fmt.Errorf("whether to comment: %w", classify(err))
 	}
 	return on, nil
 }
@@ -83,7 +83,7 @@ const sqlClosedBugs = `
 func (s *Bugs) Unsaid(ctx context.Context) ([]crash.Bucket, error) {
 	rows, err := s.pool.Query(ctx, sqlClosedBugs)
 	if err != nil {
-		return nil, fmt.Errorf("regressions: %w", known(err))
+		return nil, fmt.Errorf("regressions: %w", classify(err))
 	}
 	type closed struct {
 		crash.Bucket
@@ -94,7 +94,7 @@ func (s *Bugs) Unsaid(ctx context.Context) ([]crash.Bucket, error) {
 		return c, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("regressions: %w", known(err))
+		return nil, fmt.Errorf("regressions: %w", classify(err))
 	}
 	buckets := make([]*crash.Bucket, len(all))
 	for i := range all {
@@ -130,7 +130,7 @@ func (s *Bugs) BeginComment(ctx context.Context, number int64, version string, b
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("comment on bug %d: %w", number, known(err))
+		return false, fmt.Errorf("comment on bug %d: %w", number, classify(err))
 	}
 	return first, nil
 }
@@ -144,7 +144,7 @@ func (s *Bugs) EndComment(ctx context.Context, number int64, version, outcome, w
 	}
 	args := pgx.NamedArgs{"number": number, "version": version, "outcome": outcome, "words": words}
 	if _, err := s.pool.Exec(ctx, sql, args); err != nil {
-		return fmt.Errorf("comment on bug %d: %w", number, known(err))
+		return fmt.Errorf("comment on bug %d: %w", number, classify(err))
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ const sqlBugTotals = `
 func (s *Bugs) BugTotals(ctx context.Context) (t crash.BugTotals, err error) {
 	err = s.pool.QueryRow(ctx, sqlBugTotals).Scan(&t.Followed, &t.Due, &t.Failing, orZero(&t.Oldest))
 	if err != nil {
-		return t, fmt.Errorf("count bugs: %w", known(err))
+		return t, fmt.Errorf("count bugs: %w", classify(err))
 	}
 	return t, nil
 }

@@ -60,13 +60,13 @@ func Check(ctx context.Context, s *Store, scope crash.CheckScope, step func()) (
 	var result crash.CheckResult
 	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	if err != nil {
-		return result, fmt.Errorf("check: %w", known(err))
+		return result, fmt.Errorf("check: %w", classify(err))
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is to be kept
 	c := &checking{Tx: tx, scope: scope, result: &result}
 	for _, do := range c.steps() {
 		if err := do(ctx); err != nil {
-			return result, fmt.Errorf("check: %w", known(err))
+			return result, fmt.Errorf("check: %w", classify(err))
 		}
 		step()
 	}

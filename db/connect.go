@@ -3,6 +3,7 @@ package db
 import (
 	"cmp"
 	"context"
+	"mishap/crash"
 	"net"
 	"os"
 	"strconv"
@@ -13,6 +14,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
+
+// errBadURL does not wrap the parser's error, which may contain the password.
+var errBadURL = crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read; it should look like postgres://user:password@host:5432/mishap.")
 
 // Connection settings that make a failover quick, unless the URL sets others. A host that has lost its power or its network
 // says nothing at all, so only a limit ends the wait for it.

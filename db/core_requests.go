@@ -23,7 +23,7 @@ const (
 func (s *Reports) RequestCore(ctx context.Context, report crash.OopsID, system crash.SystemID) error {
 	_, err := s.pool.Exec(ctx, sqlRequestCore, pgx.NamedArgs{"report": [16]byte(report), "system": string(system)})
 	if err != nil {
-		return fmt.Errorf("request core of %s: %w", report, known(err))
+		return fmt.Errorf("request core of %s: %w", report, classify(err))
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ func (s *Reports) CoreRequested(ctx context.Context, report crash.OopsID, system
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, errCoreNotRequested
 	case err != nil:
-		return false, fmt.Errorf("request for core of %s: %w", report, known(err))
+		return false, fmt.Errorf("request for core of %s: %w", report, classify(err))
 	}
 	return received, nil
 }
@@ -46,7 +46,7 @@ var errCoreNotRequested = crash.Errorf(crash.NotFound, "core_not_requested", "Th
 // CoreReceived notes that the core of a report is on disk.
 func (s *Reports) CoreReceived(ctx context.Context, report crash.OopsID) error {
 	if _, err := s.pool.Exec(ctx, sqlCoreReceived, pgx.NamedArgs{"report": [16]byte(report)}); err != nil {
-		return fmt.Errorf("core of %s received: %w", report, known(err))
+		return fmt.Errorf("core of %s received: %w", report, classify(err))
 	}
 	return nil
 }

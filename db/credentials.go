@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -25,7 +24,7 @@ func (s *Filings) SavedToken(ctx context.Context, key crash.TrackerKey) (crash.S
 		return crash.SavedToken{}, nil
 	}
 	if err != nil {
-		return crash.SavedToken{}, fmt.Errorf("saved token: %w", known(err))
+		return crash.SavedToken{}, fmt.Errorf("saved token: %w", classify(err))
 	}
 	if out.Secret, err = s.sealer().open(sealed, sealContext(key, out.Token)); err != nil {
 		s.log.WarnContext(ctx, "connect the tracker again at /admin/tracker", "error", err)
@@ -42,8 +41,6 @@ func keyArgs(key crash.TrackerKey) pgx.NamedArgs {
 func sealContext(key crash.TrackerKey, token string) string {
 	return key.URL + "\x00" + key.ConsumerKey + "\x00" + token
 }
-
-func (s *Handle) sealer() sealer { return sealer{password: s.password} }
 
 const (
 	sqlSaveToken = `
@@ -127,7 +124,7 @@ func (s *Filings) KeepConfiguredToken(ctx context.Context, key crash.TrackerKey,
 		return err
 	}
 	if _, err := s.pool.Exec(ctx, sqlKeepConfiguredToken, args); err != nil {
-		return fmt.Errorf("keep configured token: %w", known(err))
+		return fmt.Errorf("keep configured token: %w", classify(err))
 	}
 	return nil
 }
@@ -160,7 +157,7 @@ func (s *Filings) TokenHealth(ctx context.Context, key crash.TrackerKey, token s
 	args["token"] = token
 	err := s.pool.QueryRow(ctx, sqlTokenHealth, args).Scan(&h.Account, orZero(&h.LastSuccess), &h.LastError, orZero(&h.LastErrorAt), &h.Dead)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return h, fmt.Errorf("token health: %w", known(err))
+		return h, fmt.Errorf("token health: %w", classify(err))
 	}
 	return h, nil
 }
@@ -171,11 +168,11 @@ const sqlTrackerAccounts = `select distinct account from oauth_health where trac
 func (s *Filings) TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error) {
 	rows, err := s.pool.Query(ctx, sqlTrackerAccounts, keyArgs(key))
 	if err != nil {
-		return nil, fmt.Errorf("accounts of the tracker: %w", known(err))
+		return nil, fmt.Errorf("accounts of the tracker: %w", classify(err))
 	}
 	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return nil, fmt.Errorf("accounts of the tracker: %w", known(err))
+		return nil, fmt.Errorf("accounts of the tracker: %w", classify(err))
 	}
 	return accounts, nil
 }
@@ -206,12 +203,4 @@ func (s *Filings) SaveTokenHealth(ctx context.Context, key crash.TrackerKey, tok
 		}
 		return s.wakeFilings(ctx, tx)
 	})
-}
-
-// orNull writes a zero time as null.
-func orNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

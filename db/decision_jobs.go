@@ -12,11 +12,9 @@ import (
 	"mishap/crash"
 )
 
-// Long jobs have a queue of their own, so that filing never waits for them.
-const (
-	queueLong   = "slow" // older versions know it by this name
-	longWorkers = 2
-)
+// LongQueue is the queue of long jobs. Filing has another one, so that it never waits for them.
+// Older versions know it by this name.
+const LongQueue = "slow"
 
 // SplitJob moves the stored reports of a split, or moves them back. The decision records its
 // progress.
@@ -34,48 +32,6 @@ type RegroupJob struct {
 
 // Kind is the name of the job in the queue.
 func (RegroupJob) Kind() string { return "regroup" }
-
-// longJobs is what the long jobs share. They record their progress in the database. When they are
-// interrupted, another instance, or a later run, continues from there.
-type longJobs struct {
-	decisions *Decisions
-	rules     crash.Rules
-	running   context.Context // ends when the instance stops
-}
-
-type splitWorker struct {
-	river.WorkerDefaults[SplitJob]
-	*longJobs
-}
-
-// Work does all steps of a split.
-func (w *splitWorker) Work(ctx context.Context, job *river.Job[SplitJob]) error {
-	return interruptible(ctx, w.running, func(ctx context.Context) error {
-		return w.decisions.FinishSplit(ctx, job.Args.Decision)
-	})
-}
-
-// Timeout lets River clean up after a killed instance. FinishDecisions continues a longer job.
-func (w *splitWorker) Timeout(*river.Job[SplitJob]) time.Duration { return jobLimit }
-
-type regroupWorker struct {
-	river.WorkerDefaults[RegroupJob]
-	*longJobs
-}
-
-// Work does all steps of a run, unless another instance works on it.
-func (w *regroupWorker) Work(ctx context.Context, job *river.Job[RegroupJob]) error {
-	return interruptible(ctx, w.running, func(ctx context.Context) error {
-		run, err := w.decisions.Regroup(ctx, job.Args.Run)
-		if err != nil {
-			return err
-		}
-		return w.decisions.continueRegroup(ctx, run, w.rules)
-	})
-}
-
-// Timeout lets River clean up after a killed instance. FinishDecisions continues a longer job.
-func (w *regroupWorker) Timeout(*river.Job[RegroupJob]) time.Duration { return jobLimit }
 
 // FinishDecisions continues all splits and regrouping runs that are not finished and that no
 // instance works on.
@@ -110,14 +66,14 @@ func (s *Decisions) continueRegroup(ctx context.Context, run crash.RegroupRun, r
 }
 
 func (s *Store) addSplitJob(ctx context.Context, tx pgx.Tx, decision int64) error {
-	if _, err := s.inserter.InsertTx(ctx, tx, SplitJob{decision}, &river.InsertOpts{Queue: queueLong}); err != nil {
+	if _, err := s.inserter.InsertTx(ctx, tx, SplitJob{decision}, &river.InsertOpts{Queue: LongQueue}); err != nil {
 		return fmt.Errorf("queue split %d: %w", decision, err)
 	}
 	return nil
 }
 
 func (s *Store) addRegroupJob(ctx context.Context, tx pgx.Tx, run int64) error {
-	if _, err := s.inserter.InsertTx(ctx, tx, RegroupJob{run}, &river.InsertOpts{Queue: queueLong}); err != nil {
+	if _, err := s.inserter.InsertTx(ctx, tx, RegroupJob{run}, &river.InsertOpts{Queue: LongQueue}); err != nil {
 		return fmt.Errorf("queue regrouping %d: %w", run, err)
 	}
 	return nil

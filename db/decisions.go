@@ -82,11 +82,11 @@ func scanDecision(row pgx.CollectableRow) (d crash.Decision, err error) {
 func (s *Decisions) Decisions(ctx context.Context, id crash.BucketID, limit int) ([]crash.Decision, error) {
 	rows, err := s.pool.Query(ctx, sqlDecisions, pgx.NamedArgs{"bucket": id[:], "limit": limit})
 	if err != nil {
-		return nil, fmt.Errorf("decisions about %s: %w", id, known(err))
+		return nil, fmt.Errorf("decisions about %s: %w", id, classify(err))
 	}
 	found, err := pgx.CollectRows(rows, scanDecision)
 	if err != nil {
-		return nil, fmt.Errorf("decisions about %s: %w", id, known(err))
+		return nil, fmt.Errorf("decisions about %s: %w", id, classify(err))
 	}
 	return found, nil
 }
@@ -100,7 +100,7 @@ var (
 func (s *Decisions) Decision(ctx context.Context, id int64) (crash.Decision, error) {
 	rows, err := s.pool.Query(ctx, sqlDecision, pgx.NamedArgs{"id": id})
 	if err != nil {
-		return crash.Decision{}, fmt.Errorf("decision %d: %w", id, known(err))
+		return crash.Decision{}, fmt.Errorf("decision %d: %w", id, classify(err))
 	}
 	return oneDecision(id, rows)
 }
@@ -111,7 +111,7 @@ func oneDecision(id int64, rows pgx.Rows) (crash.Decision, error) {
 		return d, errUnknownDecision
 	}
 	if err != nil {
-		return d, fmt.Errorf("decision %d: %w", id, known(err))
+		return d, fmt.Errorf("decision %d: %w", id, classify(err))
 	}
 	return d, nil
 }
@@ -169,7 +169,7 @@ func (s *Decisions) Signature(ctx context.Context, id crash.BucketID) (signature
 		return "", head, crash.ErrUnknownBucket
 	}
 	if err != nil {
-		return "", head, fmt.Errorf("signature of %s: %w", id, known(err))
+		return "", head, fmt.Errorf("signature of %s: %w", id, classify(err))
 	}
 	return signature, head, nil
 }

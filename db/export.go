@@ -30,14 +30,14 @@ const sqlBucketVersionSpans = `
 func (s *Counts) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]stats.BucketVersion, error) {
 	rows, err := s.pool.Query(ctx, sqlBucketVersionSpans, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {
-		return nil, fmt.Errorf("versions of bucket %s: %w", id, known(err))
+		return nil, fmt.Errorf("versions of bucket %s: %w", id, classify(err))
 	}
 	spans, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v stats.BucketVersion, err error) {
 		err = row.Scan(&v.Version, &v.Release, &v.Reports, &v.Systems, orZero(&v.First), orZero(&v.Last))
 		return v, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("versions of bucket %s: %w", id, known(err))
+		return nil, fmt.Errorf("versions of bucket %s: %w", id, classify(err))
 	}
 	return spans, nil
 }

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"context"
 	"time"
 )
 
@@ -10,11 +9,6 @@ func (s *Store) LetUncounted(most int) {
 	s.counter.mu.Lock()
 	defer s.counter.mu.Unlock()
 	s.counter.most = most
-}
-
-// CountAttempt counts an attempt to sign in by a browser that is not known, and looks at no password.
-func CountAttempt(ctx context.Context, a *Accounts, in SignIn) error {
-	return a.countAttempt(ctx, attempts(in, ""))
 }
 
 // LetRoundsTake changes how long one round of counting may take.

@@ -40,7 +40,7 @@ func (s *Filings) Filing(ctx context.Context, id int64) (crash.Filing, error) {
 		return f, errUnknownFiling
 	}
 	if err != nil {
-		return f, fmt.Errorf("filing %d: %w", id, known(err))
+		return f, fmt.Errorf("filing %d: %w", id, classify(err))
 	}
 	return f, nil
 }
@@ -134,7 +134,7 @@ func (s *Filings) FilingTotals(ctx context.Context) (crash.FilingTotals, error) 
 	totals := crash.FilingTotals{States: map[crash.FilingState]int64{}}
 	rows, err := s.pool.Query(ctx, sqlFilingTotals)
 	if err != nil {
-		return totals, fmt.Errorf("count filings: %w", known(err))
+		return totals, fmt.Errorf("count filings: %w", classify(err))
 	}
 	var state crash.FilingState
 	var count, parked int64
@@ -148,7 +148,7 @@ func (s *Filings) FilingTotals(ctx context.Context) (crash.FilingTotals, error) 
 		return nil
 	})
 	if err != nil {
-		return totals, fmt.Errorf("count filings: %w", known(err))
+		return totals, fmt.Errorf("count filings: %w", classify(err))
 	}
 	return totals, nil
 }

@@ -133,7 +133,9 @@ const sqlParkFilings = `
 func (s *Filings) ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error {
 	_, err := s.pool.Exec(ctx, sqlParkFilings, pgx.NamedArgs{"problem": problem, "reason": reason, "delay": delay})
 	if err != nil {
-		return fmt.Errorf("park filings: %w", known(err))
+		return fmt.Errorf("park filings: %w", classify(err))
 	}
 	return nil
 }
+
+const sqlInstanceDead = `select pg_try_advisory_xact_lock(@instance)` // true: nobody holds it

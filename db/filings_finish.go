@@ -155,7 +155,7 @@ func (s *Filings) NextFiling(ctx context.Context) (crash.NextFiling, error) {
 
 func nextFiling(row pgx.Row) (next crash.NextFiling, err error) {
 	if err = row.Scan(&next.Filing, &next.In); err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return next, fmt.Errorf("next filing: %w", known(err))
+		return next, fmt.Errorf("next filing: %w", classify(err))
 	}
 	return next, nil
 }

@@ -54,7 +54,7 @@ func (a *Accounts) Follow(ctx context.Context, user int64, f crash.Follow) error
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("follow: %w", known(err))
+		return fmt.Errorf("follow: %w", classify(err))
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (a *Accounts) Follow(ctx context.Context, user int64, f crash.Follow) error
 // Unfollow ends that a person follows something; not following it is no mistake.
 func (a *Accounts) Unfollow(ctx context.Context, user int64, f crash.Follow) error {
 	if _, err := a.store.pool.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}); err != nil {
-		return fmt.Errorf("unfollow: %w", known(err))
+		return fmt.Errorf("unfollow: %w", classify(err))
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (a *Accounts) Unfollow(ctx context.Context, user int64, f crash.Follow) err
 // Follows reports whether a person follows something.
 func (a *Accounts) Follows(ctx context.Context, user int64, f crash.Follow) (does bool, err error) {
 	if err := a.store.pool.QueryRow(ctx, sqlIsFollowed, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}).Scan(&does); err != nil {
-		return false, fmt.Errorf("is followed: %w", known(err))
+		return false, fmt.Errorf("is followed: %w", classify(err))
 	}
 	return does, nil
 }
@@ -79,14 +79,14 @@ func (a *Accounts) Follows(ctx context.Context, user int64, f crash.Follow) (doe
 func (a *Accounts) Followed(ctx context.Context, user int64) ([]crash.Follow, error) {
 	rows, err := a.store.pool.Query(ctx, sqlFollows, pgx.NamedArgs{"user": user})
 	if err != nil {
-		return nil, fmt.Errorf("followed: %w", known(err))
+		return nil, fmt.Errorf("followed: %w", classify(err))
 	}
 	follows, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f crash.Follow, err error) {
 		err = row.Scan(&f.Kind, &f.Name, &f.Since)
 		return f, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("followed: %w", known(err))
+		return nil, fmt.Errorf("followed: %w", classify(err))
 	}
 	return follows, nil
 }
@@ -95,7 +95,7 @@ func (a *Accounts) Followed(ctx context.Context, user int64) ([]crash.Follow, er
 func (a *Accounts) Visit(ctx context.Context, user int64) (v crash.Visit, err error) {
 	args := pgx.NamedArgs{"user": user, "now": a.store.now(), "gap": visitGap}
 	if err := a.store.pool.QueryRow(ctx, sqlVisit, args).Scan(orZero(&v.Seen), &v.Last); err != nil {
-		return v, fmt.Errorf("visit: %w", known(err))
+		return v, fmt.Errorf("visit: %w", classify(err))
 	}
 	return v, nil
 }
@@ -124,14 +124,14 @@ func (a *Accounts) ArrivedSince(ctx context.Context, ids []crash.BucketID, since
 	}
 	rows, err := a.store.pool.Query(ctx, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since})
 	if err != nil {
-		return nil, fmt.Errorf("arrived since: %w", known(err))
+		return nil, fmt.Errorf("arrived since: %w", classify(err))
 	}
 	arrived, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.BucketID, err error) {
 		err = row.Scan(into(id[:]))
 		return id, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("arrived since: %w", known(err))
+		return nil, fmt.Errorf("arrived since: %w", classify(err))
 	}
 	return arrived, nil
 }

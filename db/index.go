@@ -92,7 +92,7 @@ func (s *Store) Index(ctx context.Context) (*index.Index, error) {
 	defer func() { <-s.keeper.updating }()
 	b, err := s.keeper.update(ctx, s)
 	if err != nil {
-		return nil, fmt.Errorf("index: %w", known(err))
+		return nil, fmt.Errorf("index: %w", classify(err))
 	}
 	return b, nil
 }
@@ -101,7 +101,7 @@ func (s *Store) Index(ctx context.Context) (*index.Index, error) {
 // rounds grows with every change of problems and counts.
 func (s *Store) stamp(ctx context.Context) (at stamp, err error) {
 	err = s.pool.QueryRow(ctx, sqlRound).Scan(&at.round, &at.server.started, &at.server.database)
-	return at, known(err)
+	return at, classify(err)
 }
 
 // update applies to the index what has changed since the last update. Rows may be newer than the

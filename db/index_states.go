@@ -112,7 +112,7 @@ func (s *Store) countingBugs(ctx context.Context) (map[crash.BucketID]crash.Bug,
 	bugs := map[crash.BucketID]crash.Bug{}
 	rows, err := s.pool.Query(ctx, sqlCountingBugs)
 	if err != nil {
-		return nil, fmt.Errorf("states of problems: %w", known(err))
+		return nil, fmt.Errorf("states of problems: %w", classify(err))
 	}
 	var id crash.BucketID
 	var bug bugScan
@@ -125,7 +125,7 @@ func (s *Store) countingBugs(ctx context.Context) (map[crash.BucketID]crash.Bug,
 		bugs[id] = bug.bug()
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("states of problems: %w", known(err))
+		return nil, fmt.Errorf("states of problems: %w", classify(err))
 	}
 	return bugs, nil
 }

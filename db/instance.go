@@ -32,7 +32,6 @@ const (
 	sqlInstanceSettings = `
 		select set_config('idle_session_timeout', '0', false), set_config('application_name', 'mishap instance', false)`
 	sqlLockInstance = `select pg_try_advisory_lock(@instance)`
-	sqlInstanceDead = `select pg_try_advisory_xact_lock(@instance)` // true: nobody holds it
 )
 
 func newInstance(ctx context.Context, config *pgx.ConnConfig) *instance {
@@ -59,7 +58,7 @@ func (i *instance) number(ctx context.Context) (int64, error) {
 	}
 	conn, err := pgx.ConnectConfig(ctx, i.config)
 	if err != nil {
-		return 0, known(fmt.Errorf("connect for the lock of the instance: %w", err))
+		return 0, classify(fmt.Errorf("connect for the lock of the instance: %w", err))
 	}
 	id := randomNumber()
 	var locked bool
@@ -72,7 +71,7 @@ func (i *instance) number(ctx context.Context) (int64, error) {
 	}
 	if err != nil {
 		_ = conn.Close(ctx)
-		return 0, known(fmt.Errorf("acquire the lock of the instance: %w", err))
+		return 0, classify(fmt.Errorf("acquire the lock of the instance: %w", err))
 	}
 	i.conn, i.id = conn, id
 	return id, nil
@@ -94,4 +93,56 @@ func (i *instance) close() {
 		_ = i.conn.Close(ctx)
 		i.conn = nil
 	}
+}
+
+// Advisory locks on work that one instance does at a time. Any fixed numbers will do; older
+// versions know these, too.
+const (
+	bugsLock    = int64(0x6d69736861707761) // "mishapwa": reading bugs from the tracker
+	archiveLock = int64(0x6d69736861706172) // "mishapar": reading the tracker's archive
+)
+
+const (
+	sqlTryLock = `select pg_try_advisory_lock(@lock)`
+	sqlUnlock  = `select pg_advisory_unlock(@lock)`
+)
+
+// LockBugs acquires the lock on reading bugs from the tracker. ok is false while another instance
+// holds it. This instance holds it until it calls unlock or dies. Do not call it again before
+// unlock: the lock counts for the whole instance.
+func (s *Handle) LockBugs(ctx context.Context) (unlock func(), ok bool, err error) {
+	return s.lock(ctx, bugsLock)
+}
+
+// LockArchive is LockBugs for reading the tracker's archive.
+func (s *Handle) LockArchive(ctx context.Context) (unlock func(), ok bool, err error) {
+	return s.lock(ctx, archiveLock)
+}
+
+func (s *Handle) lock(ctx context.Context, lock int64) (unlock func(), ok bool, err error) {
+	if _, err := s.instance.number(ctx); err != nil { // the instance's connection holds the lock
+		return nil, false, err
+	}
+	if ok, err = s.instance.ask(ctx, sqlTryLock, lock); err != nil || !ok {
+		return nil, false, err
+	}
+	unlock = func() {
+		_, _ = s.instance.ask(context.WithoutCancel(ctx), sqlUnlock, lock) // a lost connection unlocks, too
+	}
+	return unlock, true, nil
+}
+
+// ask runs a query about an advisory lock on the instance's connection.
+func (i *instance) ask(ctx context.Context, sql string, lock int64) (yes bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockTimeout)
+	defer cancel()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.conn == nil {
+		return false, errUnavailable
+	}
+	if err := i.conn.QueryRow(ctx, sql, pgx.NamedArgs{"lock": lock}).Scan(&yes); err != nil {
+		return false, classify(fmt.Errorf("advisory lock %d: %w", lock, err))
+	}
+	return yes, nil
 }

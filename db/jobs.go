@@ -8,22 +8,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"mishap/crash"
 	"mishap/crash/grouping"
 )
-
-// FilingJob does the next step of one filing. It may run too often, too late or not at all without
-// harm: the filing itself says what is to be done.
-type FilingJob struct {
-	Filing int64 `json:"filing"`
-}
-
-// Kind is the name of the job in the queue.
-func (FilingJob) Kind() string { return "filing" }
 
 // JobsConfig says what the jobs do.
 type JobsConfig struct {
@@ -41,6 +31,7 @@ type Jobs struct {
 
 const (
 	filingWorkers = 4
+	longWorkers   = 2
 	fetchCooldown = 5 * time.Millisecond // shortest pause between two fetches; new jobs announce themselves
 
 	// jobLimit is the longest that a job may run. River gives a job that seems to run longer to
@@ -77,7 +68,7 @@ func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
 			Workers: workers,
 			Queues: map[string]river.QueueConfig{
 				river.QueueDefault: {MaxWorkers: filingWorkers},
-				queueLong:          {MaxWorkers: longWorkers},
+				LongQueue:          {MaxWorkers: longWorkers},
 				queueTasks:         {MaxWorkers: len(c.Tasks) + 1}, // room for one that finds its task busy
 			},
 			FetchCooldown:       fetchCooldown,
@@ -95,7 +86,7 @@ func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
 // Start begins working. The workers outlive ctx; Stop ends them.
 func (j *Jobs) Start(ctx context.Context) error {
 	if err := j.client.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("start jobs: %w", known(err))
+		return fmt.Errorf("start jobs: %w", classify(err))
 	}
 	return nil
 }
@@ -126,25 +117,3 @@ func (w *filingWorker) Work(ctx context.Context, job *river.Job[FilingJob]) erro
 
 // Timeout is far above what a step takes, which has its own limits.
 func (w *filingWorker) Timeout(*river.Job[FilingJob]) time.Duration { return jobLimit }
-
-// newInserter returns a client that only puts jobs into the queue.
-func newInserter(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return nil, fmt.Errorf("job queue: %w", err)
-	}
-	return client, nil
-}
-
-// addFilingJob queues a step of a filing, in the transaction that makes the step necessary. It runs
-// in so much time from now.
-func (s *Handle) addFilingJob(ctx context.Context, tx pgx.Tx, filing int64, in time.Duration) error {
-	opts := &river.InsertOpts{}
-	if in > 0 {
-		opts.ScheduledAt = time.Now().Add(in)
-	}
-	if _, err := s.inserter.InsertTx(ctx, tx, FilingJob{Filing: filing}, opts); err != nil {
-		return fmt.Errorf("queue filing %d: %w", filing, err)
-	}
-	return nil
-}

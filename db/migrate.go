@@ -65,14 +65,14 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 		if refused := refusal(err); refused != nil {
 			return refused.Because(err)
 		}
-		return known(fmt.Errorf("migrate: %w", err))
+		return classify(fmt.Errorf("migrate: %w", err))
 	}
 	defer conn.Release()
 	if err := checkServer(conn.Conn()); err != nil {
 		return err
 	}
 	if err := lockMigrations(ctx, conn.Conn(), log); err != nil {
-		return known(fmt.Errorf("migrate: %w", err))
+		return classify(fmt.Errorf("migrate: %w", err))
 	}
 	defer func() {
 		// The lock also goes with the connection, so a failure here loses nothing.
@@ -86,7 +86,7 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == lockNotAvailable {
 		return crash.Errorf(crash.Unavailable, "schema_busy", "A table is in use and the schema cannot be changed right now; start again in a moment.").Because(err)
 	}
-	return known(err)
+	return classify(err)
 }
 
 // checkServer refuses a PostgreSQL that is older than what mishap is tested with.

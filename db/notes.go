@@ -26,10 +26,10 @@ const (
 
 // Notes returns what people wrote down about the problem that a bucket is part of, the oldest first, with what each said
 // before; those that were taken away are among them.
-func (s *Store) Notes(ctx context.Context, bucket crash.BucketID) ([]crash.Note, error) {
-	rows, err := s.pool.Query(ctx, sqlNotes, pgx.NamedArgs{"bucket": bucket[:]})
+func (a *Accounts) Notes(ctx context.Context, bucket crash.BucketID) ([]crash.Note, error) {
+	rows, err := a.store.pool.Query(ctx, sqlNotes, pgx.NamedArgs{"bucket": bucket[:]})
 	if err != nil {
-		return nil, fmt.Errorf("notes of %s: %w", bucket, known(err))
+		return nil, fmt.Errorf("notes of %s: %w", bucket, classify(err))
 	}
 	var notes []crash.Note
 	var n crash.Note
@@ -43,7 +43,7 @@ func (s *Store) Notes(ctx context.Context, bucket crash.BucketID) ([]crash.Note,
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("notes of %s: %w", bucket, known(err))
+		return nil, fmt.Errorf("notes of %s: %w", bucket, classify(err))
 	}
 	return notes, nil
 }
@@ -54,15 +54,15 @@ var (
 )
 
 // AddNote writes a note down. It returns Invalid for a text that is none, and NotFound for an unknown bucket.
-func (s *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person string) (id int64, err error) {
+func (a *Accounts) AddNote(ctx context.Context, bucket crash.BucketID, text, person string) (id int64, err error) {
 	if text, err = crash.CleanNote(text); err != nil {
 		return 0, err
 	}
 	if text == "" {
 		return 0, errEmptyNote
 	}
-	args := pgx.NamedArgs{"bucket": bucket[:], "person": person, "at": s.now(), "text": text}
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
+	args := pgx.NamedArgs{"bucket": bucket[:], "person": person, "at": a.store.now(), "text": text}
+	err = a.store.inTx(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, sqlInsertNote, args).Scan(&id); err != nil {
 			return err
 		}
@@ -82,13 +82,13 @@ func (s *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person
 // ChangeNote gives a note of a problem another text, or with an empty one takes it away; what it said before stays in its
 // history. The same text changes nothing. It returns Invalid for a text that is none, and NotFound when the problem has no
 // such note.
-func (s *Store) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64, text, person string) error {
+func (a *Accounts) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64, text, person string) error {
 	text, err := crash.CleanNote(text)
 	if err != nil {
 		return err
 	}
-	args := pgx.NamedArgs{"bucket": bucket[:], "id": id, "person": person, "at": s.now(), "text": text}
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
+	args := pgx.NamedArgs{"bucket": bucket[:], "id": id, "person": person, "at": a.store.now(), "text": text}
+	err = a.store.inTx(ctx, func(tx pgx.Tx) error {
 		var before string
 		if err := tx.QueryRow(ctx, sqlLockNote, args).Scan(&before); err != nil || before == text {
 			return err

@@ -60,7 +60,7 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 		return last, nil
 	}
 	if err := s.pool.QueryRow(ctx, sqlVersionsStamp).Scan(&next.sum.rows, &next.sum.arrivals, &next.sum.days); err != nil {
-		return nil, fmt.Errorf("versions in use: %w", known(err))
+		return nil, fmt.Errorf("versions in use: %w", classify(err))
 	}
 	if last != nil && last.at.server == next.at.server && last.sum == next.sum {
 		next.of = last.of
@@ -69,7 +69,7 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	}
 	rows, err := s.pool.Query(ctx, sqlAllVersionsInUse)
 	if err != nil {
-		return nil, fmt.Errorf("versions in use: %w", known(err))
+		return nil, fmt.Errorf("versions in use: %w", classify(err))
 	}
 	texts := map[string]string{} // many rows have the same
 	once := func(text string) string {
@@ -88,7 +88,7 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("versions in use: %w", known(err))
+		return nil, fmt.Errorf("versions in use: %w", classify(err))
 	}
 	s.allInUse.Store(next)
 	return next, nil
@@ -96,31 +96,10 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 
 // VersionsInUse returns the versions of a binary package that counted reports came from, by release. The caller must not
 // change the result.
-func (s *Counts) VersionsInUse(ctx context.Context, pkg string) ([]stats.VersionKnown, error) {
+func (s *Store) VersionsInUse(ctx context.Context, pkg string) ([]stats.VersionKnown, error) {
 	v, err := s.versionsInUse(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return v.of[pkg], nil
-}
-
-const sqlNewestTypes = `
-	select problem_type, count(*) from (
-		select r.problem_type from (select id from buckets where id in ` + members + `) as m (source) cross join lateral (
-			select problem_type from reports where bucket_id = m.source order by received desc, id desc limit @look
-		) as r limit @look
-	) as newest group by problem_type order by count(*) desc, problem_type`
-
-// NewestTypes returns of which problem types the newest reports of a problem are (at most look of each of its buckets), the
-// most common first.
-func (s *Counts) NewestTypes(ctx context.Context, id crash.BucketID, look int) ([]crash.NameCount, error) {
-	rows, err := s.pool.Query(ctx, sqlNewestTypes, pgx.NamedArgs{"bucket": id[:], "look": look})
-	if err != nil {
-		return nil, fmt.Errorf("types of reports of bucket %s: %w", id, known(err))
-	}
-	types, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.NameCount])
-	if err != nil {
-		return nil, fmt.Errorf("types of reports of bucket %s: %w", id, known(err))
-	}
-	return types, nil
 }

@@ -18,7 +18,7 @@ const sqlTogether = `
 // Together counts the reports and the distinct machines of some problems as one.
 func (s *Decisions) Together(ctx context.Context, ids []crash.BucketID) (reports, machines int64, err error) {
 	if err := s.pool.QueryRow(ctx, sqlTogether, pgx.NamedArgs{"ids": idBytes(ids)}).Scan(&reports, &machines); err != nil {
-		return 0, 0, fmt.Errorf("count problems together: %w", known(err))
+		return 0, 0, fmt.Errorf("count problems together: %w", classify(err))
 	}
 	return reports, machines, nil
 }

@@ -45,21 +45,6 @@ func (b *readBudget) reserve(ctx context.Context, body []byte) error {
 	return err
 }
 
-// readBody calls read with the fields of the body of a stored report. It reserves the memory of a
-// large one until read returns, and returns Unavailable if there is none for too long.
-func (s *Store) readBody(ctx context.Context, body []byte, read func(crash.Fields)) error {
-	release, err := s.reading.borrow(ctx, body)
-	if err != nil {
-		return err
-	}
-	defer release()
-	fields, err := s.bodies.unpack(body)
-	if err == nil {
-		read(fields)
-	}
-	return err
-}
-
 // borrow is reserve until release is called.
 func (b *readBudget) borrow(ctx context.Context, body []byte) (release func(), err error) {
 	if len(body) == 0 {

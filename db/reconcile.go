@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,11 +20,11 @@ const sqlKnownBugs = `
 func (s *Filings) KnownBugs(ctx context.Context, numbers []int64) ([]int64, error) {
 	rows, err := s.pool.Query(ctx, sqlKnownBugs, pgx.NamedArgs{"numbers": numbers})
 	if err != nil {
-		return nil, fmt.Errorf("known bugs: %w", known(err))
+		return nil, fmt.Errorf("known bugs: %w", classify(err))
 	}
 	out, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
-		return nil, fmt.Errorf("known bugs: %w", known(err))
+		return nil, fmt.Errorf("known bugs: %w", classify(err))
 	}
 	return out, nil
 }
@@ -57,4 +58,23 @@ func (s *Filings) ReconcileBug(ctx context.Context, bucket crash.BucketID, bug c
 		return fmt.Errorf("reconcile bug %d with %s: %w", bug.Number, bucket, err)
 	}
 	return nil
+}
+
+const sqlFiledBugs = `
+	select bug_number from bucket_bugs where how = 'filed' and at >= @since
+	union
+	select bug_number from unlinked_bugs where how = 'filed' and at >= @since`
+
+// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time,
+// those included that were unlinked later.
+func (s *Filings) FiledBugs(ctx context.Context, since time.Time) ([]int64, error) {
+	rows, err := s.pool.Query(ctx, sqlFiledBugs, pgx.NamedArgs{"since": since})
+	if err != nil {
+		return nil, fmt.Errorf("filed bugs: %w", classify(err))
+	}
+	numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("filed bugs: %w", classify(err))
+	}
+	return numbers, nil
 }

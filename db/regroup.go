@@ -98,14 +98,14 @@ func (s *Decisions) Regroup(ctx context.Context, id int64) (crash.RegroupRun, er
 func (s *Decisions) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) (crash.RegroupRun, error) {
 	rows, err := s.pool.Query(ctx, sql, args)
 	if err != nil {
-		return crash.RegroupRun{}, fmt.Errorf("run of regrouping: %w", known(err))
+		return crash.RegroupRun{}, fmt.Errorf("run of regrouping: %w", classify(err))
 	}
 	run, err := pgx.CollectExactlyOneRow(rows, scanRun)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return run, errUnknownRun
 	}
 	if err != nil {
-		return run, fmt.Errorf("run of regrouping: %w", known(err))
+		return run, fmt.Errorf("run of regrouping: %w", classify(err))
 	}
 	return run, nil
 }
@@ -114,11 +114,11 @@ func (s *Decisions) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) 
 func (s *Decisions) Regroups(ctx context.Context, limit int) ([]crash.RegroupRun, error) {
 	rows, err := s.pool.Query(ctx, sqlRuns, pgx.NamedArgs{"limit": limit})
 	if err != nil {
-		return nil, fmt.Errorf("runs of regrouping: %w", known(err))
+		return nil, fmt.Errorf("runs of regrouping: %w", classify(err))
 	}
 	runs, err := pgx.CollectRows(rows, scanRun)
 	if err != nil {
-		return nil, fmt.Errorf("runs of regrouping: %w", known(err))
+		return nil, fmt.Errorf("runs of regrouping: %w", classify(err))
 	}
 	return runs, nil
 }
@@ -134,7 +134,7 @@ const sqlRunMoves = `
 func (s *Decisions) RegroupMoves(ctx context.Context, run int64, limit int) ([]crash.RegroupMove, error) {
 	rows, err := s.pool.Query(ctx, sqlRunMoves, pgx.NamedArgs{"run": run, "limit": limit})
 	if err != nil {
-		return nil, fmt.Errorf("moves of run %d: %w", run, known(err))
+		return nil, fmt.Errorf("moves of run %d: %w", run, classify(err))
 	}
 	moves, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m crash.RegroupMove, err error) {
 		var from, to []byte
@@ -144,7 +144,7 @@ func (s *Decisions) RegroupMoves(ctx context.Context, run int64, limit int) ([]c
 		return m, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("moves of run %d: %w", run, known(err))
+		return nil, fmt.Errorf("moves of run %d: %w", run, classify(err))
 	}
 	return moves, nil
 }
@@ -165,7 +165,7 @@ func (s *Decisions) RegroupEffect(ctx context.Context, run crash.RegroupRun) (cr
 	var e crash.RegroupEffect
 	err := s.pool.QueryRow(ctx, sqlRunEffect, pgx.NamedArgs{"run": run.ID, "dry": run.Dry}).Scan(&e.Changed, &e.Split, &e.New, &e.Merged)
 	if err != nil {
-		return e, fmt.Errorf("effect of run %d: %w", run.ID, known(err))
+		return e, fmt.Errorf("effect of run %d: %w", run.ID, classify(err))
 	}
 	return e, nil
 }

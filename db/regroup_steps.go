@@ -75,7 +75,7 @@ func (r groupedReport) differs() bool {
 func (s *Decisions) GoOnRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {
 	run, err := s.stepRegroup(ctx, id, rules)
 	if err != nil {
-		return run, fmt.Errorf("regroup: %w", known(err))
+		return run, fmt.Errorf("regroup: %w", classify(err))
 	}
 	return run, nil
 }

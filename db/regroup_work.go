@@ -24,13 +24,13 @@ const (
 func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.Rules, progress func(crash.RegroupRun)) (crash.RegroupRun, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return crash.RegroupRun{}, fmt.Errorf("work on regrouping: %w", known(err))
+		return crash.RegroupRun{}, fmt.Errorf("work on regrouping: %w", classify(err))
 	}
 	defer conn.Release()
 	for {
 		var mine bool
 		if err := conn.QueryRow(ctx, sqlTryLock, pgx.NamedArgs{"lock": regroupLock}).Scan(&mine); err != nil {
-			return crash.RegroupRun{}, fmt.Errorf("work on regrouping: %w", known(err))
+			return crash.RegroupRun{}, fmt.Errorf("work on regrouping: %w", classify(err))
 		}
 		if mine {
 			break
@@ -65,4 +65,81 @@ func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.Rules
 			return run, ctx.Err()
 		}
 	}
+}
+
+const (
+	// What reports have left, and where most of them went.
+	sqlLeft = `
+		select distinct on (from_id) from_id, to_id from regroup_moves
+		where run_id = @run and from_id > @after and from_id <> '' and to_id <> ''
+		order by from_id, reports desc, to_id limit @limit`
+	sqlLeftEmpty = `
+		select b.head = b.id and not exists (select from reports where bucket_id = b.id), b.name, h.id, h.name
+		from buckets as b, buckets as t join buckets as h on h.id = t.head where b.id = @from and t.id = @to`
+	sqlEndRun = `update regroup_runs set state = 'done', updated = @at where id = @id and state = 'running'`
+)
+
+// leftBatch is how many buckets are looked after in one transaction.
+const leftBatch = 100
+
+// endRegroup looks after the buckets that have nothing left: all that people see of them follows to where most of their
+// reports went. It can be done again: a bucket that has followed is no head any more.
+func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash.RegroupRun, error) {
+	after := []byte{}
+	for last := run.Dry; !last; {
+		if err := s.decide(ctx, func(d *deciding) error {
+			rows, err := d.Query(ctx, sqlLeft, pgx.NamedArgs{"run": run.ID, "after": after, "limit": leftBatch})
+			if err != nil {
+				return err
+			}
+			type pair struct{ from, to crash.BucketID }
+			pairs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p pair, err error) {
+				err = row.Scan(into(p.from[:]), into(p.to[:]))
+				return p, err
+			})
+			if err != nil {
+				return err
+			}
+			for _, p := range pairs {
+				if err := d.follow(ctx, p.from, p.to, run); err != nil {
+					return err
+				}
+				after = p.from[:]
+			}
+			last = len(pairs) < leftBatch
+			return nil
+		}); err != nil {
+			return run, err
+		}
+	}
+	if _, err := s.pool.Exec(ctx, sqlEndRun, pgx.NamedArgs{"id": run.ID, "at": s.now()}); err != nil {
+		return run, err
+	}
+	return s.Regroup(ctx, run.ID)
+}
+
+// follow lets a bucket that has nothing left count under the one that its reports went to: its address, its bugs and its notes
+// are that one's then, and its name too, if that has none. Splits of it are asked there.
+func (d *deciding) follow(ctx context.Context, from, to crash.BucketID, run crash.RegroupRun) error {
+	args := pgx.NamedArgs{"from": from[:], "to": to[:]}
+	var empty bool
+	var name, headName string
+	var head crash.BucketID
+	if err := d.QueryRow(ctx, sqlLeftEmpty, args).Scan(&empty, &name, into(head[:]), &headName); err != nil {
+		return err
+	}
+	if !empty || head == from {
+		return nil
+	}
+	reason := fmt.Sprintf("Version %d of the grouping rules has left no report here.", run.Rules)
+	if err := d.merge(ctx, from, head, crash.CauseRegrouped, run.Person, reason); err != nil {
+		return err
+	}
+	if err := d.inheritSplits(ctx, from, to); err != nil {
+		return err
+	}
+	if name != "" && headName == "" {
+		return d.rename(ctx, head, "", name, crash.CauseRegrouped, run.Person, reason)
+	}
+	return nil
 }

@@ -69,9 +69,9 @@ func fillReleased(t *testing.T, url string) {
 	undo(t, s, decisions(t, s, p[3])[0])
 	must(db.NewDecisions(s).Rename(ctx, p[1], "The sync falls over", "ada", "easier to remember"))
 	split(t, s, mixed, arm)
-	note, err := s.AddNote(ctx, p[1], "It needs a full disk.", "ada")
+	note, err := db.NewAccounts(s).AddNote(ctx, p[1], "It needs a full disk.", "ada")
 	must(err)
-	must(s.ChangeNote(ctx, p[1], note, "It needs two full disks.", "bob"))
+	must(db.NewAccounts(s).ChangeNote(ctx, p[1], note, "It needs two full disks.", "bob"))
 
 	// Bugs: filed, refused, waiting, linked, unlinked, duplicates, and what the tracker said of them.
 	finish(t, s, claim(t, s, ask(t, s, p[1], crash.Filing{})), crash.FilingFiled, 2100001)

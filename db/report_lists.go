@@ -68,7 +68,7 @@ func (s *Reports) BucketReportsLike(
 		return nil, further, err
 	}
 	if rows, err = s.reportList(ctx, sqlBucketList, args); err != nil {
-		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, known(err))
+		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, classify(err))
 	}
 	if len(rows) >= limit || f == (index.Filter{}) {
 		return rows, further, nil
@@ -79,7 +79,7 @@ func (s *Reports) BucketReportsLike(
 		return rows, further, nil
 	}
 	if err != nil {
-		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, known(err))
+		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, classify(err))
 	}
 	// What is older was looked at in some of the problem's buckets only.
 	rows = slices.DeleteFunc(rows, func(r crash.ReportRow) bool { return bytes.Compare(r.ID[:], further[:]) < 0 })
@@ -114,7 +114,7 @@ func (s *Reports) SystemReports(ctx context.Context, system crash.SystemID, afte
 	}
 	rows, err := s.reportList(ctx, sql, args)
 	if err != nil {
-		return nil, fmt.Errorf("reports of a machine: %w", known(err))
+		return nil, fmt.Errorf("reports of a machine: %w", classify(err))
 	}
 	return rows, nil
 }
@@ -125,4 +125,24 @@ func (s *Reports) reportList(ctx context.Context, sql string, args pgx.NamedArgs
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scanReport)
+}
+
+// The limit is how many there can be at most, by what was counted, so that looking ends with the last of them. A crash is
+// never older than its report by more than a day.
+const sqlDayReports = `
+	select ` + reportColumns + ` from reports
+	where received >= @day::date - interval '1 day' and day = @day and counted and (@release = '' or release = @release)
+	order by received, id
+	limit least(@limit, (
+		select coalesce(sum(reports), 0) from release_days where day = @day and (@release = '' or release = @release)
+	))`
+
+// DayReports returns counted reports of crashes of a UTC day, of all releases or one, in the order of their arrival, at
+// most limit.
+func (s *Reports) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow, error) {
+	rows, err := s.reportList(ctx, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit})
+	if err != nil {
+		return nil, fmt.Errorf("reports of a day: %w", classify(err))
+	}
+	return rows, nil
 }

@@ -28,7 +28,7 @@ func (s *Reports) BucketReportsFrom(ctx context.Context, id crash.BucketID, from
 	args["bucket"], args["limit"] = id[:], limit
 	ids, err := s.reportIDs(ctx, sqlBucketFrom, args)
 	if err != nil {
-		return nil, fmt.Errorf("reports of bucket %s: %w", id, known(err))
+		return nil, fmt.Errorf("reports of bucket %s: %w", id, classify(err))
 	}
 	return ids, nil
 }
@@ -43,7 +43,7 @@ func (s *Reports) SystemReportsFrom(ctx context.Context, system crash.SystemID, 
 	}
 	ids, err := s.reportIDs(ctx, sql, args)
 	if err != nil {
-		return nil, fmt.Errorf("reports of a machine: %w", known(err))
+		return nil, fmt.Errorf("reports of a machine: %w", classify(err))
 	}
 	return ids, nil
 }

@@ -45,7 +45,7 @@ func (s *Reports) ReportNeighbours(
 		return newer, older, err
 	}
 	if newer, older, err = s.neighbours(ctx, sqlNextNewer, sqlNextOlder, args); err != nil {
-		return newer, older, fmt.Errorf("neighbours of report %s: %w", id, known(err))
+		return newer, older, fmt.Errorf("neighbours of report %s: %w", id, classify(err))
 	}
 	return newer, older, nil
 }
@@ -57,7 +57,7 @@ func (s *Reports) SystemNeighbours(ctx context.Context, system crash.SystemID, i
 		above, below, args["system"], args["system_key"] = sqlNewerOfSystem, sqlOlderOfSystem, string(system), *key
 	}
 	if newer, older, err = s.neighbours(ctx, above, below, args); err != nil {
-		return newer, older, fmt.Errorf("neighbours of report %s at its machine: %w", id, known(err))
+		return newer, older, fmt.Errorf("neighbours of report %s at its machine: %w", id, classify(err))
 	}
 	return newer, older, nil
 }
@@ -75,7 +75,7 @@ func (s *Reports) EndReports(
 		oldest, _, err = s.neighbours(ctx, sqlNextNewer, "", args)
 	}
 	if err != nil {
-		return newest, oldest, fmt.Errorf("ends of the reports of bucket %s: %w", bucket, known(err))
+		return newest, oldest, fmt.Errorf("ends of the reports of bucket %s: %w", bucket, classify(err))
 	}
 	return newest, oldest, nil
 }

@@ -45,7 +45,7 @@ func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport
 		return r, errUnknownReport
 	}
 	if err != nil {
-		return r, fmt.Errorf("report %s: %w", id, known(err))
+		return r, fmt.Errorf("report %s: %w", id, classify(err))
 	}
 	return r, nil
 }
@@ -69,7 +69,7 @@ func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (cr
 		return r, errUnknownReport
 	}
 	if err != nil {
-		return r, fmt.Errorf("representative report of bucket %s: %w", id, known(err))
+		return r, fmt.Errorf("representative report of bucket %s: %w", id, classify(err))
 	}
 	return r, nil
 }
@@ -104,7 +104,7 @@ func (s *Store) ReportSystem(ctx context.Context, id crash.OopsID) (crash.System
 		return "", errUnknownReport
 	}
 	if err != nil {
-		return "", fmt.Errorf("system of report %s: %w", id, known(err))
+		return "", fmt.Errorf("system of report %s: %w", id, classify(err))
 	}
 	return system, nil
 }
@@ -129,4 +129,19 @@ func newestFirst(after crash.OopsID, limit int) pgx.NamedArgs {
 	}
 	args["limit"] = limit
 	return args
+}
+
+// readBody calls read with the fields of the body of a stored report. It reserves the memory of a
+// large one until read returns, and returns Unavailable if there is none for too long.
+func (s *Store) readBody(ctx context.Context, body []byte, read func(crash.Fields)) error {
+	release, err := s.reading.borrow(ctx, body)
+	if err != nil {
+		return err
+	}
+	defer release()
+	fields, err := s.bodies.unpack(body)
+	if err == nil {
+		read(fields)
+	}
+	return err
 }

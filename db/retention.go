@@ -52,27 +52,27 @@ func (s *Store) DropOldReports(ctx context.Context, keepDays int) error {
 func (s *Store) DropReports(ctx context.Context, before time.Time) (months []string, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("drop reports: %w", known(err))
+		return nil, fmt.Errorf("drop reports: %w", classify(err))
 	}
 	defer conn.Release()
 	var locked bool
 	lock := pgx.NamedArgs{"lock": retentionLock}
 	if err := conn.QueryRow(ctx, sqlTryLock, lock).Scan(&locked); err != nil || !locked {
-		return nil, known(err)
+		return nil, classify(err)
 	}
 	defer func() {
 		_, unlockErr := conn.Exec(context.WithoutCancel(ctx), sqlUnlock, lock)
-		err = errors.Join(err, known(unlockErr))
+		err = errors.Join(err, classify(unlockErr))
 	}()
 	d := &dropping{store: s, conn: conn.Conn()}
 	if err := d.drop(ctx, before, false); err != nil {
-		return d.months, fmt.Errorf("drop reports: %w", known(err))
+		return d.months, fmt.Errorf("drop reports: %w", classify(err))
 	}
 	if oldest := s.now().Add(-keysKept); before.After(oldest) {
 		before = oldest
 	}
 	if err := d.drop(ctx, before, true); err != nil {
-		return d.months, fmt.Errorf("drop keys of reports: %w", known(err))
+		return d.months, fmt.Errorf("drop keys of reports: %w", classify(err))
 	}
 	return d.months, nil
 }

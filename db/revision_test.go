@@ -61,7 +61,7 @@ func TestRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("rolled back", false)
-	if err := s.DeleteExpired(t.Context()); err != nil {
+	if err := db.NewSessions(s).DeleteExpired(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	check("new rows stay", false)

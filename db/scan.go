@@ -34,3 +34,11 @@ func (b *fixedBytes) ScanBytes(v []byte) error {
 	copy(*b, v)
 	return nil
 }
+
+// orNull writes a zero time as null.
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

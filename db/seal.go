@@ -89,3 +89,6 @@ func aead(password string, salt []byte) (cipher.AEAD, error) {
 	}
 	return cipher.NewGCM(block)
 }
+
+// sealer returns the sealer with the password of the database.
+func (s *Handle) sealer() sealer { return sealer{password: s.password} }

@@ -38,7 +38,7 @@ func (s *Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, err
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("find session: %w", known(err))
+		return nil, false, fmt.Errorf("find session: %w", classify(err))
 	}
 	return data, true, nil
 }
@@ -53,7 +53,7 @@ func (s *Sessions) CommitCtx(ctx context.Context, token string, data []byte, exp
 		"token": token, "data": data, "expiry": expiry, "user": sessionOwner(data),
 	})
 	if err != nil {
-		return fmt.Errorf("store session: %w", known(err))
+		return fmt.Errorf("store session: %w", classify(err))
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ const sqlDeleteSession = `delete from sessions where token = @token`
 // DeleteCtx forgets a session; one that is not there is no error.
 func (s *Sessions) DeleteCtx(ctx context.Context, token string) error {
 	if _, err := s.store.pool.Exec(ctx, sqlDeleteSession, pgx.NamedArgs{"token": token}); err != nil {
-		return fmt.Errorf("delete session: %w", known(err))
+		return fmt.Errorf("delete session: %w", classify(err))
 	}
 	return nil
 }
@@ -87,19 +87,16 @@ const (
 
 // DeleteExpired removes sessions that have ended, failed sign-ins that no longer slow anybody down, and old rows of changes.
 // A periodic job calls it; how often matters for disk space only.
-func (s *Store) DeleteExpired(ctx context.Context) error {
-	now := s.now()
-	return s.inTx(ctx, func(tx pgx.Tx) error {
+func (s *Sessions) DeleteExpired(ctx context.Context) error {
+	now := s.store.now()
+	return s.store.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlDeleteExpiredSessions, pgx.NamedArgs{"now": now}); err != nil {
 			return fmt.Errorf("delete expired sessions: %w", err)
 		}
 		if _, err := tx.Exec(ctx, sqlDeleteOldFailures, pgx.NamedArgs{"before": now.Add(-forgetFailuresAfter)}); err != nil {
 			return fmt.Errorf("delete old sign-in failures: %w", err)
 		}
-		if _, err := tx.Exec(ctx, sqlDeleteOldChanges); err != nil {
-			return fmt.Errorf("delete old changes: %w", err)
-		}
-		return nil
+		return s.store.deleteOldChanges(ctx, tx)
 	})
 }
 

@@ -55,7 +55,7 @@ func TestSessions(t *testing.T) {
 	if got := find("b"); got != "" {
 		t.Errorf("ended session: got %q, want nothing", got)
 	}
-	if err := store.DeleteExpired(t.Context()); err != nil {
+	if err := db.NewSessions(store).DeleteExpired(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(-time.Minute)

@@ -38,7 +38,7 @@ func (a *Accounts) SignIn(ctx context.Context, in SignIn) (SignedIn, error) {
 	err := a.store.pool.QueryRow(ctx, sqlPasswordHash, pgx.NamedArgs{"name": storable(in.Name)}).
 		Scan(&account.id, &account.hash, &account.disabled)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return SignedIn{}, fmt.Errorf("sign in: %w", known(err))
+		return SignedIn{}, fmt.Errorf("sign in: %w", classify(err))
 	}
 	browser := account.knownBrowser(in.Browsers, a.store.now())
 	tries := attempts(in, browser)

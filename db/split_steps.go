@@ -208,11 +208,11 @@ const sqlUnfinished = `select id from decisions where not finished order by id l
 func (s *Decisions) UnfinishedSplits(ctx context.Context) ([]int64, error) {
 	rows, err := s.pool.Query(ctx, sqlUnfinished)
 	if err != nil {
-		return nil, fmt.Errorf("unfinished splits: %w", known(err))
+		return nil, fmt.Errorf("unfinished splits: %w", classify(err))
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
-		return nil, fmt.Errorf("unfinished splits: %w", known(err))
+		return nil, fmt.Errorf("unfinished splits: %w", classify(err))
 	}
 	return ids, nil
 }

@@ -11,45 +11,22 @@ import (
 )
 
 const (
-	templateColumns = `package, problem_type, body, person, changed`
-
-	sqlBugTemplate = `
-		select ` + templateColumns + ` from bug_templates
-		where package in ('', @package) and problem_type in ('', @type)
-		order by package = '', problem_type = '' limit 1`
-	sqlBugTemplates = `select ` + templateColumns + ` from bug_templates order by package, problem_type`
+	sqlBugTemplates = `select package, problem_type, body, person, changed from bug_templates order by package, problem_type`
 	sqlSaveTemplate = `
 		insert into bug_templates (package, problem_type, body, person, changed) values (@package, @type, @body, @person, now())
 		on conflict (package, problem_type) do update set body = @body, person = @person, changed = now()`
 	sqlDropTemplate = `delete from bug_templates where package = @package and problem_type = @type returning body`
 )
 
-// BugTemplate returns the template for bugs of a source package and a problem type: that for both, else that for the
-// package, the type, or all. Its body is empty when there is none.
-func (s *Store) BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error) {
-	rows, err := s.pool.Query(ctx, sqlBugTemplate, pgx.NamedArgs{"package": source, "type": problemType})
-	if err != nil {
-		return crash.BugTemplate{}, fmt.Errorf("template of bugs: %w", known(err))
-	}
-	t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[crash.BugTemplate])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crash.BugTemplate{}, nil
-	}
-	if err != nil {
-		return crash.BugTemplate{}, fmt.Errorf("template of bugs: %w", known(err))
-	}
-	return t, nil
-}
-
 // BugTemplates lists the templates that were changed here.
 func (s *Filings) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
 	rows, err := s.pool.Query(ctx, sqlBugTemplates)
 	if err != nil {
-		return nil, fmt.Errorf("templates of bugs: %w", known(err))
+		return nil, fmt.Errorf("templates of bugs: %w", classify(err))
 	}
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.BugTemplate])
 	if err != nil {
-		return nil, fmt.Errorf("templates of bugs: %w", known(err))
+		return nil, fmt.Errorf("templates of bugs: %w", classify(err))
 	}
 	return all, nil
 }

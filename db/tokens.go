@@ -89,14 +89,14 @@ const sqlAllTokens = `
 func (a *Accounts) AllTokens(ctx context.Context, person string) ([]crash.PersonToken, error) {
 	rows, err := a.store.pool.Query(ctx, sqlAllTokens, pgx.NamedArgs{"person": person})
 	if err != nil {
-		return nil, fmt.Errorf("all tokens: %w", known(err))
+		return nil, fmt.Errorf("all tokens: %w", classify(err))
 	}
 	tokens, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t crash.PersonToken, err error) {
 		err = row.Scan(append([]any{&t.Person}, tokenFields(&t.APIToken)...)...)
 		return t, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("all tokens: %w", known(err))
+		return nil, fmt.Errorf("all tokens: %w", classify(err))
 	}
 	return tokens, nil
 }
@@ -105,14 +105,14 @@ func (a *Accounts) AllTokens(ctx context.Context, person string) ([]crash.Person
 func (a *Accounts) Tokens(ctx context.Context, u crash.User) ([]crash.APIToken, error) {
 	rows, err := a.store.pool.Query(ctx, sqlTokens, pgx.NamedArgs{"user": u.ID})
 	if err != nil {
-		return nil, fmt.Errorf("tokens: %w", known(err))
+		return nil, fmt.Errorf("tokens: %w", classify(err))
 	}
 	tokens, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t crash.APIToken, err error) {
 		err = row.Scan(tokenFields(&t)...)
 		return t, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("tokens: %w", known(err))
+		return nil, fmt.Errorf("tokens: %w", classify(err))
 	}
 	return tokens, nil
 }
@@ -181,7 +181,7 @@ func (a *Accounts) ByToken(ctx context.Context, token string) (crash.User, crash
 		return u, t, errBadToken
 	}
 	if err != nil {
-		return u, t, fmt.Errorf("read token: %w", known(err))
+		return u, t, fmt.Errorf("read token: %w", classify(err))
 	}
 	return u, t, nil
 }

@@ -45,7 +45,7 @@ func (s *Counts) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.S
 			return stats.StandsOut(of, others), len(of), len(others), nil
 		}
 	}
-	return nil, 0, 0, fmt.Errorf("what stands out in %s: %w", b.ID, known(err))
+	return nil, 0, 0, fmt.Errorf("what stands out in %s: %w", b.ID, classify(err))
 }
 
 func (s *Counts) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][]stats.Trait, error) {

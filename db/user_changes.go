@@ -56,7 +56,7 @@ func (a *Accounts) Removed(ctx context.Context, name string) (time.Time, error) 
 	var at time.Time
 	err := a.store.pool.QueryRow(ctx, sqlRemoved, pgx.NamedArgs{"name": name}).Scan(orZero(&at))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("when was %q removed: %w", name, known(err))
+		return time.Time{}, fmt.Errorf("when was %q removed: %w", name, classify(err))
 	}
 	return at, nil
 }

@@ -76,11 +76,11 @@ const sqlUsers = `select id, name, role, disabled, created, last_login, tracker_
 func (a *Accounts) List(ctx context.Context) ([]crash.User, error) {
 	rows, err := a.store.pool.Query(ctx, sqlUsers)
 	if err != nil {
-		return nil, fmt.Errorf("list users: %w", known(err))
+		return nil, fmt.Errorf("list users: %w", classify(err))
 	}
 	users, err := pgx.CollectRows(rows, scanUser)
 	if err != nil {
-		return nil, fmt.Errorf("list users: %w", known(err))
+		return nil, fmt.Errorf("list users: %w", classify(err))
 	}
 	return users, nil
 }
@@ -110,11 +110,11 @@ func (a *Accounts) ByID(ctx context.Context, id int64) (crash.User, error) {
 func (a *Accounts) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.User, error) {
 	rows, err := a.store.pool.Query(ctx, sql, args)
 	if err != nil {
-		return crash.User{}, fmt.Errorf("read user: %w", known(err))
+		return crash.User{}, fmt.Errorf("read user: %w", classify(err))
 	}
 	u, err := pgx.CollectExactlyOneRow(rows, scanUser)
 	if err != nil {
-		return crash.User{}, fmt.Errorf("read user: %w", known(err))
+		return crash.User{}, fmt.Errorf("read user: %w", classify(err))
 	}
 	return u, nil
 }

@@ -40,7 +40,7 @@ func (i *instance) sharedTasks() []task {
 		},
 	}, {
 		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
-		10 * time.Minute, i.store.DeleteExpired,
+		10 * time.Minute, db.NewSessions(i.store).DeleteExpired,
 	}, {
 		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
 		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },

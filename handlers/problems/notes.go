@@ -16,7 +16,7 @@ func (s *Pages) notesView(r *http.Request, b crash.Bucket) (views.NotesView, err
 	u := web.CurrentUser(r)
 	v := views.NotesView{Bucket: b.ID, Person: u.Name, Everything: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.Now()}
 	var err error
-	v.Notes, err = s.Store.Notes(r.Context(), b.ID)
+	v.Notes, err = s.Accounts.Notes(r.Context(), b.ID)
 	return v, err
 }
 
@@ -26,7 +26,7 @@ func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Store.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
+	_, err = s.Accounts.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
 	return s.noted(w, r, b, err, "The note is written down.")
 }
 
@@ -42,7 +42,7 @@ func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 		return errNoNote
 	}
 	u := web.CurrentUser(r)
-	notes, err := s.Store.Notes(r.Context(), b.ID)
+	notes, err := s.Accounts.Notes(r.Context(), b.ID)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 		if r.PostFormValue("do") == "remove" {
 			text, done = "", "The note is taken away; its history keeps it."
 		}
-		err := s.Store.ChangeNote(r.Context(), b.ID, id, text, u.Name)
+		err := s.Accounts.ChangeNote(r.Context(), b.ID, id, text, u.Name)
 		return s.noted(w, r, b, err, done)
 	}
 	return errNoNote

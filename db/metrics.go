@@ -6,6 +6,49 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// saverStats are what operators see of the group commit.
+type saverStats struct {
+	reports prometheus.Histogram // per transaction
+	seconds prometheus.Histogram // per transaction, with repeated attempts
+	waiting prometheus.GaugeFunc
+	noSpace prometheus.GaugeFunc
+}
+
+func newSaverStats(v *saver) saverStats {
+	return saverStats{
+		reports: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "mishap_save_batch_reports", Help: "Reports stored by one transaction.",
+			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, maxBatchReports},
+		}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "mishap_save_batch_seconds", Help: "Time until a batch of reports was on disk, or had failed.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
+		}),
+		waiting: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "mishap_save_queue_reports", Help: "Reports that wait to be stored.",
+		}, func() float64 { return float64(v.waiting()) }),
+		noSpace: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "mishap_database_no_space", Help: "1 while the database says that its disk is full; else 0.",
+		}, func() float64 {
+			if v.noSpace.Load() {
+				return 1
+			}
+			return 0
+		}),
+	}
+}
+
+func (s *saverStats) batch(reports int, took time.Duration) {
+	s.reports.Observe(float64(reports))
+	s.seconds.Observe(took.Seconds())
+}
+
+// Collectors are the store's metrics, for the program to register.
+func (s *Store) Collectors() []prometheus.Collector {
+	st := s.saver.stats
+	return append(s.counter.stats.collectors(), st.reports, st.seconds, st.waiting, st.noSpace)
+}
+
 // counterStats are what operators see of counting.
 type counterStats struct {
 	reports prometheus.Histogram // per round
