@@ -40,6 +40,10 @@ func TestInventedReleases(t *testing.T) {
 		send(crash.Release(release), crashtest.Set("ProblemType", "Odd"+odd), crashtest.Set("Architecture", "odd"+odd), crashtest.Set("PackageArchitecture", "odd"+odd))
 		send(crash.Release(release))
 	}
+	// The type of a problem is that of its newest report; two reports of one millisecond are in no order.
+	for i := range 2 {
+		send("Ubuntu 24.04", crashtest.Set("DuplicateSignature", fmt.Sprint("of a known type ", i)))
+	}
 	if err := site.Store.WaitCounted(t.Context()); err != nil {
 		t.Fatal(err)
 	}
