@@ -28,7 +28,6 @@ type house struct {
 	cfg tracker.Config
 	db  *db.Store // for looking
 
-	process int // of the last report by inVersion
 }
 
 // timeout is longer than any answer takes on a busy machine. Calls that the practice tracker lets hang do not wait for it.
