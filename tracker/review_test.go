@@ -10,7 +10,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// TestNothingPrivateLeaves: whatever values a template names, nothing of what a report knows about a person gets out.
+// TestNothingPrivateLeaves: whatever values a template names, nothing of what a report knows about
+// a person gets out.
 func TestNothingPrivateLeaves(t *testing.T) {
 	t.Parallel()
 	secrets := []string{
@@ -62,7 +63,8 @@ func TestNothingPrivateLeaves(t *testing.T) {
 	}
 }
 
-// TestTemplateChosen: the more a template names, the sooner it is taken, and without any the shipped text is.
+// TestTemplateChosen: the more a template names, the sooner it is taken, and without any the
+// shipped text is.
 func TestTemplateChosen(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -109,8 +111,8 @@ func TestTemplateChosen(t *testing.T) {
 	}
 }
 
-// TestPrivateBugNotFiledTwice: when the tracker does not show our account the private bug that it may have filed, a person
-// is asked; nothing is sent again by itself.
+// TestPrivateBugNotFiledTwice: when the tracker does not show our account the private bug that it
+// may have filed, a person is asked; nothing is sent again by itself.
 func TestPrivateBugNotFiledTwice(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

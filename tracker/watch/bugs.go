@@ -161,8 +161,8 @@ func (w *BugReader) round(ctx context.Context) error {
 
 // unavailable reports whether a failure concerns the tracker and not one bug.
 func unavailable(e *tracker.CallError) bool {
-	return e.Outcome == tracker.OutcomeNotSent || e.Outcome == tracker.OutcomeBusy || e.Outcome == tracker.OutcomeCredentials ||
-		e.Status == http.StatusServiceUnavailable
+	return e.Outcome == tracker.OutcomeNotSent || e.Outcome == tracker.OutcomeBusy ||
+		e.Outcome == tracker.OutcomeCredentials || e.Status == http.StatusServiceUnavailable
 }
 
 // pause stops calls for a time that doubles with each failure in a row. It is at least as long as

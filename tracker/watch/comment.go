@@ -125,8 +125,10 @@ func (w *BugReader) commentText(ctx context.Context, b crash.Bucket, version str
 	if len(releases) > 0 {
 		where = " (" + strings.Join(releases, ", ") + ")"
 	}
-	return fmt.Sprintf("This problem is seen again in a version that should have the fix: %s %s%s, %d %s so far.\n\n%s\n\n"+
-		"Counts, versions and stacks: %s\n\nThis message is sent once for each version by mishap, which collects crash reports.",
-		tracker.Clean(b.Package, 128), tracker.Clean(version, 128), where, reports, crash.Plural(reports, "report", "reports"),
+	return fmt.Sprintf("This problem is seen again in a version that should have the fix: "+
+		"%s %s%s, %d %s so far.\n\n%s\n\nCounts, versions and stacks: %s\n\n"+
+		"This message is sent once for each version by mishap, which collects crash reports.",
+		tracker.Clean(b.Package, 128), tracker.Clean(version, 128), where,
+		reports, crash.Plural(reports, "report", "reports"),
 		tracker.Clean(status, 1000), w.cfg.BaseURL+b.ID.Path()), nil
 }

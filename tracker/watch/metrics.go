@@ -18,8 +18,10 @@ type metrics struct {
 func newMetrics(store BugStore, now func() time.Time) *metrics {
 	return &metrics{
 		store: store, now: now,
-		bugs: prometheus.NewDesc("mishap_bugs", "Bugs read from the tracker: all, those due, and those that cannot be read.", []string{"which"}, nil),
-		age:  prometheus.NewDesc("mishap_bugs_oldest_state_seconds", "Age of the oldest reading of a bug; 0 if there is none.", nil, nil),
+		bugs: prometheus.NewDesc("mishap_bugs",
+			"Bugs read from the tracker: all, those due, and those that cannot be read.", []string{"which"}, nil),
+		age: prometheus.NewDesc("mishap_bugs_oldest_state_seconds",
+			"Age of the oldest reading of a bug; 0 if there is none.", nil, nil),
 	}
 }
 
