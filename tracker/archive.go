@@ -21,9 +21,8 @@ const (
 	published    = "Published"
 )
 
-// ReadArchive asks the tracker about one thing in the distribution's archive. It asks as nobody, so it works without an
-// access token and says nothing about one; what is not for everybody stays unknown. Its errors are those of other calls;
-// that there is no such thing is an answer.
+// ReadArchive reads one fact about the archive of the distribution. It sends no access token, so it
+// finds public facts only. The error is a *CallError; a missing thing is no error.
 func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.ArchiveFact, error) {
 	f := crash.ArchiveFact{ArchiveWant: w}
 	if !w.Valid() {
@@ -36,14 +35,17 @@ func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.Ar
 		f.Exists = len(f.Publications) > 0
 	case crash.ArchiveVersion:
 		name, version, _ := strings.Cut(w.Key, " ")
-		f.Publications, err = c.publishedSources(ctx, url.Values{"source_name": {encodeJSON(name)}, "version": {encodeJSON(version)}})
+		f.Publications, err = c.publishedSources(ctx, url.Values{
+			"source_name": {encodeJSON(name)}, "version": {encodeJSON(version)},
+		})
 		f.Exists = len(f.Publications) > 0
 	case crash.ArchiveBinary:
 		f.Publications, err = c.publishedBinaries(ctx, w.Key)
 		f.Exists = len(f.Publications) > 0
 	case crash.ArchiveSet:
 		series, name, _ := strings.Cut(w.Key, "/")
-		address := c.cfg.link("/package-sets/" + escape(c.cfg.Target) + "/" + escape(series) + "/" + escape(name) + "?ws.op=getSourcesIncluded")
+		address := c.cfg.link("/package-sets/" + escape(c.cfg.Target) + "/" + escape(series) + "/" + escape(name) +
+			"?ws.op=getSourcesIncluded")
 		f.Exists, err = c.getOpen(ctx, "package set", address, &f.Names)
 	case crash.ArchivePerson:
 		f.Names, f.Exists, err = c.subscribedPackages(ctx, w.Key)
@@ -73,15 +75,17 @@ func (c *Client) publishedSources(ctx context.Context, query url.Values) ([]cras
 	}
 	var list []crash.Publication
 	err := entries(ctx, c, "published sources", c.archiveLink(query), func(e entry) {
-		list = appendPublication(list, crash.Publication{Series: path.Base(e.Series), Pocket: e.Pocket, Version: e.Version})
+		list = appendPublication(list, crash.Publication{
+			Series: path.Base(e.Series), Pocket: e.Pocket, Version: e.Version,
+		})
 	})
 	return list, err
 }
 
 func (c *Client) publishedBinaries(ctx context.Context, name string) ([]crash.Publication, error) {
 	query := url.Values{
-		"ws.op": {"getPublishedBinaries"}, "exact_match": {"true"}, "status": {published}, "binary_name": {encodeJSON(name)},
-		"ws.size": {itoa(archivePage)},
+		"ws.op": {"getPublishedBinaries"}, "exact_match": {"true"}, "status": {published},
+		"binary_name": {encodeJSON(name)}, "ws.size": {itoa(archivePage)},
 	}
 	type entry struct {
 		Version string `json:"binary_package_version"`
@@ -92,12 +96,14 @@ func (c *Client) publishedBinaries(ctx context.Context, name string) ([]crash.Pu
 	var list []crash.Publication
 	err := entries(ctx, c, "published binaries", c.archiveLink(query), func(e entry) {
 		series, arch := path.Base(path.Dir(e.Arch)), path.Base(e.Arch)
-		list = appendPublication(list, crash.Publication{Series: series, Architecture: arch, Pocket: e.Pocket, Version: e.Version, Source: Clean(e.Source, 100)})
+		list = appendPublication(list, crash.Publication{
+			Series: series, Architecture: arch, Pocket: e.Pocket, Version: e.Version, Source: Clean(e.Source, 100),
+		})
 	})
 	return list, err
 }
 
-// appendPublication adds what can be one; the rest of the world stays outside.
+// appendPublication appends p if it is valid and new.
 func appendPublication(list []crash.Publication, p crash.Publication) []crash.Publication {
 	for _, text := range []string{p.Series, p.Pocket, p.Version, p.Architecture} {
 		if len(text) > 128 || text != Clean(text, 128) {
@@ -110,22 +116,21 @@ func appendPublication(list []crash.Publication, p crash.Publication) []crash.Pu
 	return append(list, p)
 }
 
-// subscribedPackages are the source packages whose bugs a person or team is subscribed to.
+// subscribedPackages returns the source packages to whose bugs a person or team is subscribed.
 func (c *Client) subscribedPackages(ctx context.Context, person string) (names []string, exists bool, err error) {
 	type entry struct {
 		Name string `json:"name"`
 	}
 	query := url.Values{"ws.op": {"getBugSubscriberPackages"}, "ws.size": {itoa(archivePage)}}
-	err = entries(ctx, c, "subscribed packages", c.cfg.link("/~"+escape(person))+"?"+query.Encode(), func(e entry) {
-		names = append(names, e.Name)
-	})
+	address := c.cfg.link("/~"+escape(person)) + "?" + query.Encode()
+	err = entries(ctx, c, "subscribed packages", address, func(e entry) { names = append(names, e.Name) })
 	if notThere(err) {
 		return nil, false, nil
 	}
 	return names, err == nil, err
 }
 
-// entries goes through the pages of a collection.
+// entries calls each for every entry of a collection.
 func entries[T any](ctx context.Context, c *Client, operation, address string, each func(T)) error {
 	for range archivePages {
 		var p page[T]
@@ -134,7 +139,9 @@ func entries[T any](ctx context.Context, c *Client, operation, address string, e
 			return err
 		}
 		if !found {
-			return &CallError{Operation: operation, Outcome: OutcomeRefused, Status: http.StatusNotFound, Words: "there is no such thing"}
+			return &CallError{
+				Operation: operation, Outcome: OutcomeRefused, Status: http.StatusNotFound, Words: "there is no such thing",
+			}
 		}
 		for _, e := range p.Entries {
 			each(e)
@@ -144,7 +151,7 @@ func entries[T any](ctx context.Context, c *Client, operation, address string, e
 		}
 		address = p.Next
 	}
-	return nil // more than anybody has
+	return nil // enough
 }
 
 func notThere(err error) bool {
@@ -152,14 +159,16 @@ func notThere(err error) bool {
 	return ok && e.Status == http.StatusNotFound
 }
 
-// getOpen reads one address of the API into v without an access token; false when there is nothing at it.
+// getOpen reads one address of the API into v without an access token. It returns false for a 404.
 func (c *Client) getOpen(ctx context.Context, operation, address string, v any) (bool, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", operation, err)
 	}
 	if !c.cfg.sameOrigin(req.URL) {
-		return false, &CallError{Operation: operation, Outcome: OutcomeRefused, Words: "the tracker named an address that is not its own"}
+		return false, &CallError{
+			Operation: operation, Outcome: OutcomeRefused, Words: "the tracker named an address that is not its own",
+		}
 	}
 	req.Header.Set("Accept", "application/json")
 	started := c.cfg.Now()

@@ -12,7 +12,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// What a click costs beside the tracker's own time: compare with BenchmarkBareCall, which only makes the call.
+// What a click costs beside the tracker's own time: compare with BenchmarkBareCall, which only
+// makes the call.
 func BenchmarkCreateBug(b *testing.B) {
 	store := dbtest.New(b)
 	lp := trackertest.New(b)

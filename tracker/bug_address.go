@@ -15,12 +15,14 @@ var (
 )
 
 var (
-	errNoBugNumber = crash.Errorf(crash.Unprocessable, "not_a_bug", "This is neither the number of a bug nor its address in the tracker.")
-	errOtherPlace  = crash.Errorf(crash.Unprocessable, "not_this_tracker", "This address is not one of the tracker that is used here.")
+	errNoBugNumber = crash.Errorf(crash.Unprocessable, "not_a_bug",
+		"This is neither the number of a bug nor its address in the tracker.")
+	errOtherTracker = crash.Errorf(crash.Unprocessable, "not_this_tracker",
+		"This address is not one of the tracker that is used here.")
 )
 
-// BugNumber reads what a person means by a bug: its number, also as "#123" or "LP: #123", or the address of one of its pages.
-// It returns Unprocessable, with a sentence, for anything else.
+// BugNumber parses what a person enters for a bug: a number such as "123", "#123" or "LP: #123", or
+// the address of one of its pages. It returns Unprocessable for anything else.
 func (c *Client) BugNumber(text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	digits := ""
@@ -31,8 +33,8 @@ func (c *Client) BugNumber(text string) (int64, error) {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 			return 0, errNoBugNumber
 		}
-		if !c.ours(u) {
-			return 0, errOtherPlace
+		if !c.onTracker(u) {
+			return 0, errOtherTracker
 		}
 		if m = bugAddress.FindStringSubmatch(u.Path); m == nil {
 			return 0, errNoBugNumber
@@ -46,11 +48,12 @@ func (c *Client) BugNumber(text string) (int64, error) {
 	return n, nil
 }
 
-// maxBugNumber has 18 digits, as many as are believed of the tracker's own links.
+// maxBugNumber has 18 digits, like the longest number that bugPath matches.
 const maxBugNumber = 999_999_999_999_999_999
 
-// ours reports whether an address is on the tracker: its pages, its pages for bugs ("bugs." before the name), or its API.
-func (c *Client) ours(u *url.URL) bool {
+// onTracker reports whether u is an address of the tracker: of its pages, of its pages for bugs
+// ("bugs." before the host), or of its API.
+func (c *Client) onTracker(u *url.URL) bool {
 	for _, address := range []string{c.cfg.URL, c.cfg.APIURL} {
 		own, err := url.Parse(address)
 		if err == nil && (strings.EqualFold(u.Host, own.Host) || strings.EqualFold(u.Host, "bugs."+own.Host)) {
@@ -60,12 +63,12 @@ func (c *Client) ours(u *url.URL) bool {
 	return false
 }
 
-// BugURL is the page of a bug for people.
+// BugURL returns the address of the page of a bug.
 func (c *Client) BugURL(number int64) string { return c.cfg.bugURL(number) }
 
 var bugPath = regexp.MustCompile(`/bugs/([1-9][0-9]{0,17})$`)
 
-// bugNumber reads the number from the address of a bug, which must be one of the tracker's own.
+// bugNumber returns the number in the API's address of a bug, which must be on the tracker.
 func (c *Client) bugNumber(address string) (int64, bool) {
 	base, err := url.Parse(c.cfg.APIURL)
 	if err != nil || address == "" {

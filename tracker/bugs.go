@@ -6,28 +6,28 @@ import (
 	"net/url"
 )
 
-// TrackerBug is a bug as the tracker gives it back.
+// TrackerBug is a bug as the API returns it.
 type TrackerBug struct {
 	Number      int64    `json:"id"`
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
 	Tags        []string `json:"tags"`
 	Private     bool     `json:"private"`
-	DuplicateOf string   `json:"duplicate_of_link"` // link of the bug that it repeats; empty: of none
+	DuplicateOf string   `json:"duplicate_of_link"` // link of the original bug; empty: not a duplicate
 
 	InformationType string `json:"information_type"`
 	MessageCount    int    `json:"message_count"`
 }
 
-// ReadBug reads one bug. A bug that is missing and one that our account may not see both give a *CallError with status 404.
-// Texts come as they are: clean or escape them before they are shown.
+// ReadBug reads one bug. A bug that is missing, or that our account may not see, is a *CallError
+// with status 404. The texts are raw: Clean or escape them before showing them.
 func (c *Client) ReadBug(ctx context.Context, number int64) (TrackerBug, error) {
 	var bug TrackerBug
 	err := c.get(ctx, "bug", c.cfg.link("/bugs/"+itoa(number)), &bug)
 	return bug, err
 }
 
-// Subscribe subscribes an account, by its name on the tracker, to a bug. Doing it twice is no error.
+// Subscribe subscribes an account of the tracker to a bug. It may be repeated.
 func (c *Client) Subscribe(ctx context.Context, number int64, account string) error {
 	const operation = "subscribe"
 	form := url.Values{"ws.op": {"subscribe"}, "person": {encodeJSON(c.cfg.link("/~" + url.PathEscape(account)))}}

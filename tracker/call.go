@@ -16,27 +16,27 @@ import (
 	"mishap/crash"
 )
 
-// Outcome is what a call to the tracker came to.
+// Outcome is the outcome of a call to the tracker.
 type Outcome string
 
-// The outcomes.
+// Outcomes of calls.
 const (
 	OutcomeDone        Outcome = "done"
-	OutcomeRefused     Outcome = "refused"     // a definite no, in words
-	OutcomeNotSent     Outcome = "not sent"    // nothing of the request left this machine
-	OutcomeBusy        Outcome = "busy"        // a definite "later"
-	OutcomeCredentials Outcome = "credentials" // the access token is no longer good
-	OutcomeUnknown     Outcome = "unknown"     // it was sent, and what became of it cannot be told from the answer
+	OutcomeRefused     Outcome = "refused"     // the tracker refused, and says why
+	OutcomeNotSent     Outcome = "not sent"    // no byte of the request was sent
+	OutcomeBusy        Outcome = "busy"        // the tracker asks to call later
+	OutcomeCredentials Outcome = "credentials" // the tracker refused the access token
+	OutcomeUnknown     Outcome = "unknown"     // the request was sent, and no answer says what was done
 )
 
-// CallError is a call that did not come to OutcomeDone. It never holds a secret.
+// CallError is a call with another outcome than OutcomeDone. It never holds a secret.
 type CallError struct {
 	Operation  string
 	Outcome    Outcome
 	Status     int           // HTTP status; 0: no answer
-	Words      string        // the tracker's, or what the network said; one clean line
-	RequestID  string        // the tracker's id of the failure
-	RetryAfter time.Duration // as the tracker asked; 0: it did not
+	Words      string        // the text of the tracker or of the network error, cleaned
+	RequestID  string        // the tracker's id of the error
+	RetryAfter time.Duration // as the tracker asks; 0: not given
 	Err        error
 }
 
@@ -53,7 +53,7 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// callError finds the CallError in err; for any other error it makes one of unknown outcome.
+// callError returns the CallError in err, or a new one with an unknown outcome.
 func callError(operation string, err error) *CallError {
 	if e, ok := errors.AsType[*CallError](err); ok {
 		return e
@@ -61,11 +61,12 @@ func callError(operation string, err error) *CallError {
 	return &CallError{Operation: operation, Outcome: OutcomeUnknown, Words: Clean(err.Error(), maxWords), Err: err}
 }
 
-// maxAnswer bounds every answer that is read, in bytes.
+// maxAnswer bounds every answer, in bytes.
 const maxAnswer = 1 << 20
 
-// newHTTPClient makes a client. Redirects are answers like any other, there are no cookies (with one, reads may come from a
-// lagging standby), and it is HTTP/1.1 only, where a POST is never sent twice by itself.
+// newHTTPClient returns a client that follows no redirects and sends no cookies, since with a
+// cookie the tracker may read from a lagging standby. It uses HTTP/1.1 only, where Go never repeats
+// a POST.
 func newHTTPClient() *http.Client {
 	t := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -83,8 +84,8 @@ func newHTTPClient() *http.Client {
 	}
 }
 
-// newWriter makes a client for one request that changes something: on a fresh connection, so that it is not found closed
-// halfway through, over which nothing leaves any more once the time for sending is over.
+// newWriter returns a client for one request that changes something. It uses a new connection,
+// which the tracker has not closed, and sends nothing after sendBy.
 func newWriter(sendBy time.Duration) *http.Client {
 	hc := newHTTPClient()
 	if t, ok := hc.Transport.(*http.Transport); ok {
@@ -101,8 +102,8 @@ func newWriter(sendBy time.Duration) *http.Client {
 	return hc
 }
 
-// boundedConn refuses to write after a moment. Others reckon with that moment, so it holds even when this process was
-// stopped or its machine slept in between: it is compared by the clock on the wall as well as by the steady one.
+// boundedConn refuses to write after a time, on which other instances rely. It compares the wall
+// clock and the monotonic clock, so the limit holds after a suspended process or machine, too.
 type boundedConn struct {
 	net.Conn
 	until time.Time
@@ -115,18 +116,18 @@ func (c *boundedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// answer is what came back, bounded.
+// answer is an answer of the tracker.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	broken error // the body ended early; status and header are good
+	broken error // the body is incomplete; status and header are valid
 }
 
 var errSlowSending = errors.New("connecting and sending took too long")
 
-// exchange sends one request and reads the answer. It gives up sending after sendBy, and altogether after the whole
-// time-out. The error is a *CallError that says whether anything was sent.
+// exchange sends one request and reads the answer. It stops sending after sendBy, and waiting after
+// Config.Timeout. The error is a *CallError that says whether anything was sent.
 func (c *Client) exchange(hc *http.Client, operation string, req *http.Request, sendBy time.Duration) (answer, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), c.cfg.Timeout)
 	defer cancel()
@@ -167,7 +168,8 @@ func (c *Client) exchange(hc *http.Client, operation string, req *http.Request, 
 	return a, nil
 }
 
-// networkWords says what went wrong on the way, without the address (which is configured) and without Go's own terms.
+// networkWords describes a network error without the address, which is configured, and without Go's
+// terms.
 func networkWords(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(context.Cause(ctx), errSlowSending):
@@ -179,7 +181,7 @@ func networkWords(ctx context.Context, err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed without an answer"
 	}
-	for { // the innermost words say it best: "connection refused"
+	for { // the innermost error is the clearest: "connection refused"
 		inner := errors.Unwrap(err)
 		if inner == nil {
 			return Clean(err.Error(), maxWords)
@@ -188,11 +190,11 @@ func networkWords(ctx context.Context, err error) string {
 	}
 }
 
-// failure turns an answer that is not what was wanted into a CallError.
+// failure returns the CallError for an unexpected answer.
 func failure(operation string, a answer, secrets ...crash.Secret) *CallError {
 	e := &CallError{
 		Operation:  operation,
-		Outcome:    verdict(a),
+		Outcome:    classify(a),
 		Status:     a.status,
 		Words:      wordsOf(a.header.Get("Content-Type"), a.body, secrets...),
 		RequestID:  Clean(scrub(a.header.Get("X-Lazr-OopsId"), secrets...), 100),
@@ -205,9 +207,9 @@ func failure(operation string, a answer, secrets ...crash.Secret) *CallError {
 	return e
 }
 
-// verdict says what an unwanted answer means for the work that was asked for. Only a 4xx is a definite "not done"; a 5xx
-// may have been made by a front end after the work was done, and a 408 by one that lost patience.
-func verdict(a answer) Outcome {
+// classify returns the outcome that an unexpected answer means. Only a 4xx means that nothing was
+// done. A front end may answer 5xx, or 408, although the work was done.
+func classify(a answer) Outcome {
 	switch {
 	case a.status == http.StatusUnauthorized && deadToken(a.body):
 		return OutcomeCredentials
@@ -221,7 +223,7 @@ func verdict(a answer) Outcome {
 	return OutcomeUnknown
 }
 
-// deadTexts are the ways in which Launchpad says that the credentials are no longer good. A 401 with any other text is a
+// deadTexts begin Launchpad's answers to invalid credentials. A 401 with any other text means a
 // missing permission.
 var deadTexts = []string{
 	"Unknown consumer (", "Unknown access token (", "Expired token (", "Unauthorized token (", "Invalid token",
@@ -238,7 +240,7 @@ func deadToken(body []byte) bool {
 	return false
 }
 
-// retryAfter reads the seconds of a Retry-After header, within reason.
+// retryAfter returns the duration of a Retry-After header, at most an hour.
 func retryAfter(h http.Header) time.Duration {
 	n, err := strconv.Atoi(strings.TrimSpace(h.Get("Retry-After")))
 	if err != nil || n < 0 {
@@ -247,9 +249,9 @@ func retryAfter(h http.Header) time.Duration {
 	return min(time.Duration(n)*time.Second, time.Hour)
 }
 
-// createBug sends one bug and returns its number. It never sends anything twice. The errors are a *CallError: of
-// OutcomeUnknown when the bug may have been filed all the same, and of the others when it certainly was not; or
-// Unavailable with the code tracker_credentials when there is no token, and nothing was sent.
+// createBug sends one bug, once, and returns its number. The error is a *CallError; with
+// OutcomeUnknown the bug may have been filed, with any other outcome it was not. Without a token
+// the error is Unavailable with the code tracker_credentials, and nothing was sent.
 func (c *Client) createBug(ctx context.Context, in crash.Intent, sendBy time.Duration) (int64, error) {
 	const operation = "create"
 	form := url.Values{
@@ -262,7 +264,7 @@ func (c *Client) createBug(ctx context.Context, in crash.Intent, sendBy time.Dur
 		form.Set("tags", encodeList(in.Tags))
 	}
 	if in.InformationType != crash.InformationDefault {
-		form.Set("information_type", string(in.InformationType)) // a fixed vocabulary: as it stands
+		form.Set("information_type", string(in.InformationType)) // one of fixed words, not JSON
 	}
 	a, err := c.post(ctx, operation, c.cfg.link("/bugs"), form, sendBy)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"mishap/crash"
 )
 
-// Client makes single calls to the tracker. It is safe for concurrent use. Nothing is ever repeated by itself.
+// Client makes single calls to the tracker. It never repeats a call. It is safe for concurrent use.
 type Client struct {
 	cfg     Config
 	creds   *Credentials
-	reading *http.Client // connections are kept; what changes something has a client of its own
+	reading *http.Client // reuses connections; newWriter returns clients for changes
 	metrics *metrics
 }
 
-// NewClient returns a client that acts with the access token that creds gives at each call.
+// NewClient returns a client that signs each call with the current token of creds.
 func NewClient(cfg Config, creds *Credentials) *Client {
 	cfg = cfg.WithDefaults()
 	return &Client{
@@ -41,7 +41,7 @@ func (c *Client) HasToken(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// get reads one address of the API, which must be on its origin, into v.
+// get reads one address of the API into v.
 func (c *Client) get(ctx context.Context, operation, address string, v any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -61,8 +61,10 @@ func (c *Client) get(ctx context.Context, operation, address string, v any) erro
 	return nil
 }
 
-// post sends one operation, with values that are already encoded as the API wants them.
-func (c *Client) post(ctx context.Context, operation, address string, form url.Values, sendBy time.Duration) (answer, error) {
+// post sends one operation, whose values are encoded by encodeJSON.
+func (c *Client) post(
+	ctx context.Context, operation, address string, form url.Values, sendBy time.Duration,
+) (answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
 	if err != nil {
 		return answer{}, fmt.Errorf("%s: %w", operation, err)
@@ -71,15 +73,17 @@ func (c *Client) post(ctx context.Context, operation, address string, form url.V
 	return c.signed(newWriter(sendBy), operation, req, sendBy)
 }
 
-// signed sends a request with the current access token. Its errors have been recorded; what it returns without an error
-// the caller judges, and records.
+// signed sends a request with the current access token. It has recorded its errors. The caller
+// records the outcome of any answer.
 func (c *Client) signed(hc *http.Client, operation string, req *http.Request, sendBy time.Duration) (answer, error) {
 	token, err := c.creds.Current(req.Context())
 	if err != nil {
 		return answer{}, err
 	}
 	if !c.cfg.sameOrigin(req.URL) {
-		return answer{}, &CallError{Operation: operation, Outcome: OutcomeNotSent, Words: "the tracker named an address that is not its own"}
+		return answer{}, &CallError{
+			Operation: operation, Outcome: OutcomeNotSent, Words: "the tracker named an address that is not its own",
+		}
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Authorization", authorization(c.realm(), c.cfg.ConsumerKey, token, c.cfg.Now()))
@@ -100,14 +104,19 @@ func (c *Client) realm() string {
 	return u.Scheme + "://" + u.Host + "/"
 }
 
-// record notes a failed call in the metrics and, as far as it says something about the credentials, there.
+// record records a failed call in the metrics and the credentials.
 func (c *Client) record(ctx context.Context, e *CallError) *CallError {
 	c.metrics.called(e.Operation, e.Outcome)
 	c.creds.failed(ctx, e)
 	return e
 }
 
-// done notes a call that came to what was wanted.
+// unusable records and returns the error for an answer that is well-formed but makes no sense.
+func (c *Client) unusable(ctx context.Context, operation, words string) *CallError {
+	return c.record(ctx, &CallError{Operation: operation, Outcome: OutcomeUnknown, Words: words})
+}
+
+// done records a successful call.
 func (c *Client) done(ctx context.Context, operation string) {
 	c.metrics.called(operation, OutcomeDone)
 	c.creds.worked(ctx)
@@ -117,8 +126,8 @@ func malformed(operation string, a answer, words string) *CallError {
 	return &CallError{Operation: operation, Outcome: OutcomeUnknown, Status: a.status, Words: words, Err: a.broken}
 }
 
-// Me asks the tracker which account the access token acts for, and returns its name. The errors are a *CallError, or
-// Unavailable with the code tracker_credentials when there is no token.
+// Me returns the name of the account that the access token acts for. The error is a *CallError, or
+// Unavailable with the code tracker_credentials if there is no token.
 func (c *Client) Me(ctx context.Context) (string, error) {
 	const operation = "me"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.cfg.link("/people/+me"), nil)
@@ -145,9 +154,9 @@ func (c *Client) Me(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// Check tries the access token and returns the name of its account. Unlike Me it returns sentences for people: Unavailable
-// with the code tracker_credentials when there is no token or it is no longer good, tracker_unreachable and the like, or
-// Refused.
+// Check tries the access token and returns the name of its account. Its errors are sentences for
+// people: Refused, or Unavailable with a code such as tracker_unreachable. The code is
+// tracker_credentials if there is no token, or an invalid one.
 func (c *Client) Check(ctx context.Context) (string, error) {
 	name, err := c.Me(ctx)
 	if e, ok := errors.AsType[*CallError](err); ok {
@@ -156,7 +165,7 @@ func (c *Client) Check(ctx context.Context) (string, error) {
 	return name, err
 }
 
-// sentence turns a failed call into the error that a person sees.
+// sentence returns the error that a person sees for a failed call.
 func sentence(e *CallError) *crash.Error {
 	var out *crash.Error
 	switch e.Outcome {

@@ -73,7 +73,8 @@ func TestOutcomesOfCreate(t *testing.T) {
 	}
 }
 
-// Nothing was sent: this can be said for certain, so that the bug may be sent again without a search.
+// Nothing was sent: this can be said for certain, so that the bug may be sent again without a
+// search.
 func TestNotSent(t *testing.T) {
 	t.Parallel()
 	closed := httptest.NewServer(http.NotFoundHandler())
@@ -175,7 +176,8 @@ func TestLocations(t *testing.T) {
 	}
 }
 
-// A search or an account that leads to another host is not followed: our credentials would go along.
+// A search or an account that leads to another host is not followed: our credentials would go
+// along.
 func TestForeignLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	visited := make(chan string, 10)

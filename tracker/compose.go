@@ -22,11 +22,11 @@ const (
 
 var (
 	validSource = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // names of source packages, Debian policy 5.6.1
-	validTag    = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // as the tracker has it
+	validTag    = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // rule of the tracker
 )
 
-// compose writes the bug for a bucket as one click files it. Nothing private goes in: of the report only what says where the
-// fault is, redacted. It returns Unprocessable when no bug can be filed for the bucket.
+// compose returns the bug that one click files for a bucket. Of the report it uses only the
+// redacted location of the fault. It returns Unprocessable if no bug can be filed for the bucket.
 func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (crash.Intent, error) {
 	target, err := f.target(b, opts)
 	if err != nil {
@@ -36,12 +36,15 @@ func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (cras
 	if err != nil {
 		return crash.Intent{}, err
 	}
-	in := crash.Intent{Bucket: b.ID, Person: opts.Person, Target: target, Tags: releaseTags(w.versions, w.redact), Marker: w.marker, Subscribe: true}
+	in := crash.Intent{
+		Bucket: b.ID, Person: opts.Person, Target: target, Tags: releaseTags(w.versions, w.redact), Marker: w.marker,
+		Subscribe: true,
+	}
 	in.Title, in.Description = w.bug()
 	return in, nil
 }
 
-// writer gathers what the bug of a bucket is written from.
+// writer reads what the bug of a bucket is written from.
 func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 	versions, err := f.store.BucketVersions(ctx, b.ID)
 	if err != nil {
@@ -60,15 +63,18 @@ func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 		return writer{}, err
 	}
 	return writer{
-		bucket: b, report: report, versions: versions, architectures: architectures, marker: f.Marker(b.ID), redact: redact.New(report.Fields),
+		bucket: b, report: report, versions: versions, architectures: architectures,
+		marker: f.Marker(b.ID), redact: redact.New(report.Fields),
 		template: cmp.Or(template.Body, DefaultTemplate),
 	}, nil
 }
 
-// Marker is the permanent address of a problem: it stands in its bug, which is found again by it.
+// Marker returns the permanent address of a problem. Every bug holds it, so that a search finds the
+// bug.
 func (f *Filer) Marker(id crash.BucketID) string { return f.cfg.BaseURL + id.Path() }
 
-// target is the path of what the bug is filed against: the source package, or the distribution when the caller says so.
+// target returns the path of the source package that the bug is filed against, or of the
+// distribution if there is no package and the options permit it.
 func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
 	b.SourcePackage = cmp.Or(strings.TrimSpace(opts.Source), b.SourcePackage)
 	distribution := "/" + escape(f.cfg.Target)
@@ -83,13 +89,14 @@ func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
 		return "", crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
 	}
 	if !validSource.MatchString(b.SourcePackage) {
-		return "", crash.Errorf(crash.Unprocessable, "bad_source_package", "%q cannot be the name of a source package.", Clean(b.SourcePackage, 100))
+		return "", crash.Errorf(crash.Unprocessable, "bad_source_package",
+			"%q cannot be the name of a source package.", Clean(b.SourcePackage, 100))
 	}
 	return distribution + "/+source/" + escape(b.SourcePackage), nil
 }
 
-// releaseTags are the codenames of the releases in which the problem was seen, oldest first. A release that is not known
-// gives its name, as far as the tracker takes it for a tag.
+// releaseTags returns tags for the releases in which the problem was seen, oldest first. The tag is
+// the codename of a known release, or the name of another one if that is a valid tag.
 func releaseTags(versions []crash.VersionCount, hide redact.Redactor) []string {
 	var tags []string
 	for _, r := range ReleasesOf(versions).Ascending() {
@@ -98,7 +105,7 @@ func releaseTags(versions []crash.VersionCount, hide redact.Redactor) []string {
 		}
 		name := Clean(string(r), 40)
 		if hide.Text(name) != name {
-			continue // a system that somebody has named after himself or his machine
+			continue // a system that bears the name of a person or machine
 		}
 		tag := cmp.Or(r.Codename(), strings.ReplaceAll(strings.ToLower(name), " ", "-"))
 		if validTag.MatchString(tag) && !slices.Contains(tags, tag) {
@@ -119,7 +126,7 @@ type writer struct {
 	template      string
 }
 
-// title is one line, not cut yet.
+// title returns the title as one line of any length.
 func (w writer) title() string {
 	title := Clean(w.redact.Text(w.bucket.Title), maxDescription)
 	if title == "" {
@@ -128,18 +135,20 @@ func (w writer) title() string {
 	return title
 }
 
-// subject is what went wrong: the package, else the program.
+// subject returns the name of the package, or else of the program.
 func (w writer) subject() string {
-	return cmp.Or(Clean(w.bucket.SourcePackage, 100), Clean(w.bucket.Package, 100), Clean(w.redact.Path(w.bucket.Executable), 200), "an unknown program")
+	return cmp.Or(Clean(w.bucket.SourcePackage, 100), Clean(w.bucket.Package, 100),
+		Clean(w.redact.Path(w.bucket.Executable), 200), "an unknown program")
 }
 
-// bug is the title and the description, within the tracker's limits.
+// bug returns the title and the description, within the tracker's limits.
 func (w writer) bug() (title, description string) {
 	title = crash.Shorten(w.title(), maxTitle)
 	return title, withMarker(w.description(title), w.marker)
 }
 
-// description is the text by the bucket's template. One that cannot be read, which saving does not let happen, is passed over.
+// description fills the template. It uses DefaultTemplate if the template is invalid, although
+// invalid templates are never saved.
 func (w writer) description(title string) string {
 	parts, problems := parseTemplate(w.template)
 	if len(problems) > 0 {
@@ -148,7 +157,7 @@ func (w writer) description(title string) string {
 	return strings.TrimSpace(fill(parts, w.values(title))) + "\n"
 }
 
-// whatHappened is the title as a sentence, in full as far as that can be read.
+// whatHappened returns the title as a sentence.
 func (w writer) whatHappened() string {
 	s := crash.Shorten(w.title(), 2000)
 	if strings.HasSuffix(s, "…") || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
@@ -157,7 +166,7 @@ func (w writer) whatHappened() string {
 	return s + "."
 }
 
-// howOften says in a sentence how many saw it, and since when.
+// howOften returns a sentence with the numbers of reports and machines, and the days.
 func (w writer) howOften() string {
 	b := w.bucket
 	if b.Reports == 0 {
@@ -177,7 +186,7 @@ func (w writer) howOften() string {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// facts is a list of names and values, aligned.
+// facts returns an aligned list of names and values.
 func (w writer) facts() string {
 	b := w.bucket
 	highest := ""
@@ -210,7 +219,7 @@ func (w writer) facts() string {
 	return out.String()
 }
 
-// seenOn lists the architectures with their reports, the most first.
+// seenOn lists the architectures with their reports, the most frequent first.
 func (w writer) seenOn() string {
 	if len(w.architectures) < 2 {
 		if len(w.architectures) == 1 && w.architectures[0].Name != "" {

@@ -57,7 +57,8 @@ func (h *house) save(system string, at time.Time, r crashtest.Report) string {
 	return rec.Grouping.Signature
 }
 
-// What bugs say, as a person reads them. Written anew with: go test ./tracker -run TestBugTexts -update
+// What bugs say, as a person reads them. Written anew with: go test ./tracker -run TestBugTexts
+// -update
 func TestBugTexts(t *testing.T) {
 	t.Parallel()
 	day := func(n int) time.Time { return time.Date(2026, 5, n, 9, 0, 0, 0, time.UTC) }

@@ -13,23 +13,23 @@ import (
 	"mishap/crash"
 )
 
-// Config says which tracker is used and how patiently.
+// Config says which tracker to use, and with which time-outs.
 type Config struct {
 	URL         string            // OAuth endpoints and pages for people, "https://launchpad.net"
 	APIURL      string            // REST API root with its version, "https://api.launchpad.net/devel"
-	ConsumerKey string            // the application's name towards the tracker; may hold blanks
+	ConsumerKey string            // name of the application for the tracker; may hold blanks
 	Target      string            // distribution that bugs are filed under, "ubuntu"
-	BaseURL     string            // our own address, for the links in bugs
+	BaseURL     string            // address of mishap, for links in bugs
 	Version     string            // of mishap, for the User-Agent
-	Token       crash.AccessToken // from this unit's configuration; zero: none
+	Token       crash.AccessToken // configured for this instance; zero: none
 
-	Timeout time.Duration // longest wait for one answer; 0: 75 s. Launchpad may work for 65 s
-	Settle  time.Duration // how long after an unknown outcome the tracker is searched; 0: 75 s
-	Backoff time.Duration // first wait after a filing could not be sent, doubled each time; 0: 5 s
-	Rest    time.Duration // shortest pause between two bugs while some stand in line; 0: 250 ms
+	Timeout time.Duration // for one answer; 0: 75 s, since Launchpad may work for 65 s
+	Settle  time.Duration // pause between an unknown outcome and the search for it; 0: 75 s
+	Backoff time.Duration // first pause after a filing could not be sent, doubled each time; 0: 5 s
+	Pause   time.Duration // shortest pause between two bugs of the queue; 0: 250 ms
 
-	// Transport wraps the transport of every request; nil: none. Tests let requests that the practice tracker never
-	// answers time out at once, so that the time-out of all others can be long.
+	// Transport wraps the transport of every request, unless it is nil. With it, tests cancel
+	// requests that the practice tracker never answers, so that Timeout can be long.
 	Transport func(http.RoundTripper) http.RoundTripper
 
 	Log        *slog.Logger
@@ -41,10 +41,10 @@ const (
 	defaultTimeout = 75 * time.Second
 	defaultSettle  = 75 * time.Second
 	defaultBackoff = 5 * time.Second
-	defaultRest    = 250 * time.Millisecond
+	defaultPause   = 250 * time.Millisecond
 
-	// maxSending bounds connecting and writing a request, counted from before the filing is claimed. After that the
-	// request either has left completely or never will, which is what lets another unit reckon when to search.
+	// maxSending bounds connecting and writing a request, from before the filing is claimed. After
+	// it the request has left completely or never will, so other instances know when to search.
 	maxSending = 10 * time.Second
 )
 
@@ -57,7 +57,7 @@ func (c Config) WithDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.Settle = cmp.Or(c.Settle, defaultSettle)
 	c.Backoff = cmp.Or(c.Backoff, defaultBackoff)
-	c.Rest = cmp.Or(c.Rest, defaultRest)
+	c.Pause = cmp.Or(c.Pause, defaultPause)
 	c.Version = cmp.Or(c.Version, "unknown")
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -68,26 +68,29 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// userAgent is distinctive, since the tracker's front end may turn away agents it does not know.
+// userAgent returns the User-Agent header. It is distinctive, since the tracker may refuse common
+// ones.
 func (c Config) userAgent() string {
 	return "mishap/" + c.Version + " (+" + c.BaseURL + ")"
 }
 
-// key says whose credentials these are.
+// key returns the key under which the access token is stored.
 func (c Config) key() crash.TrackerKey {
 	return crash.TrackerKey{URL: c.URL, ConsumerKey: c.ConsumerKey}
 }
 
-// link makes the absolute link of a path below the API root, the form in which the API takes references to things.
+// link returns the absolute link of a path below the root of the API.
 func (c Config) link(path string) string { return c.APIURL + path }
 
-// bugURL is the page of a bug for people.
+// bugURL returns the address of the page of a bug.
 func (c Config) bugURL(number int64) string { return c.URL + "/bugs/" + itoa(number) }
 
-// sameOrigin reports whether u is on the API's scheme, host and port; other links are never followed.
+// sameOrigin reports whether u has the scheme, host and port of the API. Other links are never
+// followed.
 func (c Config) sameOrigin(u *url.URL) bool {
 	api, err := url.Parse(c.APIURL)
-	return err == nil && u.User == nil && strings.EqualFold(u.Scheme, api.Scheme) && strings.EqualFold(hostPort(u), hostPort(api))
+	return err == nil && u.User == nil &&
+		strings.EqualFold(u.Scheme, api.Scheme) && strings.EqualFold(hostPort(u), hostPort(api))
 }
 
 func hostPort(u *url.URL) string {

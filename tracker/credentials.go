@@ -10,26 +10,26 @@ import (
 	"mishap/crash"
 )
 
-// healthEvery is how often an unchanged state of health is written down again.
-const healthEvery = time.Minute
+// healthInterval is how often an unchanged health is saved.
+const healthInterval = time.Minute
 
-// saveWithin bounds writing down what must not be lost because the person who asked has gone.
-const saveWithin = 5 * time.Second
+// saveTimeout bounds saving an outcome after the caller has gone.
+const saveTimeout = 5 * time.Second
 
-// Credentials knows the access token in use: the configuration's when there is one, else the one that the database
-// remembers for all units. It is safe for concurrent use.
+// Credentials returns the access token to use: that of the configuration if there is one, else that
+// in the database, which all instances share. It is safe for concurrent use.
 type Credentials struct {
 	cfg   Config
 	store CredentialStore
 	log   *slog.Logger
 
 	mu         sync.Mutex
-	configured crash.AccessToken // what this unit's configuration says, zero: nothing
-	kept       bool              // configured has been offered to the database
-	current    crash.AccessToken // as last given out, to know its secret in answers
-	health     crash.TokenHealth // of current, as last written or read
+	configured crash.AccessToken // token of this instance's configuration, or zero
+	offered    bool              // configured has been saved for other instances
+	current    crash.AccessToken // the last result of Current
+	health     crash.TokenHealth // health of current, as last saved or read
 	known      bool              // health has been read
-	written    time.Time
+	saved      time.Time         // when health was last saved
 }
 
 // NewCredentials returns the credentials of cfg's tracker and consumer.
@@ -38,16 +38,16 @@ func NewCredentials(cfg Config, store CredentialStore) *Credentials {
 	return &Credentials{cfg: cfg, store: store, log: cfg.Log, configured: cfg.Token}
 }
 
-// Current returns the access token to sign with. It returns Unavailable with the code tracker_credentials when there is
-// none.
+// Current returns the access token to sign with, or Unavailable with the code tracker_credentials
+// if there is none.
 func (c *Credentials) Current(ctx context.Context) (crash.AccessToken, error) {
 	c.mu.Lock()
-	token, offer := c.configured, !c.configured.IsZero() && !c.kept
-	c.kept = c.kept || offer
+	token, offer := c.configured, !c.configured.IsZero() && !c.offered
+	c.offered = c.offered || offer
 	c.mu.Unlock()
 	if offer {
 		if err := c.store.KeepConfiguredToken(ctx, c.cfg.key(), token); err != nil {
-			c.log.WarnContext(ctx, "cannot remember the configured access token for other units", "error", err)
+			c.log.WarnContext(ctx, "cannot save the configured access token for other instances", "error", err)
 		}
 	}
 	if token.IsZero() {
@@ -63,27 +63,28 @@ func (c *Credentials) Current(ctx context.Context) (crash.AccessToken, error) {
 	return token, nil
 }
 
-// errCredentials is the error that sends an admin to the page where it can be put right.
+// errCredentials returns an error that names the page on which an admin can fix it.
 func errCredentials(what string) *crash.Error {
-	e := crash.Errorf(crash.Unavailable, "tracker_credentials", "%s An admin can connect it at /admin/tracker; nothing is lost, and the bug is filed then.", what)
+	e := crash.Errorf(crash.Unavailable, "tracker_credentials",
+		"%s An admin can connect it at /admin/tracker; nothing is lost, and the bug is filed then.", what)
 	e.RetryAfter = defaultRetryAfter
 	return e
 }
 
 const defaultRetryAfter = 30 * time.Second
 
-// use notes which token is in use, so that its health is kept apart from that of others.
+// use makes token the current one, and discards the health of another one.
 func (c *Credentials) use(token crash.AccessToken) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.current.Token != token.Token {
-		c.health, c.known, c.written = crash.TokenHealth{}, false, time.Time{}
+		c.health, c.known, c.saved = crash.TokenHealth{}, false, time.Time{}
 	}
 	c.current = token
 }
 
-// Remember takes a token that a person has just been given: all units without one of their own use it from now on, and so
-// does this one.
+// Remember saves a new access token. From now on this instance uses it, and so do all instances
+// without a configured token.
 func (c *Credentials) Remember(ctx context.Context, token crash.AccessToken, person string) error {
 	if err := c.store.SaveToken(ctx, c.cfg.key(), token, person); err != nil {
 		return err
@@ -97,12 +98,13 @@ func (c *Credentials) Remember(ctx context.Context, token crash.AccessToken, per
 	return nil
 }
 
-// Forget drops the remembered token. A token in a configuration file stays in use until it is taken out there.
+// Forget deletes the saved token. A token in a configuration file stays in use until it is removed
+// from the file.
 func (c *Credentials) Forget(ctx context.Context, person string) error {
 	return c.store.ForgetToken(ctx, c.cfg.key(), person)
 }
 
-// Status says how this unit stands with the tracker. No secret is in it.
+// Status returns the state of this instance's connection to the tracker, without secrets.
 func (c *Credentials) Status(ctx context.Context) (crash.Connection, error) {
 	saved, err := c.store.SavedToken(ctx, c.cfg.key())
 	if err != nil {
@@ -125,7 +127,7 @@ func (c *Credentials) Status(ctx context.Context) (crash.Connection, error) {
 	return out, err
 }
 
-// dead reports whether the tracker has said that the current token is no longer good, to any unit.
+// dead reports whether the tracker has refused the current token, to any instance.
 func (c *Credentials) dead(ctx context.Context) bool {
 	h, ok := c.readHealth(ctx)
 	return ok && h.Dead
@@ -147,7 +149,8 @@ func (c *Credentials) readHealth(ctx context.Context) (crash.TokenHealth, bool) 
 	return h, true
 }
 
-// accounts are the tracker's names of those that we act for or have acted for, the present one first.
+// accounts returns the names of the accounts that we act for or have acted for, the present one
+// first.
 func (c *Credentials) accounts(ctx context.Context, present string) ([]string, error) {
 	before, err := c.store.TrackerAccounts(ctx, c.cfg.key())
 	if err != nil {
@@ -162,29 +165,30 @@ func (c *Credentials) accounts(ctx context.Context, present string) ([]string, e
 	return accounts, nil
 }
 
-// secrets are what must be taken out of the tracker's words.
+// secrets returns the secrets to remove from the tracker's answers.
 func (c *Credentials) secrets() []crash.Secret {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return []crash.Secret{c.current.Secret, c.configured.Secret}
 }
 
-// worked notes a call that the tracker answered as it should.
-func (c *Credentials) worked(ctx context.Context) { c.note(ctx, func(*crash.TokenHealth) {}) }
+// worked records a successful call.
+func (c *Credentials) worked(ctx context.Context) { c.recordSuccess(ctx, func(*crash.TokenHealth) {}) }
 
-// is notes the account that the token acts for.
+// is records the account that the token acts for.
 func (c *Credentials) is(ctx context.Context, account string) {
-	c.note(ctx, func(h *crash.TokenHealth) { h.Account = account })
+	c.recordSuccess(ctx, func(h *crash.TokenHealth) { h.Account = account })
 }
 
-func (c *Credentials) note(ctx context.Context, change func(*crash.TokenHealth)) {
+func (c *Credentials) recordSuccess(ctx context.Context, change func(*crash.TokenHealth)) {
 	c.save(ctx, func(h *crash.TokenHealth) {
 		h.LastSuccess, h.Dead = c.cfg.Now(), false
 		change(h)
 	})
 }
 
-// failed notes a call that went wrong. A refusal is about what was asked, not about the connection.
+// failed records a failed call. It ignores a refusal, which concerns the request and not the
+// connection.
 func (c *Credentials) failed(ctx context.Context, e *CallError) {
 	if e.Outcome == OutcomeRefused {
 		return
@@ -195,10 +199,9 @@ func (c *Credentials) failed(ctx context.Context, e *CallError) {
 	})
 }
 
-// save changes the state of health, and writes it when something other than times has changed or the last writing is a
-// while ago.
+// save changes the health. It saves it if more than times has changed, or after healthInterval.
 func (c *Credentials) save(ctx context.Context, change func(*crash.TokenHealth)) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
 	c.mu.Lock()
 	token, known := c.current.Token, c.known
@@ -214,16 +217,16 @@ func (c *Credentials) save(ctx context.Context, change func(*crash.TokenHealth))
 	change(&c.health)
 	after := c.health
 	due := before.Account != after.Account || before.Dead != after.Dead || before.LastError != after.LastError ||
-		before.LastSuccess.IsZero() != after.LastSuccess.IsZero() || c.cfg.Now().Sub(c.written) >= healthEvery
+		before.LastSuccess.IsZero() != after.LastSuccess.IsZero() || c.cfg.Now().Sub(c.saved) >= healthInterval
 	due = due && c.current.Token == token
 	if due {
-		c.written = c.cfg.Now()
+		c.saved = c.cfg.Now()
 	}
 	c.mu.Unlock()
 	if !due {
 		return
 	}
 	if err := c.store.SaveTokenHealth(ctx, c.cfg.key(), token, after); err != nil {
-		c.log.WarnContext(ctx, "cannot write down how the tracker answers", "error", err)
+		c.log.WarnContext(ctx, "cannot save the state of the connection to the tracker", "error", err)
 	}
 }

@@ -23,8 +23,8 @@ func (h *house) status(u *unit) crash.Connection {
 	return s
 }
 
-// The configuration's token comes first, then the one that the database remembers; a unit without one works as soon as any
-// unit has been authorised.
+// The configuration's token comes first, then the one that the database remembers; a unit without
+// one works as soon as any unit has been authorised.
 func TestWhichToken(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -94,7 +94,8 @@ func TestForgottenStaysForgotten(t *testing.T) {
 	}
 }
 
-// Without credentials nothing is sent; the filing waits, says why, and goes on by itself when somebody has connected.
+// Without credentials nothing is sent; the filing waits, says why, and goes on by itself when
+// somebody has connected.
 func TestNoCredentials(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -117,8 +118,8 @@ func TestNoCredentials(t *testing.T) {
 	h.wantOneBug(signature)
 }
 
-// Credentials that the tracker calls dead are not used again until a harmless call shows that they live, and connecting
-// anew wakes what waits.
+// Credentials that the tracker calls dead are not used again until a harmless call shows that they
+// live, and connecting anew wakes what waits.
 func TestDeadCredentials(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

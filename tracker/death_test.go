@@ -27,8 +27,8 @@ func (h *house) sending(u *unit, signature string, f trackertest.Fault) {
 // patient makes a unit wait for an answer that does not come.
 func patient(c *tracker.Config) { c.Transport = nil }
 
-// A unit whose database connection goes away while it is sending counts as dead; the others settle what it left, whether
-// the tracker did the work or not.
+// A unit whose database connection goes away while it is sending counts as dead; the others settle
+// what it left, whether the tracker did the work or not.
 func TestDeadUnit(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []trackertest.Fault{trackertest.HangBefore, trackertest.HangAfter} {
@@ -148,8 +148,9 @@ func TestOldOutcomes(t *testing.T) {
 	}
 }
 
-// What is uncertain is searched for when the tracker can no longer be working on it: that long after the last moment of
-// sending, which is when the unit died or when its time for sending was over.
+// What is uncertain is searched for when the tracker can no longer be working on it: that long
+// after the last moment of sending, which is when the unit died or when its time for sending was
+// over.
 func TestWhenToSearch(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -188,7 +189,8 @@ func TestRestart(t *testing.T) {
 	h.wantOneBug(signature)
 }
 
-// Close lets a call finish while its caller has patience, and then gives it up without losing the bug.
+// Close lets a call finish while its caller has patience, and then gives it up without losing the
+// bug.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	t.Run("finishes", func(t *testing.T) {

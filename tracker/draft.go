@@ -12,19 +12,20 @@ import (
 	"mishap/crash/redact"
 )
 
-// Proposal is the bug that would be filed for a bucket, for a person to go over.
+// Proposal is a bug that a person may edit before it is filed.
 type Proposal struct {
 	crash.Draft
 	Marker string             // the permanent address of the problem, which stays in the description
-	Report crash.StoredReport // what the text was made from; zero: none is left
-	Kept   bool               // the text is what a person made of it before
+	Report crash.StoredReport // the report that the text describes; zero: none
+	Kept   bool               // a person edited the text at an earlier try
 
-	title, text string // as they were written here, whatever a person made of them later
+	title, text string // as composed, before any editing
 	redact      redact.Redactor
 }
 
-// Propose writes the bug for a bucket as one click would file it; or, when a person has gone over its text before and it
-// was not filed then, gives that text back. It returns Unprocessable when no bug can be filed for the bucket at all.
+// Propose returns the bug that one click would file for a bucket. If a person edited it for an
+// earlier try that filed no bug, Propose returns that text. It returns Unprocessable if no bug can
+// be filed for the bucket.
 func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 	if reason := b.NoDraft(); reason != "" {
 		return Proposal{}, crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
@@ -34,21 +35,24 @@ func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 		return Proposal{}, err
 	}
 	p := Proposal{Marker: w.marker, Report: w.report, redact: w.redact}
-	p.Draft = crash.Draft{Tags: releaseTags(w.versions, w.redact), Package: b.SourcePackage, Information: crash.InformationPublic, Subscribe: true}
+	p.Draft = crash.Draft{
+		Tags: releaseTags(w.versions, w.redact), Package: b.SourcePackage,
+		Information: crash.InformationPublic, Subscribe: true,
+	}
 	p.Title, p.Description = w.bug()
 	p.title, p.text = p.Title, p.Description
-	kept, err := f.kept(ctx, b)
-	if err == nil && kept.Edited {
-		p.Draft, p.Kept = f.draftOf(kept), true
+	earlier, err := f.earlierIntent(ctx, b)
+	if err == nil && earlier.Edited {
+		p.Draft, p.Kept = f.draftOf(earlier), true
 	}
 	return p, err
 }
 
-// Distribution is the name of what bugs are filed under, "ubuntu".
+// Distribution returns the name of the distribution that bugs are filed under, such as "ubuntu".
 func (f *Filer) Distribution() string { return f.cfg.Target }
 
-// kept is the intent of an earlier try that may be made again; zero when there was none.
-func (f *Filer) kept(ctx context.Context, b crash.Bucket) (crash.Intent, error) {
+// earlierIntent returns the intent of a filing that a person may retry, or zero.
+func (f *Filer) earlierIntent(ctx context.Context, b crash.Bucket) (crash.Intent, error) {
 	if b.Filing.ID == 0 || !needsIntent(b.Filing) {
 		return crash.Intent{}, nil
 	}
@@ -56,7 +60,7 @@ func (f *Filer) kept(ctx context.Context, b crash.Bucket) (crash.Intent, error) 
 	return filing.Intent, err
 }
 
-// draftOf reads an intent back into the draft that it was made from.
+// draftOf returns the draft that an intent was made from.
 func (f *Filer) draftOf(in crash.Intent) crash.Draft {
 	d := crash.Draft{
 		Title: in.Title, Description: in.Description, Tags: in.Tags, Information: in.InformationType, Subscribe: in.Subscribe,
@@ -68,16 +72,17 @@ func (f *Filer) draftOf(in crash.Intent) crash.Draft {
 	return d
 }
 
-// intent is what will be sent: the draft of a person, the text that a person went over before, or our own.
+// intent returns the bug to send: the draft in the options, the draft of an earlier try, or a
+// composed one.
 func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash.Intent, error) {
 	if opts.Draft == nil {
-		kept, err := f.kept(ctx, b)
+		earlier, err := f.earlierIntent(ctx, b)
 		if err != nil {
 			return crash.Intent{}, err
 		}
-		if kept.Edited {
-			kept.Person = opts.Person
-			return kept, nil
+		if earlier.Edited {
+			earlier.Person = opts.Person
+			return earlier, nil
 		}
 		return f.compose(ctx, b, opts)
 	}
@@ -86,11 +91,10 @@ func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash
 	for _, field := range slices.Sorted(maps.Keys(problems)) {
 		return crash.Intent{}, crash.Errorf(crash.Unprocessable, "bad_draft", "%s", problems[field])
 	}
-	place := b
-	if place.SourcePackage = d.Package; d.OnDistribution {
-		place.SourcePackage = ""
+	if b.SourcePackage = d.Package; d.OnDistribution {
+		b.SourcePackage = ""
 	}
-	target, err := f.target(place, Options{Distribution: d.OnDistribution})
+	target, err := f.target(b, Options{Distribution: d.OnDistribution})
 	if err != nil {
 		return crash.Intent{}, err
 	}
@@ -101,10 +105,9 @@ func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash
 	}, nil
 }
 
-// CheckDraft says what the tracker would refuse of a draft, or what cannot be kept, before anything is sent: the rules are
-// the tracker's own (a title of one line with at most 200 characters, a description of at most 50,000 with the problem's
-// address in it, the form of tags and of package names), and nothing may be blank. That a package exists only the tracker
-// knows; see Client.HasSource. The map is empty when everything is in order.
+// CheckDraft returns what is wrong with a draft, by field. It applies the tracker's rules: one line
+// of at most 200 characters for the title, at most 50,000 for the description with the problem's
+// address, and the syntax of tags and package names. Client.HasSource checks that a package exists.
 func (f *Filer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems {
 	problems := crash.DraftProblems{}
 	add := func(field crash.DraftField, format string, args ...any) {
@@ -127,7 +130,8 @@ func (f *Filer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems
 	case strings.TrimSpace(d.Description) == "":
 		add(crash.DraftDescription, "A bug needs a description.")
 	case n > maxDescription && whole != d.Description:
-		add(crash.DraftDescription, "The description has %d characters with the problem's address; the tracker takes at most %d.", n, maxDescription)
+		add(crash.DraftDescription,
+			"The description has %d characters with the problem's address; the tracker takes at most %d.", n, maxDescription)
 	case n > maxDescription:
 		add(crash.DraftDescription, "The description has %d characters; the tracker takes at most %d.", n, maxDescription)
 	case !storable(d.Description):
@@ -150,7 +154,8 @@ func (f *Filer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems
 	return problems
 }
 
-// noTags names those that the tracker does not take: "“Foo”, “a_b” are no tags"; empty: it takes all.
+// noTags names the invalid tags: "“Foo”, “a_b” are no tags". It returns an empty string if there
+// are none.
 func noTags(tags []string) string {
 	var wrong []string
 	for _, tag := range tags {
@@ -169,11 +174,11 @@ func noTags(tags []string) string {
 	return strings.Join(wrong, ", ") + " are no tags"
 }
 
-// storable reports whether a text can be kept and sent as it is.
+// storable reports whether a text can be stored and sent unchanged.
 func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// TidyDraft makes of what a browser sent what the tracker will store: lines end as they do there, and the title has no
-// blanks around it. Nothing that a person sees is changed.
+// TidyDraft returns a draft as the tracker will store it: with its line ends, and without blanks
+// around the title.
 func TidyDraft(d crash.Draft) crash.Draft {
 	d.Title = strings.Trim(d.Title, " \t")
 	d.Description = strings.ReplaceAll(strings.ReplaceAll(d.Description, "\r\n", "\n"), "\r", "\n")
@@ -181,8 +186,8 @@ func TidyDraft(d crash.Draft) crash.Draft {
 	return d
 }
 
-// WithMarker returns the description with the problem's address in it: when it is missing it is added as the last line.
-// A bug without it could not be found again, should the tracker's answer get lost.
+// WithMarker returns the description with the problem's address, added as the last line if it is
+// missing. Without it, no search could find a bug whose answer was lost.
 func WithMarker(description, marker string) string {
 	if strings.Contains(description, marker) {
 		return description
@@ -190,7 +195,8 @@ func WithMarker(description, marker string) string {
 	return strings.TrimRight(description, " \t\r\n") + "\n\n" + marker + "\n"
 }
 
-// withMarker is WithMarker for our own texts, which are cut to what the tracker takes without losing the address.
+// withMarker is like WithMarker for composed texts, and shortens the description to the tracker's
+// limit.
 func withMarker(description, marker string) string {
 	out := crash.Shorten(description, maxDescription)
 	if strings.Contains(out, marker) {
@@ -199,8 +205,8 @@ func withMarker(description, marker string) string {
 	return WithMarker(crash.Shorten(description, maxDescription-utf8.RuneCountInString(marker)-3), marker)
 }
 
-// ByTemplate writes the bug of a bucket by a template that is being tried, which CheckTemplate has no problem with. It
-// returns Unprocessable otherwise.
+// ByTemplate returns the bug of a bucket by another template, as a preview. It returns
+// Unprocessable if CheckTemplate finds a problem.
 func (f *Filer) ByTemplate(ctx context.Context, b crash.Bucket, template string) (crash.Draft, error) {
 	if problems := CheckTemplate(template); len(problems) > 0 {
 		return crash.Draft{}, crash.Errorf(crash.Unprocessable, "bad_template", "%s", problems[0])
@@ -210,7 +216,10 @@ func (f *Filer) ByTemplate(ctx context.Context, b crash.Bucket, template string)
 		return crash.Draft{}, err
 	}
 	w.template = template
-	d := crash.Draft{Tags: releaseTags(w.versions, w.redact), Package: b.SourcePackage, OnDistribution: b.SourcePackage == "", Information: crash.InformationPublic}
+	d := crash.Draft{
+		Tags: releaseTags(w.versions, w.redact), Package: b.SourcePackage, OnDistribution: b.SourcePackage == "",
+		Information: crash.InformationPublic,
+	}
 	d.Title, d.Description = w.bug()
 	return d, nil
 }

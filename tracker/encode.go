@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// encodeJSON writes a value as the API wants its parameters. The tracker first reads each one as JSON and only when that
-// fails as the text itself, so that an unquoted 24.10 would become 24.1.
+// encodeJSON encodes a parameter for the API. The tracker parses each parameter as JSON, and takes
+// it as text only if that fails. An unquoted 24.10 would become 24.1.
 func encodeJSON(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // texts and lists of texts always can be
+	_ = e.Encode(v) // never fails for strings and lists of them
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// encodeList writes a list of texts. The tracker reads the items of a list as JSON once more, so those that look like it
-// are encoded twice: "24.10" would become 24.1, "true" True.
+// encodeList encodes a list of strings. The tracker parses the items of a list as JSON once more,
+// so items that look like JSON are encoded twice: "24.10" would become 24.1, "true" True.
 func encodeList(items []string) string {
 	out := make([]string, len(items))
 	for i, item := range items {
@@ -28,7 +28,7 @@ func encodeList(items []string) string {
 	return encodeJSON(out)
 }
 
-// looksLikeJSON reports whether the tracker's reader, Python's, would take s for something else than its text.
+// looksLikeJSON reports whether Python's parser, which the tracker uses, accepts s as JSON.
 func looksLikeJSON(s string) bool {
 	switch strings.TrimSpace(s) {
 	case "NaN", "Infinity", "-Infinity":

@@ -12,8 +12,8 @@ import (
 
 func contains(s, sub string) bool { return strings.Contains(s, sub) }
 
-// Whatever goes wrong with the creation of a bug, once or several times in a row, and with the searches after it, in the end
-// the tracker has one bug for the bucket and the bucket has it.
+// Whatever goes wrong with the creation of a bug, once or several times in a row, and with the
+// searches after it, in the end the tracker has one bug for the bucket and the bucket has it.
 func TestEveryFaultEndsInOneBug(t *testing.T) {
 	t.Parallel()
 	for _, fault := range trackertest.Faults() {
@@ -21,7 +21,8 @@ func TestEveryFaultEndsInOneBug(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
 			if fault == trackertest.LateWork {
-				// The tracker works on after we have given up: only a search that is late enough is right.
+				// The tracker works on after we have given up: only a search that is late enough is
+				// right.
 				h.cfg.Settle = time.Second
 			}
 			u := h.unit()

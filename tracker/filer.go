@@ -39,7 +39,7 @@ type Filer struct {
 // maxCalls is how many calls to the tracker one instance makes at the same time.
 const maxCalls = 4
 
-// NewFiler returns a Filer. Work and StartDue do what nobody waits for; Close ends it.
+// NewFiler returns a Filer. Background tasks call Work and StartDue; Close ends it.
 func NewFiler(cfg Config, store Store, client *Client) *Filer {
 	cfg = cfg.WithDefaults()
 	f := &Filer{
@@ -61,7 +61,7 @@ type Options struct {
 	Distribution bool          // file on the distribution when no source package is known
 	Person       string        // name of the account that asked
 	Wait         time.Duration // how long to wait for the outcome
-	Draft        *crash.Draft  // the bug as a person edited it, checked by CheckDraft; nil: that of Propose
+	Draft        *crash.Draft  // the bug as a person edited it and CheckDraft accepted it; nil: that of Propose
 }
 
 // Result is the state of a filing when CreateBug returns.
@@ -128,7 +128,7 @@ func outcomeError(filing crash.Filing) error {
 	return nil
 }
 
-// settled reports whether a filing has an outcome, so that nobody need wait any longer.
+// settled reports whether a filing has an outcome.
 func settled(filing crash.Filing) bool {
 	return filing.State == crash.FilingFiled || outcomeError(filing) != nil
 }
@@ -154,7 +154,7 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 		}
 		now, err := f.store.Filing(ctx, filing.ID)
 		if ctx.Err() != nil {
-			return filing, nil // not knowing yet is an answer
+			return filing, nil // still open
 		}
 		if err != nil {
 			return filing, err

@@ -185,7 +185,8 @@ func TestRefusalIsTriedAgainOnce(t *testing.T) {
 	}
 }
 
-// Not to be reached is no reason to search, and none to lose the intent: it is filed when the tracker is back.
+// Not to be reached is no reason to search, and none to lose the intent: it is filed when the
+// tracker is back.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -210,7 +211,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// While the outcome is not known nothing is sent again, however often somebody presses, and the answer is "filing".
+// While the outcome is not known nothing is sent again, however often somebody presses, and the
+// answer is "filing".
 func TestUncertainIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -11,14 +11,14 @@ import (
 	"mishap/crash"
 )
 
-// searchMargin is how far before the first sending a search begins: far more than clocks differ.
+// searchMargin is how long before the first sending a search begins, since clocks differ.
 const searchMargin = 24 * time.Hour
 
-// maxPages bounds the walk through one search, should a tracker's pages never end.
+// maxPages bounds the pages of one search.
 const maxPages = 200
 
-// The statuses of the tracker; without a list a search shows open bugs only. The newer ones are not known everywhere, and
-// one unknown status spoils the whole search.
+// Statuses of the tracker. A search without a list finds open bugs only. Some trackers do not know
+// the newer statuses, and refuse a search with an unknown one.
 var (
 	oldStatuses = []string{
 		"New", "Incomplete", "Opinion", "Invalid", "Won't Fix", "Expired", "Confirmed", "Triaged", "In Progress",
@@ -35,11 +35,12 @@ type bugTasks struct {
 	} `json:"entries"`
 }
 
-// FindBug looks for a bug that our account has filed since the given time and whose description holds the marker, closed and
-// duplicate ones included: on the intent's target first, then wherever else in the tracker somebody may have moved it to.
-// When we act for another account than before, bugs of that one count too. Bugs that others are known to be are passed over.
-// It returns the lowest number, or 0 when there is certainly none. Any error means that it is not known: a *CallError, or
-// Unavailable with the code tracker_credentials.
+// FindBug searches for a bug whose description holds the intent's marker and that one of our
+// accounts, present or former, has filed since a time. It includes closed bugs and duplicates, and
+// skips the bugs in others. It searches the target first, then the whole tracker, since a person
+// may have moved the bug. It returns the lowest number, or 0 if there is certainly no such bug. Any
+// error means that the answer is unknown: a *CallError, or Unavailable with the code
+// tracker_credentials.
 func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, others []int64) (int64, error) {
 	me, err := c.Me(ctx)
 	if err != nil {
@@ -49,9 +50,9 @@ func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, 
 	if err != nil {
 		return 0, err
 	}
-	looked := map[int64]bool{}
+	seen := map[int64]bool{}
 	for _, n := range others {
-		looked[n] = true
+		seen[n] = true
 	}
 	for _, target := range []string{in.Target, "/bugs"} {
 		var found int64
@@ -63,7 +64,7 @@ func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, 
 			if err != nil {
 				return 0, err
 			}
-			number, err := c.marked(ctx, links, in.Marker, looked)
+			number, err := c.marked(ctx, links, in.Marker, seen)
 			if err != nil {
 				return 0, err
 			}
@@ -78,29 +79,31 @@ func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, 
 	return 0, nil
 }
 
-// gone reports whether a search failed because what it asks about is no longer in the tracker: an account that we do not
-// act for any more, or the package.
+// gone reports whether a search failed because a former account, or the package, is no longer in
+// the tracker.
 func gone(err error, former, onTarget bool) bool {
 	e, ok := errors.AsType[*CallError](err)
 	return ok && (former && e.Status == http.StatusBadRequest && strings.HasPrefix(e.Words, "bug_reporter:") ||
 		onTarget && e.Status == http.StatusNotFound)
 }
 
-// marked returns the lowest number of those bugs whose description holds the marker; 0: none does. What it has looked at it
-// notes, and does not look at again.
-func (c *Client) marked(ctx context.Context, links []string, marker string, looked map[int64]bool) (found int64, err error) {
+// marked returns the lowest number of the bugs whose description holds the marker, or 0. It skips
+// the bugs in seen, and adds those that it reads.
+func (c *Client) marked(
+	ctx context.Context, links []string, marker string, seen map[int64]bool,
+) (found int64, err error) {
 	for _, link := range links {
 		number, ok := c.bugNumber(link)
 		if !ok {
-			return 0, c.record(ctx, &CallError{Operation: "search", Outcome: OutcomeUnknown, Words: "the search names a bug that is not the tracker's own"})
+			return 0, c.unusable(ctx, "search", "the search names a bug that is not the tracker's own")
 		}
-		if found != 0 && number >= found || looked[number] {
+		if found != 0 && number >= found || seen[number] {
 			continue
 		}
-		looked[number] = true
+		seen[number] = true
 		bug, err := c.ReadBug(ctx, number)
 		if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusNotFound {
-			continue // hidden from us since the search; not one that a public filing made
+			continue // hidden since the search, so no public filing made it
 		}
 		if err != nil {
 			return 0, err
@@ -112,7 +115,8 @@ func (c *Client) marked(ctx context.Context, links []string, marker string, look
 	return found, nil
 }
 
-// filedBy lists the links of the bugs that an account has filed on a target since the given time; zero: ever.
+// filedBy returns the links of the bugs that an account has filed on a target since a time; zero
+// stands for all.
 func (c *Client) filedBy(ctx context.Context, account, target string, since time.Time) ([]string, error) {
 	links, err := c.search(ctx, account, target, since, allStatuses)
 	if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusBadRequest {
@@ -121,7 +125,9 @@ func (c *Client) filedBy(ctx context.Context, account, target string, since time
 	return links, err
 }
 
-func (c *Client) search(ctx context.Context, account, target string, since time.Time, statuses []string) ([]string, error) {
+func (c *Client) search(
+	ctx context.Context, account, target string, since time.Time, statuses []string,
+) ([]string, error) {
 	query := url.Values{
 		"ws.op":           {"searchTasks"},
 		"bug_reporter":    {encodeJSON(c.cfg.link("/~" + account))},
@@ -130,7 +136,7 @@ func (c *Client) search(ctx context.Context, account, target string, since time.
 		"status":          {encodeJSON(statuses)},
 	}
 	if since.IsZero() {
-		query.Set("ws.size", "300") // the most that a page may have
+		query.Set("ws.size", "300") // the maximum
 	} else {
 		query.Set("created_since", encodeJSON(since.Add(-searchMargin).UTC().Format("2006-01-02T15:04:05+00:00")))
 	}
@@ -149,9 +155,9 @@ func (c *Client) search(ctx context.Context, account, target string, since time.
 		}
 		u, err := url.Parse(page.Next)
 		if err != nil || !c.cfg.sameOrigin(u) {
-			return nil, c.record(ctx, &CallError{Operation: "search", Outcome: OutcomeUnknown, Words: "the next page of the search is not on the tracker"})
+			return nil, c.unusable(ctx, "search", "the next page of the search is not on the tracker")
 		}
 		next = page.Next
 	}
-	return nil, c.record(ctx, &CallError{Operation: "search", Outcome: OutcomeUnknown, Words: "the search has no end"})
+	return nil, c.unusable(ctx, "search", "the search has no end")
 }

@@ -109,7 +109,8 @@ func TestFailedSearchIsNoAnswer(t *testing.T) {
 				cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: timeout, Transport: lp.TimeOutHung}
 				c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory()))
 				lp.Add(trackertest.Bug{Title: "x", Description: "other", Package: "tidewatch", Reporter: "practice-person"})
-				// Several times: what is only read may be asked for again when a kept connection turns out to be closed.
+				// Several times: what is only read may be asked for again when a kept connection
+				// turns out to be closed.
 				lp.FailWith(trackertest.FaultSpec{Operation: op, Fault: fault, Times: 5})
 				if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err == nil {
 					t.Errorf("got %d and no error, want an error", n)
@@ -119,7 +120,8 @@ func TestFailedSearchIsNoAnswer(t *testing.T) {
 	}
 }
 
-// A package that the tracker does not know has no bugs; one that was moved meanwhile is found all the same.
+// A package that the tracker does not know has no bugs; one that was moved meanwhile is found all
+// the same.
 func TestSearchOfUnknownPackage(t *testing.T) {
 	t.Parallel()
 	c, lp := finder(t, trackertest.Options{Packages: []string{"harbor"}})
@@ -132,7 +134,8 @@ func TestSearchOfUnknownPackage(t *testing.T) {
 	}
 }
 
-// A bug that was filed while we acted for another account is found as well, unless that account is no more.
+// A bug that was filed while we acted for another account is found as well, unless that account is
+// no more.
 func TestFindBugOfFormerAccount(t *testing.T) {
 	t.Parallel()
 	lp := trackertest.New(t)

@@ -41,7 +41,8 @@ type child struct {
 	Count                                int // problems whose bugs it asks for, from 0 on
 }
 
-// runChild asks for all bugs, as many people would at once, and keeps the filings going until it is killed.
+// runChild asks for all bugs, as many people would at once, and keeps the filings going until it is
+// killed.
 func runChild(spec string) error {
 	var c child
 	if err := json.Unmarshal([]byte(spec), &c); err != nil {
@@ -55,7 +56,7 @@ func runChild(spec string) error {
 	cfg := tracker.Config{
 		URL: c.URL, APIURL: c.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
 		Token:   crash.AccessToken{Token: c.Token, Secret: crash.Secret(c.Secret)},
-		Timeout: 2 * time.Second, Settle: c.Settle, Backoff: 10 * time.Millisecond, Rest: time.Millisecond,
+		Timeout: 2 * time.Second, Settle: c.Settle, Backoff: 10 * time.Millisecond, Pause: time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	filer := tracker.NewFiler(cfg, db.NewFilings(store), tracker.NewClient(cfg, tracker.NewCredentials(cfg, db.NewFilings(store))))
@@ -96,7 +97,8 @@ func (h *house) start(c child) *exec.Cmd {
 	return cmd
 }
 
-// killsEnv says over how many bugs units are killed; without it there are few, so that the suite stays quick.
+// killsEnv says over how many bugs units are killed; without it there are few, so that the suite
+// stays quick.
 const killsEnv = "MISHAP_TEST_KILLS"
 
 // atLeastOne reads a number from a variable of the environment, which need not be there.
@@ -113,8 +115,8 @@ func atLeastOne(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// Two units on one database, killed at random moments again and again while they file bugs at a tracker that fails too:
-// none is lost and none is filed twice.
+// Two units on one database, killed at random moments again and again while they file bugs at a
+// tracker that fails too: none is lost and none is filed twice.
 func TestKilledUnits(t *testing.T) {
 	t.Parallel()
 	bugs := atLeastOne(t, killsEnv, 40)

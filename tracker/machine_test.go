@@ -12,11 +12,13 @@ import (
 	"mishap/db/dbtest"
 )
 
-// seedsEnv says over how many seeds the machine is driven; without it there are few, so that the suite stays quick.
+// seedsEnv says over how many seeds the machine is driven; without it there are few, so that the
+// suite stays quick.
 const seedsEnv = "MISHAP_TEST_SEEDS"
 
-// The machine of filings over random interleavings: whatever order people, units, answers, deaths and searches come in, the
-// tracker never has two bugs for a bucket, and in the end it has one for each that was not given up.
+// The machine of filings over random interleavings: whatever order people, units, answers, deaths
+// and searches come in, the tracker never has two bugs for a bucket, and in the end it has one for
+// each that was not given up.
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	const steps = 160
@@ -172,8 +174,8 @@ func (m *machine) claim(ctx context.Context, id crash.BucketID) {
 	m.calls = append(m.calls, &machineCall{claim: c, ended: c.Step == crash.StepSearch})
 }
 
-// die ends the unit, whose claims are left behind; the next one takes its place. Answers that were on their way to it may
-// still come, as from a unit that was only thought to be dead.
+// die ends the unit, whose claims are left behind; the next one takes its place. Answers that were
+// on their way to it may still come, as from a unit that was only thought to be dead.
 func (m *machine) die() {
 	m.settled()
 	m.h.db.Close()
@@ -211,7 +213,8 @@ func (m *machine) settled() {
 	m.late = nil
 }
 
-// answer has one of the calls come to its end at the unit: with the truth, without any answer, or with its unit's death.
+// answer has one of the calls come to its end at the unit: with the truth, without any answer, or
+// with its unit's death.
 func (m *machine) answer(ctx context.Context) {
 	if len(m.calls) == 0 {
 		return

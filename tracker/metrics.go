@@ -10,7 +10,7 @@ import (
 	"mishap/crash"
 )
 
-// metrics counts calls to the tracker.
+// metrics counts calls to the tracker and their time.
 type metrics struct {
 	calls   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
@@ -22,7 +22,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "mishap_tracker_calls_total", Help: "Calls to the external tracker by operation and outcome.",
 		}, []string{"operation", "outcome"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "mishap_tracker_call_seconds", Help: "How long the external tracker took to answer, or we to give up.",
+			Name: "mishap_tracker_call_seconds", Help: "Time until the external tracker answered or the call was given up.",
 			Buckets: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 75},
 		}, []string{"operation"}),
 	}
@@ -53,7 +53,7 @@ func (m *metrics) took(operation string, d time.Duration) {
 	m.seconds.WithLabelValues(operation).Observe(d.Seconds())
 }
 
-// filingMetrics are read from the database when they are asked for, so that every unit tells the same.
+// filingMetrics reads its values from the database, so that all instances report the same.
 type filingMetrics struct {
 	store  Store
 	now    func() time.Time
@@ -65,28 +65,35 @@ type filingMetrics struct {
 func newFilingMetrics(store Store, now func() time.Time) *filingMetrics {
 	return &filingMetrics{
 		store: store, now: now,
-		states: prometheus.NewDesc("mishap_filings", "Filings by state.", []string{"state"}, nil),
-		oldest: prometheus.NewDesc("mishap_filings_oldest_open_seconds", "Age of the oldest filing that is not done yet; 0: none is open.", nil, nil),
-		parked: prometheus.NewDesc("mishap_filings_parked", "Filings that wait until the tracker accepts our credentials.", nil, nil),
+		states: prometheus.NewDesc("mishap_filings",
+			"Filings by state.", []string{"state"}, nil),
+		oldest: prometheus.NewDesc("mishap_filings_oldest_open_seconds",
+			"Age of the oldest open filing; 0 if there is none.", nil, nil),
+		parked: prometheus.NewDesc("mishap_filings_parked",
+			"Filings that wait for credentials that the tracker accepts.", nil, nil),
 	}
 }
 
-// Describe is for the registry.
+// Describe implements prometheus.Collector.
 func (m *filingMetrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- m.states
 	ch <- m.oldest
 	ch <- m.parked
 }
 
-// Collect is for the registry. Without a database there are no values, which is what a monitor should see.
+// Collect implements prometheus.Collector. It sends no values while the database is unavailable.
 func (m *filingMetrics) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) //nolint:forbidigo // the registry's interface has no context
+	//nolint:forbidigo // the interface of the registry has no context
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	totals, err := m.store.FilingTotals(ctx)
 	if err != nil {
 		return
 	}
-	for _, state := range []crash.FilingState{crash.FilingQueued, crash.FilingSending, crash.FilingUncertain, crash.FilingFiled, crash.FilingRefused, crash.FilingAbandoned} {
+	for _, state := range []crash.FilingState{
+		crash.FilingQueued, crash.FilingSending, crash.FilingUncertain,
+		crash.FilingFiled, crash.FilingRefused, crash.FilingAbandoned,
+	} {
 		ch <- prometheus.MustNewConstMetric(m.states, prometheus.GaugeValue, float64(totals.States[state]), string(state))
 	}
 	age := 0.0

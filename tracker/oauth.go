@@ -11,22 +11,27 @@ import (
 	"mishap/crash"
 )
 
-// RequestToken is what a person authorises on the tracker's page, to be exchanged for an access token afterwards.
+// RequestToken is a token that a person authorises on the tracker's page. It is exchanged for an
+// access token afterwards.
 type RequestToken struct {
 	Key    string
 	Secret crash.Secret
-	Made   time.Time // the tracker takes it for two hours from then
+	Made   time.Time // it is valid for requestTokenLife from then
 }
 
-// requestTokenLife is how long Launchpad keeps a request token. One that nobody has decided on answers "not yet" for ever.
+// requestTokenLife is how long Launchpad accepts a request token. For one without a decision it
+// answers "not yet" even later.
 const requestTokenLife = 2 * time.Hour
 
-// RequestToken asks for a request token, the first step of connecting. It returns Unavailable (tracker_unreachable,
-// tracker_failed) or Refused (oauth_bad_consumer, oauth_bad_method, tracker_forbidden, tracker_wrong_address,
-// tracker_malformed).
+// RequestToken obtains a request token, the first step of connecting. It returns Unavailable
+// (tracker_unreachable, tracker_failed) or Refused (oauth_bad_consumer, oauth_bad_method,
+// tracker_forbidden, tracker_wrong_address, tracker_malformed).
 func (c *Client) RequestToken(ctx context.Context) (RequestToken, error) {
 	const operation = "request-token"
-	form := url.Values{"oauth_consumer_key": {c.cfg.ConsumerKey}, "oauth_signature_method": {"PLAINTEXT"}, "oauth_signature": {"&"}}
+	form := url.Values{
+		"oauth_consumer_key":     {c.cfg.ConsumerKey},
+		"oauth_signature_method": {"PLAINTEXT"}, "oauth_signature": {"&"},
+	}
 	a, err := c.tokenCall(ctx, operation, "/+request-token", form)
 	if err != nil {
 		return RequestToken{}, err
@@ -45,17 +50,20 @@ func (c *Client) RequestToken(ctx context.Context) (RequestToken, error) {
 		return RequestToken{}, err
 	}
 	c.metrics.called(operation, OutcomeDone)
-	return RequestToken{Key: values.Get("oauth_token"), Secret: crash.Secret(values.Get("oauth_token_secret")), Made: c.cfg.Now()}, nil
+	return RequestToken{
+		Key: values.Get("oauth_token"), Secret: crash.Secret(values.Get("oauth_token_secret")), Made: c.cfg.Now(),
+	}, nil
 }
 
-// AuthorizeURL is the page on which a person decides about a request token.
+// AuthorizeURL returns the address of the page on which a person authorises a request token.
 func (c *Client) AuthorizeURL(key string) string {
 	return c.cfg.URL + "/+authorize-token?oauth_token=" + url.QueryEscape(key)
 }
 
-// AccessToken exchanges a request token, the last step of connecting. Besides the errors of RequestToken it returns
-// Conflict: oauth_not_authorised (nobody has decided yet: try again), oauth_expired, oauth_unknown_token; and Refused:
-// oauth_refused, oauth_bad_signature. StartOver tells which of them need a new request token.
+// AccessToken exchanges a request token, the last step of connecting. Besides the errors of
+// RequestToken it returns Conflict (oauth_not_authorised, after which it may be tried again,
+// oauth_expired, oauth_unknown_token) and Refused (oauth_refused, oauth_bad_signature). StartOver
+// reports which errors need a new request token.
 func (c *Client) AccessToken(ctx context.Context, rt RequestToken) (crash.AccessToken, error) {
 	const operation = "access-token"
 	form := url.Values{
@@ -73,7 +81,9 @@ func (c *Client) AccessToken(ctx context.Context, rt RequestToken) (crash.Access
 	if err != nil {
 		return crash.AccessToken{}, err
 	}
-	token := crash.AccessToken{Token: values.Get("oauth_token"), Secret: crash.Secret(values.Get("oauth_token_secret"))}
+	token := crash.AccessToken{
+		Token: values.Get("oauth_token"), Secret: crash.Secret(values.Get("oauth_token_secret")),
+	}
 	for name := range values {
 		if strings.HasSuffix(name, ".context") {
 			token.Context = Clean(values.Get(name), 200)
@@ -83,8 +93,10 @@ func (c *Client) AccessToken(ctx context.Context, rt RequestToken) (crash.Access
 	return token, nil
 }
 
-// tokenCall posts to one of the two token endpoints, whose paths are exact. Its errors are sentences.
-func (c *Client) tokenCall(ctx context.Context, operation, path string, form url.Values, secrets ...crash.Secret) (answer, error) {
+// tokenCall posts to one of the two token endpoints. Its errors are sentences for people.
+func (c *Client) tokenCall(
+	ctx context.Context, operation, path string, form url.Values, secrets ...crash.Secret,
+) (answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.cfg.URL+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		return answer{}, errWrongAddress.Because(err)
@@ -94,7 +106,9 @@ func (c *Client) tokenCall(ctx context.Context, operation, path string, form url
 	a, err := c.exchange(newWriter(maxSending), operation, req, maxSending)
 	c.metrics.took(operation, c.cfg.Now().Sub(started))
 	if err == nil && a.broken != nil {
-		err = &CallError{Operation: operation, Outcome: OutcomeUnknown, Status: a.status, Words: "the answer ended too early", Err: a.broken}
+		err = &CallError{
+			Operation: operation, Outcome: OutcomeUnknown, Status: a.status, Words: "the answer ended too early", Err: a.broken,
+		}
 	}
 	if err != nil {
 		e := callError(operation, err)
@@ -105,13 +119,13 @@ func (c *Client) tokenCall(ctx context.Context, operation, path string, form url
 	return a, nil
 }
 
-// exchangeFailure gives each answer of facts to the exchange its sentence and next step.
+// exchangeFailure returns the error for a failed exchange, with its next step.
 func (c *Client) exchangeFailure(operation string, a answer, rt RequestToken) error {
-	said := strings.TrimSpace(string(a.body))
+	text := strings.TrimSpace(string(a.body))
 	var err *crash.Error
 	switch a.status {
 	case http.StatusUnauthorized:
-		switch said {
+		switch text {
 		case "":
 			err = errBadConsumer(c.cfg.ConsumerKey)
 		case "No request token specified.":
@@ -128,9 +142,9 @@ func (c *Client) exchangeFailure(operation string, a answer, rt RequestToken) er
 		err = errBadMethod
 	case http.StatusForbidden:
 		switch {
-		case strings.HasPrefix(said, "End-user refused"):
+		case strings.HasPrefix(text, "End-user refused"):
 			err = errDeclined
-		case strings.HasPrefix(said, "This request token has expired"):
+		case strings.HasPrefix(text, "This request token has expired"):
 			err = errExpired
 		}
 	}
@@ -141,24 +155,27 @@ func (c *Client) exchangeFailure(operation string, a answer, rt RequestToken) er
 	return err.Because(failure(operation, a, rt.Secret))
 }
 
-// tokenFailure is for answers that the token endpoints of a working tracker do not give.
+// tokenFailure returns the error for an answer that no token endpoint of a tracker gives.
 func (c *Client) tokenFailure(operation string, a answer, secrets ...crash.Secret) error {
 	e := failure(operation, a, secrets...)
 	c.metrics.called(operation, e.Outcome)
 	switch {
 	case a.status == http.StatusForbidden:
-		return crash.Errorf(crash.Refused, "tracker_forbidden", "The tracker's front end turned the request away (%s); check tracker_url, or ask its administrators.", e.Words).Because(e)
+		return crash.Errorf(crash.Refused, "tracker_forbidden",
+			"The tracker's front end turned the request away (%s); "+
+				"check tracker_url, or ask its administrators.", e.Words).Because(e)
 	case a.status == http.StatusNotFound, a.status == http.StatusMethodNotAllowed, a.status >= 300 && a.status < 400:
 		return errWrongAddress.Because(e)
 	}
 	return sentence(e)
 }
 
-// tokenValues reads the form-encoded answer of a token endpoint, whatever its media type claims to be.
+// tokenValues parses the form-encoded answer of a token endpoint, whatever its media type.
 func tokenValues(a answer) (url.Values, error) {
 	values, err := url.ParseQuery(strings.TrimSpace(string(a.body)))
 	if err != nil {
-		return nil, errMalformed.Because(errors.New("the answer is not form-encoded")) // the parser's words may hold the secret
+		// The parser's message may hold the secret.
+		return nil, errMalformed.Because(errors.New("the answer is not form-encoded"))
 	}
 	for _, name := range []string{"oauth_token", "oauth_token_secret"} {
 		if v := values.Get(name); v == "" || len(v) > 500 || Clean(v, 500) != v {
@@ -168,7 +185,7 @@ func tokenValues(a answer) (url.Values, error) {
 	return values, nil
 }
 
-// StartOver reports whether an error of AccessToken means that the request token is of no more use.
+// StartOver reports whether an error of AccessToken requires a new request token.
 func StartOver(err error) bool {
 	e, ok := errors.AsType[*crash.Error](err)
 	if !ok {
@@ -182,16 +199,28 @@ func StartOver(err error) bool {
 }
 
 var (
-	errNotAuthorised = crash.Errorf(crash.Conflict, "oauth_not_authorised", "Nobody has authorised mishap on the tracker's page yet; do that first, then press again.")
-	errDeclined      = crash.Errorf(crash.Refused, "oauth_refused", "Access was declined on the tracker's page (No Access). To connect after all, start over and choose a level that may change data.")
-	errExpired       = crash.Errorf(crash.Conflict, "oauth_expired", "The request was not finished within two hours and has expired; start over.")
-	errUnknownToken  = crash.Errorf(crash.Conflict, "oauth_unknown_token", "The tracker does not know this request any more: it has been used already, or its answer was lost on the way. Start over.")
-	errBadSignature  = crash.Errorf(crash.Refused, "oauth_bad_signature", "The tracker says that the request's secret is wrong; start over.")
-	errBadMethod     = crash.Errorf(crash.Refused, "oauth_bad_method", "The tracker does not take the signature method PLAINTEXT at this address; check tracker_url.")
-	errWrongAddress  = crash.Errorf(crash.Refused, "tracker_wrong_address", "There is no tracker to connect to at tracker_url; check the address, and that it begins with https:// if the tracker redirects there.")
-	errMalformed     = crash.Errorf(crash.Refused, "tracker_malformed", "The tracker's answer holds no token; check tracker_url, then start over.")
+	errNotAuthorised = crash.Errorf(crash.Conflict, "oauth_not_authorised",
+		"Nobody has authorised mishap on the tracker's page yet; do that first, then press again.")
+	errDeclined = crash.Errorf(crash.Refused, "oauth_refused",
+		"Access was declined on the tracker's page (No Access). "+
+			"To connect after all, start over and choose a level that may change data.")
+	errExpired = crash.Errorf(crash.Conflict, "oauth_expired",
+		"The request was not finished within two hours and has expired; start over.")
+	errUnknownToken = crash.Errorf(crash.Conflict, "oauth_unknown_token",
+		"The tracker does not know this request any more: it has been used already, "+
+			"or its answer was lost on the way. Start over.")
+	errBadSignature = crash.Errorf(crash.Refused, "oauth_bad_signature",
+		"The tracker says that the request's secret is wrong; start over.")
+	errBadMethod = crash.Errorf(crash.Refused, "oauth_bad_method",
+		"The tracker does not take the signature method PLAINTEXT at this address; check tracker_url.")
+	errWrongAddress = crash.Errorf(crash.Refused, "tracker_wrong_address",
+		"There is no tracker to connect to at tracker_url; "+
+			"check the address, and that it begins with https:// if the tracker redirects there.")
+	errMalformed = crash.Errorf(crash.Refused, "tracker_malformed",
+		"The tracker's answer holds no token; check tracker_url, then start over.")
 )
 
 func errBadConsumer(key string) *crash.Error {
-	return crash.Errorf(crash.Refused, "oauth_bad_consumer", "The tracker refuses the consumer key %q; check tracker_consumer_key.", key)
+	return crash.Errorf(crash.Refused, "oauth_bad_consumer",
+		"The tracker refuses the consumer key %q; check tracker_consumer_key.", key)
 }

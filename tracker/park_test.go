@@ -9,8 +9,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// Credentials that stop working park the queue: one call finds out, nothing more is sent, and a new connection lets all of
-// it go, in its order.
+// Credentials that stop working park the queue: one call finds out, nothing more is sent, and a new
+// connection lets all of it go, in its order.
 func TestDeadCredentialsParkTheQueue(t *testing.T) {
 	t.Parallel()
 	const clicks = 20
@@ -87,7 +87,8 @@ func TestMissingPermissionParksNothing(t *testing.T) {
 	}
 }
 
-// A bug whose answer was lost is found also when mishap acts for another account by then; nothing is sent again.
+// A bug whose answer was lost is found also when mishap acts for another account by then; nothing
+// is sent again.
 func TestAccountChangesWhileUnknown(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -8,24 +8,24 @@ import (
 
 const (
 	maxPassageLines = 60
-	keyBegins       = "-----BEGIN " // of a private key, with keyWords on the same line
+	keyBegins       = "-----BEGIN " // first line of a private key, which holds keyWords, too
 	keyWords        = "PRIVATE KEY-----"
 	keyEnds         = "-----END "
 )
 
-// passages writes the texts that the grouping rule read, each with the lines that it used marked. Stacks and tracebacks, which
-// are written as such, and one-line messages are left out.
+// passages returns the texts that the grouping rule read, with marks at the lines that it used. It
+// leaves out stacks and tracebacks, which other sections show, and one-line messages.
 func (w writer) passages(hasStack bool) []string {
 	e := grouping.Explain(w.report.Fields)
 	marks := "; the problem is grouped by the lines marked with *"
-	if e.Rule != e.ReadBy { // the report brings its own signature
+	if e.Rule != e.ReadBy { // the report has a DuplicateSignature
 		marks = "; the lines marked with * say what went wrong"
 	}
 	var parts []string
 	for _, p := range e.Passages {
 		switch p.Field {
 		case "StacktraceTop", "ThreadStacktrace":
-			continue // they hold values of arguments
+			continue // may hold values of arguments
 		case "Stacktrace", "Traceback":
 			if hasStack {
 				continue
@@ -48,12 +48,13 @@ func (w writer) passages(hasStack bool) []string {
 	return parts
 }
 
-// oneLineError reports whether the message of the report is one line, which is written without a heading.
+// oneLineError reports whether the error message of the report is one line, which needs no heading.
 func (w writer) oneLineError() bool {
 	return !strings.Contains(strings.TrimSpace(w.report.Fields["ErrorMessage"]), "\n")
 }
 
-// passage is the excerpt of one field: two columns for the mark, then the redacted line. What is left out is stated.
+// passage returns the excerpt of one field: each redacted line after two columns for the mark. A
+// line states how many lines are left out.
 func (w writer) passage(p grouping.Passage) string {
 	var b strings.Builder
 	inKey := false
@@ -81,7 +82,7 @@ func (w writer) passage(p grouping.Passage) string {
 	return strings.TrimLeft(b.String(), "\n")
 }
 
-// isKernelText reports whether a field holds what the kernel printed.
+// isKernelText reports whether a field holds messages of the kernel.
 func isKernelText(field string) bool {
 	return field == "OopsText" || field == "VmCoreDmesg" || field == "VmCoreLog"
 }

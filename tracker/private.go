@@ -8,22 +8,22 @@ import (
 	"mishap/crash/redact"
 )
 
-// maxFindings is how many private-looking pieces are pointed out.
+// maxFindings bounds the result of Private.
 const maxFindings = 20
 
-// Private points out what looks private in a draft: paths below homes, names of people and machines that the report gives
-// away, addresses, tokens and the like. Nothing is changed; a person decides. Lines that were written here are not looked
-// at again: they were redacted when they were made.
+// Private returns the pieces of a draft that look private, such as home folders, names of people
+// and machines in the report, addresses and tokens. A person decides what to change. It skips
+// composed lines, which are redacted already.
 func (p Proposal) Private(d crash.Draft) []string {
-	ours := map[string]bool{}
+	composed := map[string]bool{}
 	for line := range strings.Lines(p.text) {
-		ours[strings.TrimSpace(line)] = true
+		composed[strings.TrimSpace(line)] = true
 	}
 	var found []string
 	look := func(text string) {
 		for line := range strings.Lines(strings.ReplaceAll(text, p.Marker, "")) {
 			line = strings.TrimSpace(line)
-			if ours[line] {
+			if composed[line] {
 				continue
 			}
 			for _, piece := range privatePieces(p.redact, line) {
@@ -40,7 +40,7 @@ func (p Proposal) Private(d crash.Draft) []string {
 	return found
 }
 
-// privatePieces returns the pieces of one line that r would take out.
+// privatePieces returns the pieces of one line that r would remove.
 func privatePieces(r redact.Redactor, line string) []string {
 	redacted := r.Text(line)
 	if redacted == line {
@@ -49,14 +49,15 @@ func privatePieces(r redact.Redactor, line string) []string {
 	var found []string
 	rest := line
 	pieces := strings.Split(redacted, redact.Removed)
-	for i, kept := range pieces {
-		// A kept piece may itself hold shortened memory addresses, which are nobody's; the parts between them stand in the line.
-		at, end := find(rest, strings.Split(kept, "0x…"))
-		if i == len(pieces)-1 && strings.HasSuffix(rest, kept) {
-			at, end = len(rest)-len(kept), len(rest)
+	for i, public := range pieces {
+		// A public piece may hold shortened memory addresses; only the parts between them are in
+		// the line.
+		at, end := find(rest, strings.Split(public, "0x…"))
+		if i == len(pieces)-1 && strings.HasSuffix(rest, public) {
+			at, end = len(rest)-len(public), len(rest)
 		}
 		if at < 0 {
-			return append(found, Clean(line, 200)) // overlapping rules: the whole line is shown instead
+			return append(found, Clean(line, 200)) // rules overlap, so return the whole line
 		}
 		if i > 0 && at > 0 {
 			found = append(found, Clean(rest[:at], 200))
@@ -66,8 +67,8 @@ func privatePieces(r redact.Redactor, line string) []string {
 	return found
 }
 
-// find returns where the parts stand in s, one after the other: the start of the first and the end of the last; -1 when
-// they do not.
+// find finds the parts in s, one after the other. It returns the start of the first and the end of
+// the last part, or -1.
 func find(s string, parts []string) (start, end int) {
 	start = -1
 	for i, part := range parts {

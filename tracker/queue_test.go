@@ -106,7 +106,8 @@ func TestWaitingHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// The queue pauses after each bug that is sent. A filing that is asked for while the queue is empty is sent at once.
+// The queue pauses after each bug that is sent. A filing that is asked for while the queue is empty
+// is sent at once.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -15,8 +15,8 @@ import (
 
 const (
 	maxTaskPages    = 5
-	messagesAtOnce  = 25  // comments can be long, and an answer is bounded
-	lastMessages    = 100 // how many of the last comments are looked through for a fix
+	messagesAtOnce  = 25  // per answer, whose size is bounded
+	lastMessages    = 100 // number of the last comments that may name a fix
 	janitor         = "janitor"
 	maxName         = 300
 	maxFixes        = 20
@@ -24,13 +24,13 @@ const (
 	informationText = 40
 )
 
-// page is one page of a collection of the API.
+// page is one page of a collection.
 type page[T any] struct {
 	Next    string `json:"next_collection_link"`
 	Entries []T    `json:"entries"`
 }
 
-// collect reads a collection, page by page, at most limit pages.
+// collect reads at most limit pages of a collection.
 func collect[T any](ctx context.Context, c *Client, operation, address string, limit int) ([]T, error) {
 	var out []T
 	for range limit {
@@ -44,7 +44,7 @@ func collect[T any](ctx context.Context, c *Client, operation, address string, l
 		}
 		u, err := url.Parse(p.Next)
 		if err != nil || !c.cfg.sameOrigin(u) {
-			return nil, c.record(ctx, &CallError{Operation: operation, Outcome: OutcomeUnknown, Words: "the next page is not on the tracker"})
+			return nil, c.unusable(ctx, operation, "the next page is not on the tracker")
 		}
 		address = p.Next
 	}
@@ -70,9 +70,9 @@ type messageEntry struct {
 	Content string `json:"content"`
 }
 
-// ReadState reads where a bug stands: the bug, its tasks, and for a fixed one the versions that have the fix. A bug that the
-// tracker does not show to our account is not an error: the reading says Hidden. Everything is cleaned and cut. The errors
-// are those of ReadBug.
+// ReadState reads the state of a bug: its tasks, and the versions that have the fix if there is
+// one. A bug that our account may not see gives a reading with Hidden. All texts are cleaned and
+// bounded. The errors are those of ReadBug.
 func (c *Client) ReadState(ctx context.Context, number int64) (crash.BugReading, error) {
 	bug, err := c.ReadBug(ctx, number)
 	if missing(err) {
@@ -115,7 +115,7 @@ func AnswerStatus(err error) int {
 	return 0
 }
 
-// missing reports whether the tracker says that there is no such thing, or none for us.
+// missing reports whether the tracker answered that a thing does not exist, or not for our account.
 func missing(err error) bool {
 	return AnswerStatus(err) == http.StatusNotFound || AnswerStatus(err) == http.StatusGone
 }
@@ -134,13 +134,14 @@ func (c *Client) task(e taskEntry) crash.BugTask {
 	return t
 }
 
-// name is the last part of a link; empty for none.
+// name returns the last part of a link of the tracker, or an empty string.
 func (c *Client) name(link string) string {
 	p := c.path(link)
 	return Clean(p[strings.LastIndexByte(p, '/')+1:], 100)
 }
 
-// path is that of a link below the API's root; empty for a link elsewhere, a hidden one, or none.
+// path returns the path of a link below the root of the API. It is empty for another link, a hidden
+// one, or none.
 func (c *Client) path(link string) string {
 	u, err := url.Parse(link)
 	if link == "" || link == redactedValue || err != nil || !c.cfg.sameOrigin(u) {
@@ -154,12 +155,13 @@ func (c *Client) path(link string) string {
 }
 
 var (
-	fixedIn  = regexp.MustCompile(`^This bug was fixed in the package ([a-z0-9][a-z0-9+.-]+) - ([0-9A-Za-z.+:~-]{1,128})\s`)
+	fixedIn = regexp.MustCompile(
+		`^This bug was fixed in the package ([a-z0-9][a-z0-9+.-]+) - ([0-9A-Za-z.+:~-]{1,128})\s`)
 	uploaded = regexp.MustCompile(`(?m)^\s*[a-z0-9][a-z0-9+.-]+ \([^()\s]+\) ([a-z]+)(-[a-z]+)*; urgency=`)
 )
 
-// fixes looks through the last messages of a bug for those by which the tracker's own account closes a bug after an upload;
-// they name the version. A reading without them is still a reading: answers that cannot be read are passed over.
+// fixes returns the versions named in messages of the tracker's own account, which closes a bug
+// after an upload. It returns none for an unusable answer, since a reading needs no fixes.
 func (c *Client) fixes(ctx context.Context, number int64, count int) ([]crash.BugFix, error) {
 	query := url.Values{"ws.size": {itoa(messagesAtOnce)}}
 	if count > lastMessages {
@@ -176,7 +178,7 @@ func (c *Client) fixes(ctx context.Context, number int64, count int) ([]crash.Bu
 	var out []crash.BugFix
 	for _, m := range messages {
 		if c.path(m.Owner) != "/~"+janitor {
-			continue // anybody can write these words
+			continue // any other account may write the same text
 		}
 		content := strings.ReplaceAll(m.Content, "\r\n", "\n") + "\n"
 		fix := fixedIn.FindStringSubmatch(content)
@@ -192,8 +194,8 @@ func (c *Client) fixes(ctx context.Context, number int64, count int) ([]crash.Bu
 	return out, nil
 }
 
-// Changed lists the bugs that our account filed on the target and that have changed since a time, closed and duplicate ones
-// included.
+// Changed lists the bugs that our account filed on the target and that have changed since a time,
+// including closed bugs and duplicates.
 func (c *Client) Changed(ctx context.Context, since time.Time) ([]int64, error) {
 	me, err := c.Me(ctx)
 	if err != nil {
@@ -231,8 +233,9 @@ func (c *Client) changed(ctx context.Context, account string, since time.Time, s
 	return numbers, nil
 }
 
-// Comment adds a message to a bug. The errors are a *CallError: of OutcomeUnknown when the message may be there all the same;
-// or Unavailable with the code tracker_credentials, and nothing was sent. Nothing is ever sent twice.
+// Comment adds a message to a bug, and sends it once. The error is a *CallError; with
+// OutcomeUnknown the message may have been added. Without a token the error is Unavailable with the
+// code tracker_credentials, and nothing was sent.
 func (c *Client) Comment(ctx context.Context, number int64, text string) error {
 	const operation = "comment"
 	form := url.Values{"ws.op": {"newMessage"}, "content": {encodeJSON(text)}}

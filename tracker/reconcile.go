@@ -11,41 +11,44 @@ import (
 	"mishap/crash"
 )
 
-// Stray is a bug that our account has filed and that no bucket knows.
+// Stray is a bug of our account that has no link to a bucket.
 type Stray struct {
 	Number int64
 	Title  string
 	URL    string
-	Bucket crash.BucketID // whose permanent address the description holds; zero: none
-	Marker string         // that address
+	Bucket crash.BucketID // the bucket that Marker names, or zero
+	Marker string         // the permanent address of a problem in the description, or empty
 }
 
-// StrayBugs goes through all bugs that our account has ever filed under the target, closed and duplicate ones included, and
-// returns those that known does not tell, by number. What our account may not see, private bugs perhaps, is left out. The
-// errors are sentences for people, as those of Check.
-func (c *Client) StrayBugs(ctx context.Context, known func(context.Context, []int64) ([]int64, error)) ([]Stray, error) {
+// LinkedBugs returns those of the bugs that are linked to a bucket.
+type LinkedBugs func(ctx context.Context, numbers []int64) ([]int64, error)
+
+// StrayBugs returns the bugs that our account has ever filed under the target and that have no
+// link. Closed bugs and duplicates are included, but no bug that our account may not see. The
+// errors are those of Check.
+func (c *Client) StrayBugs(ctx context.Context, linked LinkedBugs) ([]Stray, error) {
 	me, err := c.Check(ctx)
 	if err != nil {
 		return nil, err
 	}
-	strays, err := c.strays(ctx, me, known)
+	strays, err := c.strays(ctx, me, linked)
 	if e, ok := errors.AsType[*CallError](err); ok {
 		return nil, sentence(e)
 	}
 	return strays, err
 }
 
-func (c *Client) strays(ctx context.Context, me string, known func(context.Context, []int64) ([]int64, error)) ([]Stray, error) {
+func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs) ([]Stray, error) {
 	numbers, err := c.ownBugs(ctx, me)
 	if err != nil {
 		return nil, err
 	}
-	told, err := known(ctx, numbers)
+	withLink, err := linked(ctx, numbers)
 	if err != nil {
 		return nil, err
 	}
 	skip := map[int64]bool{}
-	for _, n := range told {
+	for _, n := range withLink {
 		skip[n] = true
 	}
 	var out []Stray
@@ -77,7 +80,7 @@ func (c *Client) ownBugs(ctx context.Context, me string) ([]int64, error) {
 	for _, link := range links {
 		n, ok := c.bugNumber(link)
 		if !ok {
-			return nil, c.record(ctx, &CallError{Operation: "search", Outcome: OutcomeUnknown, Words: "the search names a bug that is not the tracker's own"})
+			return nil, c.unusable(ctx, "search", "the search names a bug that is not the tracker's own")
 		}
 		numbers = append(numbers, n)
 	}
@@ -86,8 +89,8 @@ func (c *Client) ownBugs(ctx context.Context, me string) ([]int64, error) {
 
 var problemAddress = regexp.MustCompile(`https?://[^\s<>"]{1,200}/problem/([0-9a-f]{40})\b`)
 
-// marked finds the permanent address of a problem in a text: one of our own rather than one of another address, which may
-// be what ours was before.
+// marked returns the permanent address of a problem in a text, and its bucket. It prefers an
+// address of this installation to one of another, which may be a former address of this one.
 func (c Config) marked(text string) (crash.BucketID, string) {
 	var marker, hash string
 	for _, m := range problemAddress.FindAllStringSubmatch(text, -1) {

@@ -2,8 +2,8 @@ package tracker
 
 import "strings"
 
-// reproduceFields are where a report may say how to make the fault happen again. No program of apport fills them by itself:
-// hooks of packages ask the person and put the answer there.
+// reproduceFields are the fields that may say how to reproduce the fault. Apport itself never fills
+// them; hooks of packages ask the person and store the answer there.
 var reproduceFields = []string{"StepsToReproduce", "HowToReproduce"}
 
 const (
@@ -11,22 +11,23 @@ const (
 	maxStepsLine = 300
 )
 
-// reproduce is what a report says about how to make the fault happen again, line by line; empty when it does not.
+// reproduce returns the lines of the report that say how to reproduce the fault, or an empty
+// string.
 func (w writer) reproduce() string {
 	for _, field := range reproduceFields {
-		var kept []string
+		var lines []string
 		for line := range strings.Lines(w.report.Fields[field]) {
 			if line = w.line(line, maxStepsLine); line == "" {
 				continue
 			}
-			if len(kept) == maxSteps {
-				kept = append(kept, "…")
+			if len(lines) == maxSteps {
+				lines = append(lines, "…")
 				break
 			}
-			kept = append(kept, line)
+			lines = append(lines, line)
 		}
-		if len(kept) > 0 {
-			return strings.Join(kept, "\n")
+		if len(lines) > 0 {
+			return strings.Join(lines, "\n")
 		}
 	}
 	return ""

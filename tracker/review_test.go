@@ -11,7 +11,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// TestNothingPrivateLeaves: whatever values a template names, nothing of what a report knows about a person gets out.
+// TestNothingPrivateLeaves: whatever values a template names, nothing of what a report knows about
+// a person gets out.
 func TestNothingPrivateLeaves(t *testing.T) {
 	t.Parallel()
 	secrets := []string{
@@ -63,7 +64,8 @@ func TestNothingPrivateLeaves(t *testing.T) {
 	}
 }
 
-// TestTemplateChosen: the more a template names, the sooner it is taken, and without any the shipped text is.
+// TestTemplateChosen: the more a template names, the sooner it is taken, and without any the
+// shipped text is.
 func TestTemplateChosen(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -110,8 +112,8 @@ func TestTemplateChosen(t *testing.T) {
 	}
 }
 
-// TestPrivateBugNotFiledTwice: when the tracker does not show our account the private bug that it may have filed, a person
-// is asked; nothing is sent again by itself.
+// TestPrivateBugNotFiledTwice: when the tracker does not show our account the private bug that it
+// may have filed, a person is asked; nothing is sent again by itself.
 func TestPrivateBugNotFiledTwice(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

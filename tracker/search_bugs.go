@@ -15,10 +15,10 @@ import (
 	"mishap/crash"
 )
 
-// maxFound is how many bugs one search for a person gives.
+// maxFound bounds the bugs that SearchBugs returns.
 const maxFound = 20
 
-// foundTasks is one page of a search, with what a person wants to see of it.
+// foundTasks is one page of a search.
 type foundTasks struct {
 	Entries []struct {
 		BugLink  string `json:"bug_link"`
@@ -29,13 +29,12 @@ type foundTasks struct {
 	} `json:"entries"`
 }
 
-// taskTitle is how the tracker names a task: Bug #7 in tidewatch (Ubuntu): "the title".
+// taskTitle matches the title of a task: Bug #7 in tidewatch (Ubuntu): "the title".
 var taskTitle = regexp.MustCompile(`(?s)^Bug #\d+ in .*?: "(.*)"$`)
 
-// SearchBugs looks for bugs that may be about the problem already, whatever their status, duplicates included: those of the
-// source package (of the whole distribution when pkg is empty) that hold the words of the title, and those that hold the
-// problem's address. The newest come first. Half an answer is no answer: any error means that it is not known what there
-// is. The errors have sentences: Unavailable or Refused. ctx says how long it may take.
+// SearchBugs returns bugs of any status that may describe the problem, newest first. It searches
+// the source package, or the whole distribution if pkg is empty, for the words of the title and for
+// the problem's address. It returns Unavailable or Refused if either search fails.
 func (c *Client) SearchBugs(ctx context.Context, pkg, title, marker string) ([]crash.FoundBug, error) {
 	target := "/" + escape(c.cfg.Target)
 	if pkg != "" && validSource.MatchString(pkg) {
@@ -49,7 +48,8 @@ func (c *Client) SearchBugs(ctx context.Context, pkg, title, marker string) ([]c
 		more, err := c.searchText(ctx, target, words)
 		if e, ok := errors.AsType[*CallError](err); ok {
 			if e.Status == http.StatusNotFound {
-				return nil, crash.Errorf(crash.Refused, "tracker_refused", "The tracker does not know the package %s.", pkg).Because(e)
+				return nil, crash.Errorf(crash.Refused, "tracker_refused",
+					"The tracker does not know the package %s.", pkg).Because(e)
 			}
 			return nil, sentence(e)
 		}
@@ -68,11 +68,11 @@ func (c *Client) SearchBugs(ctx context.Context, pkg, title, marker string) ([]c
 	return found, nil
 }
 
-// maxFixesRead is of how many found bugs the versions that have the fix are read: that takes further calls.
+// maxFixesRead bounds the found bugs whose fixes are read, since each takes another call.
 const maxFixesRead = 4
 
-// addFixes reads which versions have the fix of the first few bugs that are fixed, at the same time. What cannot be read is
-// left out: the day of the fix is there already.
+// addFixes adds the versions that have the fix to the first few fixed bugs. It ignores failed
+// calls, since the day of the fix is known already.
 func (c *Client) addFixes(ctx context.Context, found []crash.FoundBug) {
 	var reading sync.WaitGroup
 	n := 0
@@ -90,7 +90,7 @@ func (c *Client) addFixes(ctx context.Context, found []crash.FoundBug) {
 	reading.Wait()
 }
 
-// searchText does one search. One page is enough.
+// searchText searches for words and returns the first page.
 func (c *Client) searchText(ctx context.Context, target, words string) ([]crash.FoundBug, error) {
 	page, err := c.foundTasks(ctx, target, words, allStatuses)
 	if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusBadRequest {
@@ -103,7 +103,7 @@ func (c *Client) searchText(ctx context.Context, target, words string) ([]crash.
 	for _, e := range page.Entries {
 		number, ok := c.bugNumber(e.BugLink)
 		if !ok {
-			continue // not a bug of this tracker: nothing that could be linked
+			continue // not a bug of this tracker
 		}
 		title := e.Title
 		if m := taskTitle.FindStringSubmatch(title); m != nil {
@@ -111,8 +111,8 @@ func (c *Client) searchText(ctx context.Context, target, words string) ([]crash.
 		}
 		released, _, _ := strings.Cut(e.Released, "T")
 		found = append(found, crash.FoundBug{
-			Number: number, Title: Clean(title, maxTitle), Status: Clean(e.Status, 50), Closed: e.Complete, Fixed: Clean(released, 10),
-			URL: c.cfg.bugURL(number),
+			Number: number, Title: Clean(title, maxTitle), Status: Clean(e.Status, 50),
+			Closed: e.Complete, Fixed: Clean(released, 10), URL: c.cfg.bugURL(number),
 		})
 	}
 	return found, nil
@@ -132,8 +132,8 @@ func (c *Client) foundTasks(ctx context.Context, target, words string, statuses 
 	return page, err
 }
 
-// HasSource asks whether the distribution has a source package of this name. Its errors are those of other calls; then it
-// is not known.
+// HasSource reports whether the distribution has a source package with this name. The error is that
+// of the call.
 func (c *Client) HasSource(ctx context.Context, name string) (bool, error) {
 	query := url.Values{"ws.op": {"getSourcePackage"}, "name": {encodeJSON(name)}}
 	var found *struct {
@@ -143,17 +143,18 @@ func (c *Client) HasSource(ctx context.Context, name string) (bool, error) {
 	return found != nil, err
 }
 
-// dull are words of titles that say nothing about a fault; the tracker wants every word of a search to be there.
-var dull = map[string]bool{
+// stopWords are words of titles that say nothing about a fault. The tracker finds only bugs with
+// every word of a search.
+var stopWords = map[string]bool{
 	"crashed": true, "with": true, "in": true, "assert": true, "failure": true, "failed": true, "to": true, "the": true,
 	"problem": true, "package": true, "install": true, "upgrade": true, "error": true, "signal": true,
 }
 
-// maxSearchWords is how many words are looked for: more find less.
+// maxSearchWords bounds the words of a search, since more words find fewer bugs.
 const maxSearchWords = 3
 
-// SearchWords are the words of a title that tell its fault from others: the names of functions first, since a person who
-// filed the same fault by hand has them in the text; else what is left without the words that every title has.
+// SearchWords returns the words of a title that identify its fault: the name of a function, which a
+// person filing the same fault would include, or else up to three words that are not common.
 func SearchWords(title string) string {
 	var names, words []string
 	for word := range strings.FieldsSeq(title) {
@@ -163,7 +164,7 @@ func SearchWords(title string) string {
 		case len(name) < 2 || len(name) > 100:
 		case isFunction && name != "main":
 			names = append(names, name)
-		case !dull[strings.ToLower(name)] && !strings.HasPrefix(name, "SIG") && len(words) < maxSearchWords:
+		case !stopWords[strings.ToLower(name)] && !strings.HasPrefix(name, "SIG") && len(words) < maxSearchWords:
 			words = append(words, name)
 		}
 	}

@@ -28,10 +28,10 @@ type house struct {
 	cfg tracker.Config
 	db  *db.Store // for looking
 
-	process int // of the last report by inVersion
 }
 
-// timeout is longer than any answer takes on a busy machine. Calls that the practice tracker lets hang do not wait for it.
+// timeout is longer than any answer takes on a busy machine. Calls that the practice tracker lets
+// hang do not wait for it.
 const timeout = 10 * time.Minute
 
 // unit is one running mishap.
@@ -42,7 +42,8 @@ type unit struct {
 	filer *tracker.Filer
 }
 
-// newHouse starts a house whose units are authorised by configuration. Times are short, so that no test waits long.
+// newHouse starts a house whose units are authorised by configuration. Times are short, so that no
+// test waits long.
 func newHouse(t *testing.T, options ...trackertest.Options) *house {
 	t.Helper()
 	h := &house{t: t, url: dbtest.URL(t), lp: trackertest.New(t, options...)}
@@ -50,7 +51,7 @@ func newHouse(t *testing.T, options ...trackertest.Options) *house {
 	h.cfg = tracker.Config{
 		URL: h.lp.URL, APIURL: h.lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
 		Token: h.lp.Token(consumer), Timeout: timeout, Settle: 20 * time.Millisecond, Backoff: 10 * time.Millisecond,
-		Rest: time.Millisecond, Transport: h.lp.TimeOutHung, Log: dbtest.Log(t),
+		Pause: time.Millisecond, Transport: h.lp.TimeOutHung, Log: dbtest.Log(t),
 	}
 	return h
 }
@@ -74,7 +75,8 @@ func (h *house) unit(change ...func(*tracker.Config)) *unit {
 	return u
 }
 
-// run starts the queue's workers and the loop for due filings, as an instance does. They end with the test.
+// run starts the queue's workers and the loop for due filings, as an instance does. They end with
+// the test.
 func (u *unit) run(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

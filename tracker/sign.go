@@ -11,8 +11,9 @@ import (
 	"mishap/crash"
 )
 
-// authorization is the header that signs an API request. Each value is percent-encoded once, everything but unreserved
-// characters: here "+" would be a plus, not a blank. The signature is "&" and the secret, since consumers have no secret.
+// authorization returns the header that signs an API request. Each value is percent-encoded once,
+// except for unreserved characters: "+" would mean a plus here. The signature is "&" and the
+// secret, since consumers have no secret.
 func authorization(realm, consumer string, token crash.AccessToken, now time.Time) string {
 	nonce := make([]byte, 16)
 	_, _ = rand.Read(nonce) // never fails
@@ -26,7 +27,7 @@ func authorization(realm, consumer string, token crash.AccessToken, now time.Tim
 		`, oauth_version="1.0"`
 }
 
-// escape percent-encodes all bytes but the unreserved ones of RFC 3986.
+// escape percent-encodes all bytes except the unreserved ones of RFC 3986.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -7,13 +7,13 @@ import (
 	"mishap/crash"
 )
 
-// Store is what the tracker package stores and reads. All methods may return Unavailable.
+// Store stores filings and reads problems. All methods may return Unavailable.
 type Store interface {
 	Problems
 	Ledger
 }
 
-// Problems reads what a bug is written from.
+// Problems reads the problem that a bug describes.
 type Problems interface {
 	// Bucket returns NotFound for an id that no bucket has. Bug and Filing are filled in.
 	Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error)
@@ -21,11 +21,11 @@ type Problems interface {
 	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
 	// BucketArchitectures returns how often the bucket was seen by architecture, the most first.
 	BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error)
-	// RepresentativeReport returns the report that says most about the bucket, NotFound when it has
-	// none any more.
+	// RepresentativeReport returns the report that says most about the bucket, or NotFound if it
+	// has none.
 	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
-	// BugTemplate returns the template for bugs of a source package and a problem type; its body is
-	// empty when the shipped one is to be taken.
+	// BugTemplate returns the template for bugs of a source package and a problem type. Its body is
+	// empty if there is none, and DefaultTemplate applies.
 	BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error)
 }
 
@@ -41,9 +41,8 @@ type Ledger interface {
 	// ClaimFiling claims the next step of a filing for this instance. Step is StepNone when there
 	// is nothing to do now, another instance works on it, or another filing is sent first.
 	ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error)
-	// FinishFiling records what came of a claimed step and returns the filing as it then stands.
-	// That a bug was filed always counts; anything else only while the filing still waits for this
-	// very outcome.
+	// FinishFiling records the outcome of a claimed step and returns the filing. It always records
+	// a filed bug, and another outcome only while the filing waits for this step.
 	FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error)
 	// HastenFiling makes a filing that waits due at once, or as soon as a search can tell; others
 	// come back as they are. It returns NotFound for an unknown filing.
@@ -60,10 +59,9 @@ type Ledger interface {
 	// Before that, filings whose instance died while it was sending, or that are claimed for longer
 	// than terms allow, become uncertain.
 	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)
-	// ClaimSubscription takes somebody who is to be subscribed to a bug; Filing is 0 when nobody
-	// is.
+	// ClaimSubscription claims a subscription to do. Its Filing is 0 if there is none.
 	ClaimSubscription(ctx context.Context) (crash.Subscription, error)
-	// FinishSubscription records what came of it.
+	// FinishSubscription records the outcome of a subscription.
 	FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error
 	// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time.
 	FiledBugs(ctx context.Context, since time.Time) ([]int64, error)
@@ -73,20 +71,19 @@ type Ledger interface {
 
 // CredentialStore stores access tokens for all instances.
 type CredentialStore interface {
-	// SavedToken returns the remembered token, zero when there is none or it cannot be unsealed.
+	// SavedToken returns the saved token, or zero if there is none or it cannot be decrypted.
 	SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error)
-	// SaveToken remembers a token and makes filings that wait for one due at once.
+	// SaveToken saves a token and makes filings that wait for one due.
 	SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error
 	// KeepConfiguredToken stores the token of an instance's configuration, for instances that have
 	// none. One that a person connected stays, and one that was forgotten stays forgotten.
 	KeepConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error
-	// ForgetToken forgets the remembered token.
+	// ForgetToken deletes the saved token.
 	ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error
-	// TokenHealth returns how a token has fared, zero when nothing is known.
+	// TokenHealth returns the health of a token, or zero if nothing is known.
 	TokenHealth(ctx context.Context, key crash.TrackerKey, token string) (crash.TokenHealth, error)
-	// TrackerAccounts lists the tracker's names of the accounts that tokens have acted for, now or
-	// before.
+	// TrackerAccounts lists the tracker's accounts that tokens act for or have acted for.
 	TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error)
-	// SaveTokenHealth records how a token has fared.
+	// SaveTokenHealth saves the health of a token.
 	SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth) error
 }

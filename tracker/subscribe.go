@@ -7,8 +7,8 @@ import (
 	"mishap/crash"
 )
 
-// subscribe subscribes the people who wanted it to the bugs that were filed for them. It is tried once; when it fails, the
-// ledger says so, and the bug is filed all the same.
+// subscribe subscribes people to the bugs that were filed for them. Each subscription is tried
+// once; the ledger records its outcome.
 func (f *Filer) subscribe(ctx context.Context) error {
 	for {
 		sub, err := f.store.ClaimSubscription(ctx)
@@ -22,7 +22,8 @@ func (f *Filer) subscribe(ctx context.Context) error {
 			if e, ok := errors.AsType[*CallError](err); ok {
 				answer = ledgerAnswer(e)
 			}
-			f.log.WarnContext(ctx, "not subscribed", "filing", sub.Filing, "bug", sub.Bug, "outcome", answer.Outcome, "status", answer.Status)
+			f.log.WarnContext(ctx, "not subscribed", "filing", sub.Filing, "bug", sub.Bug,
+				"outcome", answer.Outcome, "status", answer.Status)
 		}
 		if err := f.saveSubscription(ctx, sub, answer, err == nil); err != nil {
 			return err
@@ -31,12 +32,12 @@ func (f *Filer) subscribe(ctx context.Context) error {
 }
 
 func (f *Filer) saveSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
 	return f.store.FinishSubscription(ctx, sub, a, done)
 }
 
-// startSubscribing subscribes in the background, at most once at a time.
+// startSubscribing runs subscribe in the background, at most once at a time.
 func (f *Filer) startSubscribing() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +52,7 @@ func (f *Filer) startSubscribing() {
 			f.mu.Unlock()
 		}()
 		if err := f.subscribe(f.ctx); err != nil {
-			f.log.WarnContext(f.ctx, "cannot subscribe people", "error", err)
+			f.log.WarnContext(f.ctx, "subscriptions failed", "error", err)
 		}
 	})
 }

@@ -27,7 +27,8 @@ func (h *house) lineOf(signature, call string) crash.LedgerLine {
 	return crash.LedgerLine{}
 }
 
-// Who asked for a bug is subscribed to it when their name at the tracker is known; that this fails changes nothing.
+// Who asked for a bug is subscribed to it when their name at the tracker is known; that this fails
+// changes nothing.
 func TestSubscribe(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

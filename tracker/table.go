@@ -23,8 +23,8 @@ func ReleasesOf(cells []crash.VersionCount) crash.ReleaseList {
 	return crash.BuiltInReleases().List(reports)
 }
 
-// versionTable writes the versions × releases table as aligned text, newest version first, releases in their order. What
-// does not fit is counted below.
+// versionTable returns the versions × releases table as aligned text, newest version first. Lines
+// below it count what does not fit.
 func versionTable(cells []crash.VersionCount) string {
 	var versions []string
 	count := map[string]map[crash.Release]int64{}
@@ -83,7 +83,8 @@ func orUnknown(s string) string {
 	return s
 }
 
-// align pads the cells of each column to one width: the first to the left, the others to the right.
+// align pads the cells of each column to the same width. The first column is aligned to the left,
+// the others to the right.
 func align(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -107,5 +108,5 @@ func align(rows [][]string) string {
 	return b.String()
 }
 
-// counted writes a number with its noun.
+// counted returns a number with its noun.
 func counted(n int64, one, many string) string { return itoa(n) + " " + crash.Plural(n, one, many) }

@@ -10,7 +10,7 @@ import (
 	"mishap/crash"
 )
 
-// DefaultTemplate is the text of bugs as it is shipped.
+// DefaultTemplate is the template of bugs without one of their own.
 const DefaultTemplate = `{what_happened} {how_often}
 
 Current numbers and all reports: {problem_url}
@@ -34,16 +34,17 @@ How to reproduce, in the words of a report:
 {/trace}
 `
 
-// maxTemplate is how long a template may be, in characters.
+// maxTemplate is the longest template, in characters.
 const maxTemplate = 20_000
 
-// TemplateName is a value that templates can name.
+// TemplateName is the name of a value in templates.
 type TemplateName struct {
 	Name  string
 	Means string
 }
 
-// TemplateNames are all of them. Values are redacted; one that is not known is empty, and its block is left out.
+// TemplateNames returns all names. Values are redacted; an unknown value is empty, and its block is
+// left out.
 func TemplateNames() []TemplateName {
 	return []TemplateName{
 		{"problem_url", "the permanent address of the problem; has to be in every bug"},
@@ -58,10 +59,12 @@ func TemplateNames() []TemplateName {
 		{"first_version", "version of the oldest report, and its release"},
 		{"last_version", "version of the newest report, and its release"},
 		{"highest_version", "highest version with the problem, and its release"},
-		{"architecture", "of the report that the trace is from"}, {"architectures", "all on which it was seen, with numbers of reports"},
+		{"architecture", "of the report that the trace is from"},
+		{"architectures", "all on which it was seen, with numbers of reports"},
 		{"problem_type", "Crash, KernelOops, Package, …"}, {"signature", "what the reports have in common"},
 		{"versions_table", "versions × releases as an aligned table"},
-		{"trace", "assertion, traceback, stack, and the text by which reports are grouped (panic, kernel's message, log of a package), with headings"},
+		{"trace", "assertion, traceback, stack, and the text by which reports are grouped " +
+			"(panic, kernel's message, log of a package), with headings"},
 		{"reproduce", "how to make it happen again, when a report says so"},
 		{"report_version", "version and release of the report that the trace is from"},
 		{"frames", "the top of the stack"}, {"traceback", "the Python traceback"}, {"assertion", "the assertion that failed"},
@@ -69,22 +72,24 @@ func TemplateNames() []TemplateName {
 	}
 }
 
-// values are what the names stand for, for one bug.
+// values returns the values of the names for one bug.
 func (w writer) values(title string) map[string]string {
 	full := w.title()
 	values := map[string]string{
-		"problem_url": w.marker, "title": full, "what_happened": w.whatHappened(), "how_often": w.howOften(), "facts": w.facts(), "trace": w.trace(),
-		"reproduce": w.reproduce(),
-		"frames":    w.stack(), "traceback": w.traceback(), "kernel_message": w.oops(),
-		"assertion": w.line(w.report.Fields["AssertionMessage"], 1000), "error_message": w.line(w.report.Fields["ErrorMessage"], 1000),
+		"problem_url": w.marker, "title": full, "what_happened": w.whatHappened(), "how_often": w.howOften(),
+		"facts": w.facts(), "trace": w.trace(), "reproduce": w.reproduce(),
+		"frames": w.stack(), "traceback": w.traceback(), "kernel_message": w.oops(),
+		"assertion":      w.line(w.report.Fields["AssertionMessage"], 1000),
+		"error_message":  w.line(w.report.Fields["ErrorMessage"], 1000),
 		"report_version": versionIn(w.report.Version, w.report.Release),
 		"program":        Clean(w.redact.Path(w.bucket.Executable), 200),
 		"package":        Clean(w.bucket.Package, 100), "source_package": Clean(w.bucket.SourcePackage, 100),
 		"first_version":   versionIn(w.bucket.FirstSeenVersion, w.bucket.FirstSeenRelease),
 		"last_version":    versionIn(w.bucket.LastSeenVersion, w.bucket.LastSeenRelease),
 		"highest_version": versionIn(w.bucket.HighestVersion, w.bucket.HighestVersionRelease),
-		"architecture":    Clean(w.report.Architecture, 20), "architectures": w.seenOn(), "problem_type": Clean(w.bucket.ProblemType, 50),
-		"signature": Clean(w.redact.Signature(w.bucket.Signature), 300),
+		"architecture":    Clean(w.report.Architecture, 20), "architectures": w.seenOn(),
+		"problem_type": Clean(w.bucket.ProblemType, 50),
+		"signature":    Clean(w.redact.Signature(w.bucket.Signature), 300),
 	}
 	if full != title {
 		values["whole_title"] = crash.Shorten(full, 2000)
@@ -102,11 +107,12 @@ func (w writer) values(title string) map[string]string {
 	return values
 }
 
-// textPart is a piece of a template: text, a name, or a block that is kept when its name has a value.
+// textPart is a part of a template: text, a name, or a block that is left out if its name has no
+// value.
 type textPart struct {
 	text  string
 	name  string
-	block []textPart // not nil: a block
+	block []textPart // parts of a block; nil: not a block
 }
 
 var (
@@ -114,7 +120,7 @@ var (
 	blockLine    = regexp.MustCompile(`(?m)^[ \t]*(\{[?/][a-z_]+\})[ \t]*(?:\n|\z)`)
 )
 
-// parseTemplate reads a template. The problems are sentences for the person who wrote it; there are none when it is good.
+// parseTemplate parses a template. The problems are sentences for its author.
 func parseTemplate(text string) (parts []textPart, problems []string) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lineOf := func(at int) int { return strings.Count(text[:at], "\n") + 1 }
@@ -127,8 +133,8 @@ func parseTemplate(text string) (parts []textPart, problems []string) {
 			problems = append(problems, fmt.Sprintf("Line %d: ", lineOf(at))+fmt.Sprintf(format, args...))
 		}
 	}
-	// A line with nothing but the mark of a block is no line of the bug.
-	alone := map[int]int{} // where the mark begins → where what follows its line begins
+	// A line that holds only the mark of a block is left out of the bug.
+	alone := map[int]int{} // start of the mark → start of the next line
 	lineStart := map[int]int{}
 	for _, m := range blockLine.FindAllStringSubmatchIndex(text, -1) {
 		alone[m[2]], lineStart[m[2]] = m[1], m[0]
@@ -187,11 +193,12 @@ func parseTemplate(text string) (parts []textPart, problems []string) {
 	return parts, problems
 }
 
-// CheckTemplate says what is wrong with a template, in sentences; nil when it can be used.
+// CheckTemplate returns the problems of a template as sentences, or nil.
 func CheckTemplate(text string) []string {
 	parts, problems := parseTemplate(text)
 	if !slices.ContainsFunc(parts, func(p textPart) bool { return p.name == "problem_url" && p.block == nil }) {
-		problems = append(problems, "{problem_url} is missing, or only in a block: every bug needs the permanent address of its problem.")
+		problems = append(problems,
+			"{problem_url} is missing, or only in a block: every bug needs the permanent address of its problem.")
 	}
 	if n := utf8.RuneCountInString(text); n > maxTemplate {
 		problems = append(problems, fmt.Sprintf("The template has %d characters; %d are enough.", n, maxTemplate))
@@ -202,7 +209,7 @@ func CheckTemplate(text string) []string {
 	return problems
 }
 
-// fill puts values into a template.
+// fill replaces the names in a template with their values.
 func fill(parts []textPart, values map[string]string) string {
 	var b strings.Builder
 	for _, p := range parts {

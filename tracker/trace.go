@@ -12,15 +12,16 @@ import (
 
 const (
 	maxStackFrames = 25
-	maxCodeFrames  = 40 // of a traceback: the outermost few and the rest from the inner end
+	maxCodeFrames  = 40 // of a traceback: the outermost ones and the innermost
 	outerFrames    = 5
-	maxParts       = 5 // of chained tracebacks, the last ones
+	maxParts       = 5 // the last parts of chained tracebacks
 	maxLine        = 300
 	maxOopsLines   = 40
 )
 
-// trace is what tells a developer where the fault is: the top of the stack, the traceback or the text that the grouping rule
-// read, with a line above that says which report it is from. Values of arguments and variables of stacks are left out.
+// trace returns the sections that show where the fault is: the top of the stack, the traceback, or
+// the text that the grouping rule read. A line above names the report. Values of arguments and
+// variables are left out.
 func (w writer) trace() string {
 	f := w.report.Fields
 	var parts []string
@@ -46,7 +47,7 @@ func (w writer) trace() string {
 	return strings.Join(append(parts, read...), "\n")
 }
 
-// from says which report a trace is from.
+// from returns the words that name the report of a trace.
 func (w writer) from() string {
 	if v := versionIn(w.report.Version, w.report.Release); v != "" {
 		return ", from a report with version " + v
@@ -64,7 +65,7 @@ func (w writer) stack() string {
 		fmt.Fprintf(&b, "%-4s%s", "#"+strconv.Itoa(f.Number), Clean(w.redact.Name(f.Function), maxLine))
 		switch {
 		case f.File != "":
-			b.WriteString(" at " + w.place(f))
+			b.WriteString(" at " + w.location(f))
 		case f.Module != "":
 			b.WriteString(" from " + Clean(w.redact.Path(f.Module), maxLine))
 		}
@@ -79,7 +80,8 @@ func (w writer) stack() string {
 	return b.String()
 }
 
-// stackFrames returns the frames of the crash; of a hang that has none, those of the first thread, by which it is grouped.
+// stackFrames returns the frames of the crash. For a hang without them it returns those of the
+// first thread, which group it.
 func stackFrames(f crash.Fields) []grouping.Frame {
 	if frames := grouping.Frames(f); len(frames) > 0 {
 		return frames
@@ -92,7 +94,7 @@ func stackFrames(f crash.Fields) []grouping.Frame {
 	return nil
 }
 
-func (w writer) place(f grouping.Frame) string {
+func (w writer) location(f grouping.Frame) string {
 	s := Clean(w.redact.Path(f.File), maxLine)
 	if f.Line > 0 {
 		s += ":" + strconv.Itoa(f.Line)
@@ -136,21 +138,22 @@ func (w writer) traceback() string {
 	return b.String()
 }
 
-var oopsNoise = regexp.MustCompile(`^\s*(?:\[[\s\d.]+\]\s*)?(?:(?:R[A-Z0-9]{2}|E[A-Z]{2}|CR\d|DR\d|[CDEFGS]S)[:=]|Hardware name|CPU: |Code: |PGD |PKRU|Modules linked in)`)
+var oopsNoise = regexp.MustCompile(`^\s*(?:\[[\s\d.]+\]\s*)?` +
+	`(?:(?:R[A-Z0-9]{2}|E[A-Z]{2}|CR\d|DR\d|[CDEFGS]S)[:=]|Hardware name|CPU: |Code: |PGD |PKRU|Modules linked in)`)
 
-// oops is what the kernel said, without registers, names of modules and names of processes.
+// oops returns the message of the kernel, without registers and the names of modules and processes.
 func (w writer) oops() string {
-	var kept []string
+	var lines []string
 	for line := range strings.Lines(w.report.Fields["OopsText"]) {
-		if oopsNoise.MatchString(line) || len(kept) == maxOopsLines {
+		if oopsNoise.MatchString(line) || len(lines) == maxOopsLines {
 			continue
 		}
 		if line = w.line(line, maxLine); line != "" {
-			kept = append(kept, line)
+			lines = append(lines, line)
 		}
 	}
-	if len(kept) == 0 {
+	if len(lines) == 0 {
 		return ""
 	}
-	return strings.Join(kept, "\n") + "\n"
+	return strings.Join(lines, "\n") + "\n"
 }

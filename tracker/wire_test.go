@@ -21,8 +21,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// exchange is one request of the tracker's own client and what a tracker answered, as read off the wire. The names and
-// secrets of the capture have been replaced.
+// exchange is one request of the tracker's own client and what a tracker answered, as read off the
+// wire. The names and secrets of the capture have been replaced.
 type exchange struct {
 	name, method, uri string
 	header            http.Header
@@ -198,8 +198,9 @@ func (r *replay) skip(t *testing.T, name string) {
 
 var headerValue = regexp.MustCompile(`(\w+)="([^"]*)"`)
 
-// sense is what matters of a request: method, address, media type, what is signed with, and the parameters as the tracker
-// decodes them. The order of parameters, nonces and the realm do not; the parameters that we never send are left out.
+// sense is what matters of a request: method, address, media type, what is signed with, and the
+// parameters as the tracker decodes them. The order of parameters, nonces and the realm do not; the
+// parameters that we never send are left out.
 func sense(t *testing.T, e exchange, root string) map[string]any {
 	t.Helper()
 	form, err := url.ParseQuery(e.body)

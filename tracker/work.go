@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	parkFor    = time.Minute      // pause of a filing that waits for credentials; connecting ends it at once
+	parkTime   = time.Minute      // pause of a filing that waits for credentials; connecting ends it
 	maxBackoff = 10 * time.Minute // the longest pause before a filing is tried again
 	maxSearch  = 10 * time.Minute // the longest that one search may take, all its calls together
 )
@@ -56,11 +56,11 @@ func (f *Filer) pauseAfter(took time.Duration, err error) time.Duration {
 	if e, ok := errors.AsType[*CallError](err); ok {
 		switch e.Outcome {
 		case OutcomeBusy, OutcomeNotSent, OutcomeCredentials:
-			return maxPause * f.cfg.Rest
+			return maxPause * f.cfg.Pause
 		case OutcomeDone, OutcomeRefused, OutcomeUnknown:
 		}
 	}
-	return min(max(took, f.cfg.Rest), maxPause*f.cfg.Rest)
+	return min(max(took, f.cfg.Pause), maxPause*f.cfg.Pause)
 }
 
 // search returns the number of the bug of a claimed filing, found in the tracker; 0: it is
@@ -94,7 +94,7 @@ func (f *Filer) ready(ctx context.Context) error {
 	}
 	f.probes.mu.Lock()
 	defer f.probes.mu.Unlock()
-	if f.probes.found != nil && f.cfg.Now().Sub(f.probes.last) < parkFor/2 && f.client.creds.dead(ctx) {
+	if f.probes.found != nil && f.cfg.Now().Sub(f.probes.last) < parkTime/2 && f.client.creds.dead(ctx) {
 		return f.probes.found
 	}
 	_, f.probes.found = f.client.Check(ctx)
@@ -108,7 +108,7 @@ func (f *Filer) park(ctx context.Context, why error) error {
 	if !ok || e.Code == "" {
 		return why
 	}
-	return f.store.ParkFilings(ctx, e.Code, e.Message, Jitter(parkFor))
+	return f.store.ParkFilings(ctx, e.Code, e.Message, Jitter(parkTime))
 }
 
 // created returns the result of sending a bug.
@@ -136,7 +136,7 @@ func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.
 	case OutcomeBusy:
 		result.State, result.Delay = crash.FilingQueued, max(e.RetryAfter, f.backoff(claim))
 	case OutcomeCredentials:
-		result.State, result.Delay = crash.FilingQueued, Jitter(parkFor)
+		result.State, result.Delay = crash.FilingQueued, Jitter(parkTime)
 	default:
 		result.State = crash.FilingUncertain
 		result.Reason = "It is not known whether the tracker filed the bug (" + e.Words +
@@ -167,7 +167,8 @@ func (f *Filer) searched(claim crash.FilingClaim, number int64, err error) crash
 		// again could file it twice.
 		result.State, result.Problem = crash.FilingRefused, "private_unknown"
 		result.Reason = "It is not known whether the private bug was filed: " +
-			"the tracker may not show it to mishap's account. Look for it in the tracker and link it, or try again when it is not there."
+			"the tracker may not show it to mishap's account. " +
+			"Look for it in the tracker and link it, or try again when it is not there."
 		result.Answer = crash.TrackerAnswer{Outcome: "not shown", Status: 200}
 	default:
 		result.State = crash.FilingQueued
@@ -226,7 +227,7 @@ func (f *Filer) finish(ctx context.Context, result crash.FilingResult) error {
 }
 
 func (f *Filer) record(ctx context.Context, result crash.FilingResult) (crash.Filing, error) {
-	ctx, cancel := context.WithTimeout(ctx, saveWithin)
+	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	return f.store.FinishFiling(ctx, result, f.terms())
 }

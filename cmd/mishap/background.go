@@ -32,7 +32,7 @@ type task struct {
 func (i *instance) sharedTasks() []task {
 	tasks := []task{{
 		"read-bugs", "reads bugs from the tracker that are new, changed, looked at or not read for long",
-		10 * time.Second, i.watcher.Round,
+		10 * time.Second, i.bugReader.Round,
 	}, {
 		"finish-decisions", "continues splits and regrouping runs whose instance died",
 		time.Minute, func(ctx context.Context) error {
@@ -45,10 +45,10 @@ func (i *instance) sharedTasks() []task {
 		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
 		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },
 	}}
-	if i.archivist != nil {
+	if i.archiveReader != nil {
 		tasks = append(tasks, task{
 			"read-archive", "asks the tracker about packages and people that somebody wanted to know",
-			5 * time.Second, i.archivist.Round,
+			5 * time.Second, i.archiveReader.Round,
 		})
 	}
 	return tasks

@@ -50,8 +50,8 @@ type instance struct {
 	serving                sync.WaitGroup // for the servers that listen
 	failed                 chan error     // of a server
 	filer                  *tracker.Filer
-	watcher                *watch.Watcher
-	archivist              *watch.Archivist // nil: the archive is not read
+	bugReader              *watch.BugReader
+	archiveReader          *watch.ArchiveReader // nil: the archive is not read
 	jobs                   *db.Jobs
 	background             *background
 }
@@ -119,9 +119,9 @@ func (i *instance) buildWeb() error {
 	credentials := tracker.NewCredentials(settings, filings)
 	client := tracker.NewClient(settings, credentials)
 	i.filer = tracker.NewFiler(settings, filings, client)
-	i.watcher = watch.NewWatcher(settings, bugs, client, watch.WatchOptions{Silent: !i.config.AllowBugFiling})
+	i.bugReader = watch.NewBugReader(settings, bugs, client, watch.BugOptions{Silent: !i.config.AllowBugFiling})
 	if i.config.ReadArchive {
-		i.archivist = watch.NewArchivist(settings, bugs, client, watch.ArchiveOptions{})
+		i.archiveReader = watch.NewArchiveReader(settings, bugs, client, watch.ArchiveOptions{})
 	}
 	jobs, err := db.NewJobs(i.store, db.JobsConfig{
 		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()),

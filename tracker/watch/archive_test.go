@@ -13,7 +13,7 @@ import (
 	"mishap/tracker/watch"
 )
 
-// practiceArchive is what the tests of the archive have published.
+// practiceArchive is the archive of the practice tracker in these tests.
 var practiceArchive = trackertest.Archive{
 	Sources: map[string][]crash.Publication{"tidewatch": {
 		{Series: "noble", Pocket: "Release", Version: "1.0-1"}, {Series: "noble", Pocket: "Updates", Version: "1.0-1ubuntu0.1"},
@@ -32,7 +32,7 @@ func want(kind crash.ArchiveKind, key string) crash.ArchiveWant {
 	return crash.ArchiveWant{Kind: kind, Key: key}
 }
 
-// archiveFacts reads what is known, without when.
+// archiveFacts reads stored facts, with a fixed time of reading.
 func archiveFacts(t *testing.T, i *instance, wants ...crash.ArchiveWant) []crash.ArchiveFact {
 	t.Helper()
 	facts, err := db.NewBugs(i.store).ArchiveFacts(t.Context(), wants)
@@ -50,8 +50,8 @@ func archiveFacts(t *testing.T, i *instance, wants ...crash.ArchiveWant) []crash
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, trackertest.Options{Archive: &practiceArchive, PageSize: 1})
-	i := f.instance(func(c *tracker.Config) { c.Token = crash.AccessToken{} }) // nobody has authorised anything
-	archivist := watch.NewArchivist(f.cfg, db.NewBugs(i.store), i.lp, watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
+	i := f.instance(func(c *tracker.Config) { c.Token = crash.AccessToken{} }) // no token
+	reader := watch.NewArchiveReader(f.cfg, db.NewBugs(i.store), i.lp, watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
 	wants := []crash.ArchiveWant{
 		want(crash.ArchiveSource, "tidewatch"), want(crash.ArchiveSource, "nosuch"), want(crash.ArchiveBinary, "libtide1"),
 		want(crash.ArchiveVersion, "tidewatch 0.9-1"), want(crash.ArchiveVersion, "tidewatch 9-1"),
@@ -60,10 +60,10 @@ func TestArchive(t *testing.T) {
 	}
 	for _, f := range archiveFacts(t, i, wants...) {
 		if f.Known() {
-			t.Errorf("%v: known before anybody asked", f)
+			t.Errorf("%v: known before the first round", f)
 		}
 	}
-	if err := archivist.Round(t.Context()); err != nil {
+	if err := reader.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	read := time.Unix(0, 0)
@@ -83,11 +83,11 @@ func TestArchive(t *testing.T) {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
 	calls := len(f.lp.Requests(trackertest.OpArchive))
-	if err := archivist.Round(t.Context()); err != nil {
+	if err := reader.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(f.lp.Requests(trackertest.OpArchive)); n != calls {
-		t.Errorf("got %d more calls although all is fresh, want none", n-calls)
+		t.Errorf("got %d more calls although everything is fresh, want none", n-calls)
 	}
 	for _, r := range f.lp.Requests(trackertest.OpArchive) {
 		if r.Header.Get("Authorization") != "" {
@@ -106,45 +106,45 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-func TestArchiveTrouble(t *testing.T) {
+func TestArchiveFaults(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, trackertest.Options{Archive: &practiceArchive})
 	i := f.instance()
 	now := time.Now()
 	cfg := f.cfg
 	cfg.Now = func() time.Time { return now }
-	archivist := watch.NewArchivist(cfg, db.NewBugs(i.store), i.lp, watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
+	reader := watch.NewArchiveReader(cfg, db.NewBugs(i.store), i.lp, watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
 	set := want(crash.ArchiveSet, "noble/desktop-core")
 	archiveFacts(t, i, set)
 	for _, fault := range []trackertest.Fault{
 		trackertest.Error500, trackertest.Error503, trackertest.TooMany429, trackertest.HangBefore, trackertest.PageBefore, trackertest.Redirect302,
 	} {
 		f.lp.Fail(trackertest.OpArchive, fault)
-		if err := archivist.Round(t.Context()); err != nil {
+		if err := reader.Round(t.Context()); err != nil {
 			t.Fatalf("%s: %v", fault, err)
 		}
 		if f := archiveFacts(t, i, set)[0]; f.Known() {
 			t.Errorf("%s: got %+v, want nothing known", fault, f)
 		}
-		now = now.Add(time.Hour) // past every rest
+		now = now.Add(time.Hour) // after every pause
 	}
-	if err := archivist.Round(t.Context()); err != nil {
+	if err := reader.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if f := archiveFacts(t, i, set)[0]; !f.Exists {
-		t.Errorf("after the trouble: got %+v, want the set", f)
+		t.Errorf("after the faults: got %+v, want the set", f)
 	}
 	other := f.instance()
-	end, ok, err := other.store.LockArchive(t.Context())
+	unlock, ok, err := other.store.LockArchive(t.Context())
 	if err != nil || !ok {
-		t.Fatalf("turn: got %v, %v, want it", ok, err)
+		t.Fatalf("lock: got %v, %v, want it", ok, err)
 	}
-	defer end()
+	defer unlock()
 	archiveFacts(t, i, want(crash.ArchivePerson, "tide-team"))
-	if err := archivist.Round(t.Context()); err != nil {
+	if err := reader.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if f := archiveFacts(t, i, want(crash.ArchivePerson, "tide-team"))[0]; f.Known() {
-		t.Error("read although another unit has the turn")
+		t.Error("read although another instance has the lock")
 	}
 }

@@ -1,4 +1,5 @@
-// Package watch reads from the tracker what changes there: [Watcher] the states of bugs,
-// [Archivist] facts about the distribution's archive. It also comments on bugs whose fix did not
-// help. Package tracker makes the calls and files bugs; this package knows nothing of pages or SQL.
+// Package watch reads from the tracker what changes there. A [BugReader] reads the states of bugs
+// and comments on bugs that came back. An [ArchiveReader] reads facts about the archive of the
+// distribution. Package tracker makes the calls and files bugs. This package knows nothing of pages
+// or SQL.
 package watch

@@ -48,7 +48,7 @@ func newFixture(t *testing.T, options ...trackertest.Options) *fixture {
 	f.cfg = tracker.Config{
 		URL: f.lp.URL, APIURL: f.lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
 		Token: f.lp.Token(consumer), Timeout: timeout, Settle: 20 * time.Millisecond, Backoff: 10 * time.Millisecond,
-		Rest: time.Millisecond, Transport: f.lp.TimeOutHung, Log: dbtest.Log(t),
+		Pause: time.Millisecond, Transport: f.lp.TimeOutHung, Log: dbtest.Log(t),
 	}
 	return f
 }

@@ -8,7 +8,7 @@ import (
 	"mishap/crash"
 )
 
-// maxWords is how many characters of the tracker's words are kept: refusals repeat the whole text that was refused.
+// maxWords bounds stored texts of the tracker, since a refusal repeats the whole refused text.
 const maxWords = 400
 
 // Clean returns outside text as one line of at most limit characters. The line is valid UTF-8
@@ -24,7 +24,7 @@ func Clean(s string, limit int) string {
 	return crash.Shorten(strings.Join(lines, "; "), limit)
 }
 
-// printable keeps what can be seen, makes blanks of blanks and drops the rest.
+// printable returns r if it is visible, a blank for white space, and -1 for the rest.
 func printable(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
@@ -37,7 +37,7 @@ func printable(r rune) rune {
 
 var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.{0,200}?)</title>`)
 
-// wordsOf gives the tracker's words in an answer, without any of the secrets. Of a page only the title is taken.
+// wordsOf returns the text of an answer, or the title of an HTML page, without secrets.
 func wordsOf(contentType string, body []byte, secrets ...crash.Secret) string {
 	s := string(body)
 	if strings.Contains(contentType, "html") || strings.HasPrefix(strings.TrimSpace(s), "<") {
@@ -49,7 +49,7 @@ func wordsOf(contentType string, body []byte, secrets ...crash.Secret) string {
 	return Clean(scrub(s, secrets...), maxWords)
 }
 
-// scrub replaces our secrets, which a strange answer may repeat.
+// scrub replaces our secrets, which an answer may repeat.
 func scrub(s string, secrets ...crash.Secret) string {
 	for _, secret := range secrets {
 		if secret != "" {

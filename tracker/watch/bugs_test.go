@@ -15,23 +15,23 @@ import (
 	"mishap/tracker/watch"
 )
 
-// hasty makes a watcher ask about everything in each round, and never pause.
-var hasty = watch.WatchOptions{Pause: -1, Changes: time.Nanosecond, Again: time.Nanosecond, Retry: time.Nanosecond}
+// everyRound makes a reader ask about everything in each round, without pauses.
+var everyRound = watch.BugOptions{Pause: -1, Changes: time.Nanosecond, Again: time.Nanosecond, Retry: time.Nanosecond}
 
-// watcher returns a watcher of a unit.
-func (f *fixture) watcher(i *instance, o watch.WatchOptions) *watch.Watcher {
-	return watch.NewWatcher(f.cfg, db.NewBugs(i.store), i.lp, o)
+// reader returns a BugReader of an instance.
+func (f *fixture) reader(i *instance, o watch.BugOptions) *watch.BugReader {
+	return watch.NewBugReader(f.cfg, db.NewBugs(i.store), i.lp, o)
 }
 
 // round runs one round that must not fail.
-func round(t *testing.T, w *watch.Watcher) {
+func round(t *testing.T, w *watch.BugReader) {
 	t.Helper()
 	if err := w.Round(t.Context()); err != nil {
 		t.Fatalf("round: %v", err)
 	}
 }
 
-// file has a bug filed for a problem and returns its number.
+// file files a bug for a problem and returns its number.
 func (f *fixture) file(i *instance, signature string) int64 {
 	f.t.Helper()
 	result, err := i.filer.CreateBug(f.t.Context(), signature, tracker.Options{Person: "ada", Wait: 10 * time.Second})
@@ -61,13 +61,13 @@ func TestStatesComeBack(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	i := f.instance()
-	w := f.watcher(i, hasty)
+	w := f.reader(i, everyRound)
 	signature := f.inVersion(1, "1.0-1")
 	number := f.file(i, signature)
 	f.wantState(signature, crash.StateUnread, "")
 	round(t, w)
 	if task := f.wantState(signature, crash.StateOpen, "New").Bug.State.Tasks[0]; task.Assignee != "" || task.Milestone != "" || task.Importance != "Undecided" {
-		t.Errorf("a new bug: got the task %+v, want it for nobody", task)
+		t.Errorf("a new bug: got the task %+v, want nobody assigned", task)
 	}
 
 	f.lp.Change(number, func(b *trackertest.Bug) {
@@ -107,11 +107,11 @@ func TestStatesComeBack(t *testing.T) {
 	f.wantState(signature, crash.StateClosed, "Won't Fix")
 }
 
-func TestWordsOfOthersNameNoFix(t *testing.T) {
+func TestOnlyTheTrackerNamesFixes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	i := f.instance()
-	w := f.watcher(i, hasty)
+	w := f.reader(i, everyRound)
 	signature := f.inVersion(1, "1.0-1")
 	number := f.file(i, signature)
 	f.lp.Change(number, func(b *trackertest.Bug) {
@@ -128,7 +128,7 @@ func TestDuplicatesAndPrivateBugs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	i := f.instance()
-	w := f.watcher(i, hasty)
+	w := f.reader(i, everyRound)
 	signature := f.inVersion(1, "1.0-1")
 	number := f.file(i, signature)
 	master := f.lp.Add(trackertest.Bug{Title: "The first of them", Package: f.bucket(signature).SourcePackage, Status: "Fix Released"})
@@ -158,7 +158,7 @@ func TestDuplicatesAndPrivateBugs(t *testing.T) {
 	}
 }
 
-// What goes wrong while a bug is read never changes what is known, and passes.
+// A failed call never changes what is known of a bug, and the next reading succeeds.
 func TestReadingThroughFaults(t *testing.T) {
 	t.Parallel()
 	for _, op := range []trackertest.Operation{trackertest.OpBug, trackertest.OpTasks, trackertest.OpSearch, trackertest.OpMe} {
@@ -168,23 +168,23 @@ func TestReadingThroughFaults(t *testing.T) {
 			i := f.instance()
 			signature := f.inVersion(1, "1.0-1")
 			number := f.file(i, signature)
-			round(t, f.watcher(i, hasty))
+			round(t, f.reader(i, everyRound))
 			statuses := []string{"Triaged", "Confirmed"}
 			for n, fault := range trackertest.Faults() {
-				if fault == trackertest.NotFound404 { // says that the bug is gone, which is believed until the next reading
+				if fault == trackertest.NotFound404 { // the bug then counts as hidden until the next reading
 					continue
 				}
 				f.lp.Change(number, func(b *trackertest.Bug) { b.Status = statuses[n%2] })
 				f.lp.Fail(op, fault)
-				round(t, f.watcher(i, hasty))
+				round(t, f.reader(i, everyRound))
 				if b := f.bucket(signature); b.Bug.State.Hidden || len(b.Bug.State.Tasks) != 1 {
 					t.Errorf("%s: got %+v, want what was known", fault, b.Bug.State)
 				}
-				token := f.lp.Token(consumer) // one that is not held for dead
+				token := f.lp.Token(consumer) // a token that no fault has revoked
 				fresh := f.instance(func(c *tracker.Config) { c.Token = token })
 				f.lp.ClearFaults()
 				f.exec(`update bug_states set next_read = now()`)
-				round(t, f.watcher(fresh, hasty))
+				round(t, f.reader(fresh, everyRound))
 				f.wantState(signature, crash.StateOpen, statuses[n%2])
 				if b := f.bucket(signature); b.Bug.State.Failures != 0 {
 					t.Errorf("%s: got %d failures after a good reading, want 0", fault, b.Bug.State.Failures)
@@ -194,7 +194,7 @@ func TestReadingThroughFaults(t *testing.T) {
 	}
 }
 
-func TestOneReadsAtATime(t *testing.T) {
+func TestOneInstanceReadsAtATime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first, second := f.instance(), f.instance()
@@ -203,11 +203,11 @@ func TestOneReadsAtATime(t *testing.T) {
 	}
 	f.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpBug, Fault: trackertest.Slow, Times: 100, Delay: 2 * time.Millisecond})
 	before := len(f.lp.Requests(trackertest.OpBug))
-	options := hasty
+	options := everyRound
 	options.Again = time.Hour
 	var group sync.WaitGroup
 	for _, i := range []*instance{first, second} {
-		w := f.watcher(i, options)
+		w := f.reader(i, options)
 		group.Go(func() {
 			for range 4 {
 				if err := w.Round(t.Context()); err != nil {
@@ -217,40 +217,40 @@ func TestOneReadsAtATime(t *testing.T) {
 		})
 	}
 	group.Wait()
-	// Changes are asked for with an overlap, so bugs that were just filed may be read again, but by one unit at a time.
+	// Queries for changes overlap, so a new bug may be read twice, but by one instance at a time.
 	if totals, err := db.NewBugs(f.db).BugTotals(t.Context()); err != nil || totals.Followed != 5 || totals.Failing != 0 || totals.Oldest.IsZero() {
 		t.Errorf("got %+v, %v; want 5 bugs, all read", totals, err)
 	}
 	if got := len(f.lp.Requests(trackertest.OpBug)) - before; got < 5 {
 		t.Errorf("got %d readings, want at least 5", got)
 	}
-	end, ok, err := first.store.LockBugs(t.Context())
+	unlock, ok, err := first.store.LockBugs(t.Context())
 	if err != nil || !ok {
-		t.Fatalf("take the turn: got %t, %v", ok, err)
+		t.Fatalf("acquire the lock: got %t, %v", ok, err)
 	}
 	if _, ok, err := second.store.LockBugs(t.Context()); ok || err != nil {
-		t.Errorf("while another unit has the turn: got %t, %v; want false", ok, err)
+		t.Errorf("while another instance has the lock: got %t, %v; want false", ok, err)
 	}
-	end()
-	if end, ok, err = second.store.LockBugs(t.Context()); !ok || err != nil {
-		t.Errorf("after the turn: got %t, %v; want true", ok, err)
+	unlock()
+	if unlock, ok, err = second.store.LockBugs(t.Context()); !ok || err != nil {
+		t.Errorf("after unlock: got %t, %v; want true", ok, err)
 	} else {
-		end()
+		unlock()
 	}
 }
 
-func TestWordGoesOut(t *testing.T) {
+func TestComments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	i := f.instance()
-	w := f.watcher(i, hasty)
+	w := f.reader(i, everyRound)
 	signature := f.inVersion(1, "1.0-1")
 	number := f.file(i, signature)
 	f.lp.Change(number, func(b *trackertest.Bug) { b.Janitor("1.1-1", "noble") })
 	round(t, w)
 	f.inVersion(1, "1.1-1")
 	f.wantState(signature, crash.StateRegression, "Fix Released")
-	said := func() []string {
+	comments := func() []string {
 		var out []string
 		for _, m := range f.lp.Bugs()[0].Messages {
 			if m.Owner != trackertest.Janitor {
@@ -260,40 +260,40 @@ func TestWordGoesOut(t *testing.T) {
 		return out
 	}
 	round(t, w)
-	if got := said(); len(got) != 0 {
-		t.Fatalf("switched off: got %q, want nothing said", got)
+	if got := comments(); len(got) != 0 {
+		t.Fatalf("switched off: got %q, want no comment", got)
 	}
 	if err := db.NewBugs(i.store).SetComments(t.Context(), true, "root"); err != nil {
 		t.Fatal(err)
 	}
-	silent := hasty
+	silent := everyRound
 	silent.Silent = true
-	round(t, f.watcher(i, silent))
-	if got := said(); len(got) != 0 {
-		t.Fatalf("a unit that must not write: got %q, want nothing said", got)
+	round(t, f.reader(i, silent))
+	if got := comments(); len(got) != 0 {
+		t.Fatalf("silent instance: got %q, want no comment", got)
 	}
 	for range 3 {
 		round(t, w)
 	}
-	got := said()
+	got := comments()
 	if len(got) != 1 || !strings.Contains(got[0], "1.1-1") || !strings.Contains(got[0], "https://mishap.example"+f.bucket(signature).ID.Path()) {
-		t.Fatalf("switched on: got %q, want one message with version and address", got)
+		t.Fatalf("switched on: got %q, want one comment with version and address", got)
 	}
 
 	f.inVersion(1, "1.2-1")
-	f.lp.Fail(trackertest.OpComment, trackertest.DropAfter) // nobody can tell that it was added
+	f.lp.Fail(trackertest.OpComment, trackertest.DropAfter) // added, but the answer is lost
 	for range 3 {
-		round(t, f.watcher(i, hasty))
+		round(t, f.reader(i, everyRound))
 	}
-	if got := said(); len(got) != 2 {
+	if got := comments(); len(got) != 2 {
 		t.Errorf("after an unknown outcome: got %d messages, want the one of 1.1-1 and one of 1.2-1", len(got))
 	}
 	f.inVersion(1, "1.3-1")
 	f.lp.Fail(trackertest.OpComment, trackertest.TooMany429) // certainly not added
 	for range 3 {
-		round(t, f.watcher(i, hasty))
+		round(t, f.reader(i, everyRound))
 	}
-	if got := said(); len(got) != 3 || !strings.Contains(got[2], "1.3-1") {
-		t.Errorf("after a refusal for now: got %q, want it said once later", got)
+	if got := comments(); len(got) != 3 || !strings.Contains(got[2], "1.3-1") {
+		t.Errorf("after a temporary refusal: got %q, want one more comment", got)
 	}
 }

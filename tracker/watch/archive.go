@@ -17,12 +17,12 @@ type ArchiveStore interface {
 	LockArchive(ctx context.Context) (unlock func(), ok bool, err error)
 	// DueArchiveFacts lists the facts that are due, those never asked for first.
 	DueArchiveFacts(ctx context.Context, limit int) ([]crash.ArchiveWant, error)
-	// SaveArchiveFact stores an answer, and after how long to ask again.
+	// SaveArchiveFact stores a fact, and after how long to ask again.
 	SaveArchiveFact(ctx context.Context, f crash.ArchiveFact, again time.Duration) error
 	// FailArchiveFact records why there was no answer. The pause before the next try doubles with
 	// each failure.
 	FailArchiveFact(ctx context.Context, w crash.ArchiveWant, why string, again time.Duration) error
-	// DropArchiveFacts deletes facts that nobody has needed for a long time.
+	// DropArchiveFacts deletes facts that no page has needed for a long time.
 	DropArchiveFacts(ctx context.Context) error
 }
 
@@ -32,8 +32,7 @@ type ArchiveOptions struct {
 	Retry time.Duration // before what failed is tried again, doubled each time; 0: 1 min
 }
 
-// archiveAge is how long an answer of the tracker is fresh, and how long the answer that there is
-// nothing.
+// archiveAge is how long a fact is fresh: one that exists, and one that does not.
 var archiveAge = map[crash.ArchiveKind][2]time.Duration{
 	crash.ArchiveSource:  {6 * time.Hour, 24 * time.Hour},
 	crash.ArchiveBinary:  {6 * time.Hour, 24 * time.Hour},
@@ -42,10 +41,9 @@ var archiveAge = map[crash.ArchiveKind][2]time.Duration{
 	crash.ArchivePerson:  {24 * time.Hour, 24 * time.Hour},
 }
 
-// Archivist keeps facts about the distribution's archive fresh: it asks the tracker for what
-// somebody needed, and again when the answer is stale. Any number of instances may run one; one of
-// them reads at a time.
-type Archivist struct {
+// ArchiveReader reads facts about the archive of the distribution: those that a page has asked for,
+// and stale ones again. Every instance may run one; one of them reads at a time.
+type ArchiveReader struct {
 	cfg    tracker.Config
 	store  ArchiveStore
 	client *tracker.Client
@@ -55,8 +53,8 @@ type Archivist struct {
 	paused int       // pauses in a row
 }
 
-// NewArchivist returns an Archivist. A task calls its Round.
-func NewArchivist(cfg tracker.Config, store ArchiveStore, client *tracker.Client, o ArchiveOptions) *Archivist {
+// NewArchiveReader returns an ArchiveReader. A background task calls its Round.
+func NewArchiveReader(cfg tracker.Config, store ArchiveStore, client *tracker.Client, o ArchiveOptions) *ArchiveReader {
 	cfg = cfg.WithDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
 		&o.Pause: 500 * time.Millisecond, &o.Retry: time.Minute,
@@ -65,12 +63,12 @@ func NewArchivist(cfg tracker.Config, store ArchiveStore, client *tracker.Client
 			*value = standard
 		}
 	}
-	return &Archivist{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log}
+	return &ArchiveReader{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log}
 }
 
 // Round asks for the facts that are due, unless another instance does or calls are paused. It must
-// not run concurrently in one Archivist.
-func (a *Archivist) Round(ctx context.Context) error {
+// not run concurrently in one ArchiveReader.
+func (a *ArchiveReader) Round(ctx context.Context) error {
 	if a.cfg.Now().Before(a.resume) {
 		return nil
 	}
@@ -110,8 +108,8 @@ func (a *Archivist) Round(ctx context.Context) error {
 	return nil
 }
 
-// read asks for one fact. The CallError is why there was no answer, which is recorded.
-func (a *Archivist) read(ctx context.Context, w crash.ArchiveWant) (*tracker.CallError, error) {
+// read asks for one fact. It records a failed call and returns it as the CallError.
+func (a *ArchiveReader) read(ctx context.Context, w crash.ArchiveWant) (*tracker.CallError, error) {
 	fact, err := a.client.ReadArchive(ctx, w)
 	if e, ok := errors.AsType[*tracker.CallError](err); ok {
 		if ctx.Err() != nil {
@@ -129,9 +127,9 @@ func (a *Archivist) read(ctx context.Context, w crash.ArchiveWant) (*tracker.Cal
 	return nil, a.store.SaveArchiveFact(ctx, fact, tracker.Jitter(again))
 }
 
-// pause makes no calls for a while, which grows with each failure in a row and is at least what the
-// tracker asked for.
-func (a *Archivist) pause(ctx context.Context, e *tracker.CallError) {
+// pause stops calls for a time that doubles with each failure in a row. It is at least as long as
+// the tracker asks for.
+func (a *ArchiveReader) pause(ctx context.Context, e *tracker.CallError) {
 	d := min(firstPause<<min(a.paused, 10), longestPause)
 	a.paused++
 	a.resume = a.cfg.Now().Add(tracker.Jitter(max(d, min(e.RetryAfter, longestPause))))

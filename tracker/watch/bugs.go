@@ -11,32 +11,31 @@ import (
 	"mishap/tracker"
 )
 
-// WatchStore stores the states of bugs. All methods may return Unavailable.
-type WatchStore interface {
+// BugStore stores the states of bugs. All methods may return Unavailable.
+type BugStore interface {
 	// LockBugs acquires the lock on reading bugs. One instance holds it at a time, until it calls
 	// unlock or dies.
 	LockBugs(ctx context.Context) (unlock func(), ok bool, err error)
 	// DueBugs lists bugs that are due to be read, longest waiting first.
 	DueBugs(ctx context.Context, limit int) ([]int64, error)
-	// SaveBugReading stores a reading, and when to read again. The bug that it duplicates is
-	// followed from then on.
+	// SaveBugReading stores a reading, and after how long to read again. From then on, the bug that
+	// it duplicates is read, too.
 	SaveBugReading(ctx context.Context, r crash.BugReading, masterURL string, again time.Duration) error
 	// FailBugReading records why a bug could not be read. The pause before the next try doubles
 	// with each failure.
 	FailBugReading(ctx context.Context, number int64, why string, again time.Duration) error
-	// ChangesUntil returns the time up to which changes in the tracker are known; zero: never
-	// asked.
+	// ChangesUntil returns the time up to which changes in the tracker are known, or zero.
 	ChangesUntil(ctx context.Context) (time.Time, error)
-	// SaveChanges makes those of the bugs due that are followed, and records up to when changes are
+	// SaveChanges makes those of the bugs due that have links, and records up to when changes are
 	// known.
 	SaveChanges(ctx context.Context, numbers []int64, until time.Time) error
-	// BugTotals counts the bugs that are followed.
+	// BugTotals counts the bugs that are read.
 	BugTotals(ctx context.Context) (crash.BugTotals, error)
 	CommentStore
 }
 
-// WatchOptions throttle reading the tracker. The zero value suits a real one.
-type WatchOptions struct {
+// BugOptions throttle reading the tracker. The zero value suits a real one.
+type BugOptions struct {
 	Pause   time.Duration // between two calls; 0: 300 ms; negative: none
 	Changes time.Duration // between two queries for changes; 0: 1 min
 	Again   time.Duration // after which an unchanged bug is read again; 0: 6 h
@@ -44,14 +43,14 @@ type WatchOptions struct {
 	Silent  bool          // never comment, whatever administrators have switched on
 }
 
-// Watcher reads the states of bugs from the tracker: of bugs that are new here, that somebody looks
-// at, or that have changed there, and of all others from time to time. Any number of instances may
-// run one; one of them reads at a time.
-type Watcher struct {
+// BugReader reads the states of bugs from the tracker: soon for bugs that are new, that a person
+// looks at, or that have changed, and from time to time for all others. Every instance may run one;
+// one of them reads at a time.
+type BugReader struct {
 	cfg    tracker.Config
-	store  WatchStore
+	store  BugStore
 	client *tracker.Client
-	opts   WatchOptions
+	opts   BugOptions
 	log    *slog.Logger
 
 	asked  time.Time // when this instance last queried changes
@@ -59,8 +58,8 @@ type Watcher struct {
 	paused int       // pauses in a row
 }
 
-// NewWatcher returns a Watcher. A task calls its Round.
-func NewWatcher(cfg tracker.Config, store WatchStore, client *tracker.Client, o WatchOptions) *Watcher {
+// NewBugReader returns a BugReader. A background task calls its Round.
+func NewBugReader(cfg tracker.Config, store BugStore, client *tracker.Client, o BugOptions) *BugReader {
 	cfg = cfg.WithDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
 		&o.Pause: 300 * time.Millisecond, &o.Changes: time.Minute, &o.Again: 6 * time.Hour, &o.Retry: time.Minute,
@@ -69,9 +68,9 @@ func NewWatcher(cfg tracker.Config, store WatchStore, client *tracker.Client, o 
 			*value = standard
 		}
 	}
-	w := &Watcher{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log}
+	w := &BugReader{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log}
 	if cfg.Registerer != nil {
-		tracker.RegisterShared[*watchMetrics](cfg.Registerer, newWatchMetrics(store, cfg.Now))
+		tracker.RegisterShared[*metrics](cfg.Registerer, newMetrics(store, cfg.Now))
 	}
 	return w
 }
@@ -94,7 +93,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 const (
 	roundLimit  = 50 // bugs in one round
 	maxFailures = 3  // failures in a row after which all calls pause
-	// clockMargin is the overlap of two queries for changes: the tracker's clock is not ours.
+	// clockMargin is the overlap of two queries for changes, since clocks differ.
 	clockMargin  = 2 * time.Minute
 	firstPause   = 5 * time.Second
 	longestPause = 10 * time.Minute
@@ -104,12 +103,12 @@ const (
 )
 
 // Round reads the bugs that are due, unless another instance does or calls are paused. It must not
-// run concurrently in one Watcher.
-func (w *Watcher) Round(ctx context.Context) error {
+// run concurrently in one BugReader.
+func (w *BugReader) Round(ctx context.Context) error {
 	if w.cfg.Now().Before(w.resume) {
 		return nil
 	}
-	if ok, err := w.client.HasToken(ctx); err != nil || !ok { // pages show that there is none
+	if ok, err := w.client.HasToken(ctx); err != nil || !ok { // pages show a missing token
 		return err
 	}
 	unlock, ok, err := w.store.LockBugs(ctx)
@@ -129,7 +128,7 @@ func (w *Watcher) Round(ctx context.Context) error {
 }
 
 // round returns a CallError when calls should pause.
-func (w *Watcher) round(ctx context.Context) error {
+func (w *BugReader) round(ctx context.Context) error {
 	if err := w.changes(ctx); err != nil {
 		return err
 	}
@@ -157,18 +156,18 @@ func (w *Watcher) round(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	return w.speak(ctx)
+	return w.comment(ctx)
 }
 
 // unavailable reports whether a failure concerns the tracker and not one bug.
 func unavailable(e *tracker.CallError) bool {
-	return e.Outcome == tracker.OutcomeNotSent || e.Outcome == tracker.OutcomeBusy || e.Outcome == tracker.OutcomeCredentials ||
-		e.Status == http.StatusServiceUnavailable
+	return e.Outcome == tracker.OutcomeNotSent || e.Outcome == tracker.OutcomeBusy ||
+		e.Outcome == tracker.OutcomeCredentials || e.Status == http.StatusServiceUnavailable
 }
 
-// pause makes no calls for a while, which grows with each failure in a row and is at least what the
-// tracker asked for.
-func (w *Watcher) pause(ctx context.Context, e *tracker.CallError) {
+// pause stops calls for a time that doubles with each failure in a row. It is at least as long as
+// the tracker asks for.
+func (w *BugReader) pause(ctx context.Context, e *tracker.CallError) {
 	d := min(firstPause<<min(w.paused, 10), longestPause)
 	if e.Outcome == tracker.OutcomeCredentials {
 		d = credentialsPause
@@ -180,7 +179,7 @@ func (w *Watcher) pause(ctx context.Context, e *tracker.CallError) {
 }
 
 // changes asks the tracker which of our bugs changed since the last query, and makes them due.
-func (w *Watcher) changes(ctx context.Context) error {
+func (w *BugReader) changes(ctx context.Context) error {
 	now := w.cfg.Now()
 	if !w.asked.IsZero() && now.Sub(w.asked) < w.opts.Changes {
 		return nil
@@ -206,7 +205,7 @@ func (w *Watcher) changes(ctx context.Context) error {
 }
 
 // read reads one bug. It records a failure that concerns this bug.
-func (w *Watcher) read(ctx context.Context, number int64) error {
+func (w *BugReader) read(ctx context.Context, number int64) error {
 	reading, err := w.client.ReadState(ctx, number)
 	if e, ok := errors.AsType[*tracker.CallError](err); ok {
 		if unavailable(e) {

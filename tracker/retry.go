@@ -7,9 +7,9 @@ import (
 	"mishap/crash"
 )
 
-// Retry has a filing tried again now and waits up to wait for an outcome: one that waits becomes due, one that was refused
-// or given up is asked for again. What is under way or filed comes back as it is. It returns NotFound for an unknown filing,
-// and what CreateBug returns.
+// Retry retries a filing and waits up to wait for its outcome. A waiting filing becomes due at
+// once, and one that was refused or given up starts again. One that is under way or filed stays as
+// it is. Retry returns NotFound for an unknown filing, and the errors of CreateBug.
 func (f *Filer) Retry(ctx context.Context, id int64, person string, wait time.Duration) (crash.Filing, error) {
 	filing, err := f.store.Filing(ctx, id)
 	if err != nil {
@@ -37,8 +37,9 @@ func (f *Filer) Retry(ctx context.Context, id int64, person string, wait time.Du
 	return filing, outcomeError(filing)
 }
 
-// GiveUp ends a filing that has not led to a bug, for a reason that others will read. It returns Conflict when it is being
-// sent or is final, NotFound for an unknown filing, and Unprocessable without a reason.
+// GiveUp ends a filing that has not led to a bug, with a reason for other people. It returns
+// Conflict if the filing is being sent or is final, NotFound if it is unknown, and Unprocessable
+// without a reason.
 func (f *Filer) GiveUp(ctx context.Context, id int64, person, reason string) (crash.Filing, error) {
 	if _, err := f.store.Filing(ctx, id); err != nil {
 		return crash.Filing{}, err
@@ -49,5 +50,5 @@ func (f *Filer) GiveUp(ctx context.Context, id int64, person, reason string) (cr
 	return f.store.GiveUpFiling(ctx, id, person, reason)
 }
 
-// BugURL is the page of a bug for people.
+// BugURL returns the address of the page of a bug.
 func (f *Filer) BugURL(number int64) string { return f.cfg.bugURL(number) }
