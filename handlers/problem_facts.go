@@ -76,7 +76,7 @@ func (s *Server) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, 
 			return facts, err
 		}
 	}
-	facts.Story = stats.TellVersions(counts, facts.Known)
+	facts.Story = stats.NewVersionStory(counts, facts.Known)
 	memory, err := s.store.Index(ctx)
 	if err != nil {
 		return facts, err
