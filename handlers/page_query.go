@@ -60,7 +60,7 @@ func choiceQuery(choice views.ListChoice, after string, usual views.ListChoice) 
 }
 
 // placeText writes a place as readPlace reads it. The number in the middle is for people only.
-func placeText(p index.Place) string { return fmt.Sprintf("%d.0.%s", p.Behind, p.ID) }
+func placeText(p index.Cursor) string { return fmt.Sprintf("%d.0.%s", p.Behind, p.ID) }
 
 // problemQuery reads how the page of a problem is shown to visitors: with all versions, with the facts of one release,
 // with the problem that led here when it was merged, and with the way through a list.
