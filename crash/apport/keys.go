@@ -19,15 +19,13 @@ func ValidKey(key string) bool {
 // determine its grouping. In other fields, invalid UTF-8 is binary data.
 var mustBeText = set(
 	"Annotation", "ApportVersion", "Architecture", "AssertionMessage", "CrashCounter", "CurrentDesktop", "Date",
-	"Dependencies",
-	"Disassembly", "DistroRelease", "DpkgTerminalLog", "DuplicateSignature", "ErrorMessage", "ExecutablePath",
-	"ExecutableTimestamp", "Failure", "HotplugNewDevices", "InstallationDate", "InstallationMedia", "InterpreterPath",
-	"JournalErrors", "LiveMediaBuild", "MachineType", "NonfreeKernelModules", "OopsText", "Package", "PackageArchitecture",
-	"ProblemType", "ProcAttrCurrent", "ProcCmdline", "ProcCwd", "ProcEnviron", "ProcMaps", "ProcStatus", "PythonArgs",
-	"Registers", "Signal", "SignalName", "SourcePackage", "Stacktrace", "StacktraceAddressSignature", "StacktraceTop",
-	"Tags",
-	"ThreadStacktrace", "Title", "Traceback", "Uname", "UnreportableReason", "UpgradeStatus", "UserGroups",
-	"_PythonExceptionQualifier", "dmi.bios.version",
+	"Dependencies", "Disassembly", "DistroRelease", "DpkgTerminalLog", "DuplicateSignature", "ErrorMessage",
+	"ExecutablePath", "ExecutableTimestamp", "Failure", "HotplugNewDevices", "InstallationDate", "InstallationMedia",
+	"InterpreterPath", "JournalErrors", "LiveMediaBuild", "MachineType", "NonfreeKernelModules", "OopsText", "Package",
+	"PackageArchitecture", "ProblemType", "ProcAttrCurrent", "ProcCmdline", "ProcCwd", "ProcEnviron", "ProcMaps",
+	"ProcStatus", "PythonArgs", "Registers", "Signal", "SignalName", "SourcePackage", "Stacktrace",
+	"StacktraceAddressSignature", "StacktraceTop", "Tags", "ThreadStacktrace", "Title", "Traceback", "Uname",
+	"UnreportableReason", "UpgradeStatus", "UserGroups", "_PythonExceptionQualifier", "dmi.bios.version",
 )
 
 func set(names ...string) map[string]bool {

@@ -19,9 +19,9 @@ import (
 // Limits restrict the resources that reading one file can use. Zero values mean the defaults in the
 // comments.
 type Limits struct {
-	Fields   int   // number of fields; default 10,000
-	Text     int64 // size of all texts in bytes; default 64 MiB
-	Unpacked int64 // decompressed size of one field in bytes; default 1 GiB
+	Fields       int   // number of fields; default 10,000
+	Text         int64 // size of all texts in bytes; default 64 MiB
+	Decompressed int64 // decompressed size of one field in bytes; default 1 GiB
 }
 
 func (l Limits) orDefault() Limits {
@@ -31,8 +31,8 @@ func (l Limits) orDefault() Limits {
 	if l.Text == 0 {
 		l.Text = 64 << 20
 	}
-	if l.Unpacked == 0 {
-		l.Unpacked = 1 << 30
+	if l.Decompressed == 0 {
+		l.Decompressed = 1 << 30
 	}
 	return l
 }
@@ -115,7 +115,7 @@ func (f *file) field() (bool, error) {
 	}
 	trimmed := strings.Trim(string(value), " \t\r\v\f\n")
 	if trimmed == "base64" {
-		return true, f.packedField(key, at)
+		return true, f.compressedField(key, at)
 	}
 	value = append(value[:0], trimmed...)
 	for {

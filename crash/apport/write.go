@@ -46,7 +46,7 @@ func writeField(out *bufio.Writer, key, value string) error {
 	var err error
 	switch {
 	case strings.HasPrefix(value, "\n"): // the text format loses leading empty lines
-		err = writePacked(out, key, value)
+		err = writeCompressed(out, key, value)
 	case value == "base64", strings.Contains(value, "\n"), strings.Trim(value, " \t\r\v\f") != value:
 		_, err = out.WriteString(key + ":\n " + strings.ReplaceAll(value, "\n", "\n ") + "\n")
 	default:
@@ -55,7 +55,7 @@ func writeField(out *bufio.Writer, key, value string) error {
 	return err
 }
 
-func writePacked(out *bufio.Writer, key, value string) error {
+func writeCompressed(out *bufio.Writer, key, value string) error {
 	if _, err := out.WriteString(key + ": base64\n "); err != nil {
 		return err
 	}

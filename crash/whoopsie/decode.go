@@ -14,7 +14,7 @@ import (
 	"unsafe"
 
 	"mishap/crash"
-	"mishap/crash/packed"
+	"mishap/crash/compressed"
 )
 
 // maxFields is the largest number of fields of a report. Real ones have up to about 200.
@@ -32,9 +32,9 @@ const MaxUnpacked = 16 << 20
 
 // Document is a report as it was sent, with texts that are still compressed or invalid.
 type Document struct {
-	fields   crash.Fields
-	unpacked []string // names of compressed fields
-	cleaned  []string // names of fields that contain invalid UTF-8 or NUL
+	fields     crash.Fields
+	compressed []string // names of compressed fields
+	cleaned    []string // names of fields that contain invalid UTF-8 or NUL
 }
 
 // Open decodes one flat BSON document. whoopsie sends only texts in it. Numbers, booleans and times
@@ -73,13 +73,13 @@ func Open(body []byte) (*Document, error) {
 			delete(d.fields, name)
 		case isDump(name):
 			d.fields[name] = fmt.Sprintf("(a dump of %d bytes, not kept)", len(value))
-		case packed.Looks(value):
-			d.unpacked = append(d.unpacked, name)
+		case compressed.Detect(value):
+			d.compressed = append(d.compressed, name)
 		case !isClean(value):
 			d.cleaned = append(d.cleaned, name)
 		}
 	}
-	slices.Sort(d.unpacked) // makes the field that exceeds the limit deterministic
+	slices.Sort(d.compressed) // makes the field that exceeds the limit deterministic
 	return d, nil
 }
 
@@ -91,12 +91,12 @@ func Open(body []byte) (*Document, error) {
 // limit, or is not text, stays compressed; whole is false if any exceeds it. Fields may be called
 // again with another limit.
 func (d *Document) Fields(limit int64) (fields crash.Fields, made int64, whole bool) {
-	if len(d.unpacked) == 0 && len(d.cleaned) == 0 {
+	if len(d.compressed) == 0 && len(d.cleaned) == 0 {
 		return d.fields, 0, true
 	}
 	fields, whole = maps.Clone(d.fields), true
-	for _, name := range d.unpacked {
-		text, n, fits := unpack(d.fields[name], limit-made)
+	for _, name := range d.compressed {
+		text, n, fits := decompress(d.fields[name], limit-made)
 		fields[name], made, whole = text, made+n, whole && fits
 	}
 	for _, name := range d.cleaned {
@@ -109,7 +109,7 @@ func (d *Document) Fields(limit int64) (fields crash.Fields, made int64, whole b
 // Cleaned returns the largest number of bytes that [Document.Fields] allocates for invalid texts,
 // whatever its limit.
 func (d *Document) Cleaned() (bytes int64) {
-	for _, name := range slices.Concat(d.cleaned, d.unpacked) {
+	for _, name := range slices.Concat(d.cleaned, d.compressed) {
 		if value := d.fields[name]; !isClean(value) {
 			bytes += int64(len(value)) * int64(len(replacement))
 		}
@@ -124,14 +124,14 @@ func invalid(err error) error {
 // isDump reports whether a field is a memory dump: the kernel's, or a core in the wrong place.
 func isDump(name string) bool { return name == "VmCore" || name == "CoreDump" }
 
-// unpack decompresses a value and returns its text and size in bytes. It returns the value
+// decompress returns the text of a compressed value and its size in bytes. It returns the value
 // unchanged if it is not compressed, if it does not contain text, or, with fits false, if it is
 // larger than limit.
-func unpack(value string, limit int64) (text string, n int64, fits bool) {
+func decompress(value string, limit int64) (text string, n int64, fits bool) {
 	var b strings.Builder
-	n, err := packed.Copy(&b, strings.NewReader(value), max(limit, 0))
+	n, err := compressed.Copy(&b, strings.NewReader(value), max(limit, 0))
 	if err != nil || !isClean(b.String()) {
-		return clean(value), n, !errors.Is(err, packed.ErrLimit)
+		return clean(value), n, !errors.Is(err, compressed.ErrLimit)
 	}
 	return b.String(), n, true
 }

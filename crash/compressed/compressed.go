@@ -1,6 +1,6 @@
-// Package packed decompresses values of crash reports in apport's format: base64, with padding in
+// Package compressed decompresses values of crash reports in apport's format: base64, with padding in
 // each line, of gzip, zstd or bare zlib data. It uses a limited amount of memory.
-package packed
+package compressed
 
 import (
 	"compress/gzip"
@@ -111,9 +111,9 @@ func formOf(start []byte) form {
 	}
 }
 
-// Looks reports whether text may be a compressed value without apport's marker: its first line is
+// Detect reports whether text may be a compressed value without apport's marker: its first line is
 // the base64 encoding of a known header.
-func Looks(text string) bool {
+func Detect(text string) bool {
 	line, _, _ := strings.Cut(text, "\n")
 	if len(line) < 4 || len(line)%4 != 0 {
 		return false

@@ -6,12 +6,12 @@ import (
 	"io"
 	"strings"
 
-	"mishap/crash/packed"
+	"mishap/crash/compressed"
 )
 
-// packedField reads a value that is compressed and encoded in base64. It decompresses memory dumps
+// compressedField reads a value that is compressed and encoded in base64. It decompresses memory dumps
 // only to verify them.
-func (f *file) packedField(key string, at int) error {
+func (f *file) compressedField(key string, at int) error {
 	next, err := f.in.Peek(1)
 	if errors.Is(err, io.EOF) || err == nil && next[0] != ' ' {
 		return f.store(key, "", at)
@@ -21,12 +21,12 @@ func (f *file) packedField(key string, at int) error {
 	}
 	value := &limited{max: f.lim.Text - f.text, discard: isDump(key)}
 	text := &chunks{f: f}
-	n, err := packed.Copy(value, text, f.lim.Unpacked)
+	n, err := compressed.Copy(value, text, f.lim.Decompressed)
 	if text.err != nil && !errors.Is(text.err, io.EOF) {
 		return text.err
 	}
 	switch {
-	case errors.Is(err, packed.ErrLimit):
+	case errors.Is(err, compressed.ErrLimit):
 		f.binary[key] = Binary{Name: key, Size: n, More: true}
 	case err != nil:
 		f.line = at
