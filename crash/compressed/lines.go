@@ -83,5 +83,5 @@ func (d *lineDecoder) Read(p []byte) (int, error) {
 // group returns the bytes that the group encodes: three for four characters.
 func (d *lineDecoder) group() []byte {
 	bits := d.bits << (6 * (4 - d.n))
-	return []byte{byte(bits >> 16), byte(bits >> 8), byte(bits)} // truncation is intended
+	return []byte{byte(bits >> 16), byte(bits >> 8), byte(bits)} //nolint:gosec // truncation is intended
 }

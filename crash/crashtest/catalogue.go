@@ -136,7 +136,8 @@ func nativeProblem(r *rand.Rand, binary, source, path, stem string) (t Report, a
 	t = base("Crash", binary, source, "1").program(path, 1)
 	var frames []frame
 	for depth := range 4 + r.IntN(4) {
-		frames = append(frames, frame{itself, uint64(0x1000 + r.IntN(0x60000)), functionName(r, stem), //nolint:gosec // positive
+		offset := uint64(0x1000 + r.IntN(0x60000)) //nolint:gosec // positive
+		frames = append(frames, frame{itself, offset, functionName(r, stem),
 			fmt.Sprintf("self=0x55d%06x, n=%d", r.IntN(1<<24), depth), fmt.Sprintf("../src/%s.c:%d", pick(r, nouns),
 				20+r.IntN(900))})
 	}
@@ -157,7 +158,8 @@ func nativeProblem(r *rand.Rand, binary, source, path, stem string) (t Report, a
 		return t, false
 	case 3:
 		t.stack(6, "SIGABRT", frames)
-		t["AssertionMessage"] = fmt.Sprintf("%s: %s: assertion `%s != NULL' failed.", frames[0].at, frames[0].function, pick(r, nouns))
+		t["AssertionMessage"] = fmt.Sprintf("%s: %s: assertion `%s != NULL' failed.",
+			frames[0].at, frames[0].function, pick(r, nouns))
 	case 4:
 		t["DuplicateSignature"] = path + ":" + pick(r, nouns) + "-damaged"
 		t["ProblemType"] = "RecoverableProblem"
@@ -174,12 +176,18 @@ func pythonProblem(r *rand.Rand, binary, source, path, stem string) Report {
 	t["PackageArchitecture"] = "all"
 	t["InterpreterPath"] = "/usr/bin/python3.12"
 	t["PythonArgs"] = "['" + path + "']"
-	exceptions := []string{"ValueError: invalid literal for int() with base 10: ''", "KeyError: 'name'", "AttributeError: 'NoneType' object has no attribute 'close'", "TimeoutError: timed out", "PermissionError: [Errno 13] Permission denied: '/etc/reef'"}
+	exceptions := []string{
+		"ValueError: invalid literal for int() with base 10: ''", "KeyError: 'name'",
+		"AttributeError: 'NoneType' object has no attribute 'close'", "TimeoutError: timed out",
+		"PermissionError: [Errno 13] Permission denied: '/etc/reef'",
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Traceback (most recent call last):\n  File %q, line %d, in <module>\n    main()\n", path, 10+r.IntN(90))
+	fmt.Fprintf(&b, "Traceback (most recent call last):\n  File %q, line %d, in <module>\n"+
+		"    main()\n", path, 10+r.IntN(90))
 	for range 1 + r.IntN(4) {
 		name := pick(r, verbs) + "_" + pick(r, nouns)
-		fmt.Fprintf(&b, "  File \"/usr/lib/python3/dist-packages/%s/%s.py\", line %d, in %s\n    self.%s(%s)\n", stem, pick(r, nouns), 5+r.IntN(400), name, pick(r, verbs), pick(r, nouns))
+		fmt.Fprintf(&b, "  File \"/usr/lib/python3/dist-packages/%s/%s.py\", line %d, in %s\n"+
+			"    self.%s(%s)\n", stem, pick(r, nouns), 5+r.IntN(400), name, pick(r, verbs), pick(r, nouns))
 	}
 	b.WriteString(pick(r, exceptions))
 	t["Traceback"] = b.String()
@@ -188,14 +196,18 @@ func pythonProblem(r *rand.Rand, binary, source, path, stem string) Report {
 
 func packageProblem(binary, source string, k int) Report {
 	t := Package()
-	failure := fmt.Sprintf("installed %s package post-installation script subprocess returned error exit status %d", binary, 10+k)
+	failure := fmt.Sprintf("installed %s package post-installation script subprocess returned error "+
+		"exit status %d", binary, 10+k)
 	t["Package"], t["SourcePackage"], t["ErrorMessage"] = binary+" 1", source, failure
 	if k%2 == 1 { // not every distribution's hook adds a signature
-		t["DpkgTerminalLog"] = fmt.Sprintf("Setting up %s (1) ...\nError! Bad return status for module build on kernel: 7.0.0-%d-generic (x86_64)\ndpkg: error processing package %s (--configure):\n %s\n", binary, 10+k, binary, failure)
+		t["DpkgTerminalLog"] = fmt.Sprintf("Setting up %s (1) ...\nError! Bad return status for module "+
+			"build on kernel: 7.0.0-%d-generic (x86_64)\ndpkg: error processing package %s (--configure):\n"+
+			" %s\n", binary, 10+k, binary, failure)
 		delete(t, "DuplicateSignature")
 		return t
 	}
-	t["DuplicateSignature"] = fmt.Sprintf("package:%s:1\nSetting up %s (1) ...\ndpkg: error processing package %s (--configure):\n %s\n", binary, binary, binary, failure)
+	t["DuplicateSignature"] = fmt.Sprintf("package:%s:1\nSetting up %s (1) ...\ndpkg: error processing "+
+		"package %s (--configure):\n %s\n", binary, binary, binary, failure)
 	return t
 }
 
@@ -208,7 +220,9 @@ func kernelProblem(r *rand.Rand, source string) Report {
 	}
 	t := Oops()
 	t["SourcePackage"] = source
-	t["OopsText"] = fmt.Sprintf("BUG: unable to handle kernel NULL pointer dereference at 00000000000000%02x\nIP: [<ffffffffa04b1e22>] %s+0x62/0x110 [brigwifi]\nOops: 0000 [#1] SMP\nCall Trace:\n [<ffffffffa04b0001>] %s+0x41/0x80 [brigwifi]\n [<ffffffff810d5a2c>] handle_irq_event_percpu+0x4c/0x190\nCode: 8b 47 08\n",
+	t["OopsText"] = fmt.Sprintf("BUG: unable to handle kernel NULL pointer dereference at 00000000000000%02x\n"+
+		"IP: [<ffffffffa04b1e22>] %s+0x62/0x110 [brigwifi]\nOops: 0000 [#1] SMP\nCall Trace:\n [<ffffffffa04b0001>] "+
+		"%s+0x41/0x80 [brigwifi]\n [<ffffffff810d5a2c>] handle_irq_event_percpu+0x4c/0x190\nCode: 8b 47 08\n",
 		8*r.IntN(30), functionName(r, "brig"), functionName(r, "brig"))
 	return t
 }

@@ -86,7 +86,8 @@ func RustPanic(options ...Option) Report {
 func rustPanic(file, function string) string {
 	return "\nthread 'main' (7011) panicked at src/" + file + ".rs:88:31:\n" +
 		"called `Option::unwrap()` on a `None` value\nstack backtrace:\n" +
-		"   0: rust_begin_unwind\n             at /rustc/38213856a8a3a6d49a234e0d95a722a4f28a2b18/library/std/src/panicking.rs:647:5\n" +
+		"   0: rust_begin_unwind\n" +
+		"             at /rustc/38213856a8a3a6d49a234e0d95a722a4f28a2b18/library/std/src/panicking.rs:647:5\n" +
 		"   1: core::panicking::panic_fmt::h0be520bdeb30de61\n" +
 		"   2: rustle::" + file + "::" + function + "::hd504aa0dad344db7\n             at ./src/" + file + ".rs:88:31\n" +
 		"   3: rustle::main::h1234567890abcdef\n"
@@ -103,7 +104,8 @@ func compilerError(function string) string {
 	return "// Target: x86_64-linux-gnu\n// gcc version 13.3.0 (Ubuntu 13.3.0-6ubuntu2) \n// \n" +
 		"// reef.cc: In function 'int main()':\n" +
 		"// reef.cc:12:7: internal compiler error: in " + function + ", at gimplify.cc:17682\n" +
-		"// 0x55d0a1b2c3d4 " + function + "(tree_node**, gimple**, gimple**, bool (*)(tree_node*), int)\n// \t../../src/gcc/gimplify.cc:17682\n" +
+		"// 0x55d0a1b2c3d4 " + function + "(tree_node**, gimple**, gimple**, bool (*)(tree_node*), int)\n" +
+		"// \t../../src/gcc/gimplify.cc:17682\n" +
 		"// 0x55d0a1b2c3d5 gimplify_stmt(tree_node**, gimple**)\n// \t../../src/gcc/gimplify.cc:7234\n" +
 		"// Please submit a full bug report, with preprocessed source.\nint x;\n"
 }
@@ -150,7 +152,8 @@ func Snap(options ...Option) Report {
 	}
 	r["Snap"] = "reef"
 	r["SnapdVersion"] = "2.68"
-	r["ErrorMessage"] = "cannot perform the following tasks:\n- Mount snap \"reef\" (123) ([start snap-reef-123.mount] failed with exit status 1)"
+	r["ErrorMessage"] = "cannot perform the following tasks:\n" +
+		"- Mount snap \"reef\" (123) ([start snap-reef-123.mount] failed with exit status 1)"
 	return r.apply(options)
 }
 

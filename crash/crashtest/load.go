@@ -41,6 +41,6 @@ func (l *Load) Next() (path string, body []byte) {
 	n := l.sent.Add(1)
 	body = bytes.Clone(l.bodies[n%loadReports])
 	at := bytes.Index(body, []byte(processMark)) + len(processMark) - 8
-	copy(body[at:], fmt.Sprintf("%08x", uint32(n))) // only has to differ
+	copy(body[at:], fmt.Sprintf("%08x", uint32(n))) //nolint:gosec // only has to differ
 	return fmt.Sprintf("/%0128x", n%loadMachines), body
 }

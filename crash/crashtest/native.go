@@ -136,9 +136,12 @@ func (r Report) stack(signal int, signalName string, frames []frame) {
 	r["Stacktrace"] = strings.TrimSuffix(full.String(), "\n")
 	r["StacktraceTop"] = strings.TrimSuffix(top.String(), "\n")
 	r["StacktraceAddressSignature"] = program + ":" + r["Signal"] + places.String()
-	r["ThreadStacktrace"] = fmt.Sprintf(".\nThread 2 (Thread 0x7f22%04x (LWP 4312)):\n%s\nThread 1 (Thread 0x7f2210 (LWP 4311)):\n%s", 0xbeef,
-		"#0  0x00007f22100913ea in __futex_abstimed_wait_common64 (private=0) at ./nptl/futex-internal.c:57\n        sc_ret = -512\n"+
-			"#1  0x00007f2210093de1 in __pthread_cond_wait_common (cond=0x55d0) at ./nptl/pthread_cond_wait.c:503\n        spin = 0\n"+
+	r["ThreadStacktrace"] = fmt.Sprintf(".\nThread 2 (Thread 0x7f22%04x (LWP 4312)):\n%s\n"+
+		"Thread 1 (Thread 0x7f2210 (LWP 4311)):\n%s", 0xbeef,
+		"#0  0x00007f22100913ea in __futex_abstimed_wait_common64 (private=0) at ./nptl/futex-internal.c:57\n"+
+			"        sc_ret = -512\n"+
+			"#1  0x00007f2210093de1 in __pthread_cond_wait_common (cond=0x55d0) at ./nptl/pthread_cond_wait.c:503\n"+
+			"        spin = 0\n"+
 			"#2  0x000055d00000b002 in worker_main (data=0x0) at ../src/worker.c:31\n        job = 0x0\n", r["Stacktrace"])
 	r["ProcMaps"] = procMaps(program)
 	pc := frames[0].address()

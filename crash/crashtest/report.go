@@ -98,7 +98,8 @@ func (r Report) program(file string, pid int) Report {
 	r["ExecutableTimestamp"] = "1745000000"
 	r["ProcCmdline"] = file + " --open harbour.csv"
 	r["ProcCwd"] = "/home/ines"
-	r["ProcEnviron"] = "LANG=en_GB.UTF-8\nPATH=(custom, no user)\nSHELL=/bin/bash\nTERM=xterm-256color\nXDG_RUNTIME_DIR=<set>"
+	r["ProcEnviron"] = "LANG=en_GB.UTF-8\nPATH=(custom, no user)\nSHELL=/bin/bash\nTERM=xterm-256color\n" +
+		"XDG_RUNTIME_DIR=<set>"
 	r["ProcStatus"] = procStatus(file, pid)
 	r["UserGroups"] = "adm cdrom sudo"
 	r["CurrentDesktop"] = "ubuntu:GNOME"
@@ -114,6 +115,7 @@ func (r Report) apply(options []Option) Report {
 
 // procStatus returns /proc/PID/status in apport's form.
 func procStatus(file string, pid int) string {
-	return fmt.Sprintf("Name:\t%.15s\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nPPid:\t1\nUid:\t1000\t1000\t1000\t1000\nVmRSS:\t%8d kB\nThreads:\t4",
+	return fmt.Sprintf("Name:\t%.15s\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nPPid:\t1\n"+
+		"Uid:\t1000\t1000\t1000\t1000\nVmRSS:\t%8d kB\nThreads:\t4",
 		path.Base(file), pid, pid, 3*pid+9000)
 }

@@ -139,7 +139,8 @@ func volumeProblem(k, day int, r *rand.Rand) crash.Fields {
 	case k%10 == 3:
 		f["InterpreterPath"] = "/usr/bin/python3.12"
 		f["Traceback"] = fmt.Sprintf("Traceback (most recent call last):\n  File \"%s\", line %d, in main\n    run()\n"+
-			"  File \"/usr/lib/python3/dist-packages/%s/core.py\", line %d, in step_%d\n    raise ValueError(item)\nValueError: item %d\n",
+			"  File \"/usr/lib/python3/dist-packages/%s/core.py\", line %d, in step_%d\n    raise ValueError(item)\n"+
+			"ValueError: item %d\n",
 			program, k%90, pkg, k%700, k, k%17)
 	case k%12 == 5:
 		f["Signal"], f["SignalName"] = "11", "SIGSEGV"
@@ -148,8 +149,10 @@ func volumeProblem(k, day int, r *rand.Rand) crash.Fields {
 			program, 4096+k*16, program, 8192+k)
 	default:
 		f["Signal"], f["SignalName"] = "11", "SIGSEGV"
-		f["StacktraceTop"] = fmt.Sprintf("%s_step_%d (row=0x%x, cols=7) at ../src/step.c:%d\n%s_load (path=0x55) at ../src/load.c:41\n"+
-			"on_open (b=0x1) at ../src/win.c:207\ng_closure_invoke () from /lib/x86_64-linux-gnu/libgobject-2.0.so.0\nmain (argc=1) at ../src/main.c:12",
+		f["StacktraceTop"] = fmt.Sprintf("%s_step_%d (row=0x%x, cols=7) at ../src/step.c:%d\n"+
+			"%s_load (path=0x55) at ../src/load.c:41\n"+
+			"on_open (b=0x1) at ../src/win.c:207\ng_closure_invoke () from /lib/x86_64-linux-gnu/libgobject-2.0.so.0\n"+
+			"main (argc=1) at ../src/main.c:12",
 			pkg[:4], k, r.IntN(1<<20), k%900, pkg[:4])
 		f["Stacktrace"] = "#0  0x000055d0 in " + strings.ReplaceAll(f["StacktraceTop"], "\n", "\n#1  0x000055d1 in ")
 	}
