@@ -182,24 +182,24 @@ func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 	return nil
 }
 
-func applyRows(u *index.Updater, leaves []index.Leaf, shrunk []crash.BucketID, cells []indexCell) {
+func applyRows(u *index.Updater, leaves []index.Bucket, shrunk []crash.BucketID, cells []indexCell) {
 	for _, l := range leaves {
-		u.Leaf(l)
+		u.SetBucket(l)
 	}
 	for _, id := range shrunk {
-		u.Forget(id)
+		u.ClearDays(id)
 	}
 	for _, c := range cells {
 		c.apply(u)
 	}
 }
 
-func (s *Store) indexLeaves(ctx context.Context, args pgx.NamedArgs) ([]index.Leaf, error) {
+func (s *Store) indexLeaves(ctx context.Context, args pgx.NamedArgs) ([]index.Bucket, error) {
 	rows, err := s.pool.Query(ctx, sqlIndexLeaves, args)
 	if err != nil {
 		return nil, err
 	}
-	leaves, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l index.Leaf, err error) {
+	leaves, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l index.Bucket, err error) {
 		err = row.Scan(into(l.ID[:]), into(l.Head[:]), &l.Signature, &l.Rule, &l.Provisional, &l.Type, &l.Title, &l.Name, &l.Executable, &l.Package, &l.Source,
 			&l.Reports, &l.Systems)
 		return l, err
@@ -270,7 +270,7 @@ type indexCell struct {
 }
 
 func (c indexCell) apply(u *index.Updater) {
-	u.Cell(c.id, c.day, c.release, c.version, c.architecture, c.packageArchitecture, c.reports)
+	u.SetCell(c.id, c.day, c.release, c.version, c.architecture, c.packageArchitecture, c.reports)
 }
 
 func (c indexCell) copy() indexCell {

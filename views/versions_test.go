@@ -52,7 +52,7 @@ func TestVersionTableMarks(t *testing.T) {
 		{Release: "Debian sid", Version: "1.9-2", Reports: 18, Last: now.AddDate(0, 0, -30)},
 		{Release: "Ubuntu 24.04", Version: "1.5-4", Reports: 13, Week: 11, Last: now},
 	}, inUse, now)
-	facts := views.VersionFacts{Story: stats.TellVersions(seen, inUse), Known: inUse, Status: status, Now: now}
+	facts := views.VersionFacts{Story: stats.NewVersionStory(seen, inUse), Known: inUse, Status: status, Now: now}
 	doc := parse(t, render(t, views.VersionsPart(facts.Table())))
 	want := []string{
 		"Version Debian sid 24.04 All", "1.9-3 probable fix 0 · 0", "1.9-2 last in Debian sid 9 · 9", "1.9-1 first in Debian sid 9 · 9",

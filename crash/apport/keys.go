@@ -1,7 +1,7 @@
 package apport
 
-// ValidKey reports whether a field may have this name in a .crash file: ASCII letters, digits, '.', '-' and '_', among
-// them a letter or a digit.
+// ValidKey reports whether key can be the name of a field in a .crash file. It must consist of
+// ASCII letters, digits, '.', '-' and '_', with at least one letter or digit.
 func ValidKey(key string) bool {
 	alphanumeric := false
 	for i := range len(key) {
@@ -15,17 +15,17 @@ func ValidKey(key string) bool {
 	return alphanumeric && len(key) <= maxKey
 }
 
-// mustBeText are the fields whose values must be UTF-8: those that every report may have and that decide what becomes of
-// it. In others, what is not UTF-8 is taken for binary.
+// mustBeText lists the fields whose values must be UTF-8. Every report may have them, and they
+// determine its grouping. In other fields, invalid UTF-8 is binary data.
 var mustBeText = set(
-	"Annotation", "ApportVersion", "Architecture", "AssertionMessage", "CrashCounter", "CurrentDesktop", "Date", "Dependencies",
-	"Disassembly", "DistroRelease", "DpkgTerminalLog", "DuplicateSignature", "ErrorMessage", "ExecutablePath",
-	"ExecutableTimestamp", "Failure", "HotplugNewDevices", "InstallationDate", "InstallationMedia", "InterpreterPath",
-	"JournalErrors", "LiveMediaBuild", "MachineType", "NonfreeKernelModules", "OopsText", "Package", "PackageArchitecture",
-	"ProblemType", "ProcAttrCurrent", "ProcCmdline", "ProcCwd", "ProcEnviron", "ProcMaps", "ProcStatus", "PythonArgs",
-	"Registers", "Signal", "SignalName", "SourcePackage", "Stacktrace", "StacktraceAddressSignature", "StacktraceTop", "Tags",
-	"ThreadStacktrace", "Title", "Traceback", "Uname", "UnreportableReason", "UpgradeStatus", "UserGroups",
-	"_PythonExceptionQualifier", "dmi.bios.version",
+	"Annotation", "ApportVersion", "Architecture", "AssertionMessage", "CrashCounter", "CurrentDesktop", "Date",
+	"Dependencies", "Disassembly", "DistroRelease", "DpkgTerminalLog", "DuplicateSignature", "ErrorMessage",
+	"ExecutablePath", "ExecutableTimestamp", "Failure", "HotplugNewDevices", "InstallationDate", "InstallationMedia",
+	"InterpreterPath", "JournalErrors", "LiveMediaBuild", "MachineType", "NonfreeKernelModules", "OopsText", "Package",
+	"PackageArchitecture", "ProblemType", "ProcAttrCurrent", "ProcCmdline", "ProcCwd", "ProcEnviron", "ProcMaps",
+	"ProcStatus", "PythonArgs", "Registers", "Signal", "SignalName", "SourcePackage", "Stacktrace",
+	"StacktraceAddressSignature", "StacktraceTop", "Tags", "ThreadStacktrace", "Title", "Traceback", "Uname",
+	"UnreportableReason", "UpgradeStatus", "UserGroups", "_PythonExceptionQualifier", "dmi.bios.version",
 )
 
 func set(names ...string) map[string]bool {

@@ -1,5 +1,6 @@
-// Package apport reads and writes the .crash files that apport leaves in /var/crash. Reading is bounded in memory, since
-// the files hold core dumps and may come from strangers. What the fields mean is not known here.
+// Package apport reads and writes the .crash files that apport stores in /var/crash. Reading uses a
+// limited amount of memory, since the files contain core dumps and may come from strangers. The
+// package does not interpret fields.
 package apport
 
 import (
@@ -15,11 +16,12 @@ import (
 	"mishap/crash"
 )
 
-// Limits bound what one file may cost. A zero means the value given.
+// Limits restrict the resources that reading one file can use. Zero values mean the defaults in the
+// comments.
 type Limits struct {
-	Fields   int   // most fields; 10,000
-	Text     int64 // most bytes of all texts together; 64 MiB
-	Unpacked int64 // most bytes unpacked of one compressed field, to see that it is whole; 1 GiB
+	Fields       int   // number of fields; default 10,000
+	Text         int64 // size of all texts in bytes; default 64 MiB
+	Decompressed int64 // decompressed size of one field in bytes; default 1 GiB
 }
 
 func (l Limits) orDefault() Limits {
@@ -29,31 +31,35 @@ func (l Limits) orDefault() Limits {
 	if l.Text == 0 {
 		l.Text = 64 << 20
 	}
-	if l.Unpacked == 0 {
-		l.Unpacked = 1 << 30
+	if l.Decompressed == 0 {
+		l.Decompressed = 1 << 30
 	}
 	return l
 }
 
-// Binary is a field that is not kept: a dump of memory, or a value that is no text.
+// Binary describes a field whose value Read does not return: a memory dump, or a value that is not
+// text.
 type Binary struct {
 	Name string
-	Size int64 // in bytes, unpacked
-	More bool  // it is larger than Size, which is as far as was looked
+	Size int64 // in bytes, decompressed
+	More bool  // the value is larger than Size, where reading stopped
 }
 
-// maxKey is the longest name of a field.
+// maxKey is the largest length of a field name, in bytes.
 const maxKey = 256
 
-// Read reads a .crash file as apport does: the last of several fields of one name counts. Texts are returned as fields,
-// with U+FFFD for NUL; the rest, and in any case CoreDump and VmCore, are only listed. Apart from apport's ways, a value
-// with control characters is a text as long as it is valid UTF-8 and holds no NUL, and the empty field "separator", which
-// is a slip of apport's, is left out.
+// Read reads a .crash file like apport: of several fields with one name, the last one counts. It
+// returns texts as fields, with U+FFFD for NUL. It only lists binary values, and always CoreDump and
+// VmCore.
 //
-// Errors about the file are of kind Invalid (code malformed_report) or TooLarge (report_too_large) and say in which line
-// and why, for people; an error of r is returned as it is.
+// Unlike apport, it treats a value with control characters as text if that is valid UTF-8 without
+// NUL. It drops an empty field "separator", which apport writes by mistake.
+//
+// Errors of the file have the kind Invalid (code malformed_report) or TooLarge (report_too_large),
+// and name the line and the cause for people. An error of r is returned unchanged.
 func Read(r io.Reader, lim Limits) (crash.Fields, []Binary, error) {
-	f := &file{in: bufio.NewReaderSize(r, 64<<10), lim: lim.orDefault(), fields: crash.Fields{}, binary: map[string]Binary{}}
+	f := &file{in: bufio.NewReaderSize(r, 64<<10), lim: lim.orDefault(), fields: crash.Fields{},
+		binary: map[string]Binary{}}
 	for {
 		more, err := f.field()
 		if err != nil {
@@ -70,17 +76,17 @@ func Read(r io.Reader, lim Limits) (crash.Fields, []Binary, error) {
 	return f.fields, slices.SortedFunc(maps.Values(f.binary), byName), nil
 }
 
-// file is a file being read.
+// file is the state of reading one file.
 type file struct {
 	in     *bufio.Reader
-	line   int // lines begun
+	line   int // number of lines started
 	lim    Limits
-	text   int64 // bytes of text kept
+	text   int64 // bytes of text stored
 	fields crash.Fields
 	binary map[string]Binary
 }
 
-// field reads the next field; false at the end of the file.
+// field reads the next field. It returns false at the end of the file.
 func (f *file) field() (bool, error) {
 	first, err := f.in.Peek(1)
 	if errors.Is(err, io.EOF) {
@@ -109,12 +115,12 @@ func (f *file) field() (bool, error) {
 	}
 	trimmed := strings.Trim(string(value), " \t\r\v\f\n")
 	if trimmed == "base64" {
-		return true, f.packedField(key, at)
+		return true, f.compressedField(key, at)
 	}
 	value = append(value[:0], trimmed...)
 	for {
 		if value, err = f.continuation(value); errors.Is(err, errNoMore) {
-			return true, f.keep(key, string(value), at)
+			return true, f.store(key, string(value), at)
 		}
 		if err != nil {
 			return false, err
@@ -122,7 +128,7 @@ func (f *file) field() (bool, error) {
 	}
 }
 
-// key reads up to the colon.
+// key reads the name of a field, up to the colon.
 func (f *file) key() (string, error) {
 	var key []byte
 	for {
@@ -144,8 +150,8 @@ func (f *file) key() (string, error) {
 
 var errNoMore = errors.New("the value has ended")
 
-// continuation adds the next line to the value, when that line begins with a blank, which is taken away. What is empty so
-// far stays without a line end: so the value may begin in the line after its key.
+// continuation appends the next line to the value, if it begins with a blank, which is removed. It
+// adds no line end to an empty value, so a value can begin on the line after its key.
 func (f *file) continuation(value []byte) ([]byte, error) {
 	next, err := f.in.Peek(1)
 	if errors.Is(err, io.EOF) || err == nil && next[0] != ' ' {
@@ -162,7 +168,7 @@ func (f *file) continuation(value []byte) ([]byte, error) {
 	return f.restOfLine(value)
 }
 
-// restOfLine adds the rest of the line, without its end, to the value.
+// restOfLine appends the rest of the line, without its line end, to the value.
 func (f *file) restOfLine(value []byte) ([]byte, error) {
 	for {
 		part, err := f.in.ReadSlice('\n')
@@ -181,8 +187,8 @@ func (f *file) restOfLine(value []byte) ([]byte, error) {
 	}
 }
 
-// keep stores a value as a text, or lists it when it is none; at is the line of its key.
-func (f *file) keep(key, value string, at int) error {
+// store stores a value as text, or lists it as binary; at is the line of its key.
+func (f *file) store(key, value string, at int) error {
 	switch {
 	case isDump(key):
 		f.binary[key] = Binary{Name: key, Size: int64(len(value))}
@@ -209,5 +215,5 @@ func (f *file) tooLarge(format string, args ...any) error {
 	return crash.Errorf(crash.TooLarge, "report_too_large", "Line %d: %s.", f.line, fmt.Sprintf(format, args...))
 }
 
-// isDump reports whether a field is a dump of memory.
+// isDump reports whether a field is a memory dump.
 func isDump(name string) bool { return name == "CoreDump" || name == "VmCore" }

@@ -79,7 +79,7 @@ func TestReadPackedValues(t *testing.T) {
 	t.Parallel()
 	big := pack(strings.Repeat("x", 1<<20))
 	fields, binary, err := read(t, "Small: base64\n"+pack("text\n")+"Bomb: base64\n"+big+"CoreDump: base64\n"+big+"Long: base64\n"+pack(strings.Repeat("y", 5000))+"VmCore: base64\n"+pack("v")+"Data: base64\n"+pack("\x00\x01")+"Z: 1\n",
-		apport.Limits{Text: 4096, Unpacked: 10_000})
+		apport.Limits{Text: 4096, Decompressed: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("separator: \nA:  b \n c\nA: base64\n eJw=\n c3RyxIAMcBAFAG55BXk=\n"))
 	f.Add([]byte("A: \xff\nTitle: a\x00b\n"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		fields, _, err := apport.Read(bytes.NewReader(file), apport.Limits{Fields: 50, Text: 1 << 16, Unpacked: 1 << 16})
+		fields, _, err := apport.Read(bytes.NewReader(file), apport.Limits{Fields: 50, Text: 1 << 16, Decompressed: 1 << 16})
 		if err != nil {
 			if kind := crash.KindOf(err); kind != crash.Invalid && kind != crash.TooLarge {
 				t.Errorf("got %v, an error of kind %v", err, kind)

@@ -12,9 +12,10 @@ import (
 	"mishap/crash"
 )
 
-// Write writes fields as a .crash file that [Read] gives back: ProblemType first, then by name. Values whose beginning the
-// text form would lose are compressed, as apport does with binary ones. A field whose name the format does not allow gives
-// an error of kind Invalid (code invalid_key); errors of w are returned as they are.
+// Write writes fields as a .crash file that [Read] reads back. ProblemType comes first; the others
+// are sorted by name. It compresses values with leading empty lines, which the text format would
+// lose. For a field name that the format does not allow, it returns an error of kind Invalid (code
+// invalid_key).
 func Write(w io.Writer, fields crash.Fields) error {
 	out := bufio.NewWriter(w)
 	for _, key := range slices.SortedFunc(maps.Keys(fields), problemTypeFirst) {
@@ -44,8 +45,8 @@ func problemTypeFirst(a, b string) int {
 func writeField(out *bufio.Writer, key, value string) error {
 	var err error
 	switch {
-	case strings.HasPrefix(value, "\n"): // lines that are empty at the beginning are lost
-		err = writePacked(out, key, value)
+	case strings.HasPrefix(value, "\n"): // the text format loses leading empty lines
+		err = writeCompressed(out, key, value)
 	case value == "base64", strings.Contains(value, "\n"), strings.Trim(value, " \t\r\v\f") != value:
 		_, err = out.WriteString(key + ":\n " + strings.ReplaceAll(value, "\n", "\n ") + "\n")
 	default:
@@ -54,7 +55,7 @@ func writeField(out *bufio.Writer, key, value string) error {
 	return err
 }
 
-func writePacked(out *bufio.Writer, key, value string) error {
+func writeCompressed(out *bufio.Writer, key, value string) error {
 	if _, err := out.WriteString(key + ": base64\n "); err != nil {
 		return err
 	}

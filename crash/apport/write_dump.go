@@ -10,11 +10,12 @@ import (
 	"mishap/crash"
 )
 
-// leftOutField tells in a written file which fields it could not hold.
+// leftOutField is the field that lists the names of fields that a file cannot contain.
 const leftOutField = "MishapLeftOut"
 
-// Writable returns the fields that [Write] can write, and the names of the others, sorted: machines may send fields with
-// names that a .crash file cannot hold. When there are such, they are named in the field MishapLeftOut.
+// Writable returns the fields that [Write] can write, and the sorted names of the others, since
+// machines can send fields with any name. If there are others, it lists them in the field
+// MishapLeftOut.
 func Writable(fields crash.Fields) (writable crash.Fields, left []string) {
 	writable = make(crash.Fields, len(fields))
 	for name, value := range fields {
@@ -31,7 +32,7 @@ func Writable(fields crash.Fields) (writable crash.Fields, left []string) {
 	return writable, left
 }
 
-// WriteDump ends a .crash file with a field that is compressed already: text is base64 by lines, as apport writes it in files
+// WriteDump appends a compressed field to a .crash file. text is base64 in lines, as apport writes
 // and whoopsie sends it.
 func WriteDump(w io.Writer, name string, text io.Reader) error {
 	out := bufio.NewWriter(w)

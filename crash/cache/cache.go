@@ -1,6 +1,5 @@
-// Package cache holds loaded values in memory, up to a limit of bytes. It counts what values hold
-// in memory, not how many there are: keys come from outside, and values differ in size by a factor
-// of a thousand.
+// Package cache caches values in memory, up to a limit in bytes. The limit is not a number of
+// values, because keys come from outside and values differ in size by a factor of a thousand.
 package cache
 
 import (
@@ -14,23 +13,22 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Cache holds values that were loaded at one revision R of the data that they come from. The first
-// use of another revision drops all of them. A revision never returns: it contains the start of the
-// database server where that matters. When the cache is full, it drops the values that were used
-// least recently. It is safe for concurrent use.
+// Cache caches values that were loaded at one revision R of their source data. The first use of
+// another revision drops all of them. A revision must never return; where that could happen, it
+// contains the start time of the database server. When the cache is full, it drops the least
+// recently used values. It is safe for concurrent use.
 //
-// Values have any type; a key belongs to the values of one type. Values are shared and must not be
-// changed.
+// Values of different types have separate keys. Values are shared, so callers must not modify them.
 type Cache[R comparable] struct {
 	limit    int64
 	maxStale time.Duration // see NewStale
 
 	mu       sync.Mutex
 	revision R
-	previous R // the revision before: requests that began then may still ask
+	previous R // requests that began at the previous revision may still use it
 	held     int64
 	lru      *simplelru.LRU[typedKey, entry[R]]
-	loading  map[typedKey]any // *load of what is being read
+	loading  map[typedKey]any // *load for each value that a caller is reading
 }
 
 type typedKey struct {
@@ -45,8 +43,8 @@ type entry[R comparable] struct {
 	stored   time.Time
 }
 
-// Sizer is a value that says how many bytes it holds, where [SizeOf] cannot see all of them or sees
-// shared ones.
+// Sizer is a value that reports its own size in memory, where [SizeOf] would miss parts of it or
+// count shared ones.
 type Sizer interface{ CachedBytes() int64 }
 
 // New returns an empty cache that holds at most limit bytes.
@@ -57,17 +55,17 @@ func New[R comparable](limit int64) *Cache[R] {
 }
 
 // NewStale returns a cache that does not drop values of older revisions. [Get] returns such a value
-// if it is not older than maxStale and another caller is reading the current one: with frequent
-// changes, one caller waits and not all.
+// if it is not older than maxStale and another caller is reading the current one. With frequent
+// changes, only one caller then waits.
 func NewStale[R comparable](limit int64, maxStale time.Duration) *Cache[R] {
 	c := New[R](limit)
 	c.maxStale = maxStale
 	return c
 }
 
-// Get returns the cached value of a key, or calls read and caches what it returns. Callers that ask
-// for the same value meanwhile wait for it. Errors are not cached. A caller with the previous
-// revision reads a value of its own.
+// Get returns the cached value of a key, or calls read and caches its result. Concurrent callers
+// with the same key and revision wait for one call of read. Errors are not cached. A caller with
+// the previous revision always calls read.
 func Get[V any, R comparable](c *Cache[R], revision R, key any, read func() (V, error)) (V, error) {
 	k := typedKey{reflect.TypeFor[V](), key}
 	c.mu.Lock()
@@ -99,7 +97,7 @@ func Get[V any, R comparable](c *Cache[R], revision R, key any, read func() (V, 
 	return l.value, l.err
 }
 
-// load is a value that one caller of Get reads and others wait for.
+// load is a value that one caller of Get reads and other callers wait for.
 type load[R comparable, V any] struct {
 	revision R
 	done     chan struct{} // closed when value and err are set
@@ -107,7 +105,7 @@ type load[R comparable, V any] struct {
 	err      error
 }
 
-// errPanicked is what those who wait get when the caller that reads panics.
+// errPanicked is what waiting callers get when the reading caller panics.
 var errPanicked = errors.New("reading a value for the cache panicked")
 
 func (c *Cache[R]) endLoad(k typedKey, load any) {
@@ -131,8 +129,8 @@ func Find[V any, R comparable](c *Cache[R], revision R, key any) (V, bool) {
 	return none, false
 }
 
-// Put stores a value that was loaded at a revision, unless another revision has been used since, or
-// the value is larger than the limit.
+// Put stores a value that was loaded at a revision. It does nothing if another revision has been
+// used since, or if the value is larger than the limit.
 func Put[V any, R comparable](c *Cache[R], revision R, key any, value V) {
 	k := typedKey{reflect.TypeFor[V](), key}
 	bytes := entryBytes[R]() + SizeOf(&k.key)
@@ -160,8 +158,8 @@ func Put[V any, R comparable](c *Cache[R], revision R, key any, value V) {
 	}
 }
 
-// enter makes a revision the current one, and reports whether it is. The previous one does not
-// become current again.
+// enter makes a revision the current one and returns true. It returns false for the previous
+// revision, which cannot become current again.
 func (c *Cache[R]) enter(revision R) bool {
 	if c.revision == revision {
 		return true
@@ -176,14 +174,14 @@ func (c *Cache[R]) enter(revision R) bool {
 	return true
 }
 
-// clear drops everything. It makes new maps, since a map does not give back memory when keys are
+// clear drops all values. It allocates new maps, since maps do not release memory when keys are
 // deleted.
 func (c *Cache[R]) clear() {
-	c.lru, _ = simplelru.NewLRU[typedKey, entry[R]](math.MaxInt, nil) // fails only without a size
+	c.lru, _ = simplelru.NewLRU[typedKey, entry[R]](math.MaxInt, nil) // fails only for a size of 0
 	c.loading, c.held = map[typedKey]any{}, 0
 }
 
-// Held returns how many bytes the cache holds.
+// Held returns the size of all cached values in bytes.
 func (c *Cache[R]) Held() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,8 +195,9 @@ func (c *Cache[R]) Len() int {
 	return c.lru.Len()
 }
 
-// entryBytes returns the size of an entry without what its key and value point to: a list node of
-// key, entry and six words, and the key with a pointer in a map that may be half empty.
+// entryBytes returns the size of an entry, excluding what its key and value point to. It consists
+// of a list node (key, entry and six words), and of the key with a pointer in a map that may be
+// half empty.
 func entryBytes[R comparable]() int64 {
 	const word, key = int64(unsafe.Sizeof(uintptr(0))), int64(unsafe.Sizeof(typedKey{}))
 	return key + size(reflect.TypeFor[entry[R]]()) + 6*word + 2*(key+word+1)

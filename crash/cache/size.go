@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// SizeOf returns how many bytes a value holds in memory besides the value itself: texts, the whole capacity of slices, maps
-// with their empty slots, and all that pointers lead to, each once. Functions and channels count as nothing.
+// SizeOf returns the number of bytes in memory that a value refers to, excluding the value itself:
+// strings, slices with their capacity, maps with their empty slots, and the targets of pointers,
+// each once. Functions and channels count as 0.
 func SizeOf(value any) int64 {
 	if value == nil {
 		return 0
@@ -16,7 +17,8 @@ func SizeOf(value any) int64 {
 	return seen.below(reflect.ValueOf(value))
 }
 
-// visited are the addresses that have been counted, by type: a struct begins where its first field does.
+// visited contains the counted addresses with their types, since a struct and its first field have
+// the same address.
 type visited map[visit]bool
 
 type visit struct {
@@ -35,7 +37,7 @@ func (s visited) first(address uintptr, of reflect.Type) bool {
 
 var location = reflect.TypeFor[time.Location]() // zones are shared by all times
 
-// below returns the bytes that v leads to.
+// below returns the number of bytes that v refers to.
 func (s visited) below(v reflect.Value) (n int64) {
 	switch v.Kind() { //nolint:exhaustive // all others hold nothing else
 	case reflect.String:
@@ -68,7 +70,7 @@ func (s visited) below(v reflect.Value) (n int64) {
 	return 0
 }
 
-// elements returns the bytes that the elements of a slice or array lead to.
+// elements returns the number of bytes that the elements of a slice or array refer to.
 func (s visited) elements(v reflect.Value) (n int64) {
 	if flat(v.Type().Elem()) {
 		return 0
@@ -79,7 +81,8 @@ func (s visited) elements(v reflect.Value) (n int64) {
 	return n
 }
 
-// belowMap returns the bytes of a map: a map has eight slots, or more in a power of two, of which at most 7 of 8 are taken.
+// belowMap returns the size of a map. A map has eight slots or a larger power of two, at most 7/8
+// of them in use.
 func (s visited) belowMap(v reflect.Value) int64 {
 	if v.IsNil() || !s.first(v.Pointer(), v.Type()) {
 		return 0
@@ -98,12 +101,12 @@ func (s visited) belowMap(v reflect.Value) int64 {
 	return n
 }
 
-// rounded returns how much an allocation of n bytes takes at least.
+// rounded returns the smallest size of an allocation of n bytes.
 func rounded(n int64) int64 { return (n + 7) &^ 7 }
 
 func size(t reflect.Type) int64 { return int64(t.Size()) } //nolint:gosec // no type is that large
 
-// flat reports whether values of a type lead to nothing else.
+// flat reports whether values of a type contain no references.
 func flat(t reflect.Type) bool {
 	switch t.Kind() { //nolint:exhaustive // all others are numbers
 	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map, reflect.Struct:

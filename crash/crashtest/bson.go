@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// notSent are fields that whoopsie keeps to itself.
+// notSent lists fields that whoopsie does not send.
 var notSent = []string{"CoreDump", "CrashCounter", "Title", "UnreportableReason", "_MarkForUpload"}
 
-// BSON is the document that whoopsie posts for the report: flat, texts only.
+// BSON returns the document that whoopsie posts for the report: flat, with text values only.
 func (r Report) BSON() []byte {
 	document := make([]byte, 4, 4096)
 	for _, name := range slices.Sorted(maps.Keys(r)) {

@@ -13,16 +13,16 @@ import (
 type problem struct {
 	template Report
 	weight   float64
-	number   int // of the program: decides its versions and when they come out
-	from     int // the update that brings the fault
-	until    int // the update that mends it
+	number   int // of the program: determines its versions and their dates
+	from     int // the update that introduces the fault
+	until    int // the update that fixes the fault
 	anywhere bool
 }
 
-// updates is how many versions of a program come out within the fleet's history, the first before it.
+// updates is the number of versions of a program in the fleet's history; the first one precedes it.
 const updates = 3
 
-// update is the newest one that is out on that day.
+// update returns the newest update that is out on a day.
 func (p problem) update(day int) int {
 	first := 9 + p.number*5%24
 	switch {
@@ -35,8 +35,8 @@ func (p problem) update(day int) int {
 	}
 }
 
-// version is the version of the package in the i-th release: newer releases have newer ones, each distribution marks its
-// updates in its own way.
+// version returns the version of the package in the i-th release. Newer releases have newer
+// versions, and each distribution has its own form of updates.
 func (p problem) version(release crash.Release, i, update int) string {
 	upstream := fmt.Sprintf("%d.%d.%d", 1+p.number%4, 2*i+p.number%3, p.number%5)
 	switch {
@@ -48,7 +48,7 @@ func (p problem) version(release crash.Release, i, update int) string {
 	return fmt.Sprintf("%s-%dubuntu0.%d", upstream, 1+p.number%2, update+1)
 }
 
-// programs of the fleet: the language decides how they fail.
+// programs lists the programs of the fleet. The language determines their faults.
 var programs = []struct{ binary, source, path, stem, language string }{
 	{"tidewatch", "tidewatch", "/usr/bin/tidewatch", "tide", "C"},
 	{"lumen-shell", "lumen-shell", "/usr/bin/lumen-shell", "lumen", "C"},
@@ -78,8 +78,8 @@ var programs = []struct{ binary, source, path, stem, language string }{
 	{"isobar-map", "isobar-weather", "/usr/bin/isobar-map", "isobar", "C++"},
 }
 
-// catalogue is all that goes wrong in a fleet that sends n reports: the more of them, the more rare problems show. The
-// first few problems make most of the reports (Zipf).
+// catalogue returns the problems of a fleet that sends n reports. A larger n adds rarer problems.
+// The first few problems cause most reports, in a Zipf distribution.
 func catalogue(n int) []problem {
 	r := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // invented data, the same each time
 	var all []problem
@@ -101,10 +101,12 @@ func catalogue(n int) []problem {
 				t, anywhere = nativeProblem(r, p.binary, p.source, p.path, p.stem)
 			}
 			from, until := r.IntN(5)-2, updates+2-r.IntN(4)
-			all = append(all, problem{template: t, number: number, from: max(0, from), until: max(from+1, until, 1), anywhere: anywhere})
+			all = append(all, problem{template: t, number: number, from: max(0, from), until: max(from+1, until, 1),
+				anywhere: anywhere})
 		}
 	}
-	odd := []Report{Markup(), Long(), Unicode(), Suspend(), Ungroupable(), CompilerError(), BareRecoverable(), ThreadHang(), ExceptionGroup()}
+	odd := []Report{Markup(), Long(), Unicode(), Suspend(), Ungroupable(), CompilerError(), BareRecoverable(),
+		ThreadHang(), ExceptionGroup()}
 	for _, t := range odd {
 		all = append(all, problem{template: t, number: 4, until: updates, anywhere: true}) // the first two are reefd's
 	}
@@ -116,8 +118,10 @@ func catalogue(n int) []problem {
 }
 
 var (
-	verbs = []string{"parse", "load", "draw", "update", "flush", "open", "resize", "commit", "lookup", "render", "decode", "notify", "release", "merge"}
-	nouns = []string{"row", "view", "cache", "item", "window", "buffer", "session", "node", "event", "surface", "index", "header", "queue", "entry"}
+	verbs = []string{"parse", "load", "draw", "update", "flush", "open", "resize", "commit", "lookup", "render", "decode",
+		"notify", "release", "merge"}
+	nouns = []string{"row", "view", "cache", "item", "window", "buffer", "session", "node", "event", "surface", "index",
+		"header", "queue", "entry"}
 )
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
@@ -126,13 +130,16 @@ func functionName(r *rand.Rand, stem string) string {
 	return stem + "_" + pick(r, verbs) + "_" + pick(r, nouns)
 }
 
-// nativeProblem is a fault of a C program: mostly with names; anywhere is false when it holds addresses of one machine type.
+// nativeProblem returns a fault of a C program, in most cases with function names. anywhere is
+// false if it contains addresses of one architecture.
 func nativeProblem(r *rand.Rand, binary, source, path, stem string) (t Report, anywhere bool) {
 	t = base("Crash", binary, source, "1").program(path, 1)
 	var frames []frame
 	for depth := range 4 + r.IntN(4) {
-		frames = append(frames, frame{itself, uint64(0x1000 + r.IntN(0x60000)), functionName(r, stem), //nolint:gosec // positive
-			fmt.Sprintf("self=0x55d%06x, n=%d", r.IntN(1<<24), depth), fmt.Sprintf("../src/%s.c:%d", pick(r, nouns), 20+r.IntN(900))})
+		offset := uint64(0x1000 + r.IntN(0x60000)) //nolint:gosec // positive
+		frames = append(frames, frame{itself, offset, functionName(r, stem),
+			fmt.Sprintf("self=0x55d%06x, n=%d", r.IntN(1<<24), depth), fmt.Sprintf("../src/%s.c:%d", pick(r, nouns),
+				20+r.IntN(900))})
 	}
 	frames = append(frames, tail...)
 	switch r.IntN(10) {
@@ -142,7 +149,7 @@ func nativeProblem(r *rand.Rand, binary, source, path, stem string) (t Report, a
 		}
 		t.stack(11, "SIGSEGV", frames)
 		return t, false
-	case 2: // without symbols, and not answering
+	case 2: // without symbols, and not responding
 		for i := range frames {
 			frames[i].function, frames[i].args, frames[i].at = "??", "", ""
 		}
@@ -151,7 +158,8 @@ func nativeProblem(r *rand.Rand, binary, source, path, stem string) (t Report, a
 		return t, false
 	case 3:
 		t.stack(6, "SIGABRT", frames)
-		t["AssertionMessage"] = fmt.Sprintf("%s: %s: assertion `%s != NULL' failed.", frames[0].at, frames[0].function, pick(r, nouns))
+		t["AssertionMessage"] = fmt.Sprintf("%s: %s: assertion `%s != NULL' failed.",
+			frames[0].at, frames[0].function, pick(r, nouns))
 	case 4:
 		t["DuplicateSignature"] = path + ":" + pick(r, nouns) + "-damaged"
 		t["ProblemType"] = "RecoverableProblem"
@@ -168,12 +176,18 @@ func pythonProblem(r *rand.Rand, binary, source, path, stem string) Report {
 	t["PackageArchitecture"] = "all"
 	t["InterpreterPath"] = "/usr/bin/python3.12"
 	t["PythonArgs"] = "['" + path + "']"
-	exceptions := []string{"ValueError: invalid literal for int() with base 10: ''", "KeyError: 'name'", "AttributeError: 'NoneType' object has no attribute 'close'", "TimeoutError: timed out", "PermissionError: [Errno 13] Permission denied: '/etc/reef'"}
+	exceptions := []string{
+		"ValueError: invalid literal for int() with base 10: ''", "KeyError: 'name'",
+		"AttributeError: 'NoneType' object has no attribute 'close'", "TimeoutError: timed out",
+		"PermissionError: [Errno 13] Permission denied: '/etc/reef'",
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Traceback (most recent call last):\n  File %q, line %d, in <module>\n    main()\n", path, 10+r.IntN(90))
+	fmt.Fprintf(&b, "Traceback (most recent call last):\n  File %q, line %d, in <module>\n"+
+		"    main()\n", path, 10+r.IntN(90))
 	for range 1 + r.IntN(4) {
 		name := pick(r, verbs) + "_" + pick(r, nouns)
-		fmt.Fprintf(&b, "  File \"/usr/lib/python3/dist-packages/%s/%s.py\", line %d, in %s\n    self.%s(%s)\n", stem, pick(r, nouns), 5+r.IntN(400), name, pick(r, verbs), pick(r, nouns))
+		fmt.Fprintf(&b, "  File \"/usr/lib/python3/dist-packages/%s/%s.py\", line %d, in %s\n"+
+			"    self.%s(%s)\n", stem, pick(r, nouns), 5+r.IntN(400), name, pick(r, verbs), pick(r, nouns))
 	}
 	b.WriteString(pick(r, exceptions))
 	t["Traceback"] = b.String()
@@ -182,19 +196,23 @@ func pythonProblem(r *rand.Rand, binary, source, path, stem string) Report {
 
 func packageProblem(binary, source string, k int) Report {
 	t := Package()
-	failure := fmt.Sprintf("installed %s package post-installation script subprocess returned error exit status %d", binary, 10+k)
+	failure := fmt.Sprintf("installed %s package post-installation script subprocess returned error "+
+		"exit status %d", binary, 10+k)
 	t["Package"], t["SourcePackage"], t["ErrorMessage"] = binary+" 1", source, failure
-	if k%2 == 1 { // not every distribution's hook gives a signature
-		t["DpkgTerminalLog"] = fmt.Sprintf("Setting up %s (1) ...\nError! Bad return status for module build on kernel: 7.0.0-%d-generic (x86_64)\ndpkg: error processing package %s (--configure):\n %s\n", binary, 10+k, binary, failure)
+	if k%2 == 1 { // not every distribution's hook adds a signature
+		t["DpkgTerminalLog"] = fmt.Sprintf("Setting up %s (1) ...\nError! Bad return status for module "+
+			"build on kernel: 7.0.0-%d-generic (x86_64)\ndpkg: error processing package %s (--configure):\n"+
+			" %s\n", binary, 10+k, binary, failure)
 		delete(t, "DuplicateSignature")
 		return t
 	}
-	t["DuplicateSignature"] = fmt.Sprintf("package:%s:1\nSetting up %s (1) ...\ndpkg: error processing package %s (--configure):\n %s\n", binary, binary, binary, failure)
+	t["DuplicateSignature"] = fmt.Sprintf("package:%s:1\nSetting up %s (1) ...\ndpkg: error processing "+
+		"package %s (--configure):\n %s\n", binary, binary, binary, failure)
 	return t
 }
 
 func kernelProblem(r *rand.Rand, source string) Report {
-	if r.IntN(3) > 0 { // most kernels are of today
+	if r.IntN(3) > 0 { // most kernels are recent
 		t := ModernOops()
 		t["SourcePackage"] = source
 		t["OopsText"] = modernOops(functionName(r, "brig"), functionName(r, "brig"))
@@ -202,7 +220,9 @@ func kernelProblem(r *rand.Rand, source string) Report {
 	}
 	t := Oops()
 	t["SourcePackage"] = source
-	t["OopsText"] = fmt.Sprintf("BUG: unable to handle kernel NULL pointer dereference at 00000000000000%02x\nIP: [<ffffffffa04b1e22>] %s+0x62/0x110 [brigwifi]\nOops: 0000 [#1] SMP\nCall Trace:\n [<ffffffffa04b0001>] %s+0x41/0x80 [brigwifi]\n [<ffffffff810d5a2c>] handle_irq_event_percpu+0x4c/0x190\nCode: 8b 47 08\n",
+	t["OopsText"] = fmt.Sprintf("BUG: unable to handle kernel NULL pointer dereference at 00000000000000%02x\n"+
+		"IP: [<ffffffffa04b1e22>] %s+0x62/0x110 [brigwifi]\nOops: 0000 [#1] SMP\nCall Trace:\n [<ffffffffa04b0001>] "+
+		"%s+0x41/0x80 [brigwifi]\n [<ffffffff810d5a2c>] handle_irq_event_percpu+0x4c/0x190\nCode: 8b 47 08\n",
 		8*r.IntN(30), functionName(r, "brig"), functionName(r, "brig"))
 	return t
 }

@@ -2,7 +2,7 @@ package crashtest
 
 import "math/rand/v2"
 
-// otherProblem is a fault of a program in a language for which apport has no rule.
+// otherProblem returns a fault of a program in a language for which apport has no rule.
 func otherProblem(r *rand.Rand, language, binary, source, path string) Report {
 	function, caller := pick(r, verbs), pick(r, nouns)
 	var t Report

@@ -5,7 +5,8 @@ import (
 	"mishap/crash/whoopsie"
 )
 
-// Decode returns the fields of a report as whoopsie sends it, with compressed ones unpacked. Errors are of [whoopsie.Open].
+// Decode returns the fields of a report that whoopsie sent, decompressed. Its errors are those of
+// [whoopsie.Open].
 func Decode(body []byte) (crash.Fields, error) {
 	d, err := whoopsie.Open(body)
 	if err != nil {

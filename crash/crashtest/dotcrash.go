@@ -6,8 +6,8 @@ import (
 	"mishap/crash/apport"
 )
 
-// Crash is the file that apport leaves in /var/crash, without the core dump. Fields whose names such a file cannot hold
-// are left out.
+// Crash returns the file that apport writes to /var/crash, without the core dump. It omits fields
+// whose names the format does not allow.
 func (r Report) Crash() []byte {
 	fields := r.Fields()
 	for name := range fields {

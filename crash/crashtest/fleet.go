@@ -14,13 +14,14 @@ import (
 	"mishap/crash"
 )
 
-// history is how many days a fleet's reports go back, today included.
+// history is the number of days that a fleet's reports cover, including today.
 const history = 56
 
-// Fleet yields n reports as they would have come in from a fleet of machines over the eight weeks before now, oldest
-// first: a few problems make most of the reports, updates bring problems and mend them, machines move on to newer
-// releases, weekends are quieter. Only releases supported on the day of now occur. The ids hold the times of arrival, each
-// at most some hours after the crash; machines have names of 128 hex digits. The same arguments give the same reports.
+// Fleet yields n reports of a fleet of machines in the eight weeks before now, oldest first. A few
+// problems cause most reports, updates introduce and fix problems, machines upgrade to newer
+// releases, and there are fewer reports on weekends. Fleet uses only releases that are supported on
+// the day of now. The ids contain times of arrival, at most some hours after the crash; names of
+// machines have 128 hex digits. The same arguments always give the same reports.
 func Fleet(seed uint64, n int, now time.Time) iter.Seq[crash.Report] {
 	return func(yield func(crash.Report) bool) {
 		f := newFleet(seed, n, now)
@@ -39,9 +40,9 @@ type fleet struct {
 	now      time.Time
 	start    time.Time // midnight of the first day
 	releases []crash.Release
-	shares   []float64 // of the releases, up to and with each
+	shares   []float64 // cumulative shares of the releases
 	problems []problem
-	sums     []float64 // of the problems' weights, up to and with each
+	sums     []float64 // cumulative weights of the problems
 	machines int
 }
 
@@ -69,13 +70,14 @@ func newFleet(seed uint64, n int, now time.Time) *fleet {
 	return f
 }
 
-// fleetReleases are oldest first, so that machines move up, each with its part of the fleet. The last one never ends.
+// fleetReleases lists releases and their shares of the fleet. They are oldest first, in the order
+// of upgrades. The last one does not end.
 var fleetReleases = []struct {
 	release crash.Release
 	part    float64
 }{{"Ubuntu 22.04", 0.28}, {"Ubuntu 24.04", 0.46}, {"Ubuntu 26.04", 0.20}, {"Debian 13", 0.05}, {"Debian sid", 0.01}}
 
-// counts spreads n reports over the days.
+// counts distributes n reports over the days.
 func (f *fleet) counts(n int) []int {
 	weights := make([]float64, history)
 	total := 0.0
@@ -84,7 +86,7 @@ func (f *fleet) counts(n int) []int {
 		if d := f.start.AddDate(0, 0, day).Weekday(); d == time.Saturday || d == time.Sunday {
 			w *= 0.6
 		}
-		if day == history-1 { // today is not over
+		if day == history-1 { // today is not complete
 			w *= f.now.Sub(f.now.Truncate(24*time.Hour)).Hours() / 24
 		}
 		weights[day] = w
@@ -100,7 +102,7 @@ func (f *fleet) counts(n int) []int {
 	return counts
 }
 
-// report makes the i-th of the reports of a day.
+// report returns the i-th report of a day.
 func (f *fleet) report(day, i, count int) crash.Report {
 	begin := f.start.AddDate(0, 0, day)
 	length := min(24*time.Hour, f.now.Sub(begin))
@@ -127,11 +129,12 @@ func (f *fleet) report(day, i, count int) crash.Report {
 	if name[5] < 12 {
 		fields["Tags"] += " package-from-proposed"
 	}
-	return crash.Report{ID: f.id(arrived), System: crash.SystemID(hex.EncodeToString(name[:])), Fields: crash.Fields(fields)}
+	return crash.Report{ID: f.id(arrived), System: crash.SystemID(hex.EncodeToString(name[:])),
+		Fields: crash.Fields(fields)}
 }
 
-// releaseOf finds the release of a machine, given its place in the fleet, from 0 to 1. The shares of the older releases
-// shrink from day to day, so machines move up.
+// releaseOf returns the release of a machine at a position in the fleet, from 0 to 1. The shares of
+// older releases decrease daily, so machines upgrade.
 func (f *fleet) releaseOf(place float64, day int) int {
 	last := len(f.releases) - 1
 	for i, share := range f.shares[:last] {
@@ -142,7 +145,7 @@ func (f *fleet) releaseOf(place float64, day int) int {
 	return last
 }
 
-// problem draws a problem that the version installed on that day has, and that version.
+// problem selects a random problem of the version that is installed on a day, and that version.
 func (f *fleet) problem(release, day int) (problem, string) {
 	var p problem
 	var version string
@@ -157,7 +160,7 @@ func (f *fleet) problem(release, day int) (problem, string) {
 			}
 		}
 		p = f.problems[low]
-		update := p.update(day - int(f.r.ExpFloat64()*4)) // machines lag behind
+		update := p.update(day - int(f.r.ExpFloat64()*4)) // machines update with a delay
 		version = p.version(f.releases[release], release, update)
 		if p.from <= update && update < p.until {
 			break
@@ -166,7 +169,7 @@ func (f *fleet) problem(release, day int) (problem, string) {
 	return p, version
 }
 
-// id is like crash.NewOopsID's, but the same each time.
+// id works like crash.NewOopsID, but is deterministic.
 func (f *fleet) id(at time.Time) crash.OopsID {
 	var id crash.OopsID
 	binary.BigEndian.PutUint64(id[:], uint64(at.UnixMilli())<<16|f.r.Uint64()>>48)

@@ -114,14 +114,15 @@ func TestFleetIsTheSameEachTime(t *testing.T) {
 		t.Errorf("got %d ids for 300 reports", len(ids))
 	}
 	for range crashtest.Fleet(1, 10_000, now) {
-		break // stopping early is fine
+		break // stopping early is allowed
 	}
 	if got := len(slices.Collect(crashtest.Fleet(1, 0, now))); got != 0 {
 		t.Errorf("got %d reports, want none", got)
 	}
 }
 
-// Far in the future, when all releases known today are at their end, there are still reports.
+// TestFleetNeverRunsOut checks that there are reports even in the far future, when no known release
+// is supported.
 func TestFleetNeverRunsOut(t *testing.T) {
 	t.Parallel()
 	for r := range crashtest.Fleet(1, 100, time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC)) {

@@ -2,9 +2,9 @@ package crashtest
 
 import "strings"
 
-// Reports of kinds to which apport gives no signature, and mishap does.
+// The reports in this file are of kinds that apport cannot group, but mishap can.
 
-// ModernOops is a fault of the kernel as kernels of today write it.
+// ModernOops returns a fault of the kernel in the present format.
 func ModernOops(options ...Option) Report {
 	r := base("KernelOops", "linux-image-6.8.0-85-generic", "linux", "6.8.0-85.85")
 	r["Failure"] = "oops"
@@ -15,7 +15,7 @@ func ModernOops(options ...Option) Report {
 	return r.apply(options)
 }
 
-// modernOops is the text of a fault in the first function, called by the second.
+// modernOops returns the text of a fault in the function place, called by caller.
 func modernOops(place, caller string) string {
 	return `[  811.402113] BUG: kernel NULL pointer dereference, address: 00000000000000b8
 [  811.402120] #PF: supervisor read access in kernel mode
@@ -34,12 +34,12 @@ func modernOops(place, caller string) string {
 `
 }
 
-// BarePackage is a package that could not be installed, without a signature of its own.
+// BarePackage returns the failed installation of a package, without a signature.
 func BarePackage(options ...Option) Report {
 	return Package(Without("DuplicateSignature")).apply(options)
 }
 
-// Java is a Java program that died of an exception which has a cause.
+// Java returns a crash of a Java program with a chained exception.
 func Java(options ...Option) Report {
 	r := base("Crash", "chartroom", "chartroom", "2.4-1").program("/usr/bin/chartroom", 5011)
 	r["PackageArchitecture"] = "all"
@@ -59,7 +59,7 @@ func javaTrace(method, cause string) string {
 		"\t... 3 more\n"
 }
 
-// GoPanic is a Go program that panicked.
+// GoPanic returns a panic of a Go program.
 func GoPanic(options ...Option) Report {
 	r := base("Crash", "keeld", "keel", "2.2-1").program("/usr/bin/keeld", 6011)
 	r["StdErr"] = goPanic("load", "run")
@@ -75,7 +75,7 @@ func goPanic(function, caller string) string {
 		"main.main()\n\t/build/keel-2.2/main.go:41 +0x25\nexit status 2\n"
 }
 
-// RustPanic is a Rust program that panicked, and was told to abort then: its stack has no names.
+// RustPanic returns a panic of a Rust program that is configured to abort: its stack has no names.
 func RustPanic(options ...Option) Report {
 	r := base("Crash", "rustle", "rustle", "0.8.1-1").program("/usr/bin/rustle", 7011)
 	r.stack(6, "SIGABRT", nameless([]uint64{0x900, 0xa10}))
@@ -86,13 +86,14 @@ func RustPanic(options ...Option) Report {
 func rustPanic(file, function string) string {
 	return "\nthread 'main' (7011) panicked at src/" + file + ".rs:88:31:\n" +
 		"called `Option::unwrap()` on a `None` value\nstack backtrace:\n" +
-		"   0: rust_begin_unwind\n             at /rustc/38213856a8a3a6d49a234e0d95a722a4f28a2b18/library/std/src/panicking.rs:647:5\n" +
+		"   0: rust_begin_unwind\n" +
+		"             at /rustc/38213856a8a3a6d49a234e0d95a722a4f28a2b18/library/std/src/panicking.rs:647:5\n" +
 		"   1: core::panicking::panic_fmt::h0be520bdeb30de61\n" +
 		"   2: rustle::" + file + "::" + function + "::hd504aa0dad344db7\n             at ./src/" + file + ".rs:88:31\n" +
 		"   3: rustle::main::h1234567890abcdef\n"
 }
 
-// CompilerError is a compiler that found an error in itself.
+// CompilerError returns an internal error of a compiler.
 func CompilerError(options ...Option) Report {
 	r := Ungroupable()
 	r["PreprocessedSource"] = compilerError("gimplify_expr")
@@ -103,12 +104,13 @@ func compilerError(function string) string {
 	return "// Target: x86_64-linux-gnu\n// gcc version 13.3.0 (Ubuntu 13.3.0-6ubuntu2) \n// \n" +
 		"// reef.cc: In function 'int main()':\n" +
 		"// reef.cc:12:7: internal compiler error: in " + function + ", at gimplify.cc:17682\n" +
-		"// 0x55d0a1b2c3d4 " + function + "(tree_node**, gimple**, gimple**, bool (*)(tree_node*), int)\n// \t../../src/gcc/gimplify.cc:17682\n" +
+		"// 0x55d0a1b2c3d4 " + function + "(tree_node**, gimple**, gimple**, bool (*)(tree_node*), int)\n" +
+		"// \t../../src/gcc/gimplify.cc:17682\n" +
 		"// 0x55d0a1b2c3d5 gimplify_stmt(tree_node**, gimple**)\n// \t../../src/gcc/gimplify.cc:7234\n" +
 		"// Please submit a full bug report, with preprocessed source.\nint x;\n"
 }
 
-// OddNames is a C++ program that died of SIGSEGV in functions whose names apport does not read.
+// OddNames returns a SIGSEGV of a C++ program in functions whose names apport cannot parse.
 func OddNames(options ...Option) Report {
 	r := base("Crash", "isobar-map", "isobar-weather", "4.0-2").program("/usr/bin/isobar-map", 8011)
 	r.stack(11, "SIGSEGV", append([]frame{
@@ -118,7 +120,7 @@ func OddNames(options ...Option) Report {
 	return r.apply(options)
 }
 
-// HalfNamed is a program that died of SIGSEGV; some of its frames have no names, and its memory map is missing.
+// HalfNamed returns a SIGSEGV with some unnamed frames and without a memory map.
 func HalfNamed(options ...Option) Report {
 	r := base("Crash", "gull-mail", "gull-mail", "3.1-2").program("/usr/bin/gull-mail", 9011)
 	frames := append([]frame{}, tideFrames...)
@@ -130,7 +132,7 @@ func HalfNamed(options ...Option) Report {
 	return r.apply(options)
 }
 
-// ThreadHang is a program that did not answer, of which only the threads are known.
+// ThreadHang returns a hang of a program with a ThreadStacktrace only.
 func ThreadHang(options ...Option) Report {
 	r := base("Hang", "lumen-shell", "lumen-shell", "46.1-0ubuntu2").program("/usr/bin/lumen-shell", 1779)
 	r["ThreadStacktrace"] = strings.Join([]string{
@@ -142,7 +144,7 @@ func ThreadHang(options ...Option) Report {
 	return r.apply(options)
 }
 
-// Snap is a snap that could not be refreshed, as snapd reports it: without a package.
+// Snap returns snapd's report of a failed refresh. It has no package.
 func Snap(options ...Option) Report {
 	r := base("Snap", "reef", "reef", "1")
 	for _, name := range []string{"Package", "SourcePackage", "PackageArchitecture"} {
@@ -150,16 +152,18 @@ func Snap(options ...Option) Report {
 	}
 	r["Snap"] = "reef"
 	r["SnapdVersion"] = "2.68"
-	r["ErrorMessage"] = "cannot perform the following tasks:\n- Mount snap \"reef\" (123) ([start snap-reef-123.mount] failed with exit status 1)"
+	r["ErrorMessage"] = "cannot perform the following tasks:\n" +
+		"- Mount snap \"reef\" (123) ([start snap-reef-123.mount] failed with exit status 1)"
 	return r.apply(options)
 }
 
-// BareRecoverable is a problem that a program reported by itself, without saying which one it is.
+// BareRecoverable returns a problem that a program reported itself, without a signature.
 func BareRecoverable(options ...Option) Report {
-	return Recoverable(Without("DuplicateSignature"), Set("DialogBody", "The index in /home/ines/.cache/reef was damaged (4711 entries) and has been rebuilt.")).apply(options)
+	return Recoverable(Without("DuplicateSignature"), Set("DialogBody",
+		"The index in /home/ines/.cache/reef was damaged (4711 entries) and has been rebuilt.")).apply(options)
 }
 
-// ExceptionGroup is a group of Python exceptions in a program that has no path.
+// ExceptionGroup returns an exception group of a Python program without a path.
 func ExceptionGroup(options ...Option) Report {
 	r := base("Crash", "harbor-sync", "harbor", "2.1-1")
 	r["PackageArchitecture"] = "all"

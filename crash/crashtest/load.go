@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Load makes reports of some 20 kB for measurements, without end. It is safe for concurrent use.
+// Load generates reports of about 20 kB for benchmarks. It is safe for concurrent use.
 type Load struct {
 	bodies [][]byte
 	sent   atomic.Uint64
@@ -20,7 +20,7 @@ const (
 	processMark  = "Pid:\t00000000"
 )
 
-// NewLoad returns a load of 500 problems, few of which have most of the reports.
+// NewLoad returns a load of 500 problems, a few of which have most reports.
 func NewLoad(now time.Time) *Load {
 	var maps strings.Builder
 	for at := 0x7f0000000000; maps.Len() < 12_000; at += 0x5000 {
@@ -35,12 +35,12 @@ func NewLoad(now time.Time) *Load {
 	return l
 }
 
-// Next returns the path and the body of the next report: each is another crash, as its process has
-// another number.
+// Next returns the path and the body of the next request. Each report is a different crash, because
+// its process id differs.
 func (l *Load) Next() (path string, body []byte) {
 	n := l.sent.Add(1)
 	body = bytes.Clone(l.bodies[n%loadReports])
 	at := bytes.Index(body, []byte(processMark)) + len(processMark) - 8
-	copy(body[at:], fmt.Sprintf("%08x", uint32(n))) //nolint:gosec // only to differ
+	copy(body[at:], fmt.Sprintf("%08x", uint32(n))) //nolint:gosec // only has to differ
 	return fmt.Sprintf("/%0128x", n%loadMachines), body
 }

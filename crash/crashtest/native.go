@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// frame is one line of a stack: a place in a file, and what is known of it.
+// frame is one line of a stack.
 type frame struct {
 	module   module
 	offset   uint64 // from the start of the module's code
-	function string // "??": not known
+	function string // "??": unknown
 	args     string
 	at       string // source file and line
 }
@@ -23,9 +23,10 @@ const (
 	libglib
 )
 
-var libraries = [...]string{libc: "/usr/lib/x86_64-linux-gnu/libc.so.6", libglib: "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0.8000.0"}
+var libraries = [...]string{libc: "/usr/lib/x86_64-linux-gnu/libc.so.6",
+	libglib: "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0.8000.0"}
 
-// tail are the frames that most programs begin with.
+// tail lists the outermost frames of most programs.
 var tail = []frame{
 	{libc, 0x1d90, "__libc_start_call_main", "main=0x55d000000000, argc=2", "../sysdeps/nptl/libc_start_call_main.h:58"},
 	{itself, 0x105, "_start", "", ""},
@@ -37,28 +38,29 @@ var tideFrames = append([]frame{
 	{itself, 0x2000, "on_open_clicked", "b=0x1", "../src/win.c:207"},
 }, tail...)
 
-// Native is a program that died of SIGSEGV, with debug symbols: a stack with names, files and lines, and threads.
+// Native returns a SIGSEGV of a program with debug symbols: its stack and its threads have names,
+// files and lines.
 func Native(options ...Option) Report {
 	r := base("Crash", "tidewatch", "tidewatch", "1.4.9-2").program("/usr/bin/tidewatch", 4311)
 	r.stack(11, "SIGSEGV", tideFrames)
 	return r.apply(options)
 }
 
-// Unsymbolised is a program that died of SIGSEGV and whose frames have no names: it has an address signature only.
+// Unsymbolised returns a SIGSEGV of a program without symbols: it has only an address signature.
 func Unsymbolised(options ...Option) Report {
 	r := base("Crash", "lumen-shell", "lumen-shell", "46.1-0ubuntu2").program("/usr/bin/lumen-shell", 1500)
 	r.stack(11, "SIGSEGV", nameless(lumenOffsets))
 	return r.apply(options)
 }
 
-// Hang is a program that its user stopped because it no longer answered; its frames have no names.
+// Hang returns a program without symbols that its user stopped because it did not respond.
 func Hang(options ...Option) Report {
 	r := base("Hang", "lumen-shell", "lumen-shell", "46.1-0ubuntu2").program("/usr/bin/lumen-shell", 1777)
 	r.stack(6, "SIGABRT", nameless([]uint64{0x100, 0x280, 0x3c0}))
 	return r.apply(options)
 }
 
-// Assertion is a program that stopped itself by a failed assertion.
+// Assertion returns a program that aborted because of a failed assertion.
 func Assertion(options ...Option) Report {
 	r := base("Crash", "quillpad", "quillpad", "0.9.1-1").program("/usr/bin/quillpad", 2201)
 	r["AssertionMessage"] = "ERROR:../src/buffer.c:120:buffer_take: assertion failed (buf->ref > 0): (0x0000aaab1c2d3e4f)"
@@ -74,7 +76,7 @@ func Assertion(options ...Option) Report {
 
 var lumenOffsets = []uint64{0x5100, 0x5244, 0x6010, 0x6600}
 
-// nameless makes frames of a program without symbols, with the C library above and below.
+// nameless returns frames of a program without symbols, between frames of the C library.
 func nameless(offsets []uint64) []frame {
 	frames := []frame{{libc, 0x8111, "??", "", ""}}
 	for _, offset := range offsets {
@@ -83,14 +85,15 @@ func nameless(offsets []uint64) []frame {
 	return append(frames, frame{libc, 0x1d90, "??", "", ""})
 }
 
-// bases are where the files lie in the process; each has read-only data before its code.
+// bases contains the addresses of the modules in the process. Each module begins with read-only
+// data, followed by code.
 var bases = [...]uint64{itself: 0x55d000000000, libc: 0x7f2210000000, libglib: 0x7f2211000000}
 
 const dataSize, codeSize = 0x8000, 0x80000
 
 func (f frame) address() uint64 { return bases[f.module] + dataSize + f.offset }
 
-// file is the file of the module; a library tells it in the stack when nothing else is known.
+// file returns the file of the module. gdb shows that of a library if it knows nothing else.
 func (f frame) file(program string) string {
 	if f.module == itself {
 		return program
@@ -98,7 +101,7 @@ func (f frame) file(program string) string {
 	return libraries[f.module]
 }
 
-// String is the frame as gdb prints it, without number and address.
+// String returns the frame as gdb prints it, without number and address.
 func (f frame) String() string {
 	s := f.function + " (" + f.args + ")"
 	if f.at != "" {
@@ -110,7 +113,7 @@ func (f frame) String() string {
 	return s
 }
 
-// stack adds everything that apport knows of a process that died of a signal.
+// stack adds the fields that apport collects about a process killed by a signal.
 func (r Report) stack(signal int, signalName string, frames []frame) {
 	program := r["ExecutablePath"]
 	var full, plain, top, places strings.Builder
@@ -133,17 +136,21 @@ func (r Report) stack(signal int, signalName string, frames []frame) {
 	r["Stacktrace"] = strings.TrimSuffix(full.String(), "\n")
 	r["StacktraceTop"] = strings.TrimSuffix(top.String(), "\n")
 	r["StacktraceAddressSignature"] = program + ":" + r["Signal"] + places.String()
-	r["ThreadStacktrace"] = fmt.Sprintf(".\nThread 2 (Thread 0x7f22%04x (LWP 4312)):\n%s\nThread 1 (Thread 0x7f2210 (LWP 4311)):\n%s", 0xbeef,
-		"#0  0x00007f22100913ea in __futex_abstimed_wait_common64 (private=0) at ./nptl/futex-internal.c:57\n        sc_ret = -512\n"+
-			"#1  0x00007f2210093de1 in __pthread_cond_wait_common (cond=0x55d0) at ./nptl/pthread_cond_wait.c:503\n        spin = 0\n"+
+	r["ThreadStacktrace"] = fmt.Sprintf(".\nThread 2 (Thread 0x7f22%04x (LWP 4312)):\n%s\n"+
+		"Thread 1 (Thread 0x7f2210 (LWP 4311)):\n%s", 0xbeef,
+		"#0  0x00007f22100913ea in __futex_abstimed_wait_common64 (private=0) at ./nptl/futex-internal.c:57\n"+
+			"        sc_ret = -512\n"+
+			"#1  0x00007f2210093de1 in __pthread_cond_wait_common (cond=0x55d0) at ./nptl/pthread_cond_wait.c:503\n"+
+			"        spin = 0\n"+
 			"#2  0x000055d00000b002 in worker_main (data=0x0) at ../src/worker.c:31\n        job = 0x0\n", r["Stacktrace"])
 	r["ProcMaps"] = procMaps(program)
 	pc := frames[0].address()
-	r["Registers"] = fmt.Sprintf("rax            0x0                 0\nrip            0x%x      0x%x <%s+36>", pc, pc, frames[0].function)
+	r["Registers"] = fmt.Sprintf("rax            0x0                 0\nrip            0x%x      0x%x <%s+36>", pc, pc,
+		frames[0].function)
 	r["Disassembly"] = fmt.Sprintf("=> 0x%x <%s+36>:\tmov    (%%rax),%%edx", pc, frames[0].function)
 }
 
-// procMaps is /proc/PID/maps of a process with these modules.
+// procMaps returns /proc/PID/maps of a process with these modules.
 func procMaps(program string) string {
 	var b strings.Builder
 	for m, start := range bases {

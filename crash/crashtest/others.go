@@ -2,7 +2,7 @@ package crashtest
 
 import "strings"
 
-// Python is a Python program that died of an exception.
+// Python returns an exception of a Python program.
 func Python(options ...Option) Report {
 	r := base("Crash", "harbor-sync", "harbor", "2.1-1").program("/usr/bin/harbor-sync", 611)
 	r["PackageArchitecture"] = "all"
@@ -20,7 +20,7 @@ ValueError: invalid literal for int() with base 10: 'host-77'`
 	return r.apply(options)
 }
 
-// Recoverable is a problem that a program noticed and reported by itself.
+// Recoverable returns a problem that a program detected and reported itself.
 func Recoverable(options ...Option) Report {
 	r := base("RecoverableProblem", "reefd", "reef", "5.5-1").program("/usr/libexec/reefd", 333)
 	r["DuplicateSignature"] = "/usr/libexec/reefd:index-rebuild-needed"
@@ -28,7 +28,7 @@ func Recoverable(options ...Option) Report {
 	return r.apply(options)
 }
 
-// Package is a package that could not be installed. Its signature holds line ends.
+// Package returns the failed installation of a package. Its signature contains line ends.
 func Package(options ...Option) Report {
 	const failure = "installed brigwifi-dkms package post-installation script subprocess returned error exit status 10"
 	r := base("Package", "brigwifi-dkms", "brigwifi", "2.0-1ubuntu3")
@@ -36,8 +36,7 @@ func Package(options ...Option) Report {
 	r["ErrorMessage"] = failure
 	log := []string{
 		"Preparing to unpack .../brigwifi-dkms_2.0-1ubuntu3_all.deb ...",
-		"Unpacking brigwifi-dkms (2.0-1ubuntu3) over (1.9-2) ...",
-		"Setting up brigwifi-dkms (2.0-1ubuntu3) ...",
+		"Unpacking brigwifi-dkms (2.0-1ubuntu3) over (1.9-2) ...", "Setting up brigwifi-dkms (2.0-1ubuntu3) ...",
 		"Loading new brigwifi-2.0 DKMS files...",
 		"Error! Bad return status for module build on kernel: 7.0.0-12-generic (x86_64)",
 		"dpkg: error processing package brigwifi-dkms (--configure):",
@@ -49,7 +48,7 @@ func Package(options ...Option) Report {
 	return r.apply(options)
 }
 
-// Oops is a fault of the kernel whose text names functions in the old form, which apport can group.
+// Oops returns a fault of the kernel in the old format, which apport can group.
 func Oops(options ...Option) Report {
 	r := base("KernelOops", "linux-image-6.8.0-85-generic", "linux", "6.8.0-85.85")
 	r["Failure"] = "oops"
@@ -67,7 +66,7 @@ Code: 8b 47 08
 	return r.apply(options)
 }
 
-// Suspend is a machine that did not wake up.
+// Suspend returns a failure to resume from suspend.
 func Suspend(options ...Option) Report {
 	r := base("KernelOops", "linux-image-6.8.0-85-generic", "linux", "6.8.0-85.85")
 	r["Failure"] = "suspend/resume"
@@ -79,14 +78,15 @@ func Suspend(options ...Option) Report {
 	return r.apply(options)
 }
 
-// Ungroupable is a report that no rule can group: a compiler that failed, without any trace.
+// Ungroupable returns a report that no rule can group: a crashed compiler without a stack.
 func Ungroupable(options ...Option) Report {
-	r := base("Crash", "g++-13", "gcc-13", "13.3.0-6ubuntu2").program("/usr/libexec/gcc/x86_64-linux-gnu/13/cc1plus", 70001)
+	r := base("Crash", "g++-13", "gcc-13", "13.3.0-6ubuntu2").program("/usr/libexec/gcc/x86_64-linux-gnu/13/cc1plus",
+		70001)
 	r["PreprocessedSource"] = "int x;"
 	return r.apply(options)
 }
 
-// Markup is a problem whose every text tries to be HTML, a link or an entity.
+// Markup returns a problem whose texts all contain HTML, links and entities.
 func Markup(options ...Option) Report {
 	const evil = `<script>alert("1")</script><img src=x onerror=alert(1)>'"&amp;%3Cb%3E{{7*7}}`
 	r := Recoverable(Set("DuplicateSignature", "/usr/libexec/reefd:"+evil), Set("DialogBody", evil),
@@ -95,7 +95,7 @@ func Markup(options ...Option) Report {
 	return r.apply(options)
 }
 
-// Long is a problem with a signature of some 20,000 characters.
+// Long returns a problem with a signature of about 20,000 characters.
 func Long(options ...Option) Report {
 	var functions strings.Builder
 	for functions.Len() < 26_000 {
@@ -107,9 +107,10 @@ func Long(options ...Option) Report {
 	return r.apply(options)
 }
 
-// Unicode is a Python problem with names, paths and texts of many scripts.
+// Unicode returns a Python problem with names, paths and texts in many scripts.
 func Unicode(options ...Option) Report {
-	r := base("Crash", "zeglarz", "zeglarz", "3.0-1 [modified: usr/share/żeglarz/słownik.txt]").program("/usr/bin/żeglarz", 99)
+	r := base("Crash", "zeglarz", "zeglarz", "3.0-1 [modified: usr/share/żeglarz/słownik.txt]").program("/usr/bin/żeglarz",
+		99)
 	r["PackageArchitecture"] = "all"
 	r["InterpreterPath"] = "/usr/bin/python3.12"
 	r["ProcCmdline"] = "python3 /usr/bin/żeglarz ♥ 日本語 😀"

@@ -1,5 +1,5 @@
-// Package crashtest builds realistic, invented crash reports, for tests and for demonstrations. It takes no testing.TB.
-// Nothing in it is random: the same call gives the same report.
+// Package crashtest builds realistic, invented crash reports for tests and demonstrations. Nothing
+// in it is random: the same call always gives the same report. It does not use testing.TB.
 package crashtest
 
 import (
@@ -12,10 +12,10 @@ import (
 	"mishap/crash"
 )
 
-// Report is a report that can be had in all forms in which reports come in.
+// Report is a report that can be converted to each form in which reports arrive.
 type Report crash.Fields
 
-// Fields are a copy of the report's fields.
+// Fields returns a copy of the report's fields.
 func (r Report) Fields() crash.Fields { return crash.Fields(maps.Clone(r)) }
 
 // Option changes a report that is being built.
@@ -24,7 +24,7 @@ type Option func(Report)
 // Set sets a field.
 func Set(name, value string) Option { return func(r Report) { r[name] = value } }
 
-// Without takes fields away.
+// Without removes fields.
 func Without(names ...string) Option {
 	return func(r Report) {
 		for _, name := range names {
@@ -33,7 +33,8 @@ func Without(names ...string) Option {
 	}
 }
 
-// On sets the release and what goes with it: kernel, apport's version, the tag with the release's codename.
+// On sets the release and dependent fields: the kernel, apport's version, and the tag with the
+// codename.
 func On(release crash.Release) Option {
 	return func(r Report) {
 		r["DistroRelease"] = string(release)
@@ -69,12 +70,14 @@ func Version(version string) Option {
 	}
 }
 
-// Process sets the process that crashed: another one is another crash, not a repetition.
+// Process sets the process that crashed. A different process makes a different crash, not a
+// duplicate.
 func Process(pid int) Option {
 	return func(r Report) { r["ProcStatus"] = procStatus(r["ExecutablePath"], pid) }
 }
 
-// base is what every report has. The crash is on Ubuntu 24.04, on a Monday in May 2026.
+// base returns the fields that every report has. The crash is on Ubuntu 24.04, on a Monday in May
+// 2026.
 func base(kind, binary, source, version string) Report {
 	r := Report{
 		"ProblemType":         kind,
@@ -89,13 +92,14 @@ func base(kind, binary, source, version string) Report {
 	return r
 }
 
-// program adds what a crash of a running program has.
+// program adds the fields of a crash of a running program.
 func (r Report) program(file string, pid int) Report {
 	r["ExecutablePath"] = file
 	r["ExecutableTimestamp"] = "1745000000"
 	r["ProcCmdline"] = file + " --open harbour.csv"
 	r["ProcCwd"] = "/home/ines"
-	r["ProcEnviron"] = "LANG=en_GB.UTF-8\nPATH=(custom, no user)\nSHELL=/bin/bash\nTERM=xterm-256color\nXDG_RUNTIME_DIR=<set>"
+	r["ProcEnviron"] = "LANG=en_GB.UTF-8\nPATH=(custom, no user)\nSHELL=/bin/bash\nTERM=xterm-256color\n" +
+		"XDG_RUNTIME_DIR=<set>"
 	r["ProcStatus"] = procStatus(file, pid)
 	r["UserGroups"] = "adm cdrom sudo"
 	r["CurrentDesktop"] = "ubuntu:GNOME"
@@ -109,8 +113,9 @@ func (r Report) apply(options []Option) Report {
 	return r
 }
 
-// procStatus is /proc/PID/status as apport keeps it.
+// procStatus returns /proc/PID/status in apport's form.
 func procStatus(file string, pid int) string {
-	return fmt.Sprintf("Name:\t%.15s\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nPPid:\t1\nUid:\t1000\t1000\t1000\t1000\nVmRSS:\t%8d kB\nThreads:\t4",
+	return fmt.Sprintf("Name:\t%.15s\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nPPid:\t1\n"+
+		"Uid:\t1000\t1000\t1000\t1000\nVmRSS:\t%8d kB\nThreads:\t4",
 		path.Base(file), pid, pid, 3*pid+9000)
 }

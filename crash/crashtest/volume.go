@@ -13,19 +13,19 @@ import (
 	"mishap/crash"
 )
 
-// Volume says what a large store is filled with.
+// Volume describes the contents of a large store.
 type Volume struct {
 	Reports  int
-	From     int       // the number of the first report, to go on where a filling was cut off
-	Problems int       // distinct signatures, about; 0: one for each hundred reports
-	Machines int       // 0: one for each twelve reports
-	Days     int       // how far back the reports go, now included; 0: 400
-	Padding  int       // bytes that each report has besides what it is grouped and shown by
+	From     int       // number of the first report, to continue an interrupted fill
+	Problems int       // approximate number of signatures; 0: one per 100 reports
+	Machines int       // 0: one per 12 reports
+	Days     int       // number of days that the reports cover, up to Now; 0: 400
+	Padding  int       // bytes that each report has in addition to what grouping and pages use
 	Now      time.Time // the newest reports arrive before
 }
 
-// Each part of a volume by itself must suffice to make a report, so that filling can go on anywhere: report i is drawn from
-// a generator that starts with i.
+// Each report must depend only on the volume and its number, so that a fill can continue anywhere.
+// Report i uses a random generator with seed i.
 
 const (
 	volumeSeed   = 0x6d697368
@@ -34,9 +34,10 @@ const (
 	versionEvery = 45 // days between two versions of a package
 )
 
-// All yields reports of realistic shape, in the order of their arrival: a few problems make most of them, packages get a
-// version every few weeks and with some a problem begins or ends, releases and architectures have their shares, one in ten
-// comes from Python, one in twelve has no names. The same volume gives the same reports.
+// All yields realistic reports in the order of their arrival. A few problems cause most reports.
+// Packages get a version every few weeks, and some versions introduce or fix a problem. One report
+// in ten comes from Python, and one in twelve has no function names. The same volume always gives
+// the same reports.
 func (v Volume) All() iter.Seq[crash.Report] {
 	v = v.withDefaults()
 	padding := padding(v.Padding)
@@ -66,7 +67,7 @@ func (v Volume) withDefaults() Volume {
 	return v
 }
 
-// padding packs about as well as lists of packages do.
+// padding returns text that compresses about as well as lists of packages.
 func padding(length int) string {
 	r := rand.New(rand.NewPCG(volumeSeed, 1)) //nolint:gosec // invented data
 	var b strings.Builder
@@ -79,14 +80,14 @@ func padding(length int) string {
 
 var volumeReleases = []struct {
 	release string
-	part    float64 // up to and with it
+	part    float64 // cumulative share
 }{{"Ubuntu 24.04", 0.52}, {"Ubuntu 26.04", 0.80}, {"Ubuntu 22.04", 0.97}, {"Debian 13", 1}}
 
 func (v Volume) report(r *rand.Rand, zipf *rand.Zipf, i int, padding string) crash.Report {
 	problem := int(zipf.Uint64()) //nolint:gosec // below Problems
 	length := time.Duration(v.Days) * 24 * time.Hour
 	arrived := v.Now.Add(-length + time.Duration(float64(length)*float64(i)/float64(v.Reports)))
-	// Half of the problems are there all the time, the others for a stretch of it.
+	// Half of the problems exist all the time, the others for a part of it.
 	if day := int(arrived.Sub(v.Now.Add(-length)).Hours() / 24); problem%2 == 1 && problem > 20 {
 		begin := problem * 7919 % v.Days
 		if day < begin || day > begin+v.Days/4 {
@@ -94,7 +95,8 @@ func (v Volume) report(r *rand.Rand, zipf *rand.Zipf, i int, padding string) cra
 		}
 	}
 	occurred := arrived.Add(-time.Duration(min(r.ExpFloat64()*30, 4000)) * time.Minute)
-	machine := sha512.Sum512(binary.BigEndian.AppendUint64([]byte("volume"), uint64(float64(v.Machines)*r.Float64()*r.Float64())))
+	machine := sha512.Sum512(binary.BigEndian.AppendUint64([]byte("volume"),
+		uint64(float64(v.Machines)*r.Float64()*r.Float64())))
 	fields := volumeProblem(problem, int(occurred.Unix()/86400), r)
 	place := float64(binary.BigEndian.Uint32(machine[:])) / (1 << 32)
 	for _, release := range volumeReleases {
@@ -120,32 +122,37 @@ func (v Volume) report(r *rand.Rand, zipf *rand.Zipf, i int, padding string) cra
 	return crash.Report{ID: id, System: crash.SystemID(hex.EncodeToString(machine[:])), Fields: fields}
 }
 
-// volumeProblem makes what tells a problem, on a day that decides the version.
+// volumeProblem returns the fields of the k-th problem on a day, which determines the version.
 func volumeProblem(k, day int, r *rand.Rand) crash.Fields {
 	pkg := fmt.Sprintf("%s-%d", []string{"harbour", "lantern", "quay", "tern", "drift", "mooring"}[k%6], k%3001)
 	program := "/usr/bin/" + pkg
 	version := (day + k) / versionEvery
-	if r.IntN(4) == 0 { // not everybody is up to date
+	if r.IntN(4) == 0 { // not every machine is up to date
 		version--
 	}
 	f := crash.Fields{
 		"ProblemType": "Crash", "ExecutablePath": program, "Architecture": "amd64", "PackageArchitecture": "amd64",
-		"Package": fmt.Sprintf("%s 1.%d.%d-%dubuntu1", pkg, version%400, k%9, 1+k%3), "SourcePackage": strings.TrimRight(pkg, "02468"),
+		"Package":       fmt.Sprintf("%s 1.%d.%d-%dubuntu1", pkg, version%400, k%9, 1+k%3),
+		"SourcePackage": strings.TrimRight(pkg, "02468"),
 	}
 	switch {
 	case k%10 == 3:
 		f["InterpreterPath"] = "/usr/bin/python3.12"
 		f["Traceback"] = fmt.Sprintf("Traceback (most recent call last):\n  File \"%s\", line %d, in main\n    run()\n"+
-			"  File \"/usr/lib/python3/dist-packages/%s/core.py\", line %d, in step_%d\n    raise ValueError(item)\nValueError: item %d\n",
+			"  File \"/usr/lib/python3/dist-packages/%s/core.py\", line %d, in step_%d\n    raise ValueError(item)\n"+
+			"ValueError: item %d\n",
 			program, k%90, pkg, k%700, k, k%17)
 	case k%12 == 5:
 		f["Signal"], f["SignalName"] = "11", "SIGSEGV"
 		f["StacktraceTop"] = "?? ()\n?? ()\n?? ()"
-		f["StacktraceAddressSignature"] = fmt.Sprintf("%s:11:%s+%x:/usr/lib/x86_64-linux-gnu/libc.so.6+2a1ca:%s+%x", program, program, 4096+k*16, program, 8192+k)
+		f["StacktraceAddressSignature"] = fmt.Sprintf("%s:11:%s+%x:/usr/lib/x86_64-linux-gnu/libc.so.6+2a1ca:%s+%x", program,
+			program, 4096+k*16, program, 8192+k)
 	default:
 		f["Signal"], f["SignalName"] = "11", "SIGSEGV"
-		f["StacktraceTop"] = fmt.Sprintf("%s_step_%d (row=0x%x, cols=7) at ../src/step.c:%d\n%s_load (path=0x55) at ../src/load.c:41\n"+
-			"on_open (b=0x1) at ../src/win.c:207\ng_closure_invoke () from /lib/x86_64-linux-gnu/libgobject-2.0.so.0\nmain (argc=1) at ../src/main.c:12",
+		f["StacktraceTop"] = fmt.Sprintf("%s_step_%d (row=0x%x, cols=7) at ../src/step.c:%d\n"+
+			"%s_load (path=0x55) at ../src/load.c:41\n"+
+			"on_open (b=0x1) at ../src/win.c:207\ng_closure_invoke () from /lib/x86_64-linux-gnu/libgobject-2.0.so.0\n"+
+			"main (argc=1) at ../src/main.c:12",
 			pkg[:4], k, r.IntN(1<<20), k%900, pkg[:4])
 		f["Stacktrace"] = "#0  0x000055d0 in " + strings.ReplaceAll(f["StacktraceTop"], "\n", "\n#1  0x000055d1 in ")
 	}

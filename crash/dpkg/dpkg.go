@@ -1,5 +1,5 @@
-// Package dpkg orders Debian package versions as dpkg does (deb-version(7)), and turns a version into bytes that sort in
-// that order, so that a database can do the sorting. It runs no program and knows nothing of packages.
+// Package dpkg compares Debian package versions like dpkg (see deb-version(7)). It also converts a
+// version to bytes that sort in the same order, so that a database can sort versions.
 package dpkg
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Compare returns -1, 0 or 1 as dpkg orders a before, with or after b. It is defined for all texts, also for those that
-// dpkg refuses (see [Valid]): what is no epoch is then a part of the version proper.
+// Compare returns -1, 0 or 1, as dpkg orders a and b. It accepts any text, including versions that
+// dpkg rejects (see [Valid]). In those, an invalid epoch is part of the upstream version.
 func Compare(a, b string) int {
 	av, bv := split(a), split(b)
 	if c := compareDigits(av.epoch, bv.epoch); c != 0 {
@@ -20,10 +20,10 @@ func Compare(a, b string) int {
 	return comparePart(av.revision, bv.revision)
 }
 
-// version is [epoch:]upstream[-revision]; a missing part is empty and compares as 0.
+// version is [epoch:]upstream[-revision]. A missing part is empty and compares as 0.
 type version struct{ epoch, upstream, revision string }
 
-// split cuts at the first colon, if only digits stand before it, and at the last hyphen.
+// split splits s at the first colon, if only digits precede it, and at the last hyphen.
 func split(s string) version {
 	var v version
 	if epoch, rest, found := strings.Cut(s, ":"); found {
@@ -38,14 +38,15 @@ func split(s string) version {
 	return v
 }
 
-// comparePart compares upstream with upstream or revision with revision: runs of non-digits and runs of digits in turn.
+// comparePart compares two upstream versions or two revisions. It compares runs of non-digits and
+// runs of digits alternately.
 func comparePart(a, b string) int {
 	for a != "" || b != "" {
 		for leadsText(a) || leadsText(b) {
 			if c := cmp.Compare(rankFirst(a), rankFirst(b)); c != 0 {
 				return c
 			}
-			a, b = a[1:], b[1:] // equal ranks below that of a text byte only when both have one
+			a, b = a[1:], b[1:] // ranks are equal, so both begin with a text byte
 		}
 		var an, bn string
 		an, a = cutDigits(a)
@@ -69,7 +70,7 @@ func cutDigits(s string) (digits, rest string) {
 	return s[:n], s[n:]
 }
 
-// compareDigits compares two runs of digits by value, however long they are.
+// compareDigits compares two runs of digits by value, whatever their length.
 func compareDigits(a, b string) int {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	if c := cmp.Compare(len(a), len(b)); c != 0 {
@@ -78,15 +79,16 @@ func compareDigits(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// The ranks of bytes in text: a tilde sorts before the end of the text, then letters, then all else by byte value.
+// The ranks of bytes in text. A tilde sorts before the end of the text; letters sort before all
+// other bytes.
 const (
 	rankTilde  = 1
-	rankEnd    = 2 // the text ends, or a number follows
-	rankLetter = 3 // 'A'; the letters take 52 ranks
+	rankEnd    = 2 // end of the text, or beginning of a number
+	rankLetter = 3 // 'A'; letters use 52 ranks
 	rankOther  = rankLetter + 52
 )
 
-// ranks holds the rank of every byte; digits have that of the end.
+// ranks contains the rank of every byte; digits have rankEnd.
 var ranks = func() (r [256]byte) {
 	other := byte(rankOther)
 	for i := range r {

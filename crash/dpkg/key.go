@@ -2,12 +2,12 @@ package dpkg
 
 import "strings"
 
-// Key returns bytes that sort as versions do: bytes.Compare(Key(a), Key(b)) == Compare(a, b) for all texts. A key is
-// somewhat longer than its version: 12 bytes for "1.0-1".
+// Key returns bytes that sort like versions: bytes.Compare(Key(a), Key(b)) == Compare(a, b) for all
+// texts. A key is a little longer than its version: 12 bytes for "1.0-1".
 //
-// A number is written as the count of its digits and the digits, without leading zeros. A part (upstream, revision)
-// is written as pairs of text and number; each text as the ranks of its bytes and rankEnd. A part that has ended
-// compares like one that goes on with empty text, so it is closed by rankEnd.
+// A number is encoded as its count of digits followed by the digits, without leading zeros. A part
+// (upstream, revision) is encoded as pairs of text and number, where a text is the ranks of its bytes
+// followed by rankEnd. The end of a part compares like more empty text, so it is also a rankEnd.
 func Key(v string) []byte {
 	p := split(v)
 	key := make([]byte, 0, 2*len(v)+16)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Order is a total order of all texts, the order of a list in which every version has its place. It
-// puts those that dpkg refuses (see [Valid]) first, orders the others as [Compare] does, and then
-// by their text.
+// Order is a total order of all texts. Texts that dpkg rejects (see [Valid]) come first. It orders
+// the others like [Compare], and versions that compare equal by their text.
 func Order(a, b string) int {
 	if a == b {
 		return 0
@@ -23,11 +22,11 @@ func Order(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// Range holds the lowest and the highest of some versions by [Order]. Both are empty as long as it
-// holds none.
+// Range is the lowest and the highest of a set of versions, by [Order]. Both are empty if the set
+// is empty.
 type Range struct{ Lowest, Highest string }
 
-// Add widens the range by a version. It ignores a version that dpkg refuses.
+// Add extends the range by a version. It ignores versions that dpkg rejects.
 func (r *Range) Add(version string) {
 	if !Valid(version) {
 		return

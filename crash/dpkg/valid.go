@@ -2,12 +2,13 @@ package dpkg
 
 import "strings"
 
-// maxEpoch is the largest epoch that dpkg takes.
+// maxEpoch is the largest epoch that dpkg accepts.
 const maxEpoch = "2147483647"
 
-// Valid reports whether dpkg finds nothing to complain about in v, as `dpkg --validate-version` does: an upstream
-// version that begins with a digit is there, a hyphen is followed by a revision, a colon follows an epoch of at most
-// 2147483647, and only the letters, digits and signs that versions may hold occur. Blanks around v are not taken away.
+// Valid reports whether `dpkg --validate-version` accepts v without a warning. The upstream version
+// must begin with a digit, a hyphen must precede a revision, and a colon must follow an epoch of at
+// most 2147483647. Only letters, digits and some punctuation are allowed. Leading and trailing
+// blanks are not ignored.
 func Valid(v string) bool {
 	p := split(v)
 	if p.epoch != "" && compareDigits(p.epoch, maxEpoch) > 0 {

@@ -6,15 +6,14 @@ import (
 	"mishap/crash/cache"
 )
 
-// maxCacheBytes is how much memory cached lists and counts may hold. A row of a list takes 32
-// bytes, and 32 more when All has returned the whole list.
+// maxCacheBytes is the memory limit of cached lists and counts. A row of a list takes 32 bytes, and
+// 32 more if All has returned the whole list.
 const maxCacheBytes = 128 << 20
 
-// cached returns the cached value of a key, or calls read, which must not fail. The cache is
-// dropped with every change of the index. The caller holds b.mu for reading and must not change the
-// value.
-func cached[V any](b *Index, key any, read func() V) V {
-	v, _ := cache.Get(b.cache, b.change, key, func() (V, error) { return read(), nil })
+// cached returns the cached value of a key, or calls read, which must not fail. Each change of the
+// index empties the cache. The caller holds ix.mu for reading and must not modify the value.
+func cached[V any](ix *Index, key any, read func() V) V {
+	v, _ := cache.Get(ix.cache, ix.change, key, func() (V, error) { return read(), nil })
 	return v
 }
 

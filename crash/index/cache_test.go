@@ -16,8 +16,8 @@ func TestCacheIsBounded(t *testing.T) { //nolint:paralleltest // as said
 	b.Update(func(u *Updater) {
 		for i := range problems {
 			id := crash.BucketIDOf(fmt.Sprint(i))
-			u.Leaf(Leaf{ID: id, Head: id, Signature: fmt.Sprint(i), Package: "harbor", Source: "harbor"})
-			u.Cell(id, 9000, []byte("Ubuntu 24.04"), []byte("1.0-1"), []byte("amd64"), []byte("amd64"), int64(i%7+1))
+			u.SetBucket(Bucket{ID: id, Head: id, Signature: fmt.Sprint(i), Package: "harbor", Source: "harbor"})
+			u.SetCell(id, 9000, []byte("Ubuntu 24.04"), []byte("1.0-1"), []byte("amd64"), []byte("amd64"), int64(i%7+1))
 		}
 	})
 	filter := func(i int) Filter { return Filter{Since: Day(8000 - i), Until: 9000} }

@@ -9,25 +9,25 @@ import (
 	"mishap/crash"
 )
 
-// span is days from since to until.
+// span is the range of days from since to until, both included.
 type span struct{ since, until Day }
 
-// ProblemDays returns how many different problems were counted on each of the days from since to until. The result is
-// cached and must not be changed.
-func (b *Index) ProblemDays(since, until Day) []int64 {
+// ProblemDays returns the number of distinct problems on each day from since to until. The result
+// is cached; callers must not modify it.
+func (ix *Index) ProblemDays(since, until Day) []int64 {
 	if until < since {
 		return nil
 	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	return cached(b, span{since, until}, func() []int64 { return b.problemDays(since, until) })
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return cached(ix, span{since, until}, func() []int64 { return ix.problemDays(since, until) })
 }
 
-func (b *Index) problemDays(since, until Day) []int64 {
+func (ix *Index) problemDays(since, until Day) []int64 {
 	days := make([]int64, int(until-since)+1)
-	seen := make([]int, len(days)) // by the place of the problem that was counted last on the day, from 1
-	for i := range b.scan {
-		b.scan[i].each(since, until, func(c cell) {
+	seen := make([]int, len(days)) // position of the last problem counted on that day, from 1
+	for i := range ix.scan {
+		ix.scan[i].each(since, until, func(c cell) {
 			if at := c.day - since; seen[at] != i+1 && c.n > 0 {
 				seen[at] = i + 1
 				days[at]++
@@ -37,8 +37,8 @@ func (b *Index) problemDays(since, until Day) []int64 {
 	return days
 }
 
-// Traced is how many reports of some problems there were on a day from machines of one release and architecture: of problems
-// that are named, and of those that are known by addresses only.
+// Traced is the number of reports on a day, from machines of one release and architecture: of
+// problems with function names, and of those with addresses only.
 type Traced struct {
 	Day           Day
 	Release       crash.Release
@@ -46,39 +46,41 @@ type Traced struct {
 	Named, Failed int64
 }
 
-// TracedDays counts crashes of the problems with these grouping rules on the days from since to until, the latest first,
-// then by release and architecture. The result is cached and must not be changed.
-func (b *Index) TracedDays(since, until Day, rules []crash.Rule) []Traced {
+// TracedDays counts crashes of problems with the given grouping rules on each day from since to
+// until. The result is sorted by day, latest first, then by release and architecture. It is cached;
+// callers must not modify it.
+func (ix *Index) TracedDays(since, until Day, rules []crash.Rule) []Traced {
 	if until < since {
 		return nil
 	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
 	type traced struct {
 		span
 		rules string
 	}
-	return cached(b, traced{span{since, until}, fmt.Sprintf("%q", rules)}, func() []Traced { return b.tracedDays(since, until, rules) })
+	key := traced{span{since, until}, fmt.Sprintf("%q", rules)}
+	return cached(ix, key, func() []Traced { return ix.tracedDays(since, until, rules) })
 }
 
-func (b *Index) tracedDays(since, until Day, rules []crash.Rule) []Traced {
+func (ix *Index) tracedDays(since, until Day, rules []crash.Rule) []Traced {
 	type count struct{ named, failed int64 }
-	counts := make([][]count, len(b.places.values)) // by place and day
-	first := map[place]int{}                        // of places that differ in the package's architecture only
-	same := make([]int, len(b.places.values))
-	for i, p := range b.places.values {
+	counts := make([][]count, len(ix.origins.values)) // by origin and day
+	first := map[origin]int{}                         // of origins that differ only in the package's architecture
+	same := make([]int, len(ix.origins.values))
+	for i, p := range ix.origins.values {
 		p.pkg = ""
 		if _, ok := first[p]; !ok {
 			first[p] = i
 		}
 		same[i] = first[p]
 	}
-	for i, p := range b.order {
+	for i, p := range ix.order {
 		if p.Type != "Crash" || !slices.Contains(rules, p.Rule) {
 			continue
 		}
-		b.scan[i].each(since, until, func(c cell) {
-			at := same[c.place]
+		ix.scan[i].each(since, until, func(c cell) {
+			at := same[c.origin]
 			days := counts[at]
 			if days == nil {
 				days = make([]count, int(until-since)+1)
@@ -95,7 +97,7 @@ func (b *Index) tracedDays(since, until Day, rules []crash.Rule) []Traced {
 	for at, days := range counts {
 		for i, n := range days {
 			if n.named+n.failed > 0 {
-				p := b.places.values[at]
+				p := ix.origins.values[at]
 				list = append(list, Traced{
 					Day: since + Day(i), Release: crash.Release(p.release), Architecture: p.machine,
 					Named: n.named, Failed: n.failed,
@@ -104,26 +106,28 @@ func (b *Index) tracedDays(since, until Day, rules []crash.Rule) []Traced {
 		}
 	}
 	keys := map[crash.Release]string{}
-	for _, p := range b.places.values {
+	for _, p := range ix.origins.values {
 		keys[crash.Release(p.release)] = crash.Release(p.release).Key()
 	}
 	slices.SortFunc(list, func(x, y Traced) int {
-		return cmp.Or(cmp.Compare(y.Day, x.Day), cmp.Compare(keys[x.Release], keys[y.Release]), cmp.Compare(x.Release, y.Release), cmp.Compare(x.Architecture, y.Architecture))
+		return cmp.Or(cmp.Compare(y.Day, x.Day), cmp.Compare(keys[x.Release], keys[y.Release]),
+			cmp.Compare(x.Release, y.Release), cmp.Compare(x.Architecture, y.Architecture))
 	})
 	return list
 }
 
-// ReleaseDays returns how often a problem was seen on each of the days from since to until, by release.
-func (b *Index) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Release][]int64 {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+// ReleaseDays returns the number of reports of a problem on each day from since to until, by
+// release.
+func (ix *Index) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Release][]int64 {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
 	days := map[crash.Release][]int64{}
-	p := b.problems[id]
+	p := ix.problems[id]
 	if p == nil || until < since {
 		return days
 	}
-	b.scan[p.place].each(since, until, func(c cell) {
-		release := crash.Release(b.places.values[c.place].release)
+	ix.scan[p.place].each(since, until, func(c cell) {
+		release := crash.Release(ix.origins.values[c.origin].release)
 		counts := days[release]
 		if counts == nil {
 			counts = make([]int64, int(until-since)+1)
@@ -134,14 +138,14 @@ func (b *Index) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Relea
 	return days
 }
 
-// each calls back for every cell of some days.
+// each calls call for every cell from since to until.
 func (s *scan) each(since, until Day, call func(cell)) {
 	if s.last < since || s.first > until || s.last < s.first {
 		return
 	}
 	each(s.cells, since, until, call)
 	if s.more != nil {
-		for _, l := range s.more.leaves {
+		for _, l := range s.more.buckets {
 			each(l.cells, since, until, call)
 		}
 	}

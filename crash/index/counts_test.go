@@ -15,7 +15,7 @@ const day = Day(9000)
 func counted() *Index {
 	b := New()
 	b.Update(func(u *Updater) {
-		for i, l := range []Leaf{
+		for i, l := range []Bucket{
 			{Type: "Crash", Rule: crash.RuleStacktrace}, {Type: "Crash", Rule: crash.RuleAddress, Provisional: true},
 			{Type: "Crash", Rule: crash.RuleTraceback},
 		} {
@@ -24,10 +24,10 @@ func counted() *Index {
 			if i == 1 {
 				l.Head = crash.BucketID{1}
 			}
-			u.Leaf(l)
+			u.SetBucket(l)
 		}
 		cell := func(bucket byte, day Day, release, arch string, n int64) {
-			u.Cell(crash.BucketID{bucket}, day, []byte(release), []byte("1"), []byte(arch), []byte(arch), n)
+			u.SetCell(crash.BucketID{bucket}, day, []byte(release), []byte("1"), []byte(arch), []byte(arch), n)
 		}
 		cell(1, day, "Ubuntu 24.04", "amd64", 3)
 		cell(1, day, "Ubuntu 24.04", "arm64", 1)
@@ -80,12 +80,12 @@ func TestSourceSpans(t *testing.T) {
 	b := New()
 	b.Update(func(u *Updater) {
 		for n, source := range []string{"reef", "reef", "gull"} {
-			u.Leaf(Leaf{ID: crash.BucketID{byte(n)}, Head: crash.BucketID{}, Source: source, Package: "reef"})
+			u.SetBucket(Bucket{ID: crash.BucketID{byte(n)}, Head: crash.BucketID{}, Source: source, Package: "reef"})
 		}
 		for n, day := range []Day{100, 105, 90} {
-			u.Cell(crash.BucketID{byte(n)}, day, []byte("Ubuntu 24.04"), []byte("2"), []byte("amd64"), []byte("amd64"), 3)
-			u.Cell(crash.BucketID{byte(n)}, day+1, []byte("Ubuntu 24.04"), []byte("2"), []byte("arm64"), []byte("arm64"), 1)
-			u.Cell(crash.BucketID{byte(n)}, day, []byte("Ubuntu 24.04"), []byte("3"), []byte("amd64"), []byte("amd64"), 1)
+			u.SetCell(crash.BucketID{byte(n)}, day, []byte("Ubuntu 24.04"), []byte("2"), []byte("amd64"), []byte("amd64"), 3)
+			u.SetCell(crash.BucketID{byte(n)}, day+1, []byte("Ubuntu 24.04"), []byte("2"), []byte("arm64"), []byte("arm64"), 1)
+			u.SetCell(crash.BucketID{byte(n)}, day, []byte("Ubuntu 24.04"), []byte("3"), []byte("amd64"), []byte("amd64"), 1)
 		}
 	})
 	got := b.SourceSpans("reef", "2", "1")

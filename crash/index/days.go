@@ -6,39 +6,41 @@ import (
 	"sort"
 )
 
-// window counts days by a filter.
+// window selects the cells that a filter counts.
 type window struct {
-	since, until, past Day    // past: the first of as many days before
+	since, until, past Day    // past: first day of the preceding period of equal length
 	version            int64  // -1: all
-	places             []bool // that are wanted; nil: all
+	places             []bool // by number of the origin; nil: all
 }
 
-// window turns the filter's words into numbers. A version that no cell has gives a number that none has.
-func (b *Index) window(f Filter) window {
+// window returns the window of a filter. An unknown version becomes a number that no cell has.
+func (ix *Index) window(f Filter) window {
 	length := int(f.Until) - int(f.Since) + 1
-	w := window{since: f.Since, until: f.Until, past: Day(max(int(f.Since)-length, 0)), version: -1} //nolint:gosec // smaller than Since
+	past := Day(max(int(f.Since)-length, 0)) //nolint:gosec // smaller than Since
+	w := window{since: f.Since, until: f.Until, past: past, version: -1}
 	if f.Version != "" {
 		w.version = -2
-		if n, ok := b.versions.of[f.Version]; ok {
+		if n, ok := ix.versions.of[f.Version]; ok {
 			w.version = int64(n)
 		}
 	}
 	if f.Release != "" || f.Architecture != "" || f.PackageArchitecture != "" {
-		w.places = make([]bool, len(b.places.values))
-		for i, p := range b.places.values {
-			w.places[i] = (f.Release == "" || string(f.Release) == p.release) && (f.Architecture == "" || f.Architecture == p.machine) &&
+		w.places = make([]bool, len(ix.origins.values))
+		for i, p := range ix.origins.values {
+			w.places[i] = (f.Release == "" || string(f.Release) == p.release) &&
+				(f.Architecture == "" || f.Architecture == p.machine) &&
 				(f.PackageArchitecture == "" || f.PackageArchitecture == p.pkg)
 		}
 	}
 	return w
 }
 
-func (w *window) takes(c cell) bool {
-	return (w.places == nil || w.places[c.place]) && (w.version == -1 || w.version == int64(c.version))
+func (w *window) matches(c cell) bool {
+	return (w.places == nil || w.places[c.origin]) && (w.version == -1 || w.version == int64(c.version))
 }
 
-// count sums up the days of a bucket, and as many days before these. It comes from the end, since lists mostly look at the
-// latest days.
+// count returns the number of reports in the window, and in the preceding period. It starts at the
+// end, since lists mostly cover the latest days.
 func (w *window) count(cells []cell) (count, past int64) {
 	n := len(cells) - 1
 	for n >= 0 && cells[n].day > w.until {
@@ -46,29 +48,29 @@ func (w *window) count(cells []cell) (count, past int64) {
 	}
 	all := w.places == nil && w.version == -1
 	for ; n >= 0 && cells[n].day >= w.since; n-- {
-		if c := cells[n]; all || w.takes(c) {
+		if c := cells[n]; all || w.matches(c) {
 			count += int64(c.n)
 		}
 	}
 	for ; n >= 0 && cells[n].day >= w.past; n-- {
-		if c := cells[n]; all || w.takes(c) {
+		if c := cells[n]; all || w.matches(c) {
 			past += int64(c.n)
 		}
 	}
 	return count, past
 }
 
-// update notes the days of a problem, after they have changed.
-func (s *scan) update(p *Problem, head *leaf) {
+// update sets the days of a problem after a change.
+func (s *scan) update(p *Problem, head *bucket) {
 	s.cells, s.more, s.first, s.last = head.cells, nil, 1<<16-1, 0
 	s.reach(head.cells)
-	if len(p.leaves) < 2 {
+	if len(p.buckets) < 2 {
 		return
 	}
 	s.more = &more{}
-	for _, l := range p.leaves {
+	for _, l := range p.buckets {
 		if l != head {
-			s.more.leaves = append(s.more.leaves, l)
+			s.more.buckets = append(s.more.buckets, l)
 			s.reach(l.cells)
 		}
 	}
@@ -80,14 +82,14 @@ func (s *scan) reach(cells []cell) {
 	}
 }
 
-// all counts a problem, with whatever was merged into it.
+// all counts a problem, including the buckets merged into it.
 func (w *window) all(s *scan) (count, past int64) {
 	if s.last < w.past || s.first > w.until || s.last < s.first {
 		return 0, 0
 	}
 	count, past = w.count(s.cells)
 	if s.more != nil {
-		for _, l := range s.more.leaves {
+		for _, l := range s.more.buckets {
 			c, p := w.count(l.cells)
 			count, past = count+c, past+p
 		}
@@ -95,23 +97,23 @@ func (w *window) all(s *scan) (count, past int64) {
 	return count, past
 }
 
-// Days returns how often a problem was seen on each of the days from since to until, as the filter counts; its own days do
-// not matter.
-func (b *Index) Days(p *Problem, f Filter, since, until Day) []int64 {
+// Days returns the number of reports of a problem on each day from since to until. It ignores the
+// days of the filter.
+func (ix *Index) Days(p *Problem, f Filter, since, until Day) []int64 {
 	if until < since {
 		return nil
 	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	w := b.window(f)
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	w := ix.window(f)
 	days := make([]int64, int(until-since)+1)
-	for _, l := range p.leaves {
+	for _, l := range p.buckets {
 		i := sort.Search(len(l.cells), func(i int) bool { return l.cells[i].day >= since })
 		for _, c := range l.cells[i:] {
 			if c.day > until {
 				break
 			}
-			if w.takes(c) {
+			if w.matches(c) {
 				days[c.day-since] += int64(c.n)
 			}
 		}
@@ -119,24 +121,25 @@ func (b *Index) Days(p *Problem, f Filter, since, until Day) []int64 {
 	return days
 }
 
-// What lists offer besides the names that everybody knows: anybody can send other ones.
+// maxOtherNames is the number of unknown names that lists offer in addition to the known ones.
+// Machines can send any name.
 const maxOtherNames = 5
 
-// knownTypes and knownArchitectures are the names that apport and its hooks send.
+// knownTypes and knownArchitectures list the names that apport and its hooks send.
 var (
 	knownTypes = []string{
 		"Bug", "Crash", "Hang", "KernelCrash", "KernelOops", "Package", "RecoverableProblem", "Repair", "Snap",
 	}
 	knownArchitectures = []string{
-		"all", "amd64", "amd64v3", "arm64", "armel", "armhf", "i386", "ia64", "loong64", "mips", "mips64el", "mipsel", "powerpc", "ppc64",
-		"ppc64el", "riscv64", "s390x", "sparc", "sparc64",
+		"all", "amd64", "amd64v3", "arm64", "armel", "armhf", "i386", "ia64", "loong64", "mips", "mips64el", "mipsel",
+		"powerpc", "ppc64", "ppc64el", "riscv64", "s390x", "sparc", "sparc64",
 	}
 )
 
-// KnownArchitecture reports whether a name is that of a port of Debian or Ubuntu.
+// KnownArchitecture reports whether name is the architecture of a port of Debian or Ubuntu.
 func KnownArchitecture(name string) bool { return slices.Contains(knownArchitectures, name) }
 
-// bounded returns the known names that are among all, in order, and behind them the first few others.
+// bounded returns the known names among all, sorted, followed by at most maxOtherNames others.
 func bounded(all map[string]bool, known []string) []string {
 	var list, others []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -149,28 +152,29 @@ func bounded(all map[string]bool, known []string) []string {
 	return append(list, others...)
 }
 
-// Types are the problem types that there are or were: those of apport, and a few others at the end.
-func (b *Index) Types() []string {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	return bounded(b.types, knownTypes)
+// Types returns the present and past problem types: those of apport, followed by a few others.
+func (ix *Index) Types() []string {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return bounded(ix.types, knownTypes)
 }
 
-// Architectures are those of machines whose reports are or were counted in problems: Debian's, and a few others at the end.
-func (b *Index) Architectures() []string {
-	return b.placeNames(func(p place) string { return p.machine })
+// Architectures returns the present and past architectures of machines with counted reports:
+// Debian's, followed by a few others.
+func (ix *Index) Architectures() []string {
+	return ix.originNames(func(p origin) string { return p.machine })
 }
 
-// PackageArchitectures is Architectures for those of packages.
-func (b *Index) PackageArchitectures() []string {
-	return b.placeNames(func(p place) string { return p.pkg })
+// PackageArchitectures works like Architectures, for the architectures of packages.
+func (ix *Index) PackageArchitectures() []string {
+	return ix.originNames(func(p origin) string { return p.pkg })
 }
 
-func (b *Index) placeNames(name func(place) string) []string {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+func (ix *Index) originNames(name func(origin) string) []string {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
 	all := map[string]bool{}
-	for _, p := range b.places.values {
+	for _, p := range ix.origins.values {
 		all[name(p)] = true
 	}
 	return bounded(all, knownArchitectures)

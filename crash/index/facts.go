@@ -8,21 +8,22 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// Facts say when and in which versions a problem was seen: everywhere, or in one release.
+// Facts say when and in which versions a problem was seen, in all releases or in one.
 type Facts struct {
 	First, Last                   crash.Occurrence // the oldest and the newest report
-	LowestVersion, HighestVersion string           // by dpkg's order; empty: none that dpkg can compare
-	LowestRelease, HighestRelease crash.Release    // empty: no report names one
+	LowestVersion, HighestVersion string           // by dpkg's order; empty: no version is comparable
+	LowestRelease, HighestRelease crash.Release    // empty: no report has a release
 
-	// Keys sort as dpkg compares the versions. They are empty where dpkg cannot.
+	// Keys sort in dpkg's order of the versions. They are empty for versions that dpkg rejects.
 	FirstKey, LastKey, LowestKey, HighestKey string
 }
 
-// noFacts are those of a problem that was never seen there. They are not to be changed.
+// noFacts are the facts of a problem that was never seen. They are read-only.
 var noFacts = &Facts{}
 
-// In returns the facts of one release, or, for the empty release, of all. They are not to be changed.
-func (l *Leaf) In(release crash.Release) *Facts {
+// In returns the facts of one release or, for the empty release, of all. The caller must not modify
+// them.
+func (l *Bucket) In(release crash.Release) *Facts {
 	if release == "" {
 		return l.Facts
 	}
@@ -34,7 +35,7 @@ func (l *Leaf) In(release crash.Release) *Facts {
 	return noFacts
 }
 
-// overall joins the facts of releases. Those of a single one are those of all.
+// overall combines the facts of releases. It returns the facts of a single release unchanged.
 func overall(releases []*Facts) *Facts {
 	switch len(releases) {
 	case 0:
@@ -49,7 +50,8 @@ func overall(releases []*Facts) *Facts {
 	return &all
 }
 
-// byRelease joins facts of several buckets, release by release. The result is in the order of release names.
+// byRelease combines the facts of several buckets for each release. The result is sorted by release
+// name.
 func byRelease(some []*Facts) []*Facts {
 	slices.SortStableFunc(some, func(a, b *Facts) int { return cmp.Compare(a.First.Release, b.First.Release) })
 	var joined []*Facts
@@ -66,7 +68,7 @@ func byRelease(some []*Facts) []*Facts {
 	return joined
 }
 
-// add widens f by other facts, in any order to the same effect.
+// add extends f by other facts. The order of several calls does not matter.
 func (f *Facts) add(other *Facts) {
 	if other.First.Compare(f.First) < 0 {
 		f.First, f.FirstKey = other.First, other.FirstKey
@@ -88,12 +90,13 @@ func (f *Facts) add(other *Facts) {
 	}
 }
 
-// onceFacts gives the texts that many facts have the same place.
-func (b *Index) onceFacts(f *Facts) {
-	for _, text := range []*string{&f.First.Version, &f.Last.Version, &f.LowestVersion, &f.HighestVersion, &f.FirstKey, &f.LastKey, &f.LowestKey, &f.HighestKey} {
-		share(b.texts, text)
+// shareFactTexts replaces texts that many facts have by shared copies.
+func (ix *Index) shareFactTexts(f *Facts) {
+	for _, text := range []*string{&f.First.Version, &f.Last.Version, &f.LowestVersion, &f.HighestVersion, &f.FirstKey,
+		&f.LastKey, &f.LowestKey, &f.HighestKey} {
+		share(ix.texts, text)
 	}
 	for _, release := range []*crash.Release{&f.First.Release, &f.Last.Release, &f.LowestRelease, &f.HighestRelease} {
-		share(b.texts, release)
+		share(ix.texts, release)
 	}
 }

@@ -2,10 +2,10 @@ package index
 
 import "mishap/crash"
 
-// Column is what a list is sorted by.
+// Column is the sort order of a list.
 type Column string
 
-// The columns.
+// The columns of a list.
 const (
 	ByCount   Column = "count"
 	ByPackage Column = "package"
@@ -15,40 +15,40 @@ const (
 	ByBug     Column = "bug"
 )
 
-// Filter says which reports count and which problems a list has, from the address of a page or an
-// API call to the index and to SQL. Zero values mean all. Filters are comparable, so that they can
-// be keys of caches.
+// Filter selects the reports that count and the problems that a list contains. Handlers read it
+// from addresses and API calls, and pass it to the index and to SQL. Zero values select everything.
+// Filters are comparable, so that caches can use them as keys.
 //
-// The index supports all fields but Complete. Other users of a filter say which fields they
-// support, and refuse a filter that has more (see [Filter.OfReports]).
+// The index supports all fields except Complete. Other users of a filter document the fields that
+// they support, and reject filters with other fields (see [Filter.OfReports]).
 type Filter struct {
-	// Which reports count.
+	// Fields that select reports.
 
 	Since, Until        Day // both included
 	Release             crash.Release
 	Version             string
 	Architecture        string // of the machine
 	PackageArchitecture string // of the package
-	Complete            bool   // only those with something to read in them, which lists of single reports can tell
+	Complete            bool   // only reports with content to read; supported by lists of single reports only
 
-	// Which problems are listed. With a release, the first and last report and the versions of a
-	// problem are those of that release. New and Sort use these, too.
+	// Fields that select problems. With a release, they test the first and last report and the
+	// versions in that release, as do New and Sort.
 
 	Package  string // binary or source package
 	Source   string // source package
-	Packages string // several, separated by blanks: the problem's binary or source package is one of them
-	Some     bool   // Packages counts, even when it names none
+	Packages string // names separated by blanks, one of which must be the problem's binary or source package
+	Some     bool   // Packages applies, even if it is empty
 	Type     string // problem type
 	State    string // a [crash.StateWord], "none" (no bug) or "bug" (any)
-	New      bool   // the oldest report is of these days; with a version: that is the problem's lowest version
-	Query    string // of the match that goes with the filter; a list with a match and no text is not cached
+	New      bool   // the oldest report is in these days; with a version: it is the problem's lowest version
+	Query    string // identifies the match function; a list with a match but without Query is not cached
 
 	Sort      Column // empty: ByCount
-	Ascending bool   // the other way round than is natural for the column
+	Ascending bool   // reverses the natural order of the column
 }
 
-// OfReports returns the part of the filter that chooses single reports, whatever problem they
-// belong to.
+// OfReports returns the part of the filter that selects single reports, regardless of their
+// problem.
 func (f Filter) OfReports() Filter {
 	return Filter{
 		Since: f.Since, Until: f.Until, Release: f.Release, Version: f.Version,
@@ -56,17 +56,17 @@ func (f Filter) OfReports() Filter {
 	}
 }
 
-// all reports whether the filter lists every problem of which a report counts. The set of packages
-// is left to the caller.
+// all reports whether the filter lists every problem with a counted report. It ignores Packages,
+// which the caller handles.
 func (f Filter) all() bool {
 	return f.Package == "" && f.Source == "" && f.Type == "" && !f.New && f.State == "" && !f.Complete
 }
 
-// admits reports whether a problem is listed, if a report of it counts. packages is the set that
-// Packages names, nil for all.
+// admits reports whether a problem is listed if it has a counted report. packages is the set that
+// Packages names, or nil for all.
 func (f Filter) admits(p *Problem, packages map[string]bool) bool {
 	switch {
-	case f.Complete, // the index does not know the contents of reports
+	case f.Complete, // the index does not contain the reports' contents
 		f.Package != "" && p.Package != f.Package && p.Source != f.Package,
 		f.Source != "" && p.Source != f.Source,
 		packages != nil && !packages[p.Package] && !packages[p.Source],

@@ -1,6 +1,7 @@
-// Package index keeps all problems in memory, so that lists of them are made without asking the database: what lists and
-// searches say of a problem, and how often it was seen on each day, by release, version and architectures. It knows nothing
-// of where that comes from: package db fills it and keeps it up to date.
+// Package index holds all problems in memory, so that lists of problems need no database query. For
+// each problem it contains the texts that lists and searches use, and the number of reports by day,
+// version, release and architectures. It does no input or output: package db fills it and updates
+// it.
 package index
 
 import (
@@ -12,37 +13,39 @@ import (
 	"mishap/crash/cache"
 )
 
-// Index is all problems. It is safe for concurrent use; what a list returns stays as it is while the index goes on.
+// Index holds all problems. It is safe for concurrent use. Values that lists return stay unchanged
+// when the index changes.
 type Index struct {
 	mu       sync.RWMutex
-	change   uint64 // grows with everything that may change a list
+	change   uint64 // increases with every change that may affect a list
 	versions numbers[string]
-	places   numbers[place]
-	texts    map[string]string // of buckets, those that many have; each once
-	leaves   map[crash.BucketID]*leaf
+	origins  numbers[origin]
+	texts    map[string]string // shared copies of texts that many buckets have
+	buckets  map[crash.BucketID]*bucket
 	problems map[crash.BucketID]*Problem
-	order    []*Problem           // all, in no order that means anything
-	scan     []scan               // the same, in the same places
-	types    map[string]bool      // of problems that there are or were
-	cache    *cache.Cache[uint64] // by change
+	order    []*Problem           // all, in no particular order
+	scan     []scan               // parallel to order
+	types    map[string]bool      // present and past problem types
+	cache    *cache.Cache[uint64] // by change number
 
-	byPackage map[string][]*leaf // buckets that have or had the binary or source package
+	byPackage map[string][]*bucket // present and past buckets of a binary or source package
 }
 
-// New makes an empty index.
+// New returns an empty index.
 func New() *Index {
 	return &Index{
-		versions: newNumbers[string](), places: newNumbers[place](), texts: map[string]string{}, leaves: map[crash.BucketID]*leaf{}, problems: map[crash.BucketID]*Problem{},
-		byPackage: map[string][]*leaf{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes),
+		versions: newNumbers[string](), origins: newNumbers[origin](), texts: map[string]string{},
+		buckets: map[crash.BucketID]*bucket{}, problems: map[crash.BucketID]*Problem{},
+		byPackage: map[string][]*bucket{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes),
 	}
 }
 
-// MaxSignature is how many code points of a signature are kept.
+// MaxSignature is the number of code points of a signature that the index stores.
 const MaxSignature = 1000
 
-// Leaf is what is known of one bucket. A bucket that was merged into another has that one as its head. Once told, it does not
-// change: it gives way to another one.
-type Leaf struct {
+// Bucket is what the index knows about one bucket. If it was merged into another bucket, that is
+// its Head. A stored Bucket is immutable; changes replace it.
+type Bucket struct {
 	ID, Head                    crash.BucketID
 	Signature                   string
 	Rule                        crash.Rule
@@ -51,79 +54,83 @@ type Leaf struct {
 	Title, Name                 string
 	Executable, Package, Source string
 	Reports, Systems            int64
-	Releases                    []*Facts // by release, each once
-	*Facts                               // of all releases; the index sets it
+	Releases                    []*Facts // by release, without duplicates
+	*Facts                               // of all releases; set by the index
 
-	folded    string // see [Problem.Folded]
-	signature int    // how much of it is the signature
-	public    *Leaf  // as visitors see it; nil: as it is
+	folded    string  // see [Problem.Folded]
+	signature int     // length of the signature in folded
+	public    *Bucket // as visitors see it; nil: identical
 }
 
-// Problem is a bucket with all that was merged into it. The texts are those of its head; Reports and Systems are sums, the
-// versions and days those of all. A problem of one bucket shares what is known of that.
+// Problem is a bucket with all buckets merged into it. Its texts are those of the head; Reports and
+// Systems are sums; versions and days cover all buckets. A problem with one bucket shares the data
+// of that bucket.
 type Problem struct {
-	*Leaf
-	State crash.StateWord // how it stands, see [Index.SetStates]
+	*Bucket
+	State crash.StateWord // see [Index.SetStates]
 	Bug   int64           // 0: none
 
-	leaves []*leaf
-	place  int // in Index.order
+	buckets []*bucket
+	place   int // in Index.order
 }
 
-// leaf is a bucket with its days.
-type leaf struct {
-	*Leaf
-	cells   []cell // by day, place, version
-	loose   bool   // cells are not in order yet
-	changed uint64 // the change by which anything of it last changed, see [Index.Changed]
+// bucket is a Bucket with its days.
+type bucket struct {
+	// sorted by day, origin, version
+	*Bucket
+	cells    []cell // by day, place, version
+	unsorted bool   // cells are not sorted yet
+	changed  uint64 // the last change of anything in it; see [Index.Changed]
 }
 
-// scan is what counting needs of a problem, apart from all else: whoever goes through all of them waits for memory.
+// scan is the part of a problem that counting reads. It is separate because scans over all problems
+// are limited by memory access.
 type scan struct {
-	cells       []cell // those of the head
-	key         uint64 // the beginning of the id
+	cells       []cell // cells of the head
+	key         uint64 // first bytes of the id
 	more        *more  // nil: nothing was merged into it
-	first, last Day    // with a report; last < first: none
+	first, last Day    // days with a report; last < first: none
 }
 
-// more are the buckets of a problem besides its head.
-type more struct{ leaves []*leaf }
+// more lists the buckets of a problem other than its head.
+type more struct{ buckets []*bucket }
 
-// cell is how often a bucket was seen on a day, in 12 bytes: there are millions.
+// cell is the number of reports of a bucket on a day, in 12 bytes, since there are millions of
+// cells.
 type cell struct {
 	version uint32
 	n       uint32
 	day     Day
-	place   uint16
+	origin  uint16
 }
 
-// place is where a report comes from. Places have numbers; see Index.places.
-type place struct{ release, machine, pkg string } // machine, pkg: architectures of the machine and of the package
+// origin is the release and the architectures of a report. Origins are numbered; see Index.origins.
+type origin struct{ release, machine, pkg string } // architectures of the machine and of the package
 
 func (a cell) compare(b cell) int {
 	switch {
 	case a.day != b.day:
 		return int(a.day) - int(b.day)
-	case a.place != b.place:
-		return int(a.place) - int(b.place)
+	case a.origin != b.origin:
+		return int(a.origin) - int(b.origin)
 	}
 	return cmp.Compare(a.version, b.version)
 }
 
-// Day is a UTC day, counted from 2000-01-01 as PostgreSQL does.
+// Day is a UTC day, counted from 2000-01-01, as in PostgreSQL.
 type Day uint16
 
 var firstDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// DayOf is the day of a time; what lies outside of 2000–2179 becomes the nearest day.
+// DayOf returns the day of t. Times outside 2000–2179 become the nearest day.
 func DayOf(t time.Time) Day {
 	return Day(min(max(t.UTC().Sub(firstDay)/(24*time.Hour), 0), 1<<16-1))
 }
 
-// Time is the midnight with which the day begins.
+// Time returns the midnight at which the day begins.
 func (d Day) Time() time.Time { return firstDay.AddDate(0, 0, int(d)) }
 
-// numbers keeps each of some values once, and numbers them from 0.
+// numbers stores distinct values and numbers them from 0.
 type numbers[T comparable] struct {
 	of     map[T]uint32
 	values []T
@@ -131,7 +138,7 @@ type numbers[T comparable] struct {
 
 func newNumbers[T comparable]() numbers[T] { return numbers[T]{of: map[T]uint32{}} }
 
-// add is the number of a value, which becomes known by it.
+// add stores a new value and returns its number.
 func (n *numbers[T]) add(value T) uint32 {
 	at := uint32(len(n.values)) //nolint:gosec // as many do not fit into memory
 	n.of[value] = at
@@ -139,9 +146,9 @@ func (n *numbers[T]) add(value T) uint32 {
 	return at
 }
 
-// Len is how many problems there are.
-func (b *Index) Len() int {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	return len(b.order)
+// Len returns the number of problems.
+func (ix *Index) Len() int {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return len(ix.order)
 }

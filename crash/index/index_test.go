@@ -16,8 +16,8 @@ import (
 
 // model is the index as plain lists, counted through for every question.
 type model struct {
-	leaves map[byte]index.Leaf
-	cells  map[cellKey]int64
+	buckets map[byte]index.Bucket
+	cells   map[cellKey]int64
 }
 
 type cellKey struct {
@@ -32,7 +32,7 @@ func id(n byte) crash.BucketID { return crash.BucketID{19: n} }
 func (m model) count(head byte, f index.Filter, since, until index.Day) int64 {
 	var sum int64
 	for k, n := range m.cells {
-		if m.leaves[k.id].Head == id(head) && k.day >= since && k.day <= until && (f.Release == "" || string(f.Release) == k.release) &&
+		if m.buckets[k.id].Head == id(head) && k.day >= since && k.day <= until && (f.Release == "" || string(f.Release) == k.release) &&
 			(f.Version == "" || f.Version == k.version) && (f.Architecture == "" || f.Architecture == k.architecture) {
 			sum += n
 		}
@@ -48,7 +48,7 @@ func (m model) list(f index.Filter) []string {
 	}
 	var rows []row
 	length := f.Until - f.Since + 1
-	for n, l := range m.leaves {
+	for n, l := range m.buckets {
 		if l.Head != id(n) || f.Package != "" && l.Package != f.Package && l.Source != f.Package || f.Type != "" && l.Type != f.Type {
 			continue
 		}
@@ -70,45 +70,45 @@ func TestIndexIsTheModel(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		pick := func(words ...string) string { return words[r.IntN(len(words))] }
-		m := model{map[byte]index.Leaf{}, map[cellKey]int64{}}
+		m := model{map[byte]index.Bucket{}, map[cellKey]int64{}}
 		b := index.New()
 		for range 30 {
 			b.Update(func(u *index.Updater) {
 				for range 1 + r.IntN(4) {
 					n := byte(1 + r.IntN(12))
-					l := index.Leaf{ID: id(n), Head: id(n), Package: pick("reef", "gull"), Source: pick("reef-src", "gull-src"), Type: pick("Crash", "Hang"), Reports: 1}
-					if old, ok := m.leaves[n]; ok {
+					l := index.Bucket{ID: id(n), Head: id(n), Package: pick("reef", "gull"), Source: pick("reef-src", "gull-src"), Type: pick("Crash", "Hang"), Reports: 1}
+					if old, ok := m.buckets[n]; ok {
 						l.Head = old.Head
 					}
-					m.leaves[n] = l
-					u.Leaf(l)
+					m.buckets[n] = l
+					u.SetBucket(l)
 				}
 				if r.IntN(3) == 0 { // merge one into another, or take it out again
 					n, into := byte(1+r.IntN(12)), byte(1+r.IntN(12))
-					l, ok := m.leaves[n]
-					target, there := m.leaves[into]
+					l, ok := m.buckets[n]
+					target, there := m.buckets[into]
 					own := true
-					for k, other := range m.leaves {
+					for k, other := range m.buckets {
 						own = own && (k == n || other.Head != id(n))
 					}
 					if ok && there && own && (target.Head == id(into)) {
 						l.Head = id(into)
-						m.leaves[n] = l
-						u.Leaf(l)
+						m.buckets[n] = l
+						u.SetBucket(l)
 					}
 				}
 				for range r.IntN(20) {
 					k := cellKey{byte(1 + r.IntN(12)), index.Day(9000 + r.IntN(60)), pick("22.04", "24.04"), pick("1", "2", "3"), pick("amd64", "arm64")}
-					if _, ok := m.leaves[k.id]; !ok {
+					if _, ok := m.buckets[k.id]; !ok {
 						continue
 					}
 					n := int64(1 + r.IntN(5))
 					m.cells[k] = n
-					u.Cell(id(k.id), k.day, []byte(k.release), []byte(k.version), []byte(k.architecture), []byte(k.architecture), n)
+					u.SetCell(id(k.id), k.day, []byte(k.release), []byte(k.version), []byte(k.architecture), []byte(k.architecture), n)
 				}
 				if r.IntN(8) == 0 {
 					n := byte(1 + r.IntN(12))
-					u.Forget(id(n))
+					u.ClearDays(id(n))
 					for k := range m.cells {
 						if k.id == n {
 							delete(m.cells, k)
@@ -157,16 +157,16 @@ func sample() *index.Index {
 	b := index.New()
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 9, 0, 0, 0, time.UTC) }
 	b.Update(func(u *index.Updater) {
-		for n, l := range map[byte]index.Leaf{
+		for n, l := range map[byte]index.Bucket{
 			1: {Package: "c", Signature: "z", Releases: facts("1", at(1), at(9))},
 			2: {Package: "b", Signature: "y", Releases: facts("1", at(3), at(8))},
 			3: {Package: "a", Signature: "x", Releases: facts("2", at(8), at(10))},
 		} {
 			l.ID, l.Head = id(n), id(n)
-			u.Leaf(l)
-			u.Cell(id(n), index.DayOf(at(8)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), int64(10*n))
+			u.SetBucket(l)
+			u.SetCell(id(n), index.DayOf(at(8)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), int64(10*n))
 		}
-		u.Cell(id(1), index.DayOf(at(1)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), 100)
+		u.SetCell(id(1), index.DayOf(at(1)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), 100)
 	})
 	b.SetStates(map[crash.BucketID]index.State{id(1): {Word: crash.StateFixed, Bug: 7}, id(2): {Word: crash.StateRegression, Bug: 8}})
 	return b
@@ -249,13 +249,13 @@ func TestPaging(t *testing.T) {
 	if len(first.Rows) != 2 || !first.More || first.First != 1 || first.Totals.Problems != 3 {
 		t.Errorf("got %+v", first)
 	}
-	for name, at := range map[string]index.Place{"the row": {Behind: 9, ID: first.Rows[1].ID}, "its place": {Behind: 2, ID: id(77)}} {
+	for name, at := range map[string]index.Cursor{"the row": {Behind: 9, ID: first.Rows[1].ID}, "its place": {Behind: 2, ID: id(77)}} {
 		next := b.List(week, nil, &at, 2)
 		if len(next.Rows) != 1 || next.More || next.First != 3 || next.Rows[0].ID != id(1) {
 			t.Errorf("behind %s: got %+v", name, next)
 		}
 	}
-	if beyond := b.List(week, nil, &index.Place{Behind: 1 << 30}, 2); len(beyond.Rows) != 0 || beyond.More {
+	if beyond := b.List(week, nil, &index.Cursor{Behind: 1 << 30}, 2); len(beyond.Rows) != 0 || beyond.More {
 		t.Errorf("beyond the end: got %+v", beyond)
 	}
 }
@@ -269,7 +269,7 @@ func TestListsAreCached(t *testing.T) {
 	if &one[0] != &two[0] {
 		t.Error("the list was made twice")
 	}
-	b.Update(func(u *index.Updater) { u.Cell(id(1), week.Until, nil, nil, nil, nil, 500) })
+	b.Update(func(u *index.Updater) { u.SetCell(id(1), week.Until, nil, nil, nil, nil, 500) })
 	if three, _ := b.All(week, nil); three[0].ID != id(1) || one[0].ID != id(3) {
 		t.Errorf("got %v, then %v", one[0].ID, three[0].ID)
 	}
@@ -323,8 +323,8 @@ func TestListsWhileChanging(t *testing.T) {
 	}
 	for i := range 200 {
 		b.Update(func(u *index.Updater) {
-			u.Leaf(index.Leaf{ID: id(1), Head: id(byte(1 + i%2)), Package: "c"})
-			u.Cell(id(1), week.Since, nil, nil, nil, nil, int64(i))
+			u.SetBucket(index.Bucket{ID: id(1), Head: id(byte(1 + i%2)), Package: "c"})
+			u.SetCell(id(1), week.Since, nil, nil, nil, nil, int64(i))
 		})
 	}
 	all.Wait()
@@ -342,11 +342,11 @@ func TestReleaseFacts(t *testing.T) {
 	}
 	b := index.New()
 	b.Update(func(u *index.Updater) {
-		u.Leaf(index.Leaf{ID: id(1), Head: id(1), Releases: []*index.Facts{in("Ubuntu 22.04", "2", 1, 7), in("Ubuntu 24.04", "4", 7, 8)}})
-		u.Leaf(index.Leaf{ID: id(2), Head: id(1), Releases: []*index.Facts{in("Ubuntu 24.04", "3", 6, 6), in("Kubuntu 24.04", "1", 2, 12)}})
-		u.Leaf(index.Leaf{ID: id(3), Head: id(3), Releases: []*index.Facts{in("Ubuntu 24.04", "5", 7, 7)}})
+		u.SetBucket(index.Bucket{ID: id(1), Head: id(1), Releases: []*index.Facts{in("Ubuntu 22.04", "2", 1, 7), in("Ubuntu 24.04", "4", 7, 8)}})
+		u.SetBucket(index.Bucket{ID: id(2), Head: id(1), Releases: []*index.Facts{in("Ubuntu 24.04", "3", 6, 6), in("Kubuntu 24.04", "1", 2, 12)}})
+		u.SetBucket(index.Bucket{ID: id(3), Head: id(3), Releases: []*index.Facts{in("Ubuntu 24.04", "5", 7, 7)}})
 		for n, release := range map[byte]string{1: "Ubuntu 24.04", 2: "Ubuntu 24.04", 3: "Ubuntu 24.04"} {
-			u.Cell(id(n), index.DayOf(at(7)), []byte(release), []byte("4"), []byte("amd64"), []byte("amd64"), 1)
+			u.SetCell(id(n), index.DayOf(at(7)), []byte(release), []byte("4"), []byte("amd64"), []byte("amd64"), 1)
 		}
 	})
 	for _, c := range []struct {

@@ -10,81 +10,83 @@ import (
 // Row is one problem in a list.
 type Row struct {
 	*Problem
-	*Facts       // of the filter's release; those of all releases are Row.Problem.Facts
-	Count  int64 // how often it was seen, as the filter counts
+	*Facts       // of the filter's release; Row.Problem.Facts covers all releases
+	Count  int64 // number of reports that the filter counts
 	Rank   int   // by Count, from 1
-	Before int   // its rank in as many days before; 0: it was not seen then
+	Before int   // rank in the preceding period of equal length; 0: not seen then
 }
 
-// Totals are the sums over a whole list.
+// Totals are the totals of a whole list.
 type Totals struct{ Problems, Reports int64 }
 
 // Page is a part of a list.
 type Page struct {
 	Rows   []Row
-	First  int // place of the first row in the list, from 1
+	First  int // position of the first row in the list, from 1
 	Totals Totals
-	More   bool // there are rows behind these
-	Past   bool // something was counted in as many days before, so that ranks of then mean something
+	More   bool // more rows follow
+	Past   bool // something was counted in the preceding period, so ranks can be compared
 }
 
-// Place is where a list goes on: behind the row of this problem, or, when that is in the list no longer, behind this many
-// rows.
-type Place struct {
+// Cursor is the position where a list continues: after the row of this problem or, if the list no
+// longer contains it, after this number of rows.
+type Cursor struct {
 	Behind int
 	ID     crash.BucketID
 }
 
-// List returns at most limit rows behind a place (nil: from the start). match, when there is one, says which problems are in
-// the list at all. Lists are cached until the index changes; those with a match only if the filter has a Query.
-func (b *Index) List(f Filter, match func(*Problem) bool, after *Place, limit int) Page {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	list := b.list(f, match)
+// List returns at most limit rows after a cursor, or from the start if it is nil. If match is not
+// nil, it selects the problems of the list. Lists are cached until the index changes; those with a
+// match only if the filter has a Query.
+func (ix *Index) List(f Filter, match func(*Problem) bool, after *Cursor, limit int) Page {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	list := ix.list(f, match)
 	start := 0
 	if after != nil {
 		start = min(max(after.Behind, 0), len(list.found))
-		if i := slices.IndexFunc(list.found, func(e found) bool { return b.order[e.at].ID == after.ID }); i >= 0 {
+		if i := slices.IndexFunc(list.found, func(e found) bool { return ix.order[e.at].ID == after.ID }); i >= 0 {
 			start = i + 1
 		}
 	}
 	end := min(start+max(limit, 0), len(list.found))
-	return Page{Rows: b.rows(list, list.found[start:end]), First: start + 1, Totals: list.totals, More: end < len(list.found), Past: len(list.past) > 0}
+	return Page{Rows: ix.rows(list, list.found[start:end]), First: start + 1, Totals: list.totals,
+		More: end < len(list.found), Past: len(list.past) > 0}
 }
 
-// All returns all rows of a list, which are not to be changed.
-func (b *Index) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	list := b.list(f, match)
-	all := func() allRows { return b.rows(list, list.found) }
+// All returns all rows of a list. The caller must not modify them.
+func (ix *Index) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	list := ix.list(f, match)
+	all := func() allRows { return ix.rows(list, list.found) }
 	if !f.cacheable(match) {
 		return all(), list.totals
 	}
-	return cached(b, f, all), list.totals
+	return cached(ix, f, all), list.totals
 }
 
 // list is the result of a filter. It is valid until the index changes.
 type list struct {
-	release crash.Release // whose facts the rows have; empty: those of all releases
+	release crash.Release // its facts are those of the rows; empty: all releases
 	found   []found
-	past    []int64 // how often each problem was seen in the days before, ascending: for the ranks that they had
+	past    []int64 // counts of problems in the preceding period, ascending, for their ranks
 	totals  Totals
 }
 
-// found is a row before it is given out. It has no pointers, so that sorting many is quick.
+// found is a row in a compact form without pointers, which sorts fast.
 type found struct {
 	count, past int64
-	key         uint64 // the beginning of the id
-	at          int32  // place of the problem in Index.order
+	key         uint64 // first bytes of the id
+	at          int32  // position of the problem in Index.order
 	rank        int32
 }
 
-// rows are some of what was found, as they are given out. The index is held still.
-func (b *Index) rows(l *list, some []found) []Row {
+// rows converts found rows. The caller holds ix.mu for reading.
+func (ix *Index) rows(l *list, some []found) []Row {
 	rows := make([]Row, len(some))
 	for i, e := range some {
-		p := b.order[e.at]
+		p := ix.order[e.at]
 		rows[i] = Row{Problem: p, Facts: p.In(l.release), Count: e.count, Rank: int(e.rank)}
 		if e.past > 0 {
 			above, _ := slices.BinarySearch(l.past, e.past+1)
@@ -94,21 +96,21 @@ func (b *Index) rows(l *list, some []found) []Row {
 	return rows
 }
 
-// cacheable reports whether the filter alone says what is in the list.
+// cacheable reports whether the filter alone determines the list.
 func (f Filter) cacheable(match func(*Problem) bool) bool { return match == nil || f.Query != "" }
 
-// list returns the list of a filter, cached if possible. The caller holds b.mu for reading.
-func (b *Index) list(f Filter, match func(*Problem) bool) *list {
+// list returns the list of a filter, cached if possible. The caller holds ix.mu for reading.
+func (ix *Index) list(f Filter, match func(*Problem) bool) *list {
 	if !f.cacheable(match) {
-		return b.newList(f, match)
+		return ix.newList(f, match)
 	}
-	return cached(b, f, func() *list { return b.newList(f, match) })
+	return cached(ix, f, func() *list { return ix.newList(f, match) })
 }
 
-// newList goes through all problems. The caller holds b.mu for reading.
-func (b *Index) newList(f Filter, match func(*Problem) bool) *list {
+// newList computes the list of a filter from all problems. The caller holds ix.mu for reading.
+func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 	l := &list{release: f.Release}
-	days := b.window(f)
+	days := ix.window(f)
 	narrowed := matchIn(f.Release, match)
 	var packages map[string]bool
 	if f.Some {
@@ -118,58 +120,58 @@ func (b *Index) newList(f Filter, match func(*Problem) bool) *list {
 		}
 	}
 	plain := match == nil && packages == nil && f.all()
-	for i := range b.scan {
+	for i := range ix.scan {
 		if !plain {
-			if p := b.order[i]; !f.admits(p, packages) || match != nil && !narrowed(p) {
+			if p := ix.order[i]; !f.admits(p, packages) || match != nil && !narrowed(p) {
 				continue
 			}
 		}
-		count, past := days.all(&b.scan[i])
+		count, past := days.all(&ix.scan[i])
 		if past > 0 {
 			l.past = append(l.past, past)
 		}
 		if count > 0 {
-			l.found = append(l.found, found{count: count, past: past, key: b.scan[i].key, at: int32(i)})
+			l.found = append(l.found, found{count: count, past: past, key: ix.scan[i].key, at: int32(i)})
 			l.totals.Problems++
 			l.totals.Reports += count
 		}
 	}
 	slices.Sort(l.past)
-	b.rank(l.found)
+	ix.rank(l.found)
 	for i := range l.found {
 		l.found[i].rank = int32(i + 1)
 	}
-	b.sort(l.found, f)
+	ix.sort(l.found, f)
 	return l
 }
 
-// matchIn makes match see the facts of one release.
+// matchIn returns a match that sees the facts of one release.
 func matchIn(release crash.Release, match func(*Problem) bool) func(*Problem) bool {
 	if release == "" || match == nil {
 		return match
 	}
 	var view Problem
-	var leaf Leaf
+	var bucket Bucket
 	return func(p *Problem) bool {
-		view, leaf = *p, *p.Leaf
-		view.Leaf, leaf.Facts = &leaf, p.In(release)
-		if leaf.public != nil {
-			public := *leaf.public
+		view, bucket = *p, *p.Bucket
+		view.Bucket, bucket.Facts = &bucket, p.In(release)
+		if bucket.public != nil {
+			public := *bucket.public
 			public.Facts = public.In(release)
-			leaf.public = &public
+			bucket.public = &public
 		}
 		return match(&view)
 	}
 }
 
-// Problem finds a problem by its id, or by that of a bucket which was merged into it.
-func (b *Index) Problem(id crash.BucketID) (*Problem, bool) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	l := b.leaves[id]
+// Problem returns a problem by its id, or by the id of a bucket merged into it.
+func (ix *Index) Problem(id crash.BucketID) (*Problem, bool) {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	l := ix.buckets[id]
 	if l == nil {
 		return nil, false
 	}
-	p, ok := b.problems[l.Head]
+	p, ok := ix.problems[l.Head]
 	return p, ok
 }

@@ -8,32 +8,34 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// maxNames is how many names are offered for a beginning.
+// maxNames is the largest number of names that a completion offers.
 const maxNames = 20
 
-// Packages returns names of binary and source packages that begin with a text, whatever the case of letters, those
-// with the most reports first.
+// Packages returns names of binary and source packages with the prefix text, ignoring case. Names
+// with the most reports come first.
 func (n Names) Packages(text string) []string {
-	return n.begin(text, func(p *Problem) []string { return []string{p.Package, p.Source} })
+	return n.withPrefix(text, func(p *Problem) []string { return []string{p.Package, p.Source} })
 }
 
-// Sources is [Names.Packages] for source packages.
+// Sources works like [Names.Packages], for source packages only.
 func (n Names) Sources(text string) []string {
-	return n.begin(text, func(p *Problem) []string { return []string{p.Source} })
+	return n.withPrefix(text, func(p *Problem) []string { return []string{p.Source} })
 }
 
-// Programs is [Names.Packages] for the names of programs, without their folders.
+// Programs works like [Names.Packages], for names of programs without directory.
 func (n Names) Programs(text string) []string {
-	return n.begin(text, func(p *Problem) []string { return []string{p.Executable[strings.LastIndexByte(p.Executable, '/')+1:]} })
+	return n.withPrefix(text, func(p *Problem) []string {
+		return []string{p.Executable[strings.LastIndexByte(p.Executable, '/')+1:]}
+	})
 }
 
-// Functions is [Names.Packages] for the functions of signatures.
+// Functions works like [Names.Packages], for functions in signatures.
 func (n Names) Functions(text string) []string {
 	if text == "" {
 		return nil
 	}
 	lower := ":" + strings.ToLower(text)
-	return n.begin(text, func(p *Problem) []string {
+	return n.withPrefix(text, func(p *Problem) []string {
 		if !strings.Contains(p.FoldedSignature(), lower) {
 			return nil
 		}
@@ -41,24 +43,25 @@ func (n Names) Functions(text string) []string {
 	})
 }
 
-// Versions returns versions that begin with a text, the highest in dpkg's order first: those that problems of a
-// binary or source package were seen in, or, without a package, all that there are.
+// Versions returns versions with the prefix text, in descending dpkg order. With a binary or source
+// package, it returns versions in which problems of the package were seen; otherwise all versions.
 func (n Names) Versions(text, pkg string) []string {
-	b := n.ix
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+	ix := n.ix
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
 	var found []string
 	if pkg == "" {
-		for _, version := range b.versions.values {
+		for _, version := range ix.versions.values {
 			if version != "" && strings.HasPrefix(version, text) && n.visible(version) {
 				found = append(found, version)
 			}
 		}
 	} else {
 		seen := map[uint32]bool{}
-		for _, l := range b.byPackage[pkg] {
+		for _, l := range ix.byPackage[pkg] {
 			for _, c := range l.cells {
-				if version := b.versions.values[c.version]; !seen[c.version] && version != "" && strings.HasPrefix(version, text) && n.visible(version) {
+				if version := ix.versions.values[c.version]; !seen[c.version] && version != "" &&
+					strings.HasPrefix(version, text) && n.visible(version) {
 					found = append(found, version)
 				}
 				seen[c.version] = true
@@ -69,13 +72,13 @@ func (n Names) Versions(text, pkg string) []string {
 	return found[:min(len(found), maxNames)]
 }
 
-func (n Names) begin(text string, of func(*Problem) []string) []string {
-	b := n.ix
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+func (n Names) withPrefix(text string, of func(*Problem) []string) []string {
+	ix := n.ix
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
 	reports := map[string]int64{}
-	for _, p := range b.order {
-		p = n.seen(p)
+	for _, p := range ix.order {
+		p = n.view(p)
 		for _, name := range of(p) {
 			if name != "" && n.visible(name) && len(name) >= len(text) && strings.EqualFold(name[:len(text)], text) {
 				reports[name] += p.Reports
@@ -86,13 +89,15 @@ func (n Names) begin(text string, of func(*Problem) []string) []string {
 	for name := range reports {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(reports[b], reports[a]), strings.Compare(a, b)) })
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(reports[b], reports[a]), strings.Compare(a, b))
+	})
 	return names[:min(len(names), maxNames)]
 }
 
-// fold makes what searches look through. A signature that has small letters only takes no place of its own.
-func (l *Leaf) fold() {
-	if l.Facts == nil { // not of a index
+// fold sets the text that searches use. A signature in lower case shares its memory.
+func (l *Bucket) fold() {
+	if l.Facts == nil { // not stored in an index
 		l.Facts = noFacts
 	}
 	signature := strings.ToLower(l.Signature)
@@ -104,18 +109,18 @@ func (l *Leaf) fold() {
 	}
 }
 
-// Folded is all that words of a search are looked for in, as small letters: signature, title, name, package, source package,
-// program, lowest and highest version, with a NUL between them.
+// Folded returns the text in which searches look for words, in lower case: signature, title, name,
+// package, source package, program, lowest and highest version, separated by NUL.
 func (p *Problem) Folded() string {
-	if p.folded == "" { // not of a index
-		other := *p.Leaf
+	if p.folded == "" { // not stored in an index
+		other := *p.Bucket
 		other.fold()
 		return other.folded
 	}
 	return p.folded
 }
 
-// FoldedSignature is the signature as small letters.
+// FoldedSignature returns the signature in lower case.
 func (p *Problem) FoldedSignature() string {
 	if p.folded == "" {
 		return strings.ToLower(p.Signature)
@@ -123,14 +128,14 @@ func (p *Problem) FoldedSignature() string {
 	return p.folded[:p.signature]
 }
 
-// once gives the texts that many buckets have the same place.
-func (b *Index) once(l *Leaf) {
-	share(b.texts, &l.Rule)
+// shareTexts replaces texts that many buckets have by shared copies.
+func (ix *Index) shareTexts(l *Bucket) {
+	share(ix.texts, &l.Rule)
 	for _, text := range []*string{&l.Type, &l.Executable, &l.Package, &l.Source} {
-		share(b.texts, text)
+		share(ix.texts, text)
 	}
 	for _, f := range l.Releases {
-		b.onceFacts(f)
+		ix.shareFactTexts(f)
 	}
 }
 
@@ -143,22 +148,22 @@ func share[T ~string](texts map[string]string, text *T) {
 	*text = T(known)
 }
 
-// OfPackages returns at most limit problems whose own bucket has one of these binary or source packages, those whose bucket
-// has the most reports first.
-func (b *Index) OfPackages(names []string, limit int, admits func(*Problem) bool) []*Problem {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	var some []*leaf
-	seen := map[*leaf]bool{}
+// OfPackages returns at most limit problems whose head has one of these binary or source packages,
+// those with the most reports of the head first.
+func (ix *Index) OfPackages(names []string, limit int, admits func(*Problem) bool) []*Problem {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	var some []*bucket
+	seen := map[*bucket]bool{}
 	most := func() {
-		slices.SortFunc(some, func(x, y *leaf) int {
+		slices.SortFunc(some, func(x, y *bucket) int {
 			return cmp.Or(cmp.Compare(y.Reports, x.Reports), slices.Compare(x.ID[:], y.ID[:]))
 		})
 		some = some[:min(len(some), limit)]
 	}
 	for _, name := range names {
-		for _, l := range b.byPackage[name] {
-			if (l.Package != name && l.Source != name) || l.ID != l.Head || seen[l] || !admits(b.problems[l.ID]) {
+		for _, l := range ix.byPackage[name] {
+			if (l.Package != name && l.Source != name) || l.ID != l.Head || seen[l] || !admits(ix.problems[l.ID]) {
 				continue
 			}
 			seen[l] = true
@@ -170,7 +175,7 @@ func (b *Index) OfPackages(names []string, limit int, admits func(*Problem) bool
 	most()
 	problems := make([]*Problem, len(some))
 	for i := range problems {
-		problems[i] = b.problems[some[i].ID]
+		problems[i] = ix.problems[some[i].ID]
 	}
 	return problems
 }

@@ -14,7 +14,7 @@ func TestOfPackages(t *testing.T) {
 	b := index.New()
 	b.Update(func(u *index.Updater) {
 		for i, names := range [][2]string{{"reef", "reef-src"}, {"reef", "reef"}, {"gull", "reef"}, {"gull", "gull-src"}, {"", ""}} {
-			u.Leaf(index.Leaf{ID: id(byte(i)), Head: id(byte(i)), Package: names[0], Source: names[1], Reports: int64(i)})
+			u.SetBucket(index.Bucket{ID: id(byte(i)), Head: id(byte(i)), Package: names[0], Source: names[1], Reports: int64(i)})
 		}
 	})
 	check := func(limit int, names []string, want ...byte) {
@@ -33,17 +33,17 @@ func TestOfPackages(t *testing.T) {
 	check(1, []string{"reef-src", "gull"}, 3)
 	check(9, []string{"", "unknown"})
 	b.Update(func(u *index.Updater) {
-		u.Leaf(index.Leaf{ID: id(2), Head: id(1), Package: "gull", Source: "reef"})        // merged
-		u.Leaf(index.Leaf{ID: id(0), Head: id(0), Package: "gull", Source: "gull"})        // of another package now
-		u.Leaf(index.Leaf{ID: id(9), Head: id(9), Package: "reef", Source: "reef"})        // not wanted
-		u.Leaf(index.Leaf{ID: id(1), Head: id(1), Package: "reef", Rule: crash.Rule("x")}) // its source is not known any more
+		u.SetBucket(index.Bucket{ID: id(2), Head: id(1), Package: "gull", Source: "reef"})        // merged
+		u.SetBucket(index.Bucket{ID: id(0), Head: id(0), Package: "gull", Source: "gull"})        // of another package now
+		u.SetBucket(index.Bucket{ID: id(9), Head: id(9), Package: "reef", Source: "reef"})        // not wanted
+		u.SetBucket(index.Bucket{ID: id(1), Head: id(1), Package: "reef", Rule: crash.Rule("x")}) // its source is not known any more
 	})
 	check(9, []string{"reef"}, 1)
 	check(9, []string{"gull"}, 3, 0)
 	b.Update(func(u *index.Updater) {
-		u.Leaf(index.Leaf{ID: id(0), Head: id(0), Package: "reef", Source: "reef-src", Reports: 7})
+		u.SetBucket(index.Bucket{ID: id(0), Head: id(0), Package: "reef", Source: "reef-src", Reports: 7})
 		for n := byte(20); n < 60; n++ {
-			u.Leaf(index.Leaf{ID: id(n), Head: id(n), Package: "many", Reports: int64(n % 7)})
+			u.SetBucket(index.Bucket{ID: id(n), Head: id(n), Package: "many", Reports: int64(n % 7)})
 		}
 	})
 	check(9, []string{"reef"}, 0, 1)
@@ -53,13 +53,13 @@ func TestOfPackages(t *testing.T) {
 func TestFolded(t *testing.T) {
 	t.Parallel()
 	b := index.New()
-	l := index.Leaf{ID: id(1), Head: id(1), Signature: "/Bin/Ä:11:Main", Title: "Crash", Name: "Given", Package: "Pkg", Source: "src", Executable: "/Bin/Ä",
+	l := index.Bucket{ID: id(1), Head: id(1), Signature: "/Bin/Ä:11:Main", Title: "Crash", Name: "Given", Package: "Pkg", Source: "src", Executable: "/Bin/Ä",
 		Releases: []*index.Facts{{LowestVersion: "1A", HighestVersion: "2"}}}
 	l.Facts = l.Releases[0]
-	b.Update(func(u *index.Updater) { u.Leaf(l) })
+	b.Update(func(u *index.Updater) { u.SetBucket(l) })
 	p, _ := b.Problem(id(1))
 	const want = "/bin/ä:11:main\x00crash\x00given\x00pkg\x00src\x00/bin/ä\x001a\x002"
-	for name, p := range map[string]*index.Problem{"of the index": p, "of its own": {Leaf: &l}} {
+	for name, p := range map[string]*index.Problem{"of the index": p, "of its own": {Bucket: &l}} {
 		if p.Folded() != want || p.FoldedSignature() != "/bin/ä:11:main" {
 			t.Errorf("%s: got %q and %q", name, p.Folded(), p.FoldedSignature())
 		}

@@ -8,18 +8,20 @@ import (
 	"mishap/crash/redact"
 )
 
-// Public returns the problem as visitors see it, redacted as bugs are. Nearly always that is p itself.
+// Public returns the problem as visitors see it, redacted like bugs. In most cases, that is p
+// itself.
 func (p *Problem) Public() *Problem {
 	if p.public == nil {
 		return p
 	}
 	other := *p
-	other.Leaf = p.public
+	other.Bucket = p.public
 	return &other
 }
 
-// hide prepares the leaf as visitors see it, after fold. Most leaves need no other one, which is cheap to find out.
-func (l *Leaf) hide() {
+// setPublic computes the bucket as visitors see it; call fold first. Most buckets contain nothing
+// private, which is fast to detect.
+func (l *Bucket) setPublic() {
 	l.public = nil
 	texts := redact.Texts{Title: l.Title, Signature: l.Signature, Executable: l.Executable, Name: l.Name}
 	public := texts
@@ -28,10 +30,12 @@ func (l *Leaf) hide() {
 		public = texts.Public()
 	}
 	other := *l
-	other.Title, other.Signature, other.Executable, other.Name = public.Title, public.Signature, public.Executable, public.Name
+	other.Title, other.Signature, other.Executable, other.Name = public.Title, public.Signature, public.Executable,
+		public.Name
 	other.Type, other.Package, other.Source = redact.Label(l.Type), redact.Label(l.Package), redact.Label(l.Source)
 	other.Facts, other.Releases = l.Facts.public(), publicReleases(l.Releases)
-	if public == texts && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source && other.Facts == l.Facts &&
+	if public == texts && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source &&
+		other.Facts == l.Facts &&
 		slices.Equal(other.Releases, l.Releases) {
 		return
 	}
@@ -40,13 +44,16 @@ func (l *Leaf) hide() {
 	l.public = &other
 }
 
-// public returns the facts as visitors see them: f itself unless a version or release holds something private.
+// public returns the facts as visitors see them. It returns f itself if no version or release
+// contains private data.
 func (f *Facts) public() *Facts {
 	other := *f
-	for _, label := range []*string{&other.First.Version, &other.Last.Version, &other.LowestVersion, &other.HighestVersion} {
+	for _, label := range []*string{&other.First.Version, &other.Last.Version, &other.LowestVersion,
+		&other.HighestVersion} {
 		*label = redact.Label(*label)
 	}
-	for _, label := range []*crash.Release{&other.First.Release, &other.Last.Release, &other.LowestRelease, &other.HighestRelease} {
+	for _, label := range []*crash.Release{&other.First.Release, &other.Last.Release, &other.LowestRelease,
+		&other.HighestRelease} {
 		*label = redact.Label(*label)
 	}
 	if other == *f {
@@ -73,24 +80,25 @@ func (r Row) ForVisitors() Row {
 	return r
 }
 
-// Names finds names that begin with a text. Those for visitors are taken from what visitors see.
+// Names completes names. For visitors, it uses only what they can see.
 type Names struct {
 	ix     *Index
 	public bool
 }
 
-// Names returns the names of the index, for visitors or for people who may read reports.
-func (b *Index) Names(public bool) Names { return Names{b, public} }
+// Names returns a completer of names: for visitors if public is true, otherwise for people who may
+// read reports.
+func (ix *Index) Names(public bool) Names { return Names{ix, public} }
 
-// seen is the problem as whoever asks sees it.
-func (n Names) seen(p *Problem) *Problem {
+// view returns the problem as the user of n sees it.
+func (n Names) view(p *Problem) *Problem {
 	if n.public {
 		return p.Public()
 	}
 	return p
 }
 
-// visible reports whether whoever asks sees a version or another label.
+// visible reports whether the user of n can see a version or another label.
 func (n Names) visible(label string) bool {
 	return !n.public || redact.Label(label) == label && !strings.Contains(label, redact.Removed)
 }

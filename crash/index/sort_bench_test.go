@@ -17,7 +17,7 @@ func BenchmarkRank(b *testing.B) {
 	all := New()
 	rows := make([]found, problems)
 	for i := range rows {
-		p := &Problem{Leaf: &Leaf{}}
+		p := &Problem{Bucket: &Bucket{}}
 		for at := range p.ID {
 			p.ID[at] = byte(r.UintN(256))
 		}

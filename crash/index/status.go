@@ -9,12 +9,12 @@ import (
 // week is the number of UTC days that [crash.VersionSeen.Week] counts, today included.
 const week = 7
 
-// Occurrences returns the versions and releases in which a problem was seen on the days of the
-// index, in no order. It leaves out versions of merged buckets of other packages, which cannot be
-// compared.
-func (b *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+// Occurrences returns the versions and releases in which a problem was seen, in no particular
+// order, for the days of the index. It omits versions of merged buckets of other packages, which
+// are not comparable.
+func (ix *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
 	type key struct {
 		version int64 // number of the version, or -1 if it cannot be compared
 		release string
@@ -22,19 +22,19 @@ func (b *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 	var keys []key
 	var list []crash.VersionSeen
 	var first, last []Day
-	for _, l := range p.leaves {
+	for _, l := range p.buckets {
 		for _, c := range l.cells {
-			k := key{int64(c.version), b.places.values[c.place].release}
+			k := key{int64(c.version), ix.origins.values[c.origin].release}
 			if l.Package != p.Package {
 				k.version = -1
 			}
-			i := slices.Index(keys, k) // few: most problems are seen in a handful of versions
+			i := slices.Index(keys, k) // linear search: most problems have few versions
 			if i < 0 {
 				i = len(keys)
 				keys = append(keys, k)
 				o := crash.VersionSeen{Release: crash.Release(k.release)}
 				if k.version >= 0 {
-					o.Version = b.versions.values[k.version]
+					o.Version = ix.versions.values[k.version]
 				}
 				list = append(list, o)
 				first, last = append(first, c.day), append(last, c.day)
@@ -54,25 +54,26 @@ func (b *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 	return list
 }
 
-// Changed returns the problems that have changed after a change of the index, and the latest
-// change. Change 0 is before all.
-func (b *Index) Changed(since uint64) (changed []*Problem, now uint64) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for _, p := range b.order {
-		if slices.ContainsFunc(p.leaves, func(l *leaf) bool { return l.changed > since }) {
+// Changed returns the problems that have changed since a change of the index, and the number of the
+// latest change. Change 0 precedes all others.
+func (ix *Index) Changed(since uint64) (changed []*Problem, now uint64) {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	for _, p := range ix.order {
+		if slices.ContainsFunc(p.buckets, func(l *bucket) bool { return l.changed > since }) {
 			changed = append(changed, p)
 		}
 	}
-	return changed, b.change
+	return changed, ix.change
 }
 
-// Select returns the problems that ok accepts, in no order. It must not call methods of the index.
-func (b *Index) Select(ok func(*Problem) bool) []*Problem {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+// Select returns the problems for which ok returns true, in no particular order. ok must not call
+// methods of the index.
+func (ix *Index) Select(ok func(*Problem) bool) []*Problem {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
 	var found []*Problem
-	for _, p := range b.order {
+	for _, p := range ix.order {
 		if ok(p) {
 			found = append(found, p)
 		}
@@ -86,29 +87,29 @@ type State struct {
 	Bug  int64
 }
 
-// SetStates sets the states of some problems. New problems have none.
-func (b *Index) SetStates(states map[crash.BucketID]State) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// SetStates sets the states of some problems. New problems have no state.
+func (ix *Index) SetStates(states map[crash.BucketID]State) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
 	changed := false
 	for id, s := range states {
-		p := b.problems[id]
+		p := ix.problems[id]
 		if p == nil || p.State == s.Word && p.Bug == s.Bug {
 			continue
 		}
-		other := *p // rows that were returned keep the old state
+		other := *p // rows that were returned earlier keep the old state
 		other.State, other.Bug = s.Word, s.Bug
-		b.order[p.place], b.problems[id] = &other, &other
+		ix.order[p.place], ix.problems[id] = &other, &other
 		changed = true
 	}
 	if changed {
-		b.change++
+		ix.change++
 	}
 }
 
-// statePlace returns the place of a problem in the order of states: those that need a person first,
-// those without a bug last.
-func statePlace(p *Problem) int {
+// stateRank returns the rank of a problem by state. States that need a person come first, problems
+// without a bug last.
+func stateRank(p *Problem) int {
 	if p.Bug == 0 {
 		return len(crash.StateWords) + 1
 	}

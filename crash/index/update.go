@@ -7,87 +7,89 @@ import (
 	"mishap/crash"
 )
 
-// Updater changes a index; see [Index.Update].
+// Updater changes an index; see [Index.Update].
 type Updater struct {
-	b     *Index
-	heads map[crash.BucketID]bool // problems to be put together anew
-	told  []*leaf                 // buckets that were added or replaced
-	loose []*leaf
-	moved map[*leaf]bool // whose first or last day may be another one
+	ix       *Index
+	heads    map[crash.BucketID]bool // problems to rebuild
+	updated  []*bucket               // buckets that were added or replaced
+	unsorted []*bucket
+	moved    map[*bucket]bool // buckets whose first or last day may have changed
 }
 
-// Update calls change with the index held still. Lists see all of the changes or none.
-func (b *Index) Update(change func(*Updater)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	u := &Updater{b: b, heads: map[crash.BucketID]bool{}, moved: map[*leaf]bool{}}
+// Update calls change while it holds the lock of the index. Lists see either all of the changes or
+// none.
+func (ix *Index) Update(change func(*Updater)) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	u := &Updater{ix: ix, heads: map[crash.BucketID]bool{}, moved: map[*bucket]bool{}}
 	change(u)
 	u.finish()
 }
 
-// Leaf adds a bucket, or replaces what is known of it; its days stay.
-func (u *Updater) Leaf(l Leaf) {
+// SetBucket adds a bucket, or replaces its data. Its days are not affected.
+func (u *Updater) SetBucket(l Bucket) {
 	l.Signature = crash.Truncate(l.Signature, MaxSignature)
-	u.b.once(&l)
+	u.ix.shareTexts(&l)
 	l.Facts = overall(l.Releases)
 	l.fold()
-	l.hide()
-	known := u.b.leaves[l.ID]
-	before := &Leaf{}
+	l.setPublic()
+	known := u.ix.buckets[l.ID]
+	before := &Bucket{}
 	if known == nil {
-		known = &leaf{}
-		u.b.leaves[l.ID] = known
+		known = &bucket{}
+		u.ix.buckets[l.ID] = known
 	} else {
-		before = known.Leaf
+		before = known.Bucket
 		u.heads[known.Head] = true
 	}
-	known.Leaf = &l
-	known.changed = u.b.change + 1
+	known.Bucket = &l
+	known.changed = u.ix.change + 1
 	u.name(known, before, l.Package)
 	if l.Source != l.Package {
 		u.name(known, before, l.Source)
 	}
 	u.heads[l.Head] = true
-	u.told = append(u.told, known)
+	u.updated = append(u.updated, known)
 	if l.Type != "" {
-		u.b.types[l.Type] = true
+		u.ix.types[l.Type] = true
 	}
 }
 
-// name makes a bucket known by the name of a package, when it was not before.
-func (u *Updater) name(l *leaf, before *Leaf, name string) {
+// name adds a bucket to the buckets of a package, unless before had the same package.
+func (u *Updater) name(l *bucket, before *Bucket, name string) {
 	if name != "" && name != before.Package && name != before.Source {
-		u.b.byPackage[name] = append(u.b.byPackage[name], l)
+		u.ix.byPackage[name] = append(u.ix.byPackage[name], l)
 	}
 }
 
-// Forget drops the days of a bucket, before they are told anew.
-func (u *Updater) Forget(id crash.BucketID) {
-	if l := u.b.leaves[id]; l != nil {
-		l.cells, l.loose = nil, false
-		l.changed = u.b.change + 1
+// ClearDays removes the days of a bucket, before SetCell sets them again.
+func (u *Updater) ClearDays(id crash.BucketID) {
+	if l := u.ix.buckets[id]; l != nil {
+		l.cells, l.unsorted = nil, false
+		l.changed = u.ix.change + 1
 		u.moved[l] = true
 	}
 }
 
-// Cell sets how often a bucket was seen on a day. Cells of buckets that are not known are passed over: they come again with
-// their bucket. machine and pkg are the architectures of the machine and of the package.
-func (u *Updater) Cell(id crash.BucketID, day Day, release, version, machine, pkg []byte, reports int64) {
-	l := u.b.leaves[id]
+// SetCell sets the number of reports of a bucket on a day. It ignores unknown buckets: their cells
+// follow when they are added. machine and pkg are the architectures of the machine and of the
+// package.
+func (u *Updater) SetCell(id crash.BucketID, day Day, release, version, machine, pkg []byte, reports int64) {
+	l := u.ix.buckets[id]
 	if l == nil {
 		return
 	}
-	l.changed = u.b.change + 1
+	l.changed = u.ix.change + 1
 	c := cell{
-		day: day, place: u.place(release, machine, pkg), version: u.version(version),
+		day: day, origin: u.originNumber(release, machine, pkg), version: u.versionNumber(version),
 		n: uint32(min(max(reports, 0), 1<<32-1)),
 	}
-	if len(l.cells) == 0 && !l.loose {
-		l.loose = true
-		u.loose = append(u.loose, l)
+	if len(l.cells) == 0 && !l.unsorted {
+		l.unsorted = true
+		u.unsorted = append(u.unsorted, l)
 		u.moved[l] = true
 	}
-	if l.loose {
+	if l.unsorted {
 		l.cells = append(l.cells, c)
 		return
 	}
@@ -100,44 +102,45 @@ func (u *Updater) Cell(id crash.BucketID, day Day, release, version, machine, pk
 	u.moved[l] = true
 }
 
-// version is the number of a version. Looking a text up makes no copy of it.
-func (u *Updater) version(text []byte) uint32 {
-	if n, ok := u.b.versions.of[string(text)]; ok {
+// versionNumber returns the number of a version. The lookup does not copy the text.
+func (u *Updater) versionNumber(text []byte) uint32 {
+	if n, ok := u.ix.versions.of[string(text)]; ok {
 		return n
 	}
-	return u.b.versions.add(string(text))
+	return u.ix.versions.add(string(text))
 }
 
-// place is the number of a place. Those that are too many for 16 bits are taken for the last.
-func (u *Updater) place(release, machine, pkg []byte) uint16 {
-	n, ok := u.b.places.of[place{string(release), string(machine), string(pkg)}]
-	if !ok && len(u.b.places.values) < 1<<16 {
-		n = u.b.places.add(place{string(release), string(machine), string(pkg)})
+// originNumber returns the number of an origin. If there are more than 16 bits can number, the last
+// number stands for the others.
+func (u *Updater) originNumber(release, machine, pkg []byte) uint16 {
+	n, ok := u.ix.origins.of[origin{string(release), string(machine), string(pkg)}]
+	if !ok && len(u.ix.origins.values) < 1<<16 {
+		n = u.ix.origins.add(origin{string(release), string(machine), string(pkg)})
 	} else if !ok {
 		n = 1<<16 - 1
 	}
 	return uint16(n)
 }
 
-// finish brings days into order and problems together.
+// finish sorts the new days and rebuilds the changed problems.
 func (u *Updater) finish() {
-	for _, l := range u.loose {
+	for _, l := range u.unsorted {
 		slices.SortFunc(l.cells, cell.compare)
-		l.cells, l.loose = append(make([]cell, 0, len(l.cells)), once(l.cells)...), false // without what was kept ready for more
+		l.cells, l.unsorted = append(make([]cell, 0, len(l.cells)), lastOfEach(l.cells)...), false // without spare capacity
 	}
 	if len(u.heads) > 0 {
-		u.gather()
+		u.rebuild()
 	}
 	for l := range u.moved {
-		if p := u.b.problems[l.Head]; p != nil {
-			u.b.scan[p.place].update(p, u.b.leaves[p.ID])
+		if p := u.ix.problems[l.Head]; p != nil {
+			u.ix.scan[p.place].update(p, u.ix.buckets[p.ID])
 		}
 	}
-	u.b.change++
+	u.ix.change++
 }
 
-// once keeps the last of cells that were told twice.
-func once(cells []cell) []cell {
+// lastOfEach returns the last cell of each run of equal ones.
+func lastOfEach(cells []cell) []cell {
 	kept := cells[:0]
 	for _, c := range cells {
 		if n := len(kept); n > 0 && kept[n-1].compare(c) == 0 {
@@ -149,60 +152,61 @@ func once(cells []cell) []cell {
 	return kept
 }
 
-// gather makes the problems of the heads that changed of all their buckets.
-func (u *Updater) gather() {
-	members := map[crash.BucketID][]*leaf{}
+// rebuild builds the changed problems from all their buckets.
+func (u *Updater) rebuild() {
+	members := map[crash.BucketID][]*bucket{}
 	if len(u.heads) > 1000 {
-		for _, l := range u.b.leaves {
+		for _, l := range u.ix.buckets {
 			members[l.Head] = append(members[l.Head], l)
 		}
 	} else {
-		u.few(members)
+		u.collectMembers(members)
 	}
 	for id := range u.heads {
-		u.b.put(id, members[id])
+		u.ix.replace(id, members[id])
 	}
 }
 
-// few looks at the buckets that the changed problems had and those that now name them as head.
-func (u *Updater) few(members map[crash.BucketID][]*leaf) {
-	seen := map[*leaf]bool{}
-	add := func(l *leaf) {
+// collectMembers finds the buckets of the changed problems without a scan of all buckets: those
+// that a problem had, and the updated ones.
+func (u *Updater) collectMembers(members map[crash.BucketID][]*bucket) {
+	seen := map[*bucket]bool{}
+	add := func(l *bucket) {
 		if l != nil && !seen[l] {
 			seen[l] = true
 			members[l.Head] = append(members[l.Head], l)
 		}
 	}
 	for id := range u.heads {
-		add(u.b.leaves[id])
-		if p := u.b.problems[id]; p != nil {
-			for _, l := range p.leaves {
+		add(u.ix.buckets[id])
+		if p := u.ix.problems[id]; p != nil {
+			for _, l := range p.buckets {
 				add(l)
 			}
 		}
 	}
-	for _, l := range u.told {
+	for _, l := range u.updated {
 		add(l)
 	}
 }
 
-// put replaces a problem; without buckets it goes.
-func (b *Index) put(id crash.BucketID, leaves []*leaf) {
-	head := b.leaves[id]
-	old := b.problems[id]
+// replace stores a problem made of these buckets, or removes it if its head no longer exists.
+func (ix *Index) replace(id crash.BucketID, buckets []*bucket) {
+	head := ix.buckets[id]
+	old := ix.problems[id]
 	if head == nil || head.Head != id {
 		if old != nil {
-			b.remove(old)
+			ix.remove(old)
 		}
 		return
 	}
-	head.changed = b.change + 1
-	p := &Problem{Leaf: head.Leaf, leaves: leaves}
-	if len(leaves) > 1 {
-		sum := *head.Leaf
-		p.Leaf = &sum
+	head.changed = ix.change + 1
+	p := &Problem{Bucket: head.Bucket, buckets: buckets}
+	if len(buckets) > 1 {
+		sum := *head.Bucket
+		p.Bucket = &sum
 		var facts []*Facts
-		for _, l := range leaves {
+		for _, l := range buckets {
 			facts = append(facts, l.Releases...)
 			if l != head {
 				sum.Reports += l.Reports
@@ -212,29 +216,29 @@ func (b *Index) put(id crash.BucketID, leaves []*leaf) {
 		sum.Releases = byRelease(facts)
 		sum.Facts = overall(sum.Releases)
 		sum.fold()
-		sum.hide()
+		sum.setPublic()
 	}
 	if old != nil {
-		p.State, p.Bug, p.place = old.State, old.Bug, old.place // until they are judged anew
-		b.order[p.place] = p
+		p.State, p.Bug, p.place = old.State, old.Bug, old.place // until SetStates is called
+		ix.order[p.place] = p
 	} else {
-		p.place = len(b.order)
-		b.order, b.scan = append(b.order, p), append(b.scan, scan{})
+		p.place = len(ix.order)
+		ix.order, ix.scan = append(ix.order, p), append(ix.scan, scan{})
 	}
-	b.problems[id] = p
+	ix.problems[id] = p
 	s := scan{key: binary.BigEndian.Uint64(id[:])}
 	s.update(p, head)
-	b.scan[p.place] = s
+	ix.scan[p.place] = s
 }
 
-func (b *Index) remove(p *Problem) {
-	delete(b.problems, p.ID)
-	last := len(b.order) - 1
-	moved := *b.order[last]
+func (ix *Index) remove(p *Problem) {
+	delete(ix.problems, p.ID)
+	last := len(ix.order) - 1
+	moved := *ix.order[last]
 	moved.place = p.place
-	b.order[p.place], b.scan[p.place] = &moved, b.scan[last]
-	b.order, b.scan = b.order[:last], b.scan[:last]
+	ix.order[p.place], ix.scan[p.place] = &moved, ix.scan[last]
+	ix.order, ix.scan = ix.order[:last], ix.scan[:last]
 	if p.place < last {
-		b.problems[moved.ID] = &moved
+		ix.problems[moved.ID] = &moved
 	}
 }

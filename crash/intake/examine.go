@@ -8,8 +8,9 @@ import (
 	"mishap/crash/grouping"
 )
 
-// Examine works out what Accept would store of a report: the record, or an Invalid error whose code is the reason of the
-// refusal and whose message is the sentence that the sender gets. It touches no store.
+// Examine returns the record that Accept would store for a report. If Accept would refuse it,
+// Examine returns an error of kind Invalid, with the reason as its code and the sentence for the
+// sender as its message. It does not use the store.
 func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	if report.ID.IsZero() {
 		report.ID = crash.NewOopsID(in.config.Now())
@@ -33,11 +34,11 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	return rec, nil
 }
 
-// journalLines is how many lines of the journal are kept, as at errors.ubuntu.com: senders put no bound to it, and what
-// belongs to the crash stands at its end.
+// journalLines is the number of lines of the journal that are stored, as at errors.ubuntu.com.
+// Senders do not limit the journal, and the lines about the crash are at its end.
 const journalLines = 50
 
-// trim returns the fields as they are stored: with no more than the end of the journal. It leaves f alone.
+// trim returns the fields to store, with only the end of the journal. It does not modify f.
 func trim(f crash.Fields) crash.Fields {
 	journal := lastLines(f["JournalErrors"], journalLines)
 	if len(journal) == len(f["JournalErrors"]) {
@@ -48,7 +49,7 @@ func trim(f crash.Fields) crash.Fields {
 	return f
 }
 
-// lastLines returns the last n lines of text; a line break at the very end does not begin another line.
+// lastLines returns the last n lines of text. A line break at the end does not start another line.
 func lastLines(text string, n int) string {
 	end := len(strings.TrimSuffix(text, "\n"))
 	for ; n > 0; n-- {

@@ -1,5 +1,5 @@
-// Package intake is the way in: it accepts or refuses one report, works out everything that is stored about it, and
-// hands it to the store. Reports come here decoded, from whatever wire or file; no format is read here.
+// Package intake accepts or refuses reports, derives everything that is stored about them, and
+// passes them to the store. It receives decoded reports and parses no format.
 package intake
 
 import (
@@ -9,20 +9,20 @@ import (
 	"mishap/crash"
 )
 
-// Store keeps reports. [Intake] needs nothing else of the database.
+// Store stores reports. It is the part of the database that [Intake] needs.
 type Store interface {
-	// SaveReport stores rec and everything counted from it, and returns when that is on disk. When the same crash of the
-	// same machine is there already (equal DuplicateKey), nothing is stored and the first report's id comes back with
-	// true. It returns Unavailable when the store is away or has more to do than it can take. When rec.Done is called, or
-	// SaveReport returns, it uses none of rec's texts any more.
+	// SaveReport stores rec and everything counted from it, and returns when that is on disk. If a
+	// report with the same DuplicateKey exists, it stores nothing, and returns the id of that
+	// report and true. It returns an error of kind Unavailable if the store is unavailable or
+	// overloaded. It does not use texts of rec after it calls rec.Done or returns.
 	SaveReport(ctx context.Context, rec crash.Record) (id crash.OopsID, duplicate bool, err error)
 }
 
-// Config is how reports are judged.
+// Config contains the settings of an Intake.
 type Config struct {
-	MaxAgeDays int                 // how far back a report's own date is believed
-	Releases   *crash.ReleaseTable // when releases reach their end of life; nil: as built in
-	Now        func() time.Time    // the clock; nil: time.Now
+	MaxAgeDays int                 // how many days old a report's own date may be
+	Releases   *crash.ReleaseTable // for the end of support; nil: the built-in table
+	Now        func() time.Time    // nil: time.Now
 }
 
 // Intake accepts reports. It is safe for concurrent use.
@@ -31,7 +31,7 @@ type Intake struct {
 	store  Store
 }
 
-// New makes an Intake that stores what it accepts in store; nil will do where reports are only examined.
+// New returns an Intake that stores reports in store, which may be nil if only Examine is used.
 func New(c Config, store Store) *Intake {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -42,15 +42,16 @@ func New(c Config, store Store) *Intake {
 	return &Intake{config: c, store: store}
 }
 
-// Receipt is the answer to an accepted report.
+// Receipt is the result of accepting a report.
 type Receipt struct {
-	ID         crash.OopsID // of the first sending, when this one is a repetition
-	Duplicate  bool         // the same crash of the same machine was stored before; nothing was counted now
-	Unbucketed bool         // stored, but nothing in it says which problem it belongs to
+	ID         crash.OopsID // of the first submission, if this one is a duplicate
+	Duplicate  bool         // the machine sent the same crash before; it was not counted again
+	Unbucketed bool         // stored, but no rule can group it
 }
 
-// Accept judges a report and stores it; when it returns, the report is on disk. A report without an id arrives now and
-// gets one. A refusal is Invalid, with the reason as its code; errors of the store come through.
+// Accept checks a report and stores it. When Accept returns, the report is on disk. A report
+// without an id gets one with the present time. A refusal is an error of kind Invalid, with the
+// reason as its code. Errors of the store are returned unchanged.
 func (in *Intake) Accept(ctx context.Context, report crash.Report) (Receipt, error) {
 	rec, err := in.Examine(report)
 	if err != nil {

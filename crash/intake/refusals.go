@@ -2,16 +2,16 @@ package intake
 
 import "mishap/crash"
 
-// A refusal is a reason for which a report is turned away for good: whoopsie never sends it again. The sentences are
-// those of errors.ubuntu.com where clients and their logs know them.
+// refusal is a reason to reject a report permanently: whoopsie never sends it again. The sentences
+// are those of errors.ubuntu.com, since clients and their logs contain them.
 type refusal struct {
-	reason   string // stable word: the error's code, and a label in metrics
+	reason   string // stable code: of the error, and a label of metrics
 	applies  func(crash.Record, *crash.ReleaseTable) bool
 	sentence func(crash.Record) string
 }
 
-// refusals are all the reasons, in the order in which they are looked at. Everything else that can be read is stored,
-// also reports that no rule can group.
+// refusals lists all reasons, in order of precedence. Every other readable report is stored, even
+// if no rule can group it.
 var refusals = [...]refusal{
 	{"empty", isEmpty, always("Empty report.")},
 	{"end_of_life", isEndOfLife, func(rec crash.Record) string { return string(rec.Release) + " is End of Life" }},
@@ -25,8 +25,8 @@ func always(sentence string) func(crash.Record) string {
 
 func isEmpty(rec crash.Record, _ *crash.ReleaseTable) bool { return len(rec.Fields) == 0 }
 
-// isEndOfLife looks at the day that the crash counts on, not at today: a machine that was away may still tell what
-// happened while its release was alive.
+// isEndOfLife checks the day on which the crash counts, not today. A machine that was offline may
+// report crashes from when its release was still supported.
 func isEndOfLife(rec crash.Record, known *crash.ReleaseTable) bool {
 	return known.EndOfLife(rec.Release, rec.Day)
 }
@@ -35,10 +35,10 @@ func isArmel(rec crash.Record, _ *crash.ReleaseTable) bool {
 	return rec.Fields["Architecture"] == "armel"
 }
 
-// lacksPackage reports whether a package is missing that must be there. Apport adds one to every report that it lets
-// out, kernels included, so without one the report is a torso and nobody could be told of it. Only what snapd sends by
-// itself has none by nature: a failed refresh of a snap (Snap) and a failed repair of the system (Repair) concern no
-// package; they bring a signature of their own.
+// lacksPackage reports whether a required package is missing. Apport adds one to every report that
+// it sends, even for kernels; without one, the report is incomplete. Only reports that snapd sends
+// itself need none: a failed refresh of a snap (Snap) and a failed repair (Repair). They have their
+// own signature.
 func lacksPackage(rec crash.Record, _ *crash.ReleaseTable) bool {
 	return rec.Package == "" && rec.ProblemType != "Snap" && rec.ProblemType != "Repair"
 }

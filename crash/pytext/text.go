@@ -1,5 +1,5 @@
-// Package pytext has Python's ideas of lines, blanks and word characters. apport is written in Python, so its signature rules
-// depend on them.
+// Package pytext implements Python's definitions of lines, blanks and word characters, on which
+// apport's signature rules depend.
 package pytext
 
 import (
@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Lines yields the lines of s without their ends, as Python's str.splitlines cuts them: at LF, CR, CR LF, VT, FF, FS,
-// GS, RS, NEL, LS and PS. An end at the very end opens no further line; an empty text has none.
+// Lines yields the lines of s, without line ends, like Python's str.splitlines. Line ends are LF,
+// CR, CR LF, VT, FF, FS, GS, RS, NEL, LS and PS. A line end at the end of s does not start another
+// line.
 func Lines(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for s != "" {
@@ -22,7 +23,7 @@ func Lines(s string) iter.Seq[string] {
 	}
 }
 
-// CutLine cuts the first line, without its end, off s.
+// CutLine splits s after its first line, whose line end it removes.
 func CutLine(s string) (line, rest string) {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -39,7 +40,7 @@ func CutLine(s string) (line, rest string) {
 	return s, ""
 }
 
-// IsSpace is Python's str.isspace and \s: white space and the four separators FS, GS, RS, US.
+// IsSpace is Python's str.isspace and \s: white space, and the separators FS, GS, RS and US.
 func IsSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
 
 // IsNoSpace reports whether r is not white space.
@@ -48,7 +49,7 @@ func IsNoSpace(r rune) bool { return !IsSpace(r) }
 // IsWord is Python's \w: letters and numerals of any script, and the underscore.
 func IsWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// Run returns the longest beginning of s whose runes all satisfy ok.
+// Run returns the longest prefix of s whose runes all satisfy ok.
 func Run(s string, ok func(rune) bool) string {
 	if i := strings.IndexFunc(s, func(r rune) bool { return !ok(r) }); i >= 0 {
 		return s[:i]
@@ -56,12 +57,12 @@ func Run(s string, ok func(rune) bool) string {
 	return s
 }
 
-// FirstWord is the first of the words that blanks part, Python's s.split()[0]; empty when s is blank.
+// FirstWord is Python's s.split()[0]. It returns "" if s is blank.
 func FirstWord(s string) string {
 	return Run(strings.TrimLeftFunc(s, IsSpace), IsNoSpace)
 }
 
-// LastRune is the last rune of s; RuneError when s is empty.
+// LastRune returns the last rune of s, or RuneError if s is empty.
 func LastRune(s string) rune {
 	r, _ := utf8.DecodeLastRuneInString(s)
 	return r

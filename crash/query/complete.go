@@ -4,25 +4,26 @@ import (
 	"strings"
 )
 
-// Candidate is a way to go on with a query.
+// Candidate is a possible completion of a query.
 type Candidate struct {
-	Text  string // the whole query with it
-	Shown string // what is offered: "state:regression"
-	Means string // a few words; empty: nothing to say
+	Text  string // the whole query, completed
+	Shown string // the part to show: "state:regression"
+	Means string // a short explanation; may be empty
 }
 
-// Known is what values can be completed from. Each returns what there is that begins with a text, the most usual first.
+// Known provides values for completions. Each function returns the values with a prefix, the most
+// frequent first.
 type Known struct {
 	Packages, Sources, Programs, Frames, Releases, Architectures, Types func(begins string) []string
 
-	// Versions are those of a package, or all without one.
+	// Versions returns the versions of a package, or of all packages if pkg is empty.
 	Versions func(begins, pkg string) []string
 }
 
-// maxCandidates is how many are offered at once.
+// maxCandidates is the largest number of candidates.
 const maxCandidates = 10
 
-// Complete offers ways to end the last word of a query.
+// Complete returns candidates for the last word of a query.
 func Complete(text string, known Known) []Candidate {
 	at := lastWord(text)
 	head, begun := text[:at], text[at:]
@@ -54,7 +55,8 @@ func Complete(text string, known Known) []Candidate {
 		}
 	}
 	from := map[string]func(string) []string{
-		"package": known.Packages, "source": known.Sources, "program": known.Programs, "frame": known.Frames, "release": known.Releases, "arch": known.Architectures, "type": known.Types,
+		"package": known.Packages, "source": known.Sources, "program": known.Programs, "frame": known.Frames,
+		"release": known.Releases, "arch": known.Architectures, "type": known.Types,
 	}[name]
 	operator := ""
 	if f.versions && known.Versions != nil {
@@ -75,23 +77,24 @@ func Complete(text string, known Known) []Candidate {
 	return found
 }
 
-// NotFields are what words of a query begin with that look as if they named a field, and do not: "pkg" of "pkg:zsh". Such words
-// are looked for as they are, since signatures have colons.
+// NotFields returns the prefixes of words that look like field names but are not: "pkg" of
+// "pkg:zsh". A search looks for such words literally, since signatures contain colons.
 func NotFields(text string) []string {
-	tokens, _ := scan(text) // as far as it can be read
+	tokens, _ := scan(text) // tokens up to the first error
 	var names []string
 	for _, t := range tokens {
 		name, rest, ok := strings.Cut(t.value, ":")
-		if t.kind == word && t.field == "" && ok && name != "" && rest != "" && rest[0] != ':' && rest[0] != '/' && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_-") == "" {
+		if t.kind == word && t.field == "" && ok && name != "" && rest != "" && rest[0] != ':' && rest[0] != '/' &&
+			strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_-") == "" {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// packageOf is the package that a query has spoken of last; empty: of none.
+// packageOf returns the last package that a query names, or "".
 func packageOf(text string) string {
-	tokens, _ := scan(text) // as far as it can be read
+	tokens, _ := scan(text) // tokens up to the first error
 	name := ""
 	for i, t := range tokens {
 		if t.kind == word && (t.field == "package" || t.field == "source") && (i == 0 || tokens[i-1].kind != minus) {
@@ -101,7 +104,7 @@ func packageOf(text string) string {
 	return name
 }
 
-// lastWord is where the last word of a query begins, which may be an open quotation.
+// lastWord returns the index of the last word of a query, which may be an open quotation.
 func lastWord(text string) int {
 	begin, inQuotes := 0, false
 	for i := 0; i < len(text); i++ {

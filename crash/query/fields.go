@@ -14,24 +14,24 @@ import (
 	"mishap/crash/index"
 )
 
-// field is one that a query can name.
+// field is a field that a query can name.
 type field struct {
-	means    string // for people, a few words
+	means    string // short explanation for people
 	example  string
-	values   []string // all that there are; nil: any
-	ordered  bool     // may be compared with < and >
+	values   []string // all possible values; nil: any
+	ordered  bool     // supports < and >
 	versions bool     // its values are versions
-	counts   bool     // narrows what is counted
+	counts   bool     // restricts the reports that count
 	read     func(op, value string) (holds func(*index.Problem) bool, problem string)
 }
 
-// Field is a field of the language, for help and completion.
+// Field describes a field of the query language, for help and completion.
 type Field struct {
 	Name, Means, Example string
 	Values               []string
 }
 
-// Fields are all fields in the order in which people should meet them.
+// Fields returns all fields, in the order in which the help shows them.
 func Fields() []Field {
 	out := make([]Field, len(fieldOrder))
 	for i, name := range fieldOrder {
@@ -42,11 +42,12 @@ func Fields() []Field {
 }
 
 var fieldOrder = []string{
-	"package", "source", "program", "frame", "file", "signature", "title", "release", "version", "arch", "type", "rule", "state", "is", "bug",
-	"seen", "first", "last", "lowest", "highest", "reports", "machines", "since", "until", "new", "gone", "id",
+	"package", "source", "program", "frame", "file", "signature", "title", "release", "version", "arch", "type",
+	"rule", "state", "is", "bug", "seen", "first", "last", "lowest", "highest", "reports", "machines", "since",
+	"until", "new", "gone", "id",
 }
 
-// states are the words of a status, as far as they are one word each, and none for problems without a bug.
+// states lists the states that are one word, and "none" for problems without a bug.
 var states = stateValues()
 
 func stateValues() []string {
@@ -59,7 +60,7 @@ func stateValues() []string {
 	return append(values, "none")
 }
 
-// kinds are what "is" knows: these, and the states.
+// kinds lists the values of the field "is": these and the states.
 var kinds = kindValues()
 
 func kindValues() []string {
@@ -73,43 +74,62 @@ func kindValues() []string {
 }
 
 var fields = map[string]field{
-	"":          {read: func(_, value string) (func(*index.Problem) bool, string) { return anywhere(value), "" }},
-	"package":   {means: "binary or source package; * for any letters", example: "zsh", read: words(func(p *index.Problem) [2]string { return [2]string{p.Package, p.Source} })},
-	"source":    {means: "source package", example: "mesa", read: words(func(p *index.Problem) [2]string { return [2]string{p.Source} })},
-	"program":   {means: "program, by its path or name", example: "nautilus", read: words(func(p *index.Problem) [2]string { return [2]string{p.Executable, path.Base(p.Executable)} })},
-	"frame":     {means: "a function of the signature has this in its name", example: "parse_row", read: frame},
-	"file":      {means: "the program, or a file of the traceback, has this in its path", example: "gnome-shell", read: file},
+	"": {read: func(_, value string) (func(*index.Problem) bool, string) { return anywhere(value), "" }},
+	"package": {means: "binary or source package; * for any letters", example: "zsh",
+		read: words(func(p *index.Problem) [2]string { return [2]string{p.Package, p.Source} })},
+	"source": {means: "source package", example: "mesa",
+		read: words(func(p *index.Problem) [2]string { return [2]string{p.Source} })},
+	"program": {means: "program, by its path or name", example: "nautilus",
+		read: words(func(p *index.Problem) [2]string { return [2]string{p.Executable, path.Base(p.Executable)} })},
+	"frame": {means: "a function of the signature has this in its name", example: "parse_row", read: frame},
+	"file": {means: "the program, or a file of the traceback, has this in its path", example: "gnome-shell",
+		read: file},
 	"signature": {means: "the signature has this in it", example: "g_list_free", read: signature},
 	"title":     {means: "the title or the name that people gave has this in it", example: "SIGSEGV", read: title},
-	"release":   {means: "counted are reports from this release", example: `"Ubuntu 24.04"`, counts: true, read: counted},
-	"version":   {means: "counted are reports of this package version", example: "5.9-4", counts: true, versions: true, read: counted},
-	"arch":      {means: "counted are reports from this architecture", example: "arm64", counts: true, read: counted},
-	"type":      {means: "kind of problem", example: "Crash", read: words(func(p *index.Problem) [2]string { return [2]string{p.Type} })},
-	"rule":      {means: "rule that grouped it", example: "traceback", read: words(func(p *index.Problem) [2]string { return [2]string{string(p.Rule)} })},
-	"state":     {means: "how it stands, as its page says", example: "regression", values: states, read: state},
-	"is":        {means: "filed, unfiled (without a bug), symbolised, provisional, named, or a state", example: "unfiled", values: kinds, read: is},
-	"bug":       {means: "number of its bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
-	"seen":      {means: "seen in a version like this, by dpkg's order", example: ">=5.9", ordered: true, versions: true, read: seen},
-	"first":     {means: "version of the oldest report", example: ">=5.9", ordered: true, versions: true, read: version(func(p *index.Problem) string { return p.FirstKey })},
-	"last":      {means: "version of the newest report", example: "<5.9", ordered: true, versions: true, read: version(func(p *index.Problem) string { return p.LastKey })},
-	"lowest":    {means: "lowest version it was seen in, by dpkg's order", example: ">=5.9", ordered: true, versions: true, read: version(func(p *index.Problem) string { return p.LowestKey })},
-	"highest":   {means: "highest version it was seen in, by dpkg's order", example: "<5.9", ordered: true, versions: true, read: version(func(p *index.Problem) string { return p.HighestKey })},
-	"reports":   {means: "number of reports in all", example: ">100", ordered: true, read: number(func(p *index.Problem) int64 { return p.Reports })},
-	"machines":  {means: "number of machines in all", example: ">5", ordered: true, read: number(func(p *index.Problem) int64 { return p.Systems })},
-	"since":     {means: "counted are reports from this day on", example: "2026-11-01", counts: true, read: dated},
-	"until":     {means: "counted are reports up to this day", example: "2026-11-21", counts: true, read: dated},
-	"new":       {means: "day of the oldest report", example: ">=2026-11-01", ordered: true, read: day(func(p *index.Problem) time.Time { return p.First.At })},
-	"gone":      {means: "day of the newest report", example: "<2026-10-01", ordered: true, read: day(func(p *index.Problem) time.Time { return p.Last.At })},
-	"id":        {means: "how its address begins", example: "9f3ac1", read: id},
+	"release": {means: "counted are reports from this release", example: `"Ubuntu 24.04"`, counts: true,
+		read: counted},
+	"version": {means: "counted are reports of this package version", example: "5.9-4", counts: true, versions: true,
+		read: counted},
+	"arch": {means: "counted are reports from this architecture", example: "arm64", counts: true, read: counted},
+	"type": {means: "kind of problem", example: "Crash",
+		read: words(func(p *index.Problem) [2]string { return [2]string{p.Type} })},
+	"rule": {means: "rule that grouped it", example: "traceback",
+		read: words(func(p *index.Problem) [2]string { return [2]string{string(p.Rule)} })},
+	"state": {means: "how it stands, as its page says", example: "regression", values: states, read: state},
+	"is": {means: "filed, unfiled (without a bug), symbolised, provisional, named, or a state", example: "unfiled",
+		values: kinds, read: is},
+	"bug": {means: "number of its bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
+	"seen": {means: "seen in a version like this, by dpkg's order", example: ">=5.9", ordered: true, versions: true,
+		read: seen},
+	"first": {means: "version of the oldest report", example: ">=5.9", ordered: true, versions: true,
+		read: version(func(p *index.Problem) string { return p.FirstKey })},
+	"last": {means: "version of the newest report", example: "<5.9", ordered: true, versions: true,
+		read: version(func(p *index.Problem) string { return p.LastKey })},
+	"lowest": {means: "lowest version it was seen in, by dpkg's order", example: ">=5.9", ordered: true, versions: true,
+		read: version(func(p *index.Problem) string { return p.LowestKey })},
+	"highest": {means: "highest version it was seen in, by dpkg's order", example: "<5.9", ordered: true, versions: true,
+		read: version(func(p *index.Problem) string { return p.HighestKey })},
+	"reports": {means: "number of reports in all", example: ">100", ordered: true,
+		read: number(func(p *index.Problem) int64 { return p.Reports })},
+	"machines": {means: "number of machines in all", example: ">5", ordered: true,
+		read: number(func(p *index.Problem) int64 { return p.Systems })},
+	"since": {means: "counted are reports from this day on", example: "2026-11-01", counts: true, read: dated},
+	"until": {means: "counted are reports up to this day", example: "2026-11-21", counts: true, read: dated},
+	"new": {means: "day of the oldest report", example: ">=2026-11-01", ordered: true,
+		read: day(func(p *index.Problem) time.Time { return p.First.At })},
+	"gone": {means: "day of the newest report", example: "<2026-10-01", ordered: true,
+		read: day(func(p *index.Problem) time.Time { return p.Last.At })},
+	"id": {means: "how its address begins", example: "9f3ac1", read: id},
 }
 
-// anywhere looks for a word in everything that a list says of a problem. As everywhere, the case of letters does not matter.
+// anywhere returns a match for a word in any text that lists show. It ignores case, like all
+// matches.
 func anywhere(value string) func(*index.Problem) bool {
 	lower := strings.ToLower(value)
 	return func(p *index.Problem) bool { return strings.Contains(p.Folded(), lower) }
 }
 
-// glob is a text with * for any letters; without, the text itself.
+// glob returns a match for a pattern in which * matches any characters.
 func glob(pattern string) func(string) bool {
 	if !strings.Contains(pattern, "*") {
 		return func(s string) bool { return strings.EqualFold(s, pattern) }
@@ -153,11 +173,13 @@ func signature(_, value string) (func(*index.Problem) bool, string) {
 func title(_, value string) (func(*index.Problem) bool, string) {
 	lower := strings.ToLower(value)
 	return func(p *index.Problem) bool {
-		return strings.Contains(p.Folded(), lower) && (strings.Contains(strings.ToLower(p.Title), lower) || strings.Contains(strings.ToLower(p.Name), lower))
+		return strings.Contains(p.Folded(), lower) && (strings.Contains(strings.ToLower(p.Title), lower) ||
+			strings.Contains(strings.ToLower(p.Name), lower))
 	}, ""
 }
 
-// frame looks at the functions of a signature, that is at its parts behind the program and the signal.
+// frame returns a match for functions in a signature, that is, for its parts after the program and
+// the signal.
 func frame(_, value string) (func(*index.Problem) bool, string) {
 	lower := strings.ToLower(value)
 	has, hint := func(f string) bool { return strings.Contains(f, lower) }, lower
@@ -180,8 +202,8 @@ func frame(_, value string) (func(*index.Problem) bool, string) {
 	}, ""
 }
 
-// file looks at the path of the program and at what stands behind it in the signature and is a path or a place in a file:
-// "/usr/lib/python3/dist-packages/apt/cache.py@83", "src/buffer.rs".
+// file returns a match for the program's path, and for parts of the signature that are paths or
+// positions in files: "/usr/lib/python3/dist-packages/apt/cache.py@83", "src/buffer.rs".
 func file(_, value string) (func(*index.Problem) bool, string) {
 	lower := strings.ToLower(value)
 	has, hint := func(f string) bool { return strings.Contains(f, lower) }, lower
@@ -199,7 +221,8 @@ func file(_, value string) (func(*index.Problem) bool, string) {
 			var part string
 			part, parts = nextFunction(parts)
 			part, _, at := strings.Cut(part, "@")
-			if (at || strings.Contains(part, "/") || path.Ext(part) != "" && !strings.Contains(part, " ")) && (has(part) || has(path.Base(part))) {
+			if (at || strings.Contains(part, "/") || path.Ext(part) != "" && !strings.Contains(part, " ")) &&
+				(has(part) || has(path.Base(part))) {
 				return true
 			}
 		}
@@ -207,7 +230,7 @@ func file(_, value string) (func(*index.Problem) bool, string) {
 	}, ""
 }
 
-// nextFunction cuts at the next colon that does not belong to "::".
+// nextFunction splits s at the first colon that is not part of "::".
 func nextFunction(s string) (function, rest string) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != ':' {
@@ -230,7 +253,7 @@ func oneOf(value string, of []string) string {
 	return strconv.Quote(value) + " is none of " + strings.Join(of, ", ") + "."
 }
 
-// state is about how a problem stands, in the word that its page and lists show.
+// state returns a match for the state that pages and lists show.
 func state(_, value string) (func(*index.Problem) bool, string) {
 	value = strings.ToLower(value)
 	if value == "none" {
@@ -242,7 +265,8 @@ func state(_, value string) (func(*index.Problem) bool, string) {
 	return nil, oneOf(value, states)
 }
 
-// is is about what a problem is: whether it has a bug, names, or stands in the way that the word says.
+// is returns a match for a property: with or without a bug, with or without function names, or a
+// state.
 func is(field, value string) (func(*index.Problem) bool, string) {
 	switch value = strings.ToLower(value); value {
 	case "filed":
@@ -294,7 +318,8 @@ func compared(op string, c int) bool {
 
 const notAVersion = " is not a version that dpkg takes, such as 1:2.4-1ubuntu3."
 
-// seen compares the versions that a problem was seen in: all between its lowest and its highest.
+// seen returns a match for the range of versions in which a problem was seen, from the lowest to
+// the highest.
 func seen(op, value string) (func(*index.Problem) bool, string) {
 	if !dpkg.Valid(value) {
 		return nil, strconv.Quote(value) + notAVersion

@@ -7,13 +7,13 @@ import (
 	"mishap/crash/index"
 )
 
-// maxDepth bounds how deep parentheses go.
+// maxDepth is the largest nesting depth of parentheses.
 const maxDepth = 20
 
-// maxTerms bounds how many terms a query has, since each is asked of each problem.
+// maxTerms is the largest number of terms, since each is evaluated for each problem.
 const maxTerms = 64
 
-// Parse reads a query. The error is an *Error that says what is wrong and where.
+// Parse parses a query. Its errors are of type *Error, and say what is wrong and where.
 func Parse(text string) (Query, error) {
 	if len(text) > MaxLength {
 		return Query{}, errorAt(MaxLength, len(text)-MaxLength, "A query has at most %d characters.", MaxLength)
@@ -47,13 +47,13 @@ type parser struct {
 	tokens []token
 	at     int
 	terms  int
-	counts []count // terms that say what is counted
+	counts []count // terms that restrict the reports that count
 }
 
-// count is a term that narrows what is counted.
+// count is a term that restricts the reports that count.
 type count struct {
 	token
-	nested bool // it stands in an alternative, or must not hold
+	nested bool // it is in an alternative or negated
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }
@@ -66,7 +66,7 @@ func (p *parser) next() token {
 	return t
 }
 
-// alternatives reads terms with OR between them.
+// alternatives parses terms separated by OR.
 func (p *parser) alternatives(depth int) (node, *Error) {
 	first := len(p.counts)
 	var parts some
@@ -94,7 +94,7 @@ func (p *parser) nest(from int) {
 	}
 }
 
-// together reads terms that must all hold.
+// together parses terms that must all match.
 func (p *parser) together(depth int) (node, *Error) {
 	var parts all
 	for {
@@ -170,7 +170,8 @@ func (p *parser) one(depth int) (node, *Error) {
 func (p *parser) term(t token) (node, *Error) {
 	f := fields[t.field]
 	if t.op != "" && !f.ordered {
-		return nil, errorAt(t.valueAt-len(t.op), len(t.op), "%s: cannot be compared with %s; write %s:%s.", t.field, t.op, t.field, f.example)
+		return nil, errorAt(t.valueAt-len(t.op), len(t.op), "%s: cannot be compared with %s; write %s:%s.", t.field, t.op,
+			t.field, f.example)
 	}
 	holds, problem := f.read(t.op, t.value)
 	if problem != "" {
@@ -182,7 +183,7 @@ func (p *parser) term(t token) (node, *Error) {
 	return term{field: t.field, op: t.op, value: t.value, holds: holds}, nil
 }
 
-// gather puts together what is counted.
+// gather combines the terms that restrict the reports that count.
 func (q *Query) gather(p *parser) *Error {
 	for _, c := range p.counts {
 		if c.nested {
@@ -215,6 +216,6 @@ func (q *Query) gather(p *parser) *Error {
 }
 
 func dayOf(text string) index.Day {
-	t, _ := date(text) // it was read before
+	t, _ := date(text) // term has checked it
 	return index.DayOf(t)
 }

@@ -1,9 +1,9 @@
-// Package query is the language of searches: words, and fields with values, such as
+// Package query parses the language of searches: words, and fields with values, such as
 //
 //	package:zsh release:"Ubuntu 24.04" frame:parse_row seen:>=5.9 -state:fixed
 //
-// Terms that stand side by side must all hold; OR stands between alternatives, parentheses group, "-" in front says that a
-// term must not hold. It is the same on the search page, in the API and in exports. Pure: nothing is looked up anywhere.
+// All adjacent terms must match. OR separates alternatives, parentheses group, and a leading "-"
+// negates a term. The search page, the API and exports use the same language. The package is pure.
 package query
 
 import (
@@ -14,16 +14,15 @@ import (
 	"mishap/crash/index"
 )
 
-// MaxLength is how long a query may be, in bytes.
+// MaxLength is the largest length of a query, in bytes.
 const MaxLength = 2000
 
-// Query is a search that has been understood. The zero value finds everything.
+// Query is a parsed search. The zero value matches everything.
 type Query struct {
 	node node
 
-	// What the query says about when and where reports were counted. It narrows what a list counts,
-	// not only which problems the list has. A query can say Release, Version, Architecture and the
-	// days.
+	// counted contains the terms that restrict the reports that a list counts, in addition to the
+	// problems that it contains. Only Release, Version, Architecture and the days are used.
 	counted            index.Filter
 	hasSince, hasUntil bool
 }
@@ -31,10 +30,10 @@ type Query struct {
 // node is a part of a query.
 type node interface {
 	match(*index.Problem) bool
-	text(inside int) string // inside: how strongly what is around binds
+	text(inside int) string // inside: precedence of the enclosing node
 }
 
-// How strongly parts bind: an alternative of an alternative needs no parentheses, one of terms that must all hold does.
+// The precedence of nodes. A node needs parentheses inside one of higher precedence.
 const (
 	bindOr = iota
 	bindAnd
@@ -97,16 +96,17 @@ func (n term) text(int) string {
 	return n.field + ":" + n.op + quoted(n.value)
 }
 
-// quoted puts what would be read otherwise between quotes.
+// quoted adds quotation marks to s if it would be parsed differently without.
 func quoted(s string) string {
-	if s != "" && s != "OR" && !strings.ContainsAny(s, "\"()\\") && !strings.ContainsFunc(s, unicode.IsSpace) && !strings.Contains(s, ":") && !strings.HasPrefix(s, "-") &&
+	if s != "" && s != "OR" && !strings.ContainsAny(s, "\"()\\") && !strings.ContainsFunc(s, unicode.IsSpace) &&
+		!strings.Contains(s, ":") && !strings.HasPrefix(s, "-") &&
 		!strings.HasPrefix(s, "<") && !strings.HasPrefix(s, ">") {
 		return s
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// String is the query as it is written in the shortest way; read again, it means the same.
+// String returns the query in its shortest form. Parsing it again gives the same query.
 func (q Query) String() string {
 	if q.node == nil {
 		return ""
@@ -114,14 +114,14 @@ func (q Query) String() string {
 	return q.node.text(bindOr)
 }
 
-// Empty reports whether it says nothing.
+// Empty reports whether the query matches everything.
 func (q Query) Empty() bool { return q.node == nil }
 
-// Match reports whether a problem is meant.
+// Match reports whether the query matches a problem.
 func (q Query) Match(p *index.Problem) bool { return q.node == nil || q.node.match(p) }
 
-// Narrow makes a list count only what the query speaks of: a release, version, architecture or days that all of it must
-// have. The filter is then for a list that q.Match chooses, and for no other.
+// Narrow restricts a filter to the reports that the query counts: by release, version, architecture
+// or days. The filter then belongs to the list with q.Match, since its Query identifies that match.
 func (q Query) Narrow(f index.Filter) index.Filter {
 	f.Query = q.String()
 	f.Release = cmp.Or(q.counted.Release, f.Release)
@@ -136,5 +136,5 @@ func (q Query) Narrow(f index.Filter) index.Filter {
 	return f
 }
 
-// HasDays reports whether the query says itself which days count.
+// HasDays reports whether the query restricts the days.
 func (q Query) HasDays() bool { return q.hasSince || q.hasUntil }

@@ -13,7 +13,7 @@ import (
 )
 
 func problem(change func(*index.Problem)) *index.Problem {
-	p := &index.Problem{Leaf: &index.Leaf{
+	p := &index.Problem{Bucket: &index.Bucket{
 		ID: crash.BucketIDOf("x"), Signature: "/usr/bin/tidewatch:11:tide_parse_row:std::vector<int>::push_back:main", Rule: crash.RuleStacktrace,
 		Type: "Crash", Title: "tidewatch crashed with SIGSEGV in tide_parse_row()", Executable: "/usr/bin/tidewatch", Package: "tidewatch-bin", Source: "tidewatch",
 		Reports: 120, Systems: 40, Facts: &index.Facts{

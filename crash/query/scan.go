@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Error says what is wrong with a query, and where. At and Length count bytes.
+// Error says what is wrong with a query, and where. At and Length are in bytes.
 type Error struct {
 	At, Length int
 	Message    string // a sentence
@@ -30,16 +30,16 @@ const (
 	minus
 )
 
-// token is a piece of a query.
+// token is a lexical token of a query.
 type token struct {
 	kind       kind
 	at, length int
-	field, op  string // of a word: what stands in front of ":"; an operator behind it
+	field, op  string // of a word: the name before ":", and the operator after it
 	value      string
 	valueAt    int
 }
 
-// scan cuts a query into tokens.
+// scan splits a query into tokens.
 func scan(text string) ([]token, *Error) {
 	var tokens []token
 	for at := 0; at < len(text); {
@@ -68,7 +68,8 @@ func scan(text string) ([]token, *Error) {
 	return append(tokens, token{kind: end, at: len(text)}), nil
 }
 
-// scanWord reads a word, or a field with its value. Only known fields are fields: C++ names and times have colons, too.
+// scanWord scans a word, or a field with its value. Only known names are fields, since C++ names
+// and times contain colons, too.
 func scanWord(text string, at int) (token, *Error) {
 	t := token{kind: word, at: at, valueAt: at}
 	if name, _, ok := strings.Cut(text[at:], ":"); ok {
@@ -117,18 +118,20 @@ func scanValue(text string, at int) (value string, length int, err *Error) {
 		}
 		return "", 0, errorAt(at, len(text)-at, "The quotation mark is not closed.")
 	}
-	i := strings.IndexFunc(text[at:], func(r rune) bool { return unicode.IsSpace(r) || r == '(' || r == ')' || r == '"' })
+	ends := func(r rune) bool { return unicode.IsSpace(r) || r == '(' || r == ')' || r == '"' }
+	i := strings.IndexFunc(text[at:], ends)
 	if i < 0 {
 		i = len(text) - at
 	}
-	// Parentheses within a name stay: operator()(int). Those of a group stand at its ends.
+	// Parentheses inside a name belong to it, as in operator()(int). Those of a group are at its
+	// ends.
 	for at+i < len(text) && text[at+i] == '(' && i > 0 {
 		shut := strings.IndexByte(text[at+i:], ')')
 		if shut < 0 || strings.ContainsFunc(text[at+i:at+i+shut], unicode.IsSpace) {
 			break
 		}
 		i += shut + 1
-		more := strings.IndexFunc(text[at+i:], func(r rune) bool { return unicode.IsSpace(r) || r == '(' || r == ')' || r == '"' })
+		more := strings.IndexFunc(text[at+i:], ends)
 		if more < 0 {
 			more = len(text) - at - i
 		}

@@ -6,8 +6,8 @@ import (
 	"mishap/crash"
 )
 
-// Cache remembers the public form of texts that lists show again and again. It holds at most two generations of
-// generationBytes each. It is safe for concurrent use.
+// Cache caches the public form of texts that lists show repeatedly. It holds at most two
+// generations of generationBytes each. It is safe for concurrent use.
 type Cache struct {
 	mu       sync.Mutex
 	current  map[Texts]Texts
@@ -17,7 +17,7 @@ type Cache struct {
 
 const generationBytes = 4 << 20
 
-// Public is [Texts.Public], cached.
+// Public returns the result of [Texts.Public], cached.
 func (c *Cache) Public(t Texts) Texts {
 	if public, ok := c.find(t); ok {
 		return public
@@ -31,10 +31,12 @@ func (c *Cache) Public(t Texts) Texts {
 func (c *Cache) Bucket(b crash.Bucket) crash.Bucket {
 	t := c.Public(Texts{Title: b.Title, Signature: b.Signature, Executable: b.Executable, Name: b.Name})
 	b.Title, b.Signature, b.Executable, b.Name = t.Title, t.Signature, t.Executable, t.Name
-	for _, label := range []*string{&b.ProblemType, &b.Package, &b.SourcePackage, &b.LowestVersion, &b.HighestVersion, &b.FirstSeenVersion, &b.LastSeenVersion} {
+	for _, label := range []*string{&b.ProblemType, &b.Package, &b.SourcePackage, &b.LowestVersion, &b.HighestVersion,
+		&b.FirstSeenVersion, &b.LastSeenVersion} {
 		*label = Label(*label)
 	}
-	for _, release := range []*crash.Release{&b.LowestRelease, &b.HighestRelease, &b.LowestVersionRelease, &b.HighestVersionRelease, &b.FirstSeenRelease, &b.LastSeenRelease} {
+	for _, release := range []*crash.Release{&b.LowestRelease, &b.HighestRelease, &b.LowestVersionRelease,
+		&b.HighestVersionRelease, &b.FirstSeenRelease, &b.LastSeenRelease} {
 		*release = Label(*release)
 	}
 	b.Status = Status(b.Status)
@@ -62,7 +64,8 @@ func (c *Cache) add(t, public Texts) {
 	c.put(t, public)
 }
 
-// put adds to the current generation, with mu held. A full one becomes the previous one.
+// put adds an entry to the current generation. A full generation becomes the previous one. The
+// caller holds mu.
 func (c *Cache) put(t, public Texts) {
 	size := 2 * (len(t.Title) + len(t.Signature) + len(t.Executable) + len(t.Name) + 64)
 	if c.bytes += size; c.current == nil || c.bytes > generationBytes {

@@ -7,13 +7,13 @@ import (
 	"mishap/crash"
 )
 
-// Texts are the free texts of a problem that pages, feeds and the API show.
+// Texts are the texts of a problem that pages, feeds and the API show.
 type Texts struct {
 	Title, Signature, Executable, Name string
 }
 
-// Public returns the texts as visitors see them, redacted as bugs are. It is cheap for texts in which nothing looks private:
-// see [Suspicious].
+// Public returns the texts as visitors see them, redacted like bugs. It is fast for texts that
+// contain nothing suspicious; see [Suspicious].
 func (t Texts) Public() Texts {
 	var r Redactor
 	if all := t.Executable + "\n" + t.Signature + "\n" + t.Title + "\n" + t.Name; strings.Contains(all, "/home/") {
@@ -34,8 +34,8 @@ func (t Texts) Public() Texts {
 	return out
 }
 
-// Label returns the name of a package, version, release, architecture or kind of problem as visitors see it. Names made of
-// the usual characters stay: they are no addresses and no paths.
+// Label returns the name of a package, version, release, architecture or problem type as visitors
+// see it. Names of ordinary characters stay unchanged, since they cannot be addresses or paths.
 func Label[T ~string](s T) T {
 	if strings.ContainsAny(string(s), `/\@%$=`) {
 		return T(Redactor{}.Text(string(s)))
@@ -43,9 +43,9 @@ func Label[T ~string](s T) T {
 	return s
 }
 
-// Status returns how a problem stands as visitors see it: without what is private in names of releases and versions.
+// Status returns a status as visitors see it, without private data in releases and versions.
 func Status(s crash.Status) crash.Status {
-	public := slices.Clone(s.Releases) // cached statuses share them
+	public := slices.Clone(s.Releases) // cached statuses share the slice
 	for i := range public {
 		r := &public[i]
 		r.Release = Label(r.Release)
@@ -57,7 +57,7 @@ func Status(s crash.Status) crash.Status {
 	return s
 }
 
-// Labels returns those of the names that visitors see as they are.
+// Labels returns the names that Label does not change.
 func Labels[T ~string](names []T) []T {
 	var kept []T
 	for _, name := range names {

@@ -1,5 +1,6 @@
-// Package redact removes private data from texts that become public: bugs in the tracker, and pages, feeds and API answers for
-// visitors. It goes by how private things look, and removes too much rather than too little.
+// Package redact removes private data from texts that become public: bugs in the tracker, and
+// pages, feeds and API responses for visitors. It recognises private data by its form, and removes
+// too much rather than too little.
 package redact
 
 import (
@@ -12,18 +13,19 @@ import (
 	"mishap/crash"
 )
 
-// Redactor removes from texts whatever could identify a person or give access to something. The zero value knows no names
-// and goes by how texts look. It is safe for concurrent use.
+// Redactor removes data that could identify a person or grant access. The zero value knows no
+// names, and recognises private data by its form only. It is safe for concurrent use.
 type Redactor struct {
 	names []string // of the person and the machine, longest first
 }
 
-// Removed stands in place of something private.
+// Removed replaces private data.
 const Removed = "[removed]"
 
-// harmless are names of accounts and machines that say nothing about anybody.
+// harmless lists names of accounts and machines that identify nobody.
 var harmless = map[string]bool{
-	"root": true, "user": true, "ubuntu": true, "debian": true, "linux": true, "localhost": true, "admin": true, "test": true,
+	"root": true, "user": true, "ubuntu": true, "debian": true, "linux": true, "localhost": true, "admin": true,
+	"test": true,
 	"live": true, "guest": true, "desktop": true, "server": true, "laptop": true, "daemon": true, "nobody": true,
 }
 
@@ -32,7 +34,8 @@ var (
 	homeOwner       = regexp.MustCompile(`/home/([^/\s:'"]+)`)
 )
 
-// New returns a redactor that also removes the names of the person and the machine, as far as the report f gives them away.
+// New returns a Redactor that also removes the names of the person and the machine that the report
+// f reveals.
 func New(f crash.Fields) Redactor {
 	found := map[string]bool{}
 	add := func(name string) {
@@ -47,13 +50,16 @@ func New(f crash.Fields) Redactor {
 	for _, m := range environmentName.FindAllStringSubmatch(f["ProcEnviron"], -1) {
 		add(m[1])
 	}
-	for _, field := range []string{"ProcEnviron", "ProcCwd", "ProcCmdline", "ExecutablePath", "Traceback", "JournalErrors", "StdErr", "ErrorMessage", "DpkgTerminalLog"} {
+	for _, field := range []string{"ProcEnviron", "ProcCwd", "ProcCmdline", "ExecutablePath", "Traceback", "JournalErrors",
+		"StdErr", "ErrorMessage", "DpkgTerminalLog"} {
 		for _, m := range homeOwner.FindAllStringSubmatch(f[field], -1) {
 			add(m[1])
 		}
 	}
-	// Linux cedar 6.8.0-31-generic x86_64: the second word is the machine's name, where apport has left it in.
-	if words := strings.Fields(f["Uname"]); len(words) > 2 && words[0] == "Linux" && (words[1][0] < '0' || words[1][0] > '9') {
+	// The second word of "Linux cedar 6.8.0-31-generic x86_64" is the machine's name, unless apport
+	// has removed it.
+	if words := strings.Fields(f["Uname"]); len(words) > 2 && words[0] == "Linux" &&
+		(words[1][0] < '0' || words[1][0] > '9') {
 		add(words[1])
 	}
 	var r Redactor
@@ -64,20 +70,21 @@ func New(f crash.Fields) Redactor {
 	return r
 }
 
-// Text redacts running text: an error message, a line of a traceback.
+// Text redacts prose, such as an error message or a line of a traceback.
 func (r Redactor) Text(s string) string {
 	return r.people(r.rest(keyedSecret.ReplaceAllString(r.given(r.first(s)), "${1}"+Removed)))
 }
 
-// Code redacts a line of source code, in which users and hosts are names of variables.
+// Code redacts a line of source code, in which "user" and "host" are variables.
 func (r Redactor) Code(s string) string {
 	return r.rest(keyedSecret.ReplaceAllString(r.given(r.first(s)), "${1}"+Removed))
 }
 
-// Name redacts what ought to be the name of a function or of an exception, and may be anything.
+// Name redacts text in place of the name of a function or exception, which can be anything.
 func (r Redactor) Name(s string) string { return r.rest(r.first(s)) }
 
-// given takes out secrets by how they are given: in quotes, as an option, in a header of HTTP, after a word.
+// given removes secrets by their context: in quotation marks, as an option, in an HTTP header,
+// after a word.
 func (r Redactor) given(s string) string {
 	s = called.ReplaceAllString(s, "Command '${1} "+Removed+"' ${2}")
 	s = header.ReplaceAllString(s, "${1}"+Removed)
@@ -87,7 +94,7 @@ func (r Redactor) given(s string) string {
 	return saidSecret.ReplaceAllString(s, "${1}"+Removed)
 }
 
-// people takes out names of people and machines by what stands before them.
+// people removes names of people and machines by their context.
 func (r Redactor) people(s string) string {
 	s = userNamed.ReplaceAllString(s, "${1}"+Removed)
 	s = userQuoted.ReplaceAllString(s, "${1}"+Removed)
@@ -102,7 +109,7 @@ func (r Redactor) people(s string) string {
 	})
 }
 
-// public reports whether a host is one of everybody's.
+// public reports whether a host is a well-known public one.
 func public(host string) bool {
 	for _, end := range publicHosts {
 		if host == end || strings.HasSuffix(host, "."+end) {
@@ -112,7 +119,7 @@ func public(host string) bool {
 	return false
 }
 
-// hosts takes machines out of addresses of the web, with what follows them there.
+// hosts removes the hosts of URLs, with their paths.
 func hosts(s string) string {
 	s = webAddress.ReplaceAllStringFunc(s, func(m string) string {
 		g := webAddress.FindStringSubmatch(m)
@@ -127,7 +134,7 @@ func hosts(s string) string {
 	return localHost.ReplaceAllString(s, "${1}"+Removed)
 }
 
-// mail hides an address of electronic mail; versions of symbols look like some.
+// mail replaces an email address. It returns symbol versions, which look similar, unchanged.
 func mail(s string) string {
 	if symbolsOf.MatchString(s) {
 		return s
@@ -135,7 +142,7 @@ func mail(s string) string {
 	return Removed
 }
 
-// logins takes out somebody@machine.
+// logins removes user@machine.
 func logins(s string) string {
 	var b strings.Builder
 	last := 0
@@ -149,7 +156,8 @@ func logins(s string) string {
 	return b.String() + s[last:]
 }
 
-// Signature redacts a signature, in which colons stand between names: "/usr/bin/gnome-session:11:main" has no secret.
+// Signature redacts a signature, in which colons separate names: "/usr/bin/gnome-session:11:main"
+// contains no secret.
 func (r Redactor) Signature(s string) string {
 	return r.rest(givenSecret.ReplaceAllString(r.first(s), "${1}"+Removed))
 }
@@ -176,10 +184,12 @@ func (r Redactor) rest(s string) string {
 	return r.withoutNames(s)
 }
 
-// Path redacts what is a path or holds some. Of a source file below somebody's home the last part of the name stays, since
-// it tells a developer something and nobody else anything.
+// Path redacts paths in s. Of a source file in a home directory it keeps the file name, which helps
+// developers and identifies nobody.
 func (r Redactor) Path(s string) string {
-	s = quotedPath.ReplaceAllStringFunc(s, func(m string) string { return m[:1] + shortPath(m[1:len(m)-1]) + m[len(m)-1:] })
+	s = quotedPath.ReplaceAllStringFunc(s, func(m string) string {
+		return m[:1] + shortPath(m[1:len(m)-1]) + m[len(m)-1:]
+	})
 	var b strings.Builder
 	last := 0
 	for _, m := range privatePath.FindAllStringSubmatchIndex(s, -1) {
@@ -204,7 +214,7 @@ func (r Redactor) withoutNames(s string) string {
 	return s
 }
 
-// replaceWord replaces name where it stands by itself, not as a part of a longer word.
+// replaceWord replaces name wherever it is a word of its own.
 func replaceWord(s, name string) string {
 	var b strings.Builder
 	for {
@@ -226,7 +236,8 @@ func replaceWord(s, name string) string {
 	}
 }
 
-// indexName is where a name stands; a long one in whatever case, as machines' names are written.
+// indexName returns the index of name in s, or -1. It ignores the case of names with at least 5
+// characters, such as machine names.
 func indexName(s, name string) int {
 	if len(name) < 5 || len(name) > 200 {
 		return strings.Index(s, name)
@@ -243,10 +254,11 @@ func wordly(r rune) bool {
 	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127
 }
 
-// tokenLike hides a long run of letters and digits that looks like a key: capitals, small letters and digits mixed, and
-// not a mangled name of a function or a path.
+// tokenLike replaces a long run that looks like a key: it mixes capital letters, small letters and
+// digits, and is neither a mangled function name nor a path.
 func tokenLike(s string) string {
-	if strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "_R") || strings.Count(s, "/") > 2 || strings.Count(s, "_") > 2 || strings.Count(s, "-") > 3 {
+	if strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "_R") || strings.Count(s, "/") > 2 ||
+		strings.Count(s, "_") > 2 || strings.Count(s, "-") > 3 {
 		return s
 	}
 	digits := 0
@@ -261,7 +273,7 @@ func tokenLike(s string) string {
 	return s
 }
 
-// replaceAddresses hides addresses of the internet, and leaves alone versions, times and names with "::".
+// replaceAddresses removes IP addresses, but not versions, times and names with "::".
 func replaceAddresses(s string) string {
 	s = nameOfIPv4.ReplaceAllString(s, Removed)
 	s = replaceLone(s, ipv6, func(m, _, _ string) bool {
@@ -274,8 +286,10 @@ func replaceAddresses(s string) string {
 		if err != nil || a.IsLoopback() || a.IsUnspecified() {
 			return false
 		}
-		// Nobody numbers versions like networks at home; other addresses look like versions beside a dash, a tilde or an epoch.
-		return m[:3] == "172" && a.IsPrivate() || m[:3] == "192" && a.IsPrivate() || !versionBefore.MatchString(before) && !versionAfter.MatchString(after)
+		// Versions never look like 172.* and 192.* private addresses; others look like versions
+		// beside a dash, a tilde or an epoch.
+		return m[:3] == "172" && a.IsPrivate() || m[:3] == "192" && a.IsPrivate() || !versionBefore.MatchString(before) &&
+			!versionAfter.MatchString(after)
 	})
 }
 
@@ -284,15 +298,16 @@ var (
 	versionAfter  = regexp.MustCompile(`^(?:[\w+~(<]|-[\w.~+]|\.\d)`)
 )
 
-// replaceLone hides the matches that hide says yes to, given what stands before and after them, and that are no part of a
-// longer word.
+// replaceLone replaces matches of re that are not part of a longer word, if hide returns true for
+// the match and the text before and after it.
 func replaceLone(s string, re *regexp.Regexp, hide func(m, before, after string) bool) string {
 	var b strings.Builder
 	last := 0
 	for _, m := range re.FindAllStringIndex(s, -1) {
 		before, _ := utf8.DecodeLastRuneInString(s[:m[0]])
 		after, _ := utf8.DecodeRuneInString(s[m[1]:])
-		joined := m[0] > 0 && (wordly(before) || before == ':' && re == ipv6) || m[1] < len(s) && (wordly(after) || after == '(' || after == '<')
+		joined := m[0] > 0 && (wordly(before) || before == ':' && re == ipv6) || m[1] < len(s) &&
+			(wordly(after) || after == '(' || after == '<')
 		if joined || !hide(s[m[0]:m[1]], s[max(0, m[0]-2):m[0]], s[m[1]:]) {
 			continue
 		}

@@ -2,34 +2,41 @@ package redact
 
 import "strings"
 
-// anywhere are texts, in small letters, of which each rule for all kinds of texts needs one, except those that [shapes] knows.
+// anywhere lists lower-case texts. Each rule that applies to all texts requires one of them, or one
+// of the forms of [shapes].
 var anywhere = []string{
-	"@", "%2f", "%40", "://", "home", "/root/", "/run/", "/media/", "/mnt/", "users", `\`, "~", "/mail/", "/crontabs/", "accountsservice", "/ppd/", "system-connections",
-	"bearer", "basic", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat-", "xox", "akia", "aiza", "sk-", "npm_", "hf_", "dop_v1", "pypi-", "k_live", "k_test",
-	"ya29", "sg.", "eyj", "-----begin", "0x", "ip-", ".local", ".lan", ".intranet", ".corp", ".fritz", "[removed]",
+	"@", "%2f", "%40", "://", "home", "/root/", "/run/", "/media/", "/mnt/", "users", `\`, "~", "/mail/", "/crontabs/",
+	"accountsservice", "/ppd/", "system-connections", "bearer", "basic", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
+	"github_pat", "glpat-", "xox", "akia", "aiza", "sk-", "npm_", "hf_", "dop_v1", "pypi-", "k_live", "k_test", "ya29",
+	"sg.", "eyj", "-----begin", "0x", "ip-", ".local", ".lan", ".intranet", ".corp", ".fritz", "[removed]",
 }
 
-// inText are texts that the rules for running text need besides.
+// inText lists additional texts, one of which each rule for prose requires.
 var inText = []string{
-	"pass", "pin", "otp", "key", "sig=", "sig:", "sig ", "sig\"", "sig'", "pwd", "secret", "token", "credential", "session", "cookie", "auth", "user", "login", "logname", "name", "ssid",
-	"account", "host", "machine", "uid=", "gid=", "groups=", "sudo", "su ", "su\t", "su\n", "command ", "server", "resolve", "lookup", "connect", "ssh", "scp", ",",
+	"pass", "pin", "otp", "key", "sig=", "sig:", "sig ", "sig\"", "sig'", "pwd", "secret", "token", "credential",
+	"session", "cookie", "auth", "user", "login", "logname", "name", "ssid", "account", "host", "machine", "uid=",
+	"gid=", "groups=", "sudo", "su ", "su\t", "su\n", "command ", "server", "resolve", "lookup", "connect", "ssh",
+	"scp", ",",
 }
 
-// secrets are texts of which the rule for secrets in signatures needs one, and an equals sign.
-var secrets = []string{"pass", "pin", "otp", "key", "sig", "pwd", "secret", "token", "credential", "session", "cookie", "auth"}
+// secrets lists texts, one of which the rule for secrets in signatures requires, together with "=".
+var secrets = []string{"pass", "pin", "otp", "key", "sig", "pwd", "secret", "token", "credential", "session", "cookie",
+	"auth"}
 
-// Quiet reports whether no rule can change any of some texts, joined and in small letters. It is quicker than asking for each.
+// Quiet reports whether no rule applies to a text in lower case. It accepts several joined texts,
+// to test them at once.
 func Quiet(lower string) bool {
 	return !containsAny(lower, anywhere) && !containsAny(lower, inText) && !shapes(lower)
 }
 
-// Suspicious reports whether redacting a running text may change it. It errs on the safe side, and takes a hundredth of the time.
+// Suspicious reports whether redacting prose may change it. It may return true for harmless text.
+// It takes about 1 % of the time of redacting.
 func Suspicious(s string) bool {
 	lower := strings.ToLower(s)
 	return containsAny(lower, anywhere) || containsAny(lower, inText) || shapes(s)
 }
 
-// suspiciousSignature is [Suspicious] for signatures and paths.
+// suspiciousSignature works like [Suspicious], for signatures and paths.
 func suspiciousSignature(s string) bool {
 	lower := strings.ToLower(s)
 	return containsAny(lower, anywhere) || strings.Contains(s, "=") && containsAny(lower, secrets) || shapes(s)
@@ -44,10 +51,11 @@ func containsAny(s string, parts []string) bool {
 	return false
 }
 
-// shapes reports whether a text has something of the shape of an address, an identifier or a key.
+// shapes reports whether a text contains something in the form of an address, an identifier or a
+// key.
 func shapes(s string) bool {
-	var hex, word, digits, dots, pairs, colons int // lengths of runs, and what is in them
-	double, numbered := false, false               // in a run of hexadecimal digits and colons: "::", a digit
+	var hex, word, digits, dots, pairs, colons int // lengths of runs, and counts within them
+	double, numbered := false, false               // in a run of hexadecimal digits and colons: "::" and a digit occurred
 	for i := range len(s) {
 		c := s[i]
 		isDigit := c >= '0' && c <= '9'
@@ -80,7 +88,7 @@ func shapes(s string) bool {
 		if hex >= 32 || word >= 40 && digits >= 4 {
 			return true
 		}
-		// Addresses of the internet.
+		// IP addresses.
 		if c == '.' && i > 0 && i+1 < len(s) && isNumeral(s[i-1]) && isNumeral(s[i+1]) {
 			if dots++; dots >= 3 {
 				return true

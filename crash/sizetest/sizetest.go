@@ -1,5 +1,5 @@
-// Package sizetest decides how much the tests of a run do: "make test-short" leaves out what needs other programs, and
-// "make hard" repeats what is left to chance more often.
+// Package sizetest controls the extent of tests: "make test-short" skips tests that need other
+// programs, and "make hard" repeats random tests more often.
 package sizetest
 
 import (
@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// LeftOut begins the message of each test that is left out of a short run.
+// LeftOut is the beginning of the message of each test that a short run skips.
 const LeftOut = "left out of a short run: needs "
 
-// Needs skips the test in a short run (go test -short), since it needs something that a short run goes without. Whatever
-// starts a server, a browser or a built program for tests calls it first.
+// Needs skips the test in a short run (go test -short), because it needs what. Helpers that start a
+// server, a browser or a built program call it first.
 func Needs(t testing.TB, what string) {
 	t.Helper()
 	if testing.Short() {
@@ -19,10 +19,10 @@ func Needs(t testing.TB, what string) {
 	}
 }
 
-// Thorough is the variable of the environment that makes tests thorough, as "make hard" does.
+// Thorough is the environment variable that makes tests thorough, as "make hard" does.
 const Thorough = "MISHAP_TEST_THOROUGH"
 
-// Rounds returns how often to repeat something that is made up at random: normally, or many times in a thorough run.
+// Rounds returns the number of repetitions of a random test: normally, or many in a thorough run.
 func Rounds(normally, many int) int {
 	if os.Getenv(Thorough) != "" {
 		return many

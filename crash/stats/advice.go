@@ -7,43 +7,45 @@ import (
 	"mishap/crash"
 )
 
-// AdviceKind says in a word whether filing a bug will help.
+// AdviceKind says whether filing a bug will help, and if not, why.
 type AdviceKind string
 
-// The kinds, in the order in which they are looked for.
+// The kinds of advice, in order of precedence.
 const (
-	AdviceExists        AdviceKind = "exists"         // there is a bug already, here or for a problem like this
-	AdviceNotSymbolised AdviceKind = "not symbolised" // no names: nobody could work with the bug
-	AdviceOldVersions   AdviceKind = "old versions"   // newer versions are in use in every affected release, without the problem
-	AdviceOneMachine    AdviceKind = "one machine"    // only one machine has it
-	AdviceTests         AdviceKind = "tests"          // only test machines have it
-	AdviceReady         AdviceKind = "ready"          // nothing speaks against it
+	AdviceExists        AdviceKind = "exists"         // a bug exists, for this problem or a similar one
+	AdviceNotSymbolised AdviceKind = "not symbolised" // without function names, nobody can work on the bug
+	AdviceOldVersions   AdviceKind = "old versions"   // newer versions without the problem are in use
+	AdviceOneMachine    AdviceKind = "one machine"    // only one machine reports it
+	AdviceTests         AdviceKind = "tests"          // only test machines report it
+	AdviceReady         AdviceKind = "ready"          // no reason against filing
 )
 
-// Advice is an honest line beside Create.
+// Advice is what the page says about filing, next to the Create button.
 type Advice struct {
 	Kind AdviceKind
 	Text string // one sentence
 }
 
-// AdviceFacts are what Advise goes by.
+// AdviceFacts are the facts on which Advise bases its advice.
 type AdviceFacts struct {
 	Bucket  crash.Bucket // with its status
-	Named   bool         // the functions have names, or there is a traceback or message to go by
-	Similar crash.Bug    // a bug of a problem that looks like this one; Number 0: none
+	Named   bool         // the functions have names, or there is a traceback or message
+	Similar crash.Bug    // a bug of a similar problem; Number 0: none
 }
 
-// Advise says whether a bug for the problem will help anybody, from what is known here and nothing else. The first thing
-// that speaks against it decides. What it says of versions follows from the status of the problem.
+// Advise says whether a bug for the problem will help, from the given facts only. The first reason
+// against it decides. It takes statements about versions from the status of the problem.
 func Advise(f AdviceFacts) Advice {
 	b := f.Bucket
 	switch {
 	case b.Bug.Number != 0:
 		return Advice{AdviceExists, "A bug exists already: " + strconv.FormatInt(b.Bug.Number, 10) + "."}
 	case b.Provisional || !f.Named:
-		return Advice{AdviceNotSymbolised, "Not symbolised: without names of functions nobody can tell from the bug where the fault is."}
+		return Advice{AdviceNotSymbolised,
+			"Not symbolised: without names of functions nobody can tell from the bug where the fault is."}
 	case f.Similar.Number != 0:
-		return Advice{AdviceExists, fmt.Sprintf("A problem like this one has bug %d: see whether it is the same fault.", f.Similar.Number)}
+		return Advice{AdviceExists, fmt.Sprintf("A problem like this one has bug %d: see whether it is the same fault.",
+			f.Similar.Number)}
 	}
 	if b.Status.Outdated() || b.Status.Word == crash.StateGone {
 		return Advice{AdviceOldVersions, outdated(b.Status)}
@@ -61,7 +63,8 @@ func Advise(f AdviceFacts) Advice {
 	return Advice{AdviceReady, "Looks ready to file."}
 }
 
-// outdated says that the problem is not seen in the newest versions, in the words of its newest release.
+// outdated says that the newest versions are free of the problem, using the problem's newest
+// release.
 func outdated(s crash.Status) string {
 	text := "It is probably fixed"
 	if s.Word != crash.StateGone {

@@ -8,13 +8,14 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// quietDays is the number of days that a newer version must be in use without a report of the problem, before the problem
-// counts as gone.
+// quietDays is the number of days for which a newer version must be in use, without a report of the
+// problem, before the problem counts as gone.
 const quietDays = 7
 
-// Judge decides how a problem stands, release by release. b says what its bug is and how much was counted of it. seen are its
-// occurrences, inUse the versions of its package that any report came from; neither is changed. Judge compares versions only
-// within one release, as dpkg does, and looks at UTC days, so that its result changes with the facts or at midnight.
+// Judge computes the status of a problem in each release. b contains the bug and the counts, seen
+// the occurrences of the problem, and inUse the versions of its package that any report came from.
+// Judge modifies none of them. It compares versions only within one release, in dpkg's order. It
+// considers whole UTC days, so its result changes only with the facts or at midnight.
 func Judge(b crash.Bucket, seen []crash.VersionSeen, inUse []VersionKnown, now time.Time) crash.Status {
 	j := newJudgement(b, seen, inUse, now)
 	out := crash.Status{Read: j.read}
@@ -31,7 +32,8 @@ func Judge(b crash.Bucket, seen []crash.VersionSeen, inUse []VersionKnown, now t
 	return out
 }
 
-// markEnded marks the releases at the end of their life, unless all are: they no longer decide anything.
+// markEnded marks releases whose support has ended, unless all have: they do not influence the
+// result any more.
 func markEnded(releases []crash.ReleaseStatus, today time.Time) {
 	ended := func(r crash.ReleaseStatus) bool { return r.Reports > 0 && r.Release.EndOfLifeOn(today) }
 	if !slices.ContainsFunc(releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !ended(r) }) {
@@ -42,12 +44,12 @@ func markEnded(releases []crash.ReleaseStatus, today time.Time) {
 	}
 }
 
-// judgement is what Judge goes by.
+// judgement is the input of Judge, in the form that its rules need.
 type judgement struct {
 	b       crash.Bucket
-	reading *crash.BugReading // nil: there is no bug, or the tracker tells us nothing about it
-	unsaid  crash.StateWord   // why reading is nil although there is a bug: StateUnread or StatePrivate
-	hidden  bool              // with StatePrivate: the tracker does not show the bug to us
+	reading *crash.BugReading // nil: there is no bug, or no information about it
+	unsaid  crash.StateWord   // if there is a bug but no reading: StateUnread or StatePrivate
+	hidden  bool              // with StatePrivate: our account cannot read the bug
 	read    time.Time
 	today   time.Time
 	seen    map[crash.Release][]crash.VersionSeen
@@ -55,7 +57,8 @@ type judgement struct {
 }
 
 func newJudgement(b crash.Bucket, seen []crash.VersionSeen, inUse []VersionKnown, now time.Time) *judgement {
-	j := &judgement{b: b, today: crash.Midnight(now), seen: map[crash.Release][]crash.VersionSeen{}, inUse: map[crash.Release][]VersionKnown{}}
+	j := &judgement{b: b, today: crash.Midnight(now), seen: map[crash.Release][]crash.VersionSeen{},
+		inUse: map[crash.Release][]VersionKnown{}}
 	for _, o := range seen {
 		if o.Reports > 0 {
 			j.seen[o.Release] = append(j.seen[o.Release], o)
@@ -87,7 +90,7 @@ func newJudgement(b crash.Bucket, seen []crash.VersionSeen, inUse []VersionKnown
 	return j
 }
 
-// word decides the one word for the problem, and the sentence that explains it where the releases do not.
+// word returns the state of the problem, and a sentence that explains it if the releases do not.
 func (j *judgement) word(releases []crash.ReleaseStatus) (crash.StateWord, string) {
 	counting := crash.PickReleases(releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
 	if j.b.Bug.Number != 0 {
@@ -97,7 +100,8 @@ func (j *judgement) word(releases []crash.ReleaseStatus) (crash.StateWord, strin
 	case j.b.Reports == 0:
 		return crash.StateTests, "Only test machines have reported it, so nothing is counted."
 	case j.b.Provisional:
-		return crash.StateNameless, "The functions have no names yet. As soon as a report brings them, all of it counts under those names."
+		return crash.StateNameless, "The functions have no names yet. " +
+			"As soon as a report brings them, all of it counts under those names."
 	case len(counting) == 0 && j.longAgo():
 		return crash.StateGone, "Not seen for more than a year."
 	case len(counting) > 0 && allAre(counting, crash.StateGone):
@@ -108,8 +112,9 @@ func (j *judgement) word(releases []crash.ReleaseStatus) (crash.StateWord, strin
 	return crash.StateUnfiled, ""
 }
 
-// wordOfBug is word for a problem with a bug.
+// wordOfBug returns the state of a problem with a bug, and a sentence like word.
 func (j *judgement) wordOfBug(counting []crash.ReleaseStatus) (crash.StateWord, string) {
+	closedAndSeen := func(r crash.ReleaseStatus) bool { return r.Word == crash.StateClosed && r.Week > 0 }
 	switch {
 	case j.unsaid == crash.StateUnread:
 		return crash.StateUnread, "The tracker has not been asked about this bug yet."
@@ -121,14 +126,15 @@ func (j *judgement) wordOfBug(counting []crash.ReleaseStatus) (crash.StateWord, 
 		return crash.StateRegression, ""
 	case anyIs(counting, crash.StateOpen):
 		return crash.StateOpen, ""
-	case slices.ContainsFunc(counting, func(r crash.ReleaseStatus) bool { return r.Word == crash.StateClosed && r.Week > 0 }):
+	case slices.ContainsFunc(counting, closedAndSeen):
 		return crash.StateClosed, ""
 	case anyIs(counting, crash.StateFixed):
 		return crash.StateFixed, ""
 	case anyIs(counting, crash.StateClosed):
 		return crash.StateClosed, ""
 	}
-	// What is left is gone from every release, or was not seen for so long that no release is known.
+	// Here, the problem is gone from every release, or was last seen so long ago that no release is
+	// known.
 	switch verdict, word := j.whole(); {
 	case verdict == crash.StateFixed:
 		return crash.StateFixed, j.unseen("The bug is closed with a fix", len(counting))
@@ -140,7 +146,7 @@ func (j *judgement) wordOfBug(counting []crash.ReleaseStatus) (crash.StateWord, 
 	return crash.StateDisappeared, j.unseen("The bug is open", len(counting))
 }
 
-// unseen is a sentence about the bug, with what is known of reports where no release is.
+// unseen returns a sentence about the bug. If no release is known, it adds why.
 func (j *judgement) unseen(what string, releases int) string {
 	switch {
 	case releases > 0:
@@ -151,10 +157,10 @@ func (j *judgement) unseen(what string, releases int) string {
 	return what + "; no counted report is known."
 }
 
-// occurrencesKnown is for how many days occurrences are known at most.
+// occurrencesKnown is the number of days for which occurrences are stored.
 const occurrencesKnown = 366
 
-// longAgo reports whether the problem was counted, and last so long ago that no occurrence may be known.
+// longAgo reports whether the problem was last seen so long ago that no occurrence is stored.
 func (j *judgement) longAgo() bool {
 	return j.b.Reports > 0 && j.today.Sub(crash.Midnight(j.b.LastSeen)) > occurrencesKnown*24*time.Hour
 }

@@ -2,11 +2,11 @@ package stats
 
 import "math"
 
-// confidence is the quantile of the normal distribution for intervals that hold the truth in 95 of 100 cases.
+// confidence is the quantile of the normal distribution for 95 % confidence intervals.
 const confidence = 1.959963984540054
 
-// MachineRate is how often something was reported per 1000 machine-days, and the interval in which the true rate lies with
-// 95 % confidence. Without machine-days nothing is known.
+// MachineRate is a number of reports per 1,000 machine-days, with its 95 % confidence interval.
+// Without machine-days, the rate is unknown.
 type MachineRate struct {
 	Reports     int64
 	MachineDays float64
@@ -14,10 +14,11 @@ type MachineRate struct {
 	Low, High   float64
 }
 
-// Known reports whether there were machines.
+// Known reports whether there were any machine-days.
 func (r MachineRate) Known() bool { return r.MachineDays > 0 }
 
-// NewMachineRate works out a rate. Its interval is Byar's approximation to the exact one of a Poisson count.
+// NewMachineRate returns the rate of a number of reports. The interval is Byar's approximation of
+// the exact Poisson interval.
 func NewMachineRate(reports int64, machineDays float64) MachineRate {
 	r := MachineRate{Reports: reports, MachineDays: machineDays}
 	if !r.Known() {
@@ -33,12 +34,12 @@ func NewMachineRate(reports int64, machineDays float64) MachineRate {
 	return r
 }
 
-// RateRatio is how many times one rate another is, and the interval in which the true ratio lies with 95 % confidence; all
-// of it 0 when either is not known.
+// RateRatio is the ratio of two rates, with its 95 % confidence interval. It is zero if either rate
+// is unknown.
 type RateRatio struct{ Ratio, Low, High float64 }
 
-// Times says how many times the other rate this one is. Half a report is added to both, so that a count of 0 has an interval
-// too; the interval is that of the logarithm.
+// Times returns the ratio of r to other. It adds half a report to both counts, so that a count of 0
+// has an interval, too. The interval is that of the logarithm of the ratio.
 func (r MachineRate) Times(other MachineRate) RateRatio {
 	if !r.Known() || !other.Known() {
 		return RateRatio{}
@@ -49,9 +50,11 @@ func (r MachineRate) Times(other MachineRate) RateRatio {
 	return RateRatio{Ratio: value, Low: value / width, High: value * width}
 }
 
-// Known reports whether there is something to compare.
+// Known reports whether both rates are known.
 func (r RateRatio) Known() bool { return r.Ratio > 0 }
 
-// Worse and Better report whether the difference is more than chance explains.
-func (r RateRatio) Worse() bool  { return r.Known() && r.Low > 1 }
+// Worse reports whether r is significantly above 1.
+func (r RateRatio) Worse() bool { return r.Known() && r.Low > 1 }
+
+// Better reports whether r is significantly below 1.
 func (r RateRatio) Better() bool { return r.Known() && r.High < 1 }

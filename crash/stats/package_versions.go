@@ -9,7 +9,8 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// VersionSpan is how often a version of a package was reported from a release, and between which days.
+// VersionSpan is the number of reports of a version of a package from one release, and the days of
+// the first and the last.
 type VersionSpan struct {
 	Release     crash.Release
 	Version     string
@@ -17,15 +18,17 @@ type VersionSpan struct {
 	Reports     int64
 }
 
-// VersionRate is a version beside the machines that could have reported it, and the version before it in the release.
+// VersionRate is the rate of reports of a version, compared with the previous version in the
+// release.
 type VersionRate struct {
 	VersionSpan
-	Rate     MachineRate // on the days from First to Last, of the release's active machines
-	Previous RateRatio   // how many times the rate of the version before it is; not known for the first
+	Rate     MachineRate // from First to Last, per active machine of the release
+	Previous RateRatio   // ratio to the rate of the previous version; unknown for the first one
 }
 
-// RateVersions compares each version with the one before it in its release, in dpkg's order. active are the active machines
-// of each release by day from since on. Releases come in reverse order, their versions too: the newest first.
+// RateVersions compares each version with the previous one in its release, by dpkg's order. active
+// contains the number of active machines of each release by day, beginning with since. The result
+// is sorted by release and version, newest first.
 func RateVersions(spans []VersionSpan, active map[crash.Release][]int64, since time.Time) []VersionRate {
 	slices.SortFunc(spans, func(a, b VersionSpan) int {
 		return cmp.Or(a.Release.Compare(b.Release), dpkg.Compare(a.Version, b.Version), cmp.Compare(a.Version, b.Version))

@@ -9,14 +9,14 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// release decides how the problem stands in one release, in which it was seen.
+// release computes the status of the problem in one release in which it was seen.
 func (j *judgement) release(release crash.Release, seen []crash.VersionSeen) crash.ReleaseStatus {
 	r := crash.ReleaseStatus{Release: release, Word: crash.StateOpen}
 	for _, o := range seen {
 		r.Reports += o.Reports
 		r.Week += o.Week
 		r.Last = later(r.Last, o.Last)
-		if comparable(release, o.Version) && (r.Highest == "" || dpkg.Compare(o.Version, r.Highest) > 0) {
+		if isComparable(release, o.Version) && (r.Highest == "" || dpkg.Compare(o.Version, r.Highest) > 0) {
 			r.Highest = o.Version
 		}
 	}
@@ -39,12 +39,13 @@ func (j *judgement) release(release crash.Release, seen []crash.VersionSeen) cra
 	return r
 }
 
-// comparable reports whether versions of a release can be compared. Reports that name no release may be of any.
-func comparable(release crash.Release, version string) bool {
+// isComparable reports whether a version can be compared with others of the release. Reports
+// without a release can come from any.
+func isComparable(release crash.Release, version string) bool {
 	return release != "" && dpkg.Valid(version)
 }
 
-// newer finds the versions in use that are higher than those with the problem.
+// newer sets the versions in use that are higher than those with the problem.
 func (j *judgement) newer(r *crash.ReleaseStatus) {
 	if r.Highest == "" {
 		return
@@ -62,14 +63,15 @@ func (j *judgement) newer(r *crash.ReleaseStatus) {
 	}
 }
 
-// gone reports whether a newer version has been in use for a week, and no report of the problem came in that time. Reports
-// whose version cannot be compared may come from the newer one if they arrived after it.
+// gone reports whether a newer version has been in use for a week, and no report of the problem
+// arrived in that time. A report whose version is not comparable may come from the newer version,
+// if it is not older than that.
 func (j *judgement) gone(r crash.ReleaseStatus, seen []crash.VersionSeen) bool {
 	if r.Newer == "" || r.Week > 0 || j.daysSince(r.Last) < quietDays || j.daysSince(r.NewerSince) < quietDays {
 		return false
 	}
 	return !slices.ContainsFunc(seen, func(o crash.VersionSeen) bool {
-		return !comparable(r.Release, o.Version) && !o.Last.Before(crash.Midnight(r.NewerSince))
+		return !isComparable(r.Release, o.Version) && !o.Last.Before(crash.Midnight(r.NewerSince))
 	})
 }
 
@@ -77,8 +79,8 @@ func (j *judgement) daysSince(t time.Time) int {
 	return int(j.today.Sub(crash.Midnight(t)) / (24 * time.Hour))
 }
 
-// afterFix decides between fixed and regression where the tracker says that the release has a fix. Where nothing is known that
-// versions could be compared with, it leaves the release open.
+// afterFix decides between fixed and regression, if the tracker says that the release has a fix. If
+// there are no versions to compare, it leaves the release open.
 func (j *judgement) afterFix(r *crash.ReleaseStatus, seen []crash.VersionSeen, says trackerSays) {
 	if r.Fix = says.fix; r.Fix == "" {
 		r.FixAfter = j.knownAt(r.Release, says.closed)
@@ -88,7 +90,7 @@ func (j *judgement) afterFix(r *crash.ReleaseStatus, seen []crash.VersionSeen, s
 	}
 	hasFix := func(o crash.VersionSeen) bool {
 		switch {
-		case !comparable(r.Release, o.Version):
+		case !isComparable(r.Release, o.Version):
 			return false
 		case r.Fix != "":
 			return dpkg.Compare(o.Version, r.Fix) >= 0
@@ -105,7 +107,7 @@ func (j *judgement) afterFix(r *crash.ReleaseStatus, seen []crash.VersionSeen, s
 			if r.AgainAt == "" || dpkg.Compare(o.Version, r.AgainAt) > 0 {
 				r.AgainAt = o.Version
 			}
-		case o.Week > 0 && recent(o) && (!comparable(r.Release, o.Version) || r.Fix == "" && r.FixAfter == ""):
+		case o.Week > 0 && recent(o) && (!isComparable(r.Release, o.Version) || r.Fix == "" && r.FixAfter == ""):
 			r.Unclear = true
 		}
 	}
@@ -114,7 +116,8 @@ func (j *judgement) afterFix(r *crash.ReleaseStatus, seen []crash.VersionSeen, s
 	}
 }
 
-// knownAt is the greatest version of the package that any report from a release had come from at a moment; empty: none.
+// knownAt returns the highest version of the package in a release that any report had before time
+// t, or "".
 func (j *judgement) knownAt(release crash.Release, t time.Time) string {
 	version := ""
 	for _, k := range j.inUse[release] {
@@ -125,7 +128,8 @@ func (j *judgement) knownAt(release crash.Release, t time.Time) string {
 	return version
 }
 
-// fixedElsewhere lists the releases that the tracker says have the fix and in which the problem was not seen.
+// fixedElsewhere returns the releases that have the fix, as the tracker says, and in which the
+// problem was not seen.
 func (j *judgement) fixedElsewhere() []crash.ReleaseStatus {
 	if j.reading == nil {
 		return nil
@@ -158,7 +162,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// newestOf is the newest release of a distribution in which the package is in use, or the problem was seen.
+// newestOf returns the newest release of a distribution in which the package is in use or the
+// problem was seen.
 func (j *judgement) newestOf(distribution string) crash.Release {
 	var newest crash.Release
 	take := func(r crash.Release) {

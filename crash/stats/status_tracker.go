@@ -8,17 +8,18 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// trackerSays is what the tracker says of a bug in one release.
+// trackerSays is what the tracker says about a bug in one release.
 type trackerSays struct {
-	verdict crash.StateWord // StateOpen, StateFixed or StateClosed; StateOpen also when it says nothing of the release
-	word    string          // its own word for the task; empty: it says nothing of the release
-	closed  time.Time       // with StateFixed: since when
-	fix     string          // with StateFixed: the version that has the fix; empty: it does not say
+	verdict crash.StateWord // StateOpen, StateFixed or StateClosed; StateOpen if it says nothing about the release
+	word    string          // the tracker's status of the task; empty: it says nothing about the release
+	closed  time.Time       // with StateFixed: when it was closed
+	fix     string          // with StateFixed: the version with the fix; empty: unknown
 }
 
-// tracker finds what the tracker says of a release: by the bug's task for that series when it has one, else by the task for
-// the package as a whole, which is about the newest release of the distribution and those after it. A task says nothing of
-// other distributions, derivatives included.
+// tracker returns what the tracker says about a release. It uses the bug's task for that series, if
+// there is one. Otherwise it uses the task for the whole package, which applies to the newest
+// release of the distribution and later ones. A task never applies to other distributions,
+// including derivatives.
 func (j *judgement) tracker(release crash.Release) trackerSays {
 	if j.reading == nil {
 		return trackerSays{verdict: crash.StateOpen}
@@ -39,7 +40,7 @@ func (j *judgement) tracker(release crash.Release) trackerSays {
 	return says
 }
 
-// verdictOf sums tasks up: open while one of them is, fixed when one of them brought a fix.
+// verdictOf combines tasks: open if any of them is open, otherwise fixed if any of them has a fix.
 func verdictOf(tasks []crash.BugTask) trackerSays {
 	if i := slices.IndexFunc(tasks, func(t crash.BugTask) bool { return !t.Complete }); i >= 0 {
 		return trackerSays{verdict: crash.StateOpen, word: tasks[i].Status}
@@ -54,7 +55,8 @@ func verdictOf(tasks []crash.BugTask) trackerSays {
 	return says
 }
 
-// whole is what the tracker says of the bug as a whole, for problems that were not seen in any release lately.
+// whole returns what the tracker says about the bug as a whole, for problems that no release had
+// recently.
 func (j *judgement) whole() (crash.StateWord, string) {
 	if len(j.reading.Tasks) == 0 {
 		return crash.StateOpen, ""
@@ -63,10 +65,11 @@ func (j *judgement) whole() (crash.StateWord, string) {
 	return says.verdict, says.word
 }
 
-// trackerWord is the tracker's word for the task that counts: of the newest release that it says something of, among those in
-// which the problem stands as it does as a whole.
+// trackerWord returns the tracker's status of the task that counts. That is the task of the newest
+// release among those that determine the state of the problem.
 func (j *judgement) trackerWord(releases []crash.ReleaseStatus) string {
-	for _, want := range []crash.StateWord{crash.StateRegression, crash.StateOpen, crash.StateGone, crash.StateClosed, crash.StateFixed} {
+	for _, want := range []crash.StateWord{crash.StateRegression, crash.StateOpen, crash.StateGone, crash.StateClosed,
+		crash.StateFixed} {
 		for _, r := range releases {
 			if r.Word != want || r.Ended || r.Reports == 0 {
 				continue
@@ -82,23 +85,24 @@ func (j *judgement) trackerWord(releases []crash.ReleaseStatus) string {
 	return verdictOf(tasksOf(j.reading.Tasks, j.b.SourcePackage)).word
 }
 
-// tasksFor picks the tasks that say something of a release.
+// tasksFor returns the tasks that apply to a release, and whether they are specific to its series.
 func (j *judgement) tasksFor(release crash.Release) (tasks []crash.BugTask, ofSeries bool) {
 	tasks = tasksOf(j.reading.Tasks, j.b.SourcePackage)
 	if len(distributionsOf(tasks)) == 0 {
-		return tasks, false // of the program itself, wherever it runs
+		return tasks, false // tasks of the program itself apply everywhere
 	}
 	distribution, codename := release.Distribution(), release.Codename()
 	if release != "" {
 		tasks = crash.Pick(tasks, func(t crash.BugTask) bool { return t.Distribution() == distribution })
 	}
-	if found := crash.Pick(tasks, func(t crash.BugTask) bool { return codename != "" && t.Series() == codename }); len(found) > 0 {
+	inSeries := func(t crash.BugTask) bool { return codename != "" && t.Series() == codename }
+	if found := crash.Pick(tasks, inSeries); len(found) > 0 {
 		return found, true
 	}
 	return crash.Pick(tasks, func(t crash.BugTask) bool { return t.Series() == "" }), false
 }
 
-// tasksOf picks the tasks about a source package; without one those about other packages, without any such all.
+// tasksOf returns the tasks for a source package, else those for other packages, else all tasks.
 func tasksOf(tasks []crash.BugTask, source string) []crash.BugTask {
 	for _, of := range []func(crash.BugTask) bool{
 		func(t crash.BugTask) bool { return source != "" && t.SourcePackage() == source },
@@ -111,7 +115,7 @@ func tasksOf(tasks []crash.BugTask, source string) []crash.BugTask {
 	return tasks
 }
 
-// distributionsOf lists the distributions that tasks are about.
+// distributionsOf returns the distinct distributions of tasks.
 func distributionsOf(tasks []crash.BugTask) []string {
 	var out []string
 	for _, t := range tasks {
@@ -122,11 +126,12 @@ func distributionsOf(tasks []crash.BugTask) []string {
 	return out
 }
 
-// fixFor finds the version that has the fix in a release whose task is closed with one, and reports whether the release has
-// the fix at all. The version is empty when the tracker does not name it.
+// fixFor returns the version with the fix in a release, or "" if the tracker does not name it, and
+// whether the release has the fix at all. The task for the release must be closed with a fix.
 //
-// A fix that went to another series is in this release only if this one came later. A fix whose series is not known is in the
-// newest release of the distribution, and wherever that version has arrived.
+// A fix for another series is in this release only if this release is newer. A fix of an unknown
+// series is in the newest release of the distribution, and wherever that version, or a higher one,
+// is in use.
 func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string, has bool) {
 	var here, before, unplaced []string
 	elsewhere := false
@@ -166,7 +171,8 @@ func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string
 
 // arrived reports whether a version, or a higher one, is in use in a release.
 func (j *judgement) arrived(release crash.Release, version string) bool {
-	return slices.ContainsFunc(j.inUse[release], func(k VersionKnown) bool { return dpkg.Compare(k.Version, version) >= 0 }) ||
+	inUse := func(k VersionKnown) bool { return dpkg.Compare(k.Version, version) >= 0 }
+	return slices.ContainsFunc(j.inUse[release], inUse) ||
 		slices.ContainsFunc(j.seen[release], func(o crash.VersionSeen) bool {
 			return dpkg.Valid(o.Version) && dpkg.Compare(o.Version, version) >= 0
 		})

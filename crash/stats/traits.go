@@ -9,20 +9,22 @@ import (
 	"mishap/crash/pytext"
 )
 
-// Trait is something that a report says of its machine, beyond what is counted: "Kernel 6.8.0-41-generic".
+// Trait is a property of the machine in a report that is not counted otherwise: "Kernel
+// 6.8.0-41-generic".
 type Trait struct {
 	Kind  string // "Kernel", "Desktop", "Library"
 	Value string
 }
 
-// maxTraits bounds what is taken of one report, and maxTraitText each of it, in code points.
+// maxTraits is the largest number of traits of one report, and maxTraitText the largest length of a
+// value in code points.
 const (
 	maxTraits    = 2000
 	maxTraitText = 150
 )
 
-// Traits are what a report says of its machine: kernel, desktop, session, graphics, and the packages that its own depends
-// on, with their versions.
+// Traits returns the properties of the machine in a report: kernel, desktop, session, virtual
+// machine, and the packages that the crashed one depends on, with their versions.
 func Traits(f crash.Fields) []Trait {
 	var traits []Trait
 	add := func(kind, value string) {
@@ -48,23 +50,26 @@ func Traits(f crash.Fields) []Trait {
 	return traits
 }
 
-// StandOut is a trait that reports of a problem have more often than other reports of the same package.
+// StandOut is a trait that is more frequent in reports of a problem than in other reports of the
+// same package.
 type StandOut struct {
 	Trait
-	Here, There int // how many reports have it
+	Here, There int // numbers of reports with the trait
 }
 
-// What stands out: at least so many reports were looked at on both sides, and the shares differ by so much.
+// The thresholds for conspicuous traits: smallest number of reports on each side, smallest
+// difference of shares.
 const (
-	leastSample   = 5
-	leastDistance = 0.3
-	mostStandOuts = 12
+	minSample     = 5
+	minDifference = 0.3
+	maxStandOuts  = 12
 )
 
-// StandsOut compares the traits of reports of a problem with those of other reports of the same package, each report's
-// traits one element, and returns what stands out, the most telling first. It says nothing when there are too few.
+// StandsOut compares the traits of a problem's reports with those of other reports of the package.
+// Each element of here and there has the traits of one report. It returns the conspicuous traits,
+// the largest difference first. If there are too few reports on either side, it returns nil.
 func StandsOut(here, there [][]Trait) []StandOut {
-	if len(here) < leastSample || len(there) < leastSample {
+	if len(here) < minSample || len(there) < minSample {
 		return nil
 	}
 	counts := map[Trait]*StandOut{}
@@ -90,12 +95,13 @@ func StandsOut(here, there [][]Trait) []StandOut {
 	}
 	var out []StandOut
 	for _, s := range counts {
-		if distance(*s) >= leastDistance {
+		if distance(*s) >= minDifference {
 			out = append(out, *s)
 		}
 	}
 	slices.SortFunc(out, func(a, b StandOut) int {
-		return cmp.Or(cmp.Compare(distance(b), distance(a)), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Value, b.Value))
+		return cmp.Or(cmp.Compare(distance(b), distance(a)), strings.Compare(a.Kind, b.Kind),
+			strings.Compare(a.Value, b.Value))
 	})
-	return out[:min(len(out), mostStandOuts)]
+	return out[:min(len(out), maxStandOuts)]
 }

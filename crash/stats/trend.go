@@ -7,20 +7,20 @@ import (
 	"mishap/crash"
 )
 
-// Trend is how reliable something is now compared with before: reports per machine and day in two stretches of days that
-// follow each other and are equally long.
+// Trend compares the rate of reports in two consecutive periods of equal length.
 type Trend struct {
 	Release     crash.Release // empty: all releases together
 	Now, Before MachineRate
 	Machines    int64 // active at the end
 }
 
-// Change says how many times the rate before the one of now is.
+// Change returns the ratio of the present rate to the previous one.
 func (t Trend) Change() RateRatio { return t.Now.Times(t.Before) }
 
-// Trends compares the days up to until (a UTC day, included) with as many before, for each release with active machines in
-// either, the newest first, and for all together. Rates are those of [DayRate], which leave out days without a report: on
-// those as many machines are taken to be active as on the last day before that has one.
+// Trends compares the days up to and including until (a UTC day) with as many days before. It
+// returns the trend of each release with active machines, newest first, and the trend of all
+// together. rates contains no days without reports; for those, Trends assumes the number of active
+// machines of the day before.
 func Trends(rates []DayRate, until time.Time, days int) (each []Trend, all Trend) {
 	until = crash.Midnight(until)
 	middle := until.AddDate(0, 0, 1-days)
@@ -51,7 +51,8 @@ func Trends(rates []DayRate, until time.Time, days int) (each []Trend, all Trend
 		}
 		each = append(each, Trend{
 			Release: release, Machines: machines,
-			Before: NewMachineRate(reports[0], float64(machineDays[0])), Now: NewMachineRate(reports[1], float64(machineDays[1])),
+			Before: NewMachineRate(reports[0], float64(machineDays[0])), Now: NewMachineRate(reports[1],
+				float64(machineDays[1])),
 		})
 	}
 	slices.SortFunc(each, func(a, b Trend) int { return b.Release.Compare(a.Release) })
@@ -59,14 +60,16 @@ func Trends(rates []DayRate, until time.Time, days int) (each []Trend, all Trend
 	for _, t := range each {
 		sum.Machines += t.Machines
 		sum.Now.Reports, sum.Now.MachineDays = sum.Now.Reports+t.Now.Reports, sum.Now.MachineDays+t.Now.MachineDays
-		sum.Before.Reports, sum.Before.MachineDays = sum.Before.Reports+t.Before.Reports, sum.Before.MachineDays+t.Before.MachineDays
+		sum.Before.Reports, sum.Before.MachineDays = sum.Before.Reports+t.Before.Reports,
+			sum.Before.MachineDays+t.Before.MachineDays
 	}
-	sum.Now, sum.Before = NewMachineRate(sum.Now.Reports, sum.Now.MachineDays), NewMachineRate(sum.Before.Reports, sum.Before.MachineDays)
+	sum.Now, sum.Before = NewMachineRate(sum.Now.Reports, sum.Now.MachineDays),
+		NewMachineRate(sum.Before.Reports, sum.Before.MachineDays)
 	return each, sum
 }
 
-// machinesBefore is how many machines were active on the last day before that is known; machines count as active for 90
-// days, so what is older says nothing.
+// machinesBefore returns the number of active machines on the last day before day for which it is
+// known. It looks back 89 days, since a machine counts as active for 90.
 func machinesBefore(of map[time.Time]DayRate, day time.Time) int64 {
 	for n := 1; n < 90; n++ {
 		if r, ok := of[day.AddDate(0, 0, -n)]; ok {

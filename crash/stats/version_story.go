@@ -10,7 +10,8 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// VersionKnown is a version of a package that counted reports of any problem came from, in a release.
+// VersionKnown is a version of a package in use: counted reports of any problem came from it, in
+// one release.
 type VersionKnown struct {
 	Release crash.Release
 	Version string
@@ -18,23 +19,25 @@ type VersionKnown struct {
 	Since   time.Time // UTC day of the oldest of these reports, by its own date
 }
 
-// Equal reports whether two versions are the same, known for the same time.
+// Equal reports whether both are the same version of the same release, with equal times.
 func (k VersionKnown) Equal(other VersionKnown) bool {
-	return k.Release == other.Release && k.Version == other.Version && k.Arrived.Equal(other.Arrived) && k.Since.Equal(other.Since)
+	return k.Release == other.Release && k.Version == other.Version && k.Arrived.Equal(other.Arrived) &&
+		k.Since.Equal(other.Since)
 }
 
-// VersionStory is a problem beside the versions of its package.
+// VersionStory shows a problem in the history of its package's versions.
 type VersionStory struct {
-	Counts []crash.VersionCount // how often it was seen; 0: not, though it could have been; the newest version first
-	After  []VersionKnown       // by release, the version that came after the last in which it was seen
-	Before []VersionKnown       // in the newest release, the version before the first in which it was seen
-	Newest []VersionKnown       // by release, the newest version in use, where that is after the last, too
+	Counts []crash.VersionCount // newest version first; Reports 0: in use, but the problem was not seen
+	After  []VersionKnown       // by release: the version after the last one with the problem
+	Before []VersionKnown       // in the newest release: the version before the first one with the problem
+	Newest []VersionKnown       // by release: the newest version in use, if higher than the last one with the problem
 }
 
-// TellVersions puts beside the versions in which a problem was seen those that say where it begins and ends: in each release
-// that it was seen in, the one after the last, and the newest; in the newest release, the one before the first, too. known are
-// the versions of the package in use. Versions are compared as dpkg does; those that it cannot order are passed over.
-func TellVersions(counts []crash.VersionCount, known []VersionKnown) VersionStory {
+// NewVersionStory combines the versions in which a problem was seen with those that show where it
+// begins and ends. In each release with the problem, these are the version after the last one, and
+// the newest. In the newest release, it adds the version before the first one. known are the
+// versions of the package in use. Versions that dpkg cannot compare are ignored.
+func NewVersionStory(counts []crash.VersionCount, known []VersionKnown) VersionStory {
 	seen := map[crash.Release]*dpkg.Range{}
 	for _, c := range counts {
 		if c.Reports == 0 || !dpkg.Valid(c.Version) {
@@ -45,7 +48,8 @@ func TellVersions(counts []crash.VersionCount, known []VersionKnown) VersionStor
 		}
 		seen[c.Release].Add(c.Version)
 	}
-	before, after, newest := map[crash.Release]VersionKnown{}, map[crash.Release]VersionKnown{}, map[crash.Release]VersionKnown{}
+	before, after, newest := map[crash.Release]VersionKnown{}, map[crash.Release]VersionKnown{},
+		map[crash.Release]VersionKnown{}
 	take := func(into map[crash.Release]VersionKnown, k VersionKnown, better int) {
 		if old, ok := into[k.Release]; !ok || dpkg.Compare(k.Version, old.Version)*better > 0 {
 			into[k.Release] = k
@@ -64,7 +68,8 @@ func TellVersions(counts []crash.VersionCount, known []VersionKnown) VersionStor
 			take(newest, k, 1)
 		}
 	}
-	story := VersionStory{Counts: slices.Clone(counts), Before: sorted(before)[:min(len(before), 1)], After: sorted(after), Newest: sorted(newest)}
+	story := VersionStory{Counts: slices.Clone(counts), Before: sorted(before)[:min(len(before), 1)], After: sorted(after),
+		Newest: sorted(newest)}
 	for _, some := range [][]VersionKnown{story.Before, story.After, story.Newest} {
 		for _, k := range some {
 			story.Add(crash.VersionCount{Version: k.Version, Release: k.Release})
@@ -73,9 +78,10 @@ func TellVersions(counts []crash.VersionCount, known []VersionKnown) VersionStor
 	return story
 }
 
-// Add adds a version in its place, unless it is there.
+// Add inserts a version at its position, unless it is present.
 func (s *VersionStory) Add(c crash.VersionCount) {
-	if !slices.ContainsFunc(s.Counts, func(o crash.VersionCount) bool { return o.Version == c.Version && o.Release == c.Release }) {
+	same := func(o crash.VersionCount) bool { return o.Version == c.Version && o.Release == c.Release }
+	if !slices.ContainsFunc(s.Counts, same) {
 		s.Counts = append(s.Counts, c)
 		slices.SortStableFunc(s.Counts, newestVersionFirst)
 	}
@@ -90,7 +96,8 @@ func sorted(of map[crash.Release]VersionKnown) []VersionKnown {
 	return all
 }
 
-// newestVersionFirst puts what dpkg cannot order last.
+// newestVersionFirst compares versions in descending order. Versions that dpkg cannot compare come
+// last.
 func newestVersionFirst(a, b crash.VersionCount) int {
 	if valid := dpkg.Valid(a.Version); valid != dpkg.Valid(b.Version) {
 		if valid {
@@ -98,5 +105,6 @@ func newestVersionFirst(a, b crash.VersionCount) int {
 		}
 		return 1
 	}
-	return cmp.Or(dpkg.Compare(b.Version, a.Version), strings.Compare(a.Version, b.Version), strings.Compare(a.Release.Key(), b.Release.Key()))
+	return cmp.Or(dpkg.Compare(b.Version, a.Version), strings.Compare(a.Version, b.Version),
+		strings.Compare(a.Release.Key(), b.Release.Key()))
 }

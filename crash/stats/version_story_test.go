@@ -22,7 +22,7 @@ func TestTellVersions(t *testing.T) {
 		{Release: "Ubuntu 24.04", Version: "1.1-1", Arrived: day}, {Release: "Ubuntu 24.04", Version: "0.9-1", Arrived: day},
 		{Release: "Ubuntu 26.04", Version: "3.0-1", Arrived: day}, {Release: "Debian 13", Version: "not valid!", Arrived: day},
 	}
-	story := stats.TellVersions(counts, known)
+	story := stats.NewVersionStory(counts, known)
 	var got []string
 	for _, c := range story.Counts {
 		got = append(got, c.Version+" "+string(c.Release))

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kinds of BSON elements (bsonspec.org), as far as they are told apart here.
+// Kinds of BSON elements; see bsonspec.org.
 const (
 	kindDouble       = 0x01
 	kindText         = 0x02
@@ -35,14 +35,15 @@ const (
 
 var errShort = errors.New("an element goes beyond the end of the document")
 
-// element is one field of a document; value is without length and terminator. Both are parts of the document, not copies.
+// element is one field of a document; value excludes length and terminator. Both texts share the
+// memory of the document.
 type element struct {
 	kind  byte
 	name  string
 	value string
 }
 
-// document checks the frame of a document, its length and its end, and returns the elements.
+// document checks the length and the terminator of a document, and returns its elements.
 func document(body string) (string, error) {
 	switch {
 	case len(body) < 5:
@@ -55,14 +56,14 @@ func document(body string) (string, error) {
 	return body[4 : len(body)-1], nil
 }
 
-// number32 and number64 read what stands at the beginning of s, the last byte first.
+// number32 and number64 decode the little-endian number at the beginning of s.
 func number32(s string) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
 func number64(s string) uint64 { return uint64(number32(s)) | uint64(number32(s[4:]))<<32 }
 
-// next cuts the first element off.
+// next splits off the first element.
 func next(in string) (e element, rest string, err error) {
 	e.kind, in = in[0], in[1:]
 	end := strings.IndexByte(in, 0)
@@ -88,7 +89,8 @@ func next(in string) (e element, rest string, err error) {
 	return e, rest, nil
 }
 
-// extent says where the value of an element lies at the beginning of in: after skip bytes, size bytes long.
+// extent returns the position of an element's value in in: it begins after skip bytes and has size
+// bytes.
 func extent(kind byte, in string) (skip, size int, err error) {
 	switch kind {
 	case kindUndefined, kindNull, kindMinKey, kindMaxKey:
@@ -122,7 +124,7 @@ func extent(kind byte, in string) (skip, size int, err error) {
 		return 5, length, nil
 	case kindDBPointer:
 		return 4, length + 12, nil
-	case kindDocument, kindArray, kindCodeAndScope: // the length counts itself
+	case kindDocument, kindArray, kindCodeAndScope: // the length includes itself
 		if length < 5 {
 			return 0, 0, errShort
 		}
@@ -132,10 +134,10 @@ func extent(kind byte, in string) (skip, size int, err error) {
 	}
 }
 
-// isText reports whether the element holds text.
+// isText reports whether the element contains text.
 func (e element) isText() bool { return e.kind == kindText || e.kind == kindSymbol }
 
-// text is the value as a field has it; false: it has no form as text.
+// text returns the value as text. It returns false if the kind has no text form.
 func (e element) text() (string, bool) {
 	switch e.kind {
 	case kindText, kindSymbol, kindCode:

@@ -1,6 +1,6 @@
-// Package whoopsie reads what whoopsie posts: the BSON document of a report, and the text of a core dump. Both come from
-// strangers, so everything is bounded: memory, fields, unpacking, and nothing is ever read by recursion. Which reports
-// are wanted is not decided here.
+// Package whoopsie decodes the requests of whoopsie: the BSON document of a report, and the text of
+// a core dump. Both come from strangers, so it limits memory, the number of fields and decompressed
+// sizes, and never recurses. Package intake decides which reports to accept.
 package whoopsie
 
 import (
@@ -14,35 +14,36 @@ import (
 	"unsafe"
 
 	"mishap/crash"
-	"mishap/crash/packed"
+	"mishap/crash/compressed"
 )
 
-// maxFields is how many fields a report may have. Real ones have up to some two hundred.
+// maxFields is the largest number of fields of a report. Real ones have up to about 200.
 const maxFields = 10_000
 
-// fieldRelease names a release. Only text counts: lists are made of these names, and no number is one.
+// fieldRelease is the field with the release. Only text is accepted, because lists show these
+// names.
 const fieldRelease = "DistroRelease"
 
-// usualFields is how many fields most reports have no more than.
+// usualFields is a number of fields that most reports do not exceed.
 const usualFields = 48
 
-// MaxUnpacked is how many bytes may be unpacked of all compressed fields of one report together.
+// MaxUnpacked is the largest decompressed size of all fields of one report, in bytes.
 const MaxUnpacked = 16 << 20
 
-// Document is a report as it was sent, before anything is made of its texts.
+// Document is a report as it was sent, with texts that are still compressed or invalid.
 type Document struct {
-	fields   crash.Fields
-	unpacked []string // names of fields that are compressed
-	cleaned  []string // names of fields that hold invalid UTF-8 or NUL
+	fields     crash.Fields
+	compressed []string // names of compressed fields
+	cleaned    []string // names of fields that contain invalid UTF-8 or NUL
 }
 
-// Open reads one BSON document: a flat one, in which whoopsie puts nothing but texts. What else others put there is
-// tolerated: numbers, truth values and times become texts, except for the release; documents, arrays and binary values are skipped. Of a
-// field that occurs twice the last one counts; one without a name is left out, and so is an empty "separator", which is
-// a slip of apport's. Dumps of memory are replaced by a note of their size.
+// Open decodes one flat BSON document. whoopsie sends only texts in it. Numbers, booleans and times
+// from other senders become texts, except for the release. Open skips documents, arrays and binary
+// values. If a field occurs twice, the last one counts. Open drops fields without a name, and an
+// empty "separator", which apport writes by mistake. It replaces memory dumps by a note of their size.
 //
-// The texts lie in body, which must not change while any of them is used: whoever keeps one for longer, clones it. An error is
-// a *crash.Error of kind Invalid, code invalid_bson.
+// The texts share the memory of body, which must not change while any of them is in use. To retain
+// one, clone it. Errors are of type *crash.Error, kind Invalid, code invalid_bson.
 func Open(body []byte) (*Document, error) {
 	elements, err := document(unsafe.String(unsafe.SliceData(body), len(body)))
 	if err != nil {
@@ -72,27 +73,30 @@ func Open(body []byte) (*Document, error) {
 			delete(d.fields, name)
 		case isDump(name):
 			d.fields[name] = fmt.Sprintf("(a dump of %d bytes, not kept)", len(value))
-		case packed.Looks(value):
-			d.unpacked = append(d.unpacked, name)
+		case compressed.Detect(value):
+			d.compressed = append(d.compressed, name)
 		case !isClean(value):
 			d.cleaned = append(d.cleaned, name)
 		}
 	}
-	slices.Sort(d.unpacked) // when the limit is reached, it is reached in the same field each time
+	slices.Sort(d.compressed) // makes the field that exceeds the limit deterministic
 	return d, nil
 }
 
-// Fields returns the fields of the report, ready to be stored. A field that apport had compressed, and that whoopsie
-// sends as it stands, is unpacked; invalid UTF-8 and NUL become U+FFFD. Both take memory besides the body: made is how
-// many bytes. All unpacked fields together have at most limit bytes; a field that is larger than what is left of that,
-// or is no text, stays compressed, and whole is false if this is for its size. It may be called again with another limit.
+// Fields returns the fields of the report, ready for storing. It decompresses fields that apport
+// has compressed, and replaces invalid UTF-8 and NUL by U+FFFD. made is the number of bytes
+// allocated for this.
+//
+// The decompressed fields have at most limit bytes together. A field that exceeds the rest of the
+// limit, or is not text, stays compressed; whole is false if any exceeds it. Fields may be called
+// again with another limit.
 func (d *Document) Fields(limit int64) (fields crash.Fields, made int64, whole bool) {
-	if len(d.unpacked) == 0 && len(d.cleaned) == 0 {
+	if len(d.compressed) == 0 && len(d.cleaned) == 0 {
 		return d.fields, 0, true
 	}
 	fields, whole = maps.Clone(d.fields), true
-	for _, name := range d.unpacked {
-		text, n, fits := unpack(d.fields[name], limit-made)
+	for _, name := range d.compressed {
+		text, n, fits := decompress(d.fields[name], limit-made)
 		fields[name], made, whole = text, made+n, whole && fits
 	}
 	for _, name := range d.cleaned {
@@ -102,9 +106,10 @@ func (d *Document) Fields(limit int64) (fields crash.Fields, made int64, whole b
 	return fields, made, whole
 }
 
-// Cleaned is the most bytes that [Document.Fields] makes of fields that are not valid texts, whatever its limit.
+// Cleaned returns the largest number of bytes that [Document.Fields] allocates for invalid texts,
+// whatever its limit.
 func (d *Document) Cleaned() (bytes int64) {
-	for _, name := range slices.Concat(d.cleaned, d.unpacked) {
+	for _, name := range slices.Concat(d.cleaned, d.compressed) {
 		if value := d.fields[name]; !isClean(value) {
 			bytes += int64(len(value)) * int64(len(replacement))
 		}
@@ -116,33 +121,34 @@ func invalid(err error) error {
 	return crash.Errorf(crash.Invalid, "invalid_bson", "Invalid BSON.").Because(err)
 }
 
-// isDump reports whether a field is a dump of memory: the kernel's, or a core that strayed here.
+// isDump reports whether a field is a memory dump: the kernel's, or a core in the wrong place.
 func isDump(name string) bool { return name == "VmCore" || name == "CoreDump" }
 
-// unpack returns the text that a compressed value stands for, and how many bytes were unpacked; the value itself when it
-// turns out not to be compressed, not to hold text, or, with fits false, to be larger than limit.
-func unpack(value string, limit int64) (text string, n int64, fits bool) {
+// decompress returns the text of a compressed value and its size in bytes. It returns the value
+// unchanged if it is not compressed, if it does not contain text, or, with fits false, if it is
+// larger than limit.
+func decompress(value string, limit int64) (text string, n int64, fits bool) {
 	var b strings.Builder
-	n, err := packed.Copy(&b, strings.NewReader(value), max(limit, 0))
+	n, err := compressed.Copy(&b, strings.NewReader(value), max(limit, 0))
 	if err != nil || !isClean(b.String()) {
-		return clean(value), n, !errors.Is(err, packed.ErrLimit)
+		return clean(value), n, !errors.Is(err, compressed.ErrLimit)
 	}
 	return b.String(), n, true
 }
 
-// replacement stands for what cannot be stored.
+// replacement replaces characters that cannot be stored.
 const replacement = "\uFFFD"
 
-// isClean reports whether a text can be stored: whether it is valid UTF-8 without NUL.
+// isClean reports whether a text can be stored: it is valid UTF-8 without NUL.
 func isClean(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// clean makes a text that can be stored: valid UTF-8 without NUL.
+// clean returns s with invalid UTF-8 and NUL replaced.
 func clean(s string) string {
-	if isClean(s) { // as nearly all are
+	if isClean(s) { // true for nearly all texts
 		return s
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(s, replacement), "\x00", replacement)
 }
 
-// timeText is how Date is written in reports.
+// timeText formats a time like the Date of reports.
 func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.ANSIC) }

@@ -18,9 +18,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mishap/crash"
+	"mishap/crash/compressed"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
-	"mishap/crash/packed"
 )
 
 // sample is what is known of one report: which fields whoopsie 0.1.33 sends of it, and what apport says of the whole.
@@ -176,17 +176,17 @@ func TestCores(t *testing.T) {
 	for file, want := range cores {
 		text := read(t, file)
 		var core bytes.Buffer
-		n, err := packed.Copy(&core, bytes.NewReader(text), 1<<20)
+		n, err := compressed.Copy(&core, bytes.NewReader(text), 1<<20)
 		sum := sha256.Sum256(core.Bytes())
 		if got := hex.EncodeToString(sum[:8]); err != nil || n != int64(core.Len()) || got != want {
 			t.Errorf("%s: got %d bytes, sha256 %s…, %v; want sha256 %s…", file, n, got, err, want)
 		}
-		_, err = packed.Copy(io.Discard, bytes.NewReader(text), n-1)
-		if !errors.Is(err, packed.ErrLimit) {
-			t.Errorf("%s with a limit one byte too low: got %v, want %v", file, err, packed.ErrLimit)
+		_, err = compressed.Copy(io.Discard, bytes.NewReader(text), n-1)
+		if !errors.Is(err, compressed.ErrLimit) {
+			t.Errorf("%s with a limit one byte too low: got %v, want %v", file, err, compressed.ErrLimit)
 		}
-		_, err = packed.Copy(io.Discard, bytes.NewReader(text[:len(text)-20]), 1<<20)
-		if err == nil || errors.Is(err, packed.ErrLimit) {
+		_, err = compressed.Copy(io.Discard, bytes.NewReader(text[:len(text)-20]), 1<<20)
+		if err == nil || errors.Is(err, compressed.ErrLimit) {
 			t.Errorf("%s cut: got %v, want that it is damaged", file, err)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"mishap/db"
 )
 
-// Counted waits until every report stored in s so far is counted. Saving a report waits for that only while the store is
-// not busy, so a test that reads counts calls it first. A busy machine makes it wait longer; it fails on any other error.
+// Counted waits until every report stored in s so far is counted. Tests call it before they read
+// counts, since a busy store counts reports later. It waits as long as necessary, and fails on any
+// error other than a time-out.
 func Counted(t testing.TB, s *db.Store) {
 	t.Helper()
 	for {

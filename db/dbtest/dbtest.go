@@ -1,9 +1,11 @@
-// Package dbtest gives each test a PostgreSQL database of its own, so that tests commit for real and run in parallel.
+// Package dbtest gives each test a PostgreSQL database of its own, so that tests commit for real
+// and run in parallel.
 //
-// The databases are clones of a template, which is migrated once for each state of the migrations; a clone costs some
-// 20 ms. They live on the server that TEST_DATABASE_URL names (its user must be allowed to create databases), else on a
-// private server that is started for the test process and goes away with it, however it ends. Without PostgreSQL's
-// programs the tests fail, and say what to install.
+// The databases are clones of a template, which is migrated once for each state of the migrations;
+// a clone takes about 20 ms. They are on the server that TEST_DATABASE_URL names, whose user must
+// be allowed to create databases. Without it, they are on a private server that stops with the test
+// process, even if that is killed. If PostgreSQL is not installed, tests fail with a message that
+// says what to install.
 package dbtest
 
 import (
@@ -22,39 +24,40 @@ import (
 	"mishap/db"
 )
 
-// New opens a store on a fresh, migrated database. Both go away when the test ends.
+// New opens a store with a new, migrated database. Both exist until the test ends.
 func New(t testing.TB) *db.Store {
 	t.Helper()
 	return Open(t, URL(t))
 }
 
-// URL is the address of a fresh, migrated database, for tests with several stores or processes on one database. The
-// database goes away when the test ends, with whatever is still connected to it.
+// URL returns the address of a new, migrated database, for tests with several stores or processes.
+// The end of the test removes the database, even if there are connections to it.
 func URL(t testing.TB) string {
 	t.Helper()
 	return create(t, true)
 }
 
-// Empty is the address of a fresh database without any tables: what a migration starts from.
+// Empty returns the address of a new database without tables, to test migrations.
 func Empty(t testing.TB) string {
 	t.Helper()
 	return create(t, false)
 }
 
-// Open opens a store on the database at url and closes it when the test ends. Its log goes to the test's.
+// Open opens a store on the database at url and closes it when the test ends. It logs to the test's
+// output.
 func Open(t testing.TB, url string) *db.Store {
 	t.Helper()
 	return OpenConfig(t, db.Config{URL: url})
 }
 
-// OpenAt is Open with a clock that stands still.
+// OpenAt works like Open, with a clock that always shows now.
 func OpenAt(t testing.TB, url string, now time.Time) *db.Store {
 	t.Helper()
 	return OpenConfig(t, db.Config{URL: url, Now: func() time.Time { return now }})
 }
 
-// OpenConfig opens a store like [Open], with settings of its own. It sets the log and, if c does not, the number of
-// connections.
+// OpenConfig opens a store like [Open], with the given settings. It sets the log and, unless c
+// does, the number of connections.
 func OpenConfig(t testing.TB, c db.Config) *db.Store {
 	t.Helper()
 	c.MaxConns, c.Log = cmp.Or(c.MaxConns, 8), Log(t)
@@ -70,10 +73,10 @@ func OpenConfig(t testing.TB, c db.Config) *db.Store {
 	return s
 }
 
-// addresses holds the database address (string) of each open *db.Store, for what tests do behind its back.
+// addresses maps each open *db.Store to the address (string) of its database.
 var addresses sync.Map
 
-// Broken is a store whose database is away: each call fails.
+// Broken returns a store whose database is unavailable, so that each call fails.
 func Broken(t testing.TB) *db.Store {
 	t.Helper()
 	s := New(t)
@@ -103,7 +106,7 @@ func create(t testing.TB, migrated bool) string {
 		t.Fatalf("create test database: %v", err)
 	}
 	t.Cleanup(func() {
-		// t.Context() is over by now.
+		// t.Context() has been cancelled.
 		if _, err := h.admin.Exec(context.Background(), strings.Replace(sqlDrop, "%s", quote(name), 1)); err != nil {
 			t.Errorf("drop test database: %v", err)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Exec runs a statement in the database at url, behind the back of the stores that are open on it: to make rows that
-// older versions of mishap, or accidents, leave behind.
+// Exec runs a statement in the database at url, bypassing stores. It creates rows that older
+// versions of mishap, or accidents, leave behind.
 func Exec(t testing.TB, url, sql string, args ...any) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)

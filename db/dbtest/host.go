@@ -21,15 +21,15 @@ import (
 	"mishap/migrations"
 )
 
-// host is the server that the test databases live on.
+// host is the server with the test databases.
 type host struct {
 	url      string
 	admin    *pgxpool.Pool
 	template string
-	private  *Server // nil: TEST_DATABASE_URL
+	private  *Server // nil: TEST_DATABASE_URL is set
 }
 
-// theHost starts or finds the server on first use, once for the process.
+// theHost starts or finds the server once per process.
 var theHost = sync.OnceValues(func() (*host, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -43,7 +43,7 @@ var theHost = sync.OnceValues(func() (*host, error) {
 	}
 	c, err := pgxpool.ParseConfig(h.url)
 	if _, urlErr := withDatabase(h.url, "x"); err != nil || urlErr != nil || !strings.HasPrefix(h.url, "postgres") {
-		// The parsers' own words may hold the password.
+		// The parser's error may contain the password.
 		return nil, errors.New("TEST_DATABASE_URL should look like postgres://user:password@host:5432/postgres")
 	}
 	c.MaxConns = 2
@@ -56,7 +56,8 @@ var theHost = sync.OnceValues(func() (*host, error) {
 	return h, h.makeTemplate(ctx)
 })
 
-// templateName carries a hash of all that the migrated schema comes from.
+// templateName returns a name that contains a hash of everything that determines the migrated
+// schema.
 func templateName() (string, error) {
 	sum := sha256.New()
 	add := func(files fs.FS) error {
@@ -82,8 +83,9 @@ const (
 	templateLock      = int64(0x6d697368_74706c) // any fixed number
 )
 
-// makeTemplate migrates the template unless some test process has done it already. It grows under another name and has
-// its own when it is complete. A template must have no connections, so afterwards none are allowed.
+// makeTemplate migrates the template, unless another test process has done so. It works under a
+// temporary name until the template is complete. Cloning requires that a template has no
+// connections, so it finally disallows them.
 func (h *host) makeTemplate(ctx context.Context) error {
 	conn, err := h.admin.Acquire(ctx)
 	if err != nil {
@@ -121,11 +123,11 @@ func (h *host) makeTemplate(ctx context.Context) error {
 	return nil
 }
 
-// urlOf is the address of another database on the server.
+// urlOf returns the address of another database on the server.
 func (h *host) urlOf(name string) string {
 	u, err := withDatabase(h.url, name)
 	if err != nil {
-		panic(err) // theHost has parsed it before
+		panic(err) // theHost has parsed it
 	}
 	return u
 }

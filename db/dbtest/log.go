@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Log is a logger whose lines appear with the test that fails.
+// Log returns a logger that writes to the test's output.
 func Log(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }

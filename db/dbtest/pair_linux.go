@@ -21,15 +21,16 @@ import (
 	"mishap/crash/sizetest"
 )
 
-// Pair is two PostgreSQL servers on TCP ports of this machine: a primary, and a standby that confirms every commit. Tests
-// kill, freeze and promote them. They go away with the test, or a moment after a test process that is killed.
+// Pair is a primary PostgreSQL server and a synchronous standby, on TCP ports of this machine.
+// Tests kill, freeze and promote them. They stop with the test, or soon after a test process that
+// is killed.
 type Pair struct {
 	t     testing.TB
 	dir   string
-	bin   string // folder of the server programs
+	bin   string // directory of the server programs
 	cred  *syscall.Credential
 	nodes [2]*node
-	first int // which node is the primary
+	first int // index of the primary in nodes
 }
 
 type node struct {
@@ -40,13 +41,15 @@ type node struct {
 
 const pairDatabase = "mishap"
 
-// settings of both servers. Nothing is lost by killing processes, so files need not reach the disk.
+// pairSettings are the settings of both servers. Killed processes lose no written data, so fsync is
+// unnecessary.
 var pairSettings = []string{
 	"listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=60", "shared_buffers=64MB",
-	"wal_level=replica", "hot_standby=on", "max_wal_senders=6", "wal_keep_size=256MB", "wal_receiver_timeout=5s", "wal_sender_timeout=5s",
+	"wal_level=replica", "hot_standby=on", "max_wal_senders=6", "wal_keep_size=256MB", "wal_receiver_timeout=5s",
+	"wal_sender_timeout=5s",
 }
 
-// StartPair starts a primary with an empty database, and a standby of it.
+// StartPair starts a primary with an empty database, and its standby.
 func StartPair(t testing.TB) *Pair {
 	t.Helper()
 	sizetest.Needs(t, "PostgreSQL")
@@ -65,30 +68,31 @@ func StartPair(t testing.TB) *Pair {
 	for i := range p.nodes {
 		p.nodes[i] = &node{port: freePort(t), data: filepath.Join(p.dir, strconv.Itoa(i))}
 	}
-	p.run("initdb", "--pgdata="+p.nodes[0].data, "--username=mishap", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
+	p.run("initdb", "--pgdata="+p.nodes[0].data, "--username=mishap", "--auth=trust", "--encoding=UTF8",
+		"--locale=C.UTF-8", "--no-sync", "--no-instructions")
 	p.start(0)
 	p.exec(0, "postgres", "create database "+pairDatabase)
 	p.AddStandby()
 	return p
 }
 
-// URL is the address of the database, with both servers.
+// URL returns the address of the database, with both servers.
 func (p *Pair) URL() string {
 	return fmt.Sprintf("postgres://mishap@127.0.0.1:%s,127.0.0.1:%s/%s?sslmode=disable&target_session_attrs=read-write",
 		p.nodes[0].port, p.nodes[1].port, pairDatabase)
 }
 
-// PrimaryURL is the address of the database on the server that is the primary now.
+// PrimaryURL returns the address of the database on the present primary.
 func (p *Pair) PrimaryURL() string { return p.url(p.first, pairDatabase) }
 
-// StandbyURL is the address of the database on the other server.
+// StandbyURL returns the address of the database on the other server.
 func (p *Pair) StandbyURL() string { return p.url(1-p.first, pairDatabase) }
 
 func (p *Pair) url(i int, database string) string {
 	return fmt.Sprintf("postgres://mishap@127.0.0.1:%s/%s?sslmode=disable", p.nodes[i].port, database)
 }
 
-// AddStandby makes the server that is not the primary a standby of it, from scratch, and has commits wait for it.
+// AddStandby recreates the other server as a synchronous standby of the primary.
 func (p *Pair) AddStandby() {
 	p.t.Helper()
 	n := p.nodes[1-p.first]
@@ -96,7 +100,8 @@ func (p *Pair) AddStandby() {
 		p.t.Fatal(err)
 	}
 	p.exec(p.first, "postgres", "alter system reset synchronous_standby_names")
-	p.run("pg_basebackup", "--dbname="+p.url(p.first, "postgres"), "--pgdata="+n.data, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+	p.run("pg_basebackup", "--dbname="+p.url(p.first, "postgres"), "--pgdata="+n.data, "--write-recovery-conf",
+		"--checkpoint=fast", "--no-sync")
 	p.start(1 - p.first)
 	p.exec(p.first, "postgres", "alter system set synchronous_standby_names = '*'")
 	p.exec(p.first, "postgres", "select pg_reload_conf()")
@@ -105,7 +110,7 @@ func (p *Pair) AddStandby() {
 	})
 }
 
-// DropStandby ends the standby; commits no longer wait for it.
+// DropStandby stops the standby. Commits no longer wait for it.
 func (p *Pair) DropStandby() {
 	p.t.Helper()
 	p.exec(p.first, "postgres", "alter system reset synchronous_standby_names")
@@ -113,38 +118,40 @@ func (p *Pair) DropStandby() {
 	p.kill(1 - p.first)
 }
 
-// KillPrimary ends all processes of the primary with SIGKILL, as a power cut does.
+// KillPrimary kills all processes of the primary with SIGKILL, like a power failure.
 func (p *Pair) KillPrimary() {
 	p.t.Helper()
 	p.kill(p.first)
 }
 
-// FreezePrimary stops all processes of the primary with SIGSTOP: connections stay open and nobody answers.
+// FreezePrimary stops all processes of the primary with SIGSTOP. Connections stay open, but get no
+// response.
 func (p *Pair) FreezePrimary() {
 	p.t.Helper()
 	p.signal(p.first, syscall.SIGSTOP)
 }
 
-// StopPrimary stops the primary in good order, after everything has reached the standby.
+// StopPrimary stops the primary cleanly, after the standby has received everything.
 func (p *Pair) StopPrimary() {
 	p.t.Helper()
 	p.stop(p.first)
 }
 
-// Promote makes the standby the primary. The old one must not come back; KillOther ends it if it is frozen.
+// Promote makes the standby the primary. The old primary must not continue; use KillOther if it is
+// frozen.
 func (p *Pair) Promote() {
 	p.t.Helper()
 	p.run("pg_ctl", "promote", "--pgdata="+p.nodes[1-p.first].data, "--wait")
 	p.first = 1 - p.first
 }
 
-// KillOther ends the server that is not the primary.
+// KillOther kills the server that is not the primary.
 func (p *Pair) KillOther() {
 	p.t.Helper()
 	p.kill(1 - p.first)
 }
 
-// Backup takes a copy of the primary's files. The returned function stops the primary and starts it with that copy.
+// Backup copies the primary's files. The returned function restarts the primary with that copy.
 func (p *Pair) Backup() (restore func()) {
 	p.t.Helper()
 	copied := filepath.Join(p.dir, "backup")
@@ -178,7 +185,7 @@ func (p *Pair) start(i int) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	defer func() { _ = log.Close() }() // the server has it open itself
+	defer func() { _ = log.Close() }() // the server has its own descriptor
 	n.cmd.Stdout, n.cmd.Stderr = log, log
 	if err := n.cmd.Start(); err != nil {
 		p.t.Fatal(err)
@@ -186,7 +193,7 @@ func (p *Pair) start(i int) {
 	p.until("PostgreSQL answers on port "+n.port, func() bool { return p.ask(i, "select 1") == "1" })
 }
 
-// processes are the postmaster and its children.
+// processes returns the process ids of the postmaster and its children.
 func (p *Pair) processes(i int) []int {
 	p.t.Helper()
 	n := p.nodes[i]
@@ -194,7 +201,7 @@ func (p *Pair) processes(i int) []int {
 		return nil
 	}
 	pids := []int{n.cmd.Process.Pid}
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well formed
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		_, rest, ok := bytes.Cut(text, []byte(") "))
@@ -210,13 +217,13 @@ func (p *Pair) processes(i int) []int {
 func (p *Pair) signal(i int, s syscall.Signal) {
 	p.t.Helper()
 	for _, pid := range p.processes(i) {
-		_ = syscall.Kill(pid, s) // one that has ended meanwhile is none to be signalled
+		_ = syscall.Kill(pid, s) // it may have ended in the meantime
 	}
 }
 
 func (p *Pair) kill(i int) {
 	p.t.Helper()
-	p.signal(i, syscall.SIGSTOP) // so that none goes on while others are gone
+	p.signal(i, syscall.SIGSTOP) // none may continue while others are gone
 	p.signal(i, syscall.SIGKILL)
 	p.wait(i)
 }
@@ -231,7 +238,7 @@ func (p *Pair) stop(i int) {
 
 func (p *Pair) wait(i int) {
 	if n := p.nodes[i]; n.cmd != nil {
-		_ = n.cmd.Wait() // how it ended is in its log
+		_ = n.cmd.Wait() // its log contains the exit status
 		n.cmd = nil
 	}
 }
@@ -256,7 +263,7 @@ func (p *Pair) exec(i int, database, sql string) {
 	Exec(p.t, p.url(i, database), sql)
 }
 
-// ask returns the one text that a statement gives; empty when the server does not answer.
+// ask returns the text that a statement selects, or "" if the server does not answer.
 func (p *Pair) ask(i int, sql string) (text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -284,12 +291,14 @@ func (p *Pair) until(what string, holds func() bool) {
 	}
 }
 
-// removePair waits for the end of its standard input, then ends the servers below a folder and removes it.
+// removePair waits for the end of its standard input, then kills the servers in a directory and
+// removes it.
 const removePair = `cat >/dev/null
 for f in "$1"/*/postmaster.pid; do pid=$(head -n 1 "$f" 2>/dev/null) && kill -KILL "$pid" 2>/dev/null; done
 sleep 1; rm -rf "$1"`
 
-// removeAfter ends the servers with the test, and by a shell that outlives this process for a moment.
+// removeAfter stops the servers at the end of the test. It uses a shell, which survives the end of
+// this process.
 func (p *Pair) removeAfter() {
 	p.t.Helper()
 	ended, alive, err := os.Pipe()
@@ -310,11 +319,11 @@ func (p *Pair) removeAfter() {
 			}
 		}
 		_ = alive.Close()
-		_ = cmd.Wait() // it has removed the folder then
+		_ = cmd.Wait() // the shell has removed the directory
 	})
 }
 
-// serverPrograms is the folder of the newest server programs with pg_basebackup.
+// serverPrograms returns the directory of the newest server programs, including pg_basebackup.
 func serverPrograms(t testing.TB) string {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_basebackup")        // Debian, Ubuntu

@@ -8,23 +8,23 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Processes are a server and the PostgreSQL that it uses, both on this machine.
+// Processes are a server and its PostgreSQL, both on this machine.
 type Processes struct{ server, postmaster int }
 
-// Used is what processes have used so far.
+// Used is the resource usage of processes so far.
 type Used struct {
-	Server, PostgreSQL float64 // seconds of processor time
-	Memory             float64 // MB that the server holds now
+	Server, PostgreSQL float64 // processor time in seconds
+	Memory             float64 // present resident memory of the server in MB
 }
 
-// FindProcesses returns the processes of the server with a process number and of the PostgreSQL at
-// a URL.
+// FindProcesses returns the processes of a server, given its process id, and of the PostgreSQL at
+// databaseURL.
 func FindProcesses(ctx context.Context, server int, databaseURL string) (Processes, error) {
 	conn, err := pgx.Connect(ctx, databaseURL)
 	if err != nil {
 		return Processes{}, err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing depends on it
+	defer conn.Close(ctx) //nolint:errcheck // its result does not matter
 	backend, err := procfs.NewProc(int(conn.PgConn().PID()))
 	if err != nil {
 		return Processes{}, fmt.Errorf("PostgreSQL does not run on this machine: %w", err)
@@ -33,8 +33,8 @@ func FindProcesses(ctx context.Context, server int, databaseURL string) (Process
 	return Processes{server, stat.PPID}, err
 }
 
-// Used adds up what the processes have used. A backend that has ended is part of the postmaster's
-// share.
+// Used returns the total usage of the processes. Usage of ended backends is included in the
+// postmaster's.
 func (p Processes) Used() (u Used) {
 	const ticksPerSecond = 100 // USER_HZ, the same on every Linux
 	processes, _ := procfs.AllProcs()

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// Copy copies the database at address, to which nothing may be connected. The returned function puts the copy in the place of
-// the database, as an administrator does who restores a backup; it ends all connections to it.
+// Copy copies the database at address, which must have no connections. The returned function
+// replaces the database by the copy, like an administrator who restores a backup. It terminates all
+// connections.
 func Copy(t testing.TB, address string) (restore func()) {
 	t.Helper()
 	h, err := theHost()
@@ -37,7 +38,7 @@ func Copy(t testing.TB, address string) (restore func()) {
 	}
 }
 
-// Refuse has the server refuse connections to the database at address, or take them again, as when it stops or starts.
+// Refuse makes the server refuse connections to the database at address, or accept them again.
 func Refuse(t testing.TB, address string, refuse bool) {
 	t.Helper()
 	h, err := theHost()

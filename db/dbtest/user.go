@@ -10,15 +10,17 @@ import (
 	"mishap/db"
 )
 
-// cheapHash costs microseconds. The parameters of real passwords cost 35 ms for each hash, and most tests sign in.
+// cheapHash makes hashing take microseconds. The parameters for real passwords take 35 ms, and most
+// tests sign in.
 var cheapHash = argon2id.Params{Memory: 8, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
 const sqlAddUser = `
 	insert into users (name, role, password_hash, created) values (@name, @role, @hash, now())
 	on conflict do nothing`
 
-// AddUser makes an account like [db.Accounts.Add], unless there is one of that name, but with a hash that is cheap to check.
-// Hashes name their own cost, so signing in works as always. The store must come from this package.
+// AddUser adds an account like [db.Accounts.Add], unless it exists, but with a hash that is fast to
+// check. A hash contains its parameters, so signing in works as usual. This package must have
+// opened the store.
 func AddUser(t testing.TB, s *db.Store, name string, role crash.Role, password string) {
 	t.Helper()
 	address, ok := addresses.Load(s)

@@ -1,4 +1,5 @@
-// Package disk watches the free space of the file systems that mishap writes to. It deletes nothing.
+// Package disk monitors the free space of the file systems that mishap writes to. It deletes
+// nothing.
 package disk
 
 import (
@@ -11,10 +12,11 @@ import (
 	"mishap/crash"
 )
 
-// Space is the space of a file system, in bytes; Free is what processes without special rights may still use.
+// Space is the space of a file system in bytes. Free is the part available to unprivileged
+// processes.
 type Space struct{ Free, Total uint64 }
 
-// Of returns the space of the file system that holds a folder.
+// Of returns the space of the file system that contains a directory.
 func Of(folder string) (Space, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(folder, &st); err != nil {
@@ -24,8 +26,8 @@ func Of(folder string) (Space, error) {
 	return Space{Free: st.Bavail * size, Total: st.Blocks * size}, nil
 }
 
-// Bounds of the free space below which a file system counts as low, and as full. PostgreSQL stops when it cannot add a
-// segment of 16 MiB to its log, so reports are refused before that.
+// The limits of free space below which a file system is low or full. PostgreSQL stops when it
+// cannot add a segment of 16 MiB to its write-ahead log, so mishap refuses reports earlier.
 const (
 	mib       = 1 << 20
 	lowLeast  = 128 * mib
@@ -34,13 +36,15 @@ const (
 	fullMost  = 256 * mib
 )
 
-// Low reports whether less than a twentieth is free, at least 128 MiB and at most 1 GiB: somebody should make room.
+// Low reports whether less than 5 % is free, but at least 128 MiB and at most 1 GiB. An
+// administrator should make space.
 func (s Space) Low() bool { return s.Free < min(max(s.Total/20, lowLeast), lowMost) }
 
-// Full reports whether less than a hundredth is free, at least 64 MiB and at most 256 MiB: nothing more is stored.
+// Full reports whether less than 1 % is free, but at least 64 MiB and at most 256 MiB. mishap
+// stores no more reports.
 func (s Space) Full() bool { return s.Free < min(max(s.Total/100, fullLeast), fullMost) }
 
-// Watch watches folders by their labels ("data_dir").
+// Watch monitors directories by label ("data_dir").
 type Watch struct {
 	folders []folder
 	space   func(path string) (Space, error)
@@ -53,7 +57,7 @@ type folder struct {
 	reports     bool // reports are stored there
 }
 
-// NewWatch returns a Watch of no folder.
+// NewWatch returns a Watch without directories.
 func NewWatch() *Watch {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, []string{"folder"}, nil)
@@ -65,12 +69,14 @@ func NewWatch() *Watch {
 	}
 }
 
-// Add adds a folder, and says whether reports are stored in it. It must be called before anything else is.
+// Add adds a directory; reports says whether reports are stored in it. Call it before any other
+// method.
 func (w *Watch) Add(label, path string, reports bool) {
 	w.folders = append(w.folders, folder{label, path, reports})
 }
 
-// each calls do for every folder whose space can be read. The others cannot be judged: writing to them will tell.
+// each calls do for every directory whose space can be read. It skips the others, since writing to
+// them will fail visibly.
 func (w *Watch) each(do func(folder, Space)) {
 	for _, f := range w.folders {
 		if s, err := w.space(f.path); err == nil {
@@ -79,11 +85,12 @@ func (w *Watch) each(do func(folder, Space)) {
 	}
 }
 
-// ErrNoSpace is the answer to a report when there is no room for it.
+// ErrNoSpace is the response to a report when a disk is full.
 var ErrNoSpace = &crash.Error{Kind: crash.Unavailable, Code: "no_space", RetryAfter: 10 * time.Minute,
 	Message: "There is no space left on the disk here; please send this report again later."}
 
-// Room returns ErrNoSpace when a file system that reports are stored on is full, else nil. A nil Watch has room.
+// Room returns an error based on ErrNoSpace if a file system that stores reports is full, otherwise
+// nil. A nil Watch always has room.
 func (w *Watch) Room() (err error) {
 	if w == nil {
 		return nil
@@ -96,10 +103,11 @@ func (w *Watch) Room() (err error) {
 	return err
 }
 
-// Health says of each file system whether it is low or full.
+// Health returns a check of each file system.
 func (w *Watch) Health() (checks []crash.HealthCheck) {
 	w.each(func(f folder, s Space) {
-		c := crash.HealthCheck{Name: "Disk of " + f.label, Detail: fmt.Sprintf("%s: %d of %d MiB are free.", f.path, s.Free/mib, s.Total/mib)}
+		c := crash.HealthCheck{Name: "Disk of " + f.label, Detail: fmt.Sprintf("%s: %d of %d MiB are free.", f.path,
+			s.Free/mib, s.Total/mib)}
 		switch {
 		case s.Full() && f.reports:
 			c.Problem = "The disk of " + f.label + " is full: no reports are taken."

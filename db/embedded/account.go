@@ -12,17 +12,18 @@ import (
 	"mishap/crash"
 )
 
-// account is the user that the server runs as: ourselves, or for root (which PostgreSQL refuses) another one.
+// account is the user that runs the server: the present user or, for root, which PostgreSQL
+// refuses, another one.
 type account struct {
 	name     string
 	uid, gid uint32
-	other    bool // not ourselves
+	other    bool // not the present user
 }
 
-// unprivileged are the users that root may run the server as, in order of preference.
+// unprivileged lists users that root can run the server as, in order of preference.
 var unprivileged = []string{"postgres", "mishap", "nobody"}
 
-// chooseAccount picks the user for the server. Files that exist already decide: they stay with their owner.
+// chooseAccount returns the user for the server. If the server's files exist, that is their owner.
 func chooseAccount(cluster string) (account, error) {
 	me := account{uid: uint32(os.Geteuid()), gid: uint32(os.Getegid())} //nolint:gosec // never negative here
 	if me.uid != 0 {
@@ -45,11 +46,12 @@ func chooseAccount(cluster string) (account, error) {
 		}
 	}
 	return account{}, crash.Errorf(crash.Unavailable, "no_account",
-		"PostgreSQL does not run as root, and this machine has no user postgres, mishap or nobody to run it as; add one (useradd --system postgres).")
+		"PostgreSQL does not run as root, and this machine has no user postgres, mishap or nobody to run it as; "+
+			"add one (useradd --system postgres).")
 }
 
-// command prepares a program to run as the account, in the folder dir, in a process group of its own so that Ctrl-C in a
-// terminal reaches mishap alone.
+// command returns a command that runs as the account in directory dir. It has a process group of
+// its own, so that Ctrl-C in a terminal reaches only mishap.
 func (a account) command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
@@ -62,7 +64,7 @@ func (a account) command(ctx context.Context, dir, program string, args ...strin
 	return cmd
 }
 
-// give hands a file or folder to the account.
+// give changes the owner of a file or directory to the account.
 func (a account) give(path string) error {
 	if !a.other {
 		return nil
@@ -73,7 +75,7 @@ func (a account) give(path string) error {
 	return nil
 }
 
-// mayEnter tries whether the account can reach the folder; every folder above it counts too.
+// mayEnter reports whether the account can access the directory, including all its parents.
 func (a account) mayEnter(ctx context.Context, path string) bool {
 	return !a.other || a.command(ctx, path, "/bin/sh", "-c", "test -x .").Run() == nil
 }

@@ -12,17 +12,18 @@ import (
 	"strings"
 )
 
-// firstSQL makes our database. Error reports of our sessions leave out the rows that caused them: rows hold crash
-// reports.
+// firstSQL creates mishap's database. Error messages in the server's log omit the rows that caused
+// them, since rows contain crash reports.
 const firstSQL = "create database " + database + ";\n" +
 	"alter database " + database + " set log_error_verbosity = terse;\n"
 
-// makeCluster makes the server's files when there are none. They grow in a scratch folder and get their name when they
-// are complete, so that an interrupted start leaves nothing that looks like a database.
+// makeCluster creates the server's files if there are none. It uses a temporary directory and
+// renames it at the end, so an interrupted start leaves nothing that looks like a database.
 func (h home) makeCluster(ctx context.Context, p programs, throwaway bool) error {
 	leftovers, _ := filepath.Glob(h.path("new-*")) // the pattern is well formed
+	// the pattern is valid
 	for _, dir := range leftovers {
-		_ = os.RemoveAll(dir) // a leftover that cannot be removed does no harm
+		_ = os.RemoveAll(dir) // a remaining directory does no harm
 	}
 	if _, err := os.Stat(filepath.Join(h.cluster(), "PG_VERSION")); !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -31,7 +32,7 @@ func (h home) makeCluster(ctx context.Context, p programs, throwaway bool) error
 	if err != nil {
 		return fmt.Errorf("make the private database: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(scratch) }() // after success it has another name
+	defer func() { _ = os.RemoveAll(scratch) }() // after success, it has been renamed
 	if err := h.account.give(scratch); err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (h home) makeCluster(ctx context.Context, p programs, throwaway bool) error
 	return nil
 }
 
-// run runs a program to its end; its last words go into the error.
+// run runs a program until it ends. An error includes its last messages.
 func (h home) run(ctx context.Context, dir, input, program string, args ...string) error {
 	cmd := h.account.command(ctx, dir, program, args...)
 	dieWithParent(cmd.SysProcAttr)
@@ -62,24 +63,25 @@ func (h home) run(ctx context.Context, dir, input, program string, args ...strin
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := onOwnThread(cmd.Run); err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, lastWords(out.Bytes()))
+		return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, lastMessages(out.Bytes()))
 	}
 	return nil
 }
 
-// everyday are lines of a server's start that explain nothing.
-var everyday = []string{"starting PostgreSQL", "listening on", "database system is", "database system was", "shutting down"}
+// routineMessages lists routine messages at the start of a server, which explain nothing.
+var routineMessages = []string{"starting PostgreSQL", "listening on", "database system is", "database system was",
+	"shutting down"}
 
-// lastWords picks from a program's output what says why it failed: its last lines that carry a level, without the time
-// before it; else simply its last lines.
-func lastWords(out []byte) string {
+// lastMessages returns the messages in a program's output that explain its failure: the last lines
+// with a level, without time stamps, or else the last lines.
+func lastMessages(out []byte) string {
 	const enough = 5
 	level := regexp.MustCompile(`\b(?:FATAL|PANIC|ERROR|LOG|DETAIL|HINT|error|detail|hint):\s+(.*)$`)
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	var said []string
 	for _, line := range lines {
 		m := level.FindStringSubmatch(line)
-		if m != nil && !slices.ContainsFunc(everyday, func(s string) bool { return strings.HasPrefix(m[1], s) }) {
+		if m != nil && !slices.ContainsFunc(routineMessages, func(s string) bool { return strings.HasPrefix(m[1], s) }) {
 			said = append(said, m[1])
 		}
 	}

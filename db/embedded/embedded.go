@@ -1,11 +1,12 @@
-// Package embedded runs a private PostgreSQL from the server programs that are installed on the machine, so that nobody
-// has to set up a database first. The server listens on a unix socket only.
+// Package embedded runs a private PostgreSQL from server programs that are installed on the
+// machine, so that mishap needs no database set-up. The server listens only on a Unix socket.
 //
-// Several processes may use one data directory at once. The first one owns the server: it starts it, restarts it when it
-// dies, and stops it at its end, after the others have finished. The others attach. When the owner is killed, the server
-// stops by itself, and whoever comes next recovers what is left behind.
+// Several processes may use one data directory at the same time. The first one owns the server: it
+// starts it, restarts it after a crash, and stops it when it ends, after the others have finished.
+// The others attach. If the owner is killed, the server stops by itself, and the next process
+// recovers the database.
 //
-// It is not for machines that already have a database for mishap: with database_url set this package is not used.
+// This package is not used if database_url is set.
 package embedded
 
 import (
@@ -21,42 +22,43 @@ import (
 	"mishap/crash"
 )
 
-// Config says where the private PostgreSQL lives and who wants it.
+// Config contains the settings of a private PostgreSQL.
 type Config struct {
-	DataDir   string // mishap's data directory; the server's files go to DataDir/postgres
-	Exclusive bool   // for serve: nobody else may be exclusive on the same DataDir
-	Throwaway bool   // for tests: nothing is synced to disk, so a power cut loses everything
+	DataDir   string // mishap's data directory; the server's files are in DataDir/postgres
+	Exclusive bool   // for serve: no other process may be exclusive on the same DataDir
+	Throwaway bool   // for tests: nothing is synced to disk, so a power failure loses everything
 	Log       *slog.Logger
 }
 
 const (
-	// startPatience is how long a process waits while another one starts, stops or recovers the server.
-	startPatience = 60 * time.Second
-	// commandPatience is how long an exclusive user waits for a command that owns the server.
-	commandPatience = 15 * time.Second
-	// userPatience is how long an exclusive owner that stops waits for commands that still use its server.
-	userPatience = 5 * time.Second
-	pollEvery    = 10 * time.Millisecond
+	// startTimeout is how long a process waits while another one starts, stops or recovers the
+	// server.
+	startTimeout = 60 * time.Second
+	// commandTimeout is how long an exclusive process waits for a command that owns the server.
+	commandTimeout = 15 * time.Second
+	// userTimeout is how long a stopping exclusive owner waits for commands that use its server.
+	userTimeout = 5 * time.Second
+	pollEvery   = 10 * time.Millisecond
 )
 
 // Server is a running private PostgreSQL, owned by this process or by another one.
 type Server struct {
 	cfg    Config
 	home   home
-	socket string // folder of the unix socket
+	socket string // directory of the Unix socket
 	owner  *lockFile
 	users  *lockFile
-	keeper *keeper // nil: attached to somebody else's
+	keeper *keeper // nil: another process owns the server
 
 	stop    sync.Once
 	stopErr error
 }
 
-// Start starts the private PostgreSQL of c.DataDir, or attaches to the one that runs there. ctx bounds the start only;
-// the server runs until [Server.Stop].
+// Start starts the private PostgreSQL of c.DataDir, or attaches to a running one. ctx limits only
+// the start; the server runs until [Server.Stop].
 //
-// It returns Unavailable when no suitable server programs are installed, Conflict when c.Exclusive is set and another
-// process stays on the data directory.
+// Start returns an error of kind Unavailable if no suitable server programs are installed, and of
+// kind Conflict if c.Exclusive is set and another process uses the data directory.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -81,9 +83,9 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// take becomes the owner or attaches to the owner's server.
+// take becomes the owner of the server or attaches to the owner's server.
 func (s *Server) take(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	began := time.Now()
 	for {
@@ -97,7 +99,7 @@ func (s *Server) take(ctx context.Context) error {
 		other, ready := readOwner(s.owner)
 		switch {
 		case s.cfg.Exclusive:
-			if other.serves() || time.Since(began) > commandPatience {
+			if other.serves() || time.Since(began) > commandTimeout {
 				return inUse(s.cfg.DataDir, other)
 			}
 		case ready:
@@ -112,7 +114,8 @@ func (s *Server) take(ctx context.Context) error {
 	}
 }
 
-// attach joins the users of the owner's server. It reports false when the owner is about to stop it, or is gone.
+// attach becomes a user of the owner's server. It returns false if the owner is stopping the server
+// or has ended.
 func (s *Server) attach(other owner) (bool, error) {
 	joined, err := s.users.tryLock(shared)
 	if err != nil || !joined {
@@ -156,28 +159,29 @@ func (s *Server) own(ctx context.Context) error {
 	return nil
 }
 
-// URL is the address of the database for pgx.
+// URL returns the address of the database, for pgx.
 func (s *Server) URL() string {
 	q := url.Values{"host": {s.socket}, "port": {socketPort}, "sslmode": {"disable"}}
 	u := url.URL{Scheme: "postgres", User: url.User(role), Path: "/" + database, RawQuery: q.Encode()}
 	return u.String()
 }
 
-// Dir is the folder of the server's files and its log; normally DataDir/postgres.
+// Dir returns the directory of the server's files and log, usually DataDir/postgres.
 func (s *Server) Dir() string { return s.home.dir }
 
-// Notice is a sentence that a person should see about where the files went; empty when they are in the data directory.
+// Notice returns a sentence for people about the location of the files, or "" if they are in the
+// data directory.
 func (s *Server) Notice() string { return s.home.notice }
 
-// Stop ends the use of the server. The owner waits until no other process uses it (an exclusive owner not for long),
-// then stops it cleanly; when ctx ends first it is stopped at once, and recovers at the next start. Stop may be called
-// more than once.
+// Stop ends the use of the server. The owner waits until no other process uses it (an exclusive
+// owner only for userTimeout), then stops it cleanly. If ctx ends first, it stops the server
+// immediately; the next start recovers the database. Stop may be called several times.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		if s.keeper != nil {
 			s.awaitUsers(ctx)
 			s.stopErr = s.keeper.stop(ctx)
-			_ = os.Remove(s.socket) // made anew at the next start
+			_ = os.Remove(s.socket) // the next start creates it again
 		}
 		s.users.close()
 		s.owner.close()
@@ -185,11 +189,11 @@ func (s *Server) Stop(ctx context.Context) error {
 	return s.stopErr
 }
 
-// awaitUsers waits until no other process is attached, and lets no further one in.
+// awaitUsers waits until no other process is attached, and prevents others from attaching.
 func (s *Server) awaitUsers(ctx context.Context) {
 	if s.cfg.Exclusive {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, userPatience)
+		ctx, cancel = context.WithTimeout(ctx, userTimeout)
 		defer cancel()
 	}
 	for waiting := false; ; {

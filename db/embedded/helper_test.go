@@ -196,7 +196,7 @@ func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	limit := time.After(startPatience)
+	limit := time.After(startTimeout)
 	for !ok() {
 		select {
 		case <-tick.C:

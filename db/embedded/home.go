@@ -14,23 +14,23 @@ import (
 	"mishap/crash"
 )
 
-// sharedRoot holds the files of data directories that the server's user may not enter.
+// sharedRoot is the directory for files of data directories that the server's user cannot access.
 const sharedRoot = "/var/lib/mishap"
 
 const (
 	role       = "mishap"
 	database   = "mishap"
 	socketPort = "5432"
-	maxSocket  = 107 // bytes of a unix socket's path, of 108 with the closing NUL
+	maxSocket  = 107 // largest length of a Unix socket's path in bytes, without the final NUL
 )
 
-// home is the folder of one private PostgreSQL:
+// home is the directory of one private PostgreSQL:
 //
-//	data/        its files, as initdb made them
-//	run/         the unix socket
-//	server.log   what the server says
-//	owner.lock   held by the process that runs the server
-//	users.lock   held, shared, by those that use it
+//	data/        its files, created by initdb
+//	run/         the Unix socket
+//	server.log   the log of the server
+//	owner.lock   locked by the process that runs the server
+//	users.lock   locked (shared) by the processes that use it
 type home struct {
 	dir     string
 	account account
@@ -40,7 +40,8 @@ type home struct {
 func (h home) path(name string) string { return filepath.Join(h.dir, name) }
 func (h home) cluster() string         { return h.path("data") }
 
-// name marks all processes of this server in the list of processes, where they can be found without further rights.
+// name returns a name that all processes of this server have in their command lines, which any user
+// can read.
 func (h home) name() string { return "mishap-" + shortHash(h.dir) }
 
 func shortHash(s string) string {
@@ -48,15 +49,15 @@ func shortHash(s string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// openHome finds or makes the folder for dataDir: postgres below it, or, when the server's user may not go there, a
-// folder below root. Where it went is written beside, in postgres.path, so that it is found again even after dataDir has
-// been renamed.
+// openHome finds or creates the directory for dataDir. It is dataDir/postgres or, if the server's
+// user cannot access that, a directory in root. In that case, it writes the location to
+// postgres.path, so that it is found again after dataDir has been renamed.
 func openHome(ctx context.Context, dataDir, root string) (home, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
 		return home{}, fmt.Errorf("data_dir: %w", err)
 	}
-	if err := os.MkdirAll(dataDir, 0o755); err != nil { // the server's user must pass through
+	if err := os.MkdirAll(dataDir, 0o755); err != nil { // the server's user needs access
 		return home{}, crash.Errorf(crash.Forbidden, "data_dir_forbidden", "The folder %s cannot be made: %v.", dataDir, err)
 	}
 	if dataDir, err = filepath.EvalSymlinks(dataDir); err != nil {
@@ -74,7 +75,7 @@ func openHome(ctx context.Context, dataDir, root string) (home, error) {
 	if err == nil || !h.account.other {
 		return h, err
 	}
-	_ = os.Remove(h.dir) // it is empty: nobody could work in it
+	_ = os.Remove(h.dir) // it is empty, since the server's user cannot access it
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return home{}, fmt.Errorf("data_dir: %w", err)
 	}
@@ -84,7 +85,8 @@ func openHome(ctx context.Context, dataDir, root string) (home, error) {
 	return h, os.WriteFile(pointer, []byte(h.dir+"\n"), 0o644)
 }
 
-// homeAt makes the folder dir and sees that the server's user can reach it. Only data and run in it belong to that user.
+// homeAt creates the directory dir and checks that the server's user can access it. That user owns
+// only data and run in it.
 func homeAt(ctx context.Context, dataDir, dir string) (home, error) {
 	a, err := chooseAccount(filepath.Join(dir, "data"))
 	if err != nil {
@@ -103,13 +105,14 @@ func homeAt(ctx context.Context, dataDir, dir string) (home, error) {
 			"PostgreSQL would run as %s, who may not enter %s; choose another data_dir.", a.name, dir)
 	}
 	if filepath.Dir(dir) != dataDir {
-		h.notice = fmt.Sprintf("PostgreSQL does not run as root, and %s may not enter %s: its files are in %s.", a.name, dataDir, dir)
+		h.notice = fmt.Sprintf("PostgreSQL does not run as root, and %s may not enter %s: its files are in %s.", a.name,
+			dataDir, dir)
 	}
 	return h, nil
 }
 
-// socketFolder makes the folder of the unix socket: run, or where that path would be too long for a socket a short one
-// in /tmp that belongs to the server's user alone.
+// socketFolder creates the directory of the Unix socket. That is run or, if the path would be too
+// long for a socket, a short one in /tmp that belongs to the server's user.
 func (h home) socketFolder() (string, error) {
 	dir := h.path("run")
 	if len(dir)+len("/.s.PGSQL."+socketPort) > maxSocket {
@@ -117,7 +120,8 @@ func (h home) socketFolder() (string, error) {
 	}
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, os.ErrExist) {
-		// From the last time. But anyone may make folders in /tmp: one that is not ours cannot be used.
+		// It may remain from an earlier run. Anyone can create directories in /tmp, so check the
+		// owner.
 		if info, err := os.Lstat(dir); err == nil && privateTo(info, h.account) {
 			return dir, nil
 		}

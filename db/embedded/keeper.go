@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// keeper runs the server and starts it again whenever it dies. It has one goroutine, on a thread of its own: the kernel
-// stops the server when that thread ends, which it does with the process at the latest.
+// keeper runs the server and restarts it after a crash. It has one goroutine with its own thread.
+// The kernel stops the server when that thread ends, at the latest with the process.
 type keeper struct {
 	home      home
 	programs  programs
@@ -16,7 +16,7 @@ type keeper struct {
 	socket    string
 	log       *slog.Logger
 
-	running chan *postmaster // gives the server away to be stopped; nil when it is down just then
+	running chan *postmaster // passes the server to stop; nil if it is not running
 	ended   chan struct{}
 }
 
@@ -27,7 +27,7 @@ func newKeeper(h home, p programs, c Config, socket string) *keeper {
 	}
 }
 
-// start returns when the server is ready, or why it is not.
+// start waits until the server is ready, or returns the error.
 func (k *keeper) start(ctx context.Context) error {
 	started := make(chan error)
 	go func() {
@@ -42,7 +42,7 @@ func (k *keeper) start(ctx context.Context) error {
 	return <-started
 }
 
-// stop stops the server. It must be called once, after a successful start.
+// stop stops the server. It must be called exactly once, after a successful start.
 func (k *keeper) stop(ctx context.Context) error {
 	if pm := <-k.running; pm != nil {
 		if err := pm.shutdown(ctx); err != nil {
@@ -74,7 +74,7 @@ const (
 	maxPause   = 30 * time.Second
 )
 
-// keep watches over the server until it has been taken over to be stopped, and has ended.
+// keep restarts the server when it dies, until stop has received it and it has ended.
 func (k *keeper) keep(ctx context.Context, pm *postmaster) {
 	for {
 		select {
@@ -83,7 +83,7 @@ func (k *keeper) keep(ctx context.Context, pm *postmaster) {
 			return
 		case <-pm.exited:
 		}
-		k.log.Error("PostgreSQL has died and is started again", "reason", pm.lastWords())
+		k.log.Error("PostgreSQL died; restarting it", "reason", pm.lastMessages())
 		wait := firstPause
 		for pm = nil; pm == nil; wait = min(2*wait, maxPause) {
 			select {
@@ -93,15 +93,15 @@ func (k *keeper) keep(ctx context.Context, pm *postmaster) {
 			}
 			var err error
 			if pm, err = k.revive(ctx); err != nil {
-				k.log.Error("PostgreSQL could not be started", "error", err)
+				k.log.Error("restart PostgreSQL", "error", err)
 			}
 		}
-		k.log.Info("PostgreSQL runs again")
+		k.log.Info("PostgreSQL is running again")
 	}
 }
 
 func (k *keeper) revive(ctx context.Context) (*postmaster, error) {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := k.home.endOrphans(ctx, k.log); err != nil {
 		return nil, err

@@ -10,7 +10,8 @@ import (
 	"mishap/crash"
 )
 
-// lockFile is a file under flock. The kernel takes the lock away when the process ends, however it ends.
+// lockFile is a file locked by flock. The kernel releases the lock when the process ends, even if
+// it is killed.
 type lockFile struct{ f *os.File }
 
 const (
@@ -30,7 +31,8 @@ func openLock(path string) (*lockFile, error) {
 	return &lockFile{f}, nil
 }
 
-// tryLock takes the lock or changes its mode, and reports false when another process is in the way.
+// tryLock acquires the lock or changes its mode. It returns false if another process holds a
+// conflicting lock.
 func (l *lockFile) tryLock(mode int) (bool, error) {
 	for {
 		err := syscall.Flock(int(l.f.Fd()), mode|syscall.LOCK_NB)
@@ -49,7 +51,7 @@ func (l *lockFile) unlock() { _ = syscall.Flock(int(l.f.Fd()), syscall.LOCK_UN) 
 
 func (l *lockFile) close() { _ = l.f.Close() }
 
-// owner is what the owner of a server writes into its lock file, for the others to read.
+// owner is what the owner of a server writes to its lock file.
 type owner struct {
 	pid       int
 	exclusive bool
@@ -68,8 +70,8 @@ func (o owner) write(l *lockFile) error {
 	return nil
 }
 
-// readOwner reads who owns the server and whether it is ready for others. What a dead owner left behind counts as
-// nothing.
+// readOwner reads the owner of the server, and whether the server is ready. It ignores a dead
+// owner.
 func readOwner(l *lockFile) (o owner, ready bool) {
 	text, err := io.ReadAll(io.NewSectionReader(l.f, 0, 4096))
 	if err != nil {
@@ -81,7 +83,7 @@ func readOwner(l *lockFile) (o owner, ready bool) {
 	return o, o.socket != ""
 }
 
-// serves reports whether the owner is exclusive: it will not go away soon.
+// serves reports whether the owner is exclusive, that is, long-running.
 func (o owner) serves() bool { return o.exclusive }
 
 func alive(pid int) bool {

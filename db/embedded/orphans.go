@@ -13,23 +13,23 @@ import (
 	"mishap/crash"
 )
 
-// endOrphans ends what is left of a server whose owner was killed. The caller holds the owner's lock, so nobody else
-// has a right to these processes.
+// endOrphans stops the processes of a server whose owner was killed. The caller holds the owner's
+// lock, so no other process is responsible for them.
 //
-// PostgreSQL's own check is not enough: it trusts the process id in postmaster.pid, which may be a zombie that nobody
-// reaps or, after a reboot, another process altogether.
+// PostgreSQL's own check is not sufficient: it trusts the process id in postmaster.pid. That may be
+// a zombie that is never reaped or, after a reboot, another process.
 func (h home) endOrphans(ctx context.Context, log *slog.Logger) error {
 	for _, step := range []struct {
 		signal   syscall.Signal
 		patience time.Duration
-	}{{syscall.SIGINT, stopPatience / 2}, {syscall.SIGQUIT, killPatience}, {syscall.SIGKILL, killPatience}} {
+	}{{syscall.SIGINT, stopTimeout / 2}, {syscall.SIGQUIT, killTimeout}, {syscall.SIGKILL, killTimeout}} {
 		orphans, err := h.processes()
 		if err != nil || len(orphans) == 0 {
 			return err
 		}
-		log.Info("ending a PostgreSQL that lost its mishap", "processes", orphans, "signal", step.signal.String())
+		log.Info("stopping an orphaned PostgreSQL", "processes", orphans, "signal", step.signal.String())
 		for _, pid := range orphans {
-			_ = syscall.Kill(pid, step.signal) // it may have ended meanwhile
+			_ = syscall.Kill(pid, step.signal) // it may have ended in the meantime
 		}
 		for began := time.Now(); time.Since(began) < step.patience; {
 			if orphans, err = h.processes(); err != nil || len(orphans) == 0 {
@@ -43,7 +43,7 @@ func (h home) endOrphans(ctx context.Context, log *slog.Logger) error {
 	return fmt.Errorf("an earlier PostgreSQL on %s does not end", h.dir)
 }
 
-// removeStale removes the files by which PostgreSQL would take a dead server for a living one.
+// removeStale removes the files that would make PostgreSQL mistake a dead server for a running one.
 func (h home) removeStale(socket string) error {
 	for _, path := range []string{
 		filepath.Join(h.cluster(), "postmaster.pid"),

@@ -17,14 +17,15 @@ import (
 )
 
 const (
-	stopPatience = 60 * time.Second // for a clean stop, which writes everything to its place
-	killPatience = 5 * time.Second  // for a hasty one
-	maxLog       = 16 << 20         // bytes of server.log from which a new one is begun
+	stopTimeout = 60 * time.Second // for a clean shutdown, which writes a checkpoint
+	killTimeout = 5 * time.Second  // for a fast shutdown
+	maxLog      = 16 << 20         // size of server.log in bytes at which a new file is started
 )
 
-// settings are given at each start, so that they are always those of this program. Pages that a backend has written are sent on
-// to the disk soon: left to the kernel, half a minute's worth of them goes out at once, and commits wait for that (half a second
-// was seen with 2,400 reports a second). Rare checkpoints keep whole pages out of the write-ahead log.
+// settings returns the settings of the server, which are passed at each start. PostgreSQL flushes
+// written pages to the disk soon. If the kernel did, it would write up to 30 seconds' worth at
+// once, and commits would wait: half a second was measured with 2,400 reports per second. Rare
+// checkpoints reduce full-page writes to the write-ahead log.
 func settings(throwaway bool) []string {
 	s := []string{
 		"listen_addresses=", "unix_socket_permissions=0700", "port=" + socketPort,
@@ -40,11 +41,12 @@ func settings(throwaway bool) []string {
 	return s
 }
 
-// walCompression compresses the whole pages that are written to the write-ahead log after a checkpoint: 15 kB instead of
-// 18.6 kB per report when few arrive. PostgreSQL may be built without lz4, and does not start with the setting then.
+// walCompression compresses full pages in the write-ahead log: 15 kB instead of 18.6 kB per report
+// at low load. A PostgreSQL built without lz4 does not start with this setting.
 const walCompression = "wal_compression=lz4"
 
-// accepts reports whether the installed server knows a setting and its value. It starts no server.
+// accepts reports whether the installed server supports a setting and its value. It does not start
+// a server.
 func (h home) accepts(ctx context.Context, p programs, setting string) bool {
 	name, _, _ := strings.Cut(setting, "=")
 	return h.run(ctx, h.cluster(), "", p.path("postgres"), "-D", h.cluster(), "-c", setting, "-C", name) == nil
@@ -81,7 +83,7 @@ func launch(ctx context.Context, h home, p programs, socket string, throwaway bo
 	}
 	pm := &postmaster{cmd: cmd, home: h, log: log, logged: logged, exited: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait() // how it ended is in its log
+		_ = cmd.Wait() // the log contains the cause
 		_ = log.Close()
 		close(pm.exited)
 	}()
@@ -105,12 +107,12 @@ func openLog(path string) (*os.File, int64, error) {
 	return f, size, nil
 }
 
-// awaitReady waits until the server accepts connections, after recovery if need be.
+// awaitReady waits until the server accepts connections, after recovery if necessary.
 func (pm *postmaster) awaitReady(ctx context.Context) error {
 	for !pm.ready() {
 		select {
 		case <-pm.exited:
-			return fmt.Errorf("PostgreSQL did not start: %s", pm.lastWords())
+			return fmt.Errorf("PostgreSQL did not start: %s", pm.lastMessages())
 		default:
 		}
 		if err := crash.Sleep(ctx, pollEvery/2); err != nil {
@@ -120,7 +122,7 @@ func (pm *postmaster) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-// ready reads the server's own status file: line 1 is its process id, line 8 its state.
+// ready reads the server's status file: line 1 contains its process id, line 8 its state.
 func (pm *postmaster) ready() bool {
 	text, err := os.ReadFile(filepath.Join(pm.home.cluster(), "postmaster.pid"))
 	if err != nil {
@@ -130,7 +132,7 @@ func (pm *postmaster) ready() bool {
 	return len(lines) >= 8 && lines[0] == strconv.Itoa(pm.cmd.Process.Pid) && strings.TrimSpace(lines[7]) == "ready"
 }
 
-func (pm *postmaster) lastWords() string {
+func (pm *postmaster) lastMessages() string {
 	f, err := os.Open(pm.log.Name())
 	if err != nil {
 		return err.Error()
@@ -140,15 +142,16 @@ func (pm *postmaster) lastWords() string {
 	if err != nil {
 		return err.Error()
 	}
-	return lastWords(text)
+	return lastMessages(text)
 }
 
-// shutdown stops the server cleanly; when ctx or patience ends first, at once, which it recovers from at the next start.
+// shutdown stops the server cleanly. If ctx or stopTimeout ends first, it stops it immediately; the
+// next start recovers the database.
 func (pm *postmaster) shutdown(ctx context.Context) error {
 	for _, step := range []struct {
 		signal   syscall.Signal
 		patience time.Duration
-	}{{syscall.SIGINT, stopPatience}, {syscall.SIGQUIT, killPatience}, {syscall.SIGKILL, killPatience}} {
+	}{{syscall.SIGINT, stopTimeout}, {syscall.SIGQUIT, killTimeout}, {syscall.SIGKILL, killTimeout}} {
 		if err := pm.cmd.Process.Signal(step.signal); errors.Is(err, os.ErrProcessDone) {
 			<-pm.exited
 			return nil
@@ -166,7 +169,7 @@ func (pm *postmaster) shutdown(ctx context.Context) error {
 	return errors.New("PostgreSQL does not stop")
 }
 
-// doneUnless gives ctx's end, or a channel that never fires when ctx no longer counts.
+// doneUnless returns ctx.Done(), or nil, which blocks forever, if over is true.
 func doneUnless(ctx context.Context, over bool) <-chan struct{} {
 	if over {
 		return nil

@@ -10,21 +10,21 @@ import (
 	"syscall"
 )
 
-// stopWithParent has the kernel stop the server cleanly when the thread that started it ends.
+// stopWithParent makes the kernel stop the server cleanly when the thread that started it ends.
 func stopWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGINT }
 
-// dieWithParent has the kernel end a helper program likewise.
+// dieWithParent makes the kernel kill a helper program when the thread that started it ends.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// onOwnThread calls fn on a thread that does not end before fn does.
+// onOwnThread calls fn on a thread that lives at least as long as fn runs.
 func onOwnThread(fn func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	return fn()
 }
 
-// processes lists the processes of this home's server. They carry its name in their command line, which may be read
-// without further rights, unlike their working directory; zombies have none.
+// processes returns the processes of this home's server. They have its name in their command lines,
+// which any user can read, unlike their working directories. Zombies have no command line.
 func (h home) processes() ([]int, error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {

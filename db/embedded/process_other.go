@@ -10,13 +10,15 @@ import (
 	"syscall"
 )
 
-// Only Linux ends a child with its parent; elsewhere an orphan is found and ended by the next start.
+// Only Linux can end a child with its parent. On other systems, the next start finds and ends
+// orphans.
 func stopWithParent(*syscall.SysProcAttr) {}
 func dieWithParent(*syscall.SysProcAttr)  {}
 
 func onOwnThread(fn func() error) error { return fn() }
 
-// processes lists the processes of this home's server, which carry its name in their command line.
+// processes returns the processes of this home's server, which have its name in their command
+// lines.
 func (h home) processes() ([]int, error) {
 	out, err := exec.Command("ps", "-axo", "pid=,uid=,command=").Output()
 	if err != nil {

@@ -15,10 +15,11 @@ import (
 	"mishap/crash"
 )
 
-// minMajor is the oldest PostgreSQL that mishap's SQL is tested with.
+// minMajor is the oldest major version of PostgreSQL with which mishap is tested.
 const minMajor = 15
 
-// usualFolders are where distributions put the server programs, which are often not on PATH.
+// usualFolders lists patterns of directories with server programs in distributions. These are often
+// not on PATH.
 var usualFolders = []string{
 	"/usr/lib/postgresql/*/bin",            // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                     // the PostgreSQL project's packages for Fedora, RHEL, SUSE
@@ -31,7 +32,7 @@ var usualFolders = []string{
 	"/Applications/Postgres.app/*/*/*/bin", // macOS, Postgres.app
 }
 
-// programs is one installed set of server programs.
+// programs is one installation of the server programs.
 type programs struct {
 	dir   string
 	major int
@@ -39,12 +40,13 @@ type programs struct {
 
 func (p programs) path(name string) string { return filepath.Join(p.dir, name) }
 
-// findPrograms looks for server programs that can run the server of h.
+// findPrograms returns server programs that can run the server of h.
 func findPrograms(ctx context.Context, h home) (programs, error) {
 	return choosePrograms(installed(ctx, candidates(ctx)), h)
 }
 
-// choosePrograms takes for files that exist the programs of their own major version, else the newest.
+// choosePrograms returns the programs with the major version of the existing files or, if there are
+// none, the newest programs.
 func choosePrograms(found []programs, h home) (programs, error) {
 	text, err := os.ReadFile(filepath.Join(h.cluster(), "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -56,20 +58,22 @@ func choosePrograms(found []programs, h home) (programs, error) {
 	return ofMajor(found, strings.TrimSpace(string(text)), h.cluster())
 }
 
-// candidates lists folders that may hold the server programs: PATH, pg_config's word, the usual places.
+// candidates lists directories that may contain the server programs: PATH, the output of pg_config,
+// and usualFolders.
 func candidates(ctx context.Context) []string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		// Often only a link to the server lies on PATH, and initdb beside the real one.
-		if real, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres")); err == nil {
-			dirs = append(dirs, filepath.Dir(real))
+		// PATH often contains only a link to postgres, and initdb is in the directory of its
+		// target.
+		if target, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres")); err == nil {
+			dirs = append(dirs, filepath.Dir(target))
 		}
 	}
 	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
 		dirs = append(dirs, strings.TrimSpace(string(out)))
 	}
 	for _, pattern := range usualFolders {
-		matches, _ := filepath.Glob(pattern) // the patterns are well formed
+		matches, _ := filepath.Glob(pattern) // the patterns are valid
 		dirs = append(dirs, matches...)
 	}
 	return dirs
@@ -77,7 +81,8 @@ func candidates(ctx context.Context) []string {
 
 var versionWord = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-// installed keeps the folders that hold both programs, each once, and asks them for their version.
+// installed returns the directories that contain both programs, without duplicates, with their
+// versions.
 func installed(ctx context.Context, dirs []string) []programs {
 	var found []programs
 	for _, dir := range dirs {
@@ -99,7 +104,7 @@ func installed(ctx context.Context, dirs []string) []programs {
 	return found
 }
 
-// HowToInstall says how to get the server programs.
+// HowToInstall says how to install the server programs.
 const HowToInstall = "install PostgreSQL 15 or newer (Debian, Ubuntu: apt-get install postgresql; " +
 	"Fedora: dnf install postgresql-server; macOS: brew install postgresql@17)"
 
@@ -108,7 +113,8 @@ func newest(found []programs) (programs, error) {
 		return programs{}, crash.Errorf(crash.Unavailable, "no_postgresql",
 			"No PostgreSQL server programs were found on this machine: %s, or set database_url.", HowToInstall)
 	}
-	// The first of several of one version wins: PATH before the usual places.
+	// Of several programs with one version, the first one wins: PATH precedes the usual
+	// directories.
 	best := found[0]
 	for _, p := range found {
 		if p.major > best.major {
@@ -129,6 +135,7 @@ func ofMajor(found []programs, major, cluster string) (programs, error) {
 		}
 	}
 	return programs{}, crash.Errorf(crash.Unavailable, "other_postgresql",
-		"The database in %s belongs to PostgreSQL %s, whose server programs were not found; install that version (Debian, Ubuntu: apt-get install postgresql-%s).",
+		"The database in %s belongs to PostgreSQL %s, whose server programs were not found; "+
+			"install that version (Debian, Ubuntu: apt-get install postgresql-%s).",
 		cluster, major, major)
 }

@@ -29,7 +29,7 @@ func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, 
 				bucket := s.SeenBy(r, bucket)
 				p, ok := b.Problem(bucket.ID)
 				if !ok { // none of its reports counts
-					p = &index.Problem{Leaf: &index.Leaf{Facts: &index.Facts{}, ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title}}
+					p = &index.Problem{Bucket: &index.Bucket{Facts: &index.Facts{}, ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title}}
 				}
 				row := web.SeenRow(r, index.Row{Problem: p, Facts: p.Facts, Count: p.Reports})
 				if !yield(s.problemRow(row, bucket.Signature, signedIn), nil) {

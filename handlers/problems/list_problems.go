@@ -43,7 +43,7 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 }
 
 // problemList is the list of a choice, as far as a query (empty: all) wants it, from a place on.
-func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Query, place *index.Place) (views.ListPage, error) {
+func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Query, place *index.Cursor) (views.ListPage, error) {
 	page := views.ListPage{Choice: choice, Size: web.ListSize, IngestURL: s.Config.IngestURL}
 	b, filter, notice, err := s.chosen(r.Context(), choice)
 	if err != nil {

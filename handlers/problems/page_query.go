@@ -59,4 +59,4 @@ func choiceQuery(choice views.ListChoice, after string, usual views.ListChoice) 
 }
 
 // placeText writes a place as readPlace reads it. The number in the middle is for people only.
-func placeText(p index.Place) string { return fmt.Sprintf("%d.0.%s", p.Behind, p.ID) }
+func placeText(p index.Cursor) string { return fmt.Sprintf("%d.0.%s", p.Behind, p.ID) }

@@ -76,7 +76,7 @@ func (s *Pages) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, e
 			return facts, err
 		}
 	}
-	facts.Story = stats.TellVersions(counts, facts.Known)
+	facts.Story = stats.NewVersionStory(counts, facts.Known)
 	memory, err := s.Store.Index(ctx)
 	if err != nil {
 		return facts, err

@@ -100,7 +100,7 @@ func readDay(name, text string) (time.Time, error) {
 }
 
 // readPlace reads where the list goes on: "50.17.9f3a…" is behind the 50th row, which had 17 reports and this id.
-func readPlace(text string) (*index.Place, error) {
+func readPlace(text string) (*index.Cursor, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // from the start
 	}
@@ -114,5 +114,5 @@ func readPlace(text string) (*index.Place, error) {
 	if placeErr != nil || countErr != nil || idErr != nil || place < 1 || count < 0 || len(id) != len(crash.BucketID{}) {
 		return nil, web.ErrBadPlace
 	}
-	return &index.Place{Behind: place, ID: crash.BucketID(id)}, nil
+	return &index.Cursor{Behind: place, ID: crash.BucketID(id)}, nil
 }

@@ -99,7 +99,7 @@ func (s *choices) problemWay(r *http.Request, id crash.BucketID) (*views.Way, er
 	if err != nil {
 		return nil, err
 	}
-	before, after, place, of := b.Around(filter, match, id)
+	before, after, place, of := b.Neighbours(filter, match, id)
 	way := &views.Way{Via: l.address, List: l.choice.Name(), Place: place, Of: of}
 	if before != nil {
 		way.Previous = views.WithVia(before.ID.Path(), l.address)
@@ -169,7 +169,7 @@ func (s *choices) searchWay(r *http.Request, l *list, report crash.StoredReport)
 	if err != nil {
 		return way, err
 	}
-	before, after, place, of := b.Around(filter, match, whole.ID)
+	before, after, place, of := b.Neighbours(filter, match, whole.ID)
 	way.Place, way.Of = place, of
 	for n := 0; older.IsZero() && after != nil && n < mostPassed; n++ {
 		id := after.ID
@@ -177,7 +177,7 @@ func (s *choices) searchWay(r *http.Request, l *list, report crash.StoredReport)
 		if older, _, err = s.Reports.EndReports(ctx, id, counted); err != nil {
 			return way, err
 		}
-		_, after, _, _ = b.Around(filter, match, id)
+		_, after, _, _ = b.Neighbours(filter, match, id)
 	}
 	for n := 0; newer.IsZero() && before != nil && n < mostPassed; n++ {
 		id := before.ID
@@ -185,7 +185,7 @@ func (s *choices) searchWay(r *http.Request, l *list, report crash.StoredReport)
 		if _, newer, err = s.Reports.EndReports(ctx, id, counted); err != nil {
 			return way, err
 		}
-		before, _, _, _ = b.Around(filter, match, id)
+		before, _, _, _ = b.Neighbours(filter, match, id)
 	}
 	way.Previous, way.Next = viaReport(newer, l.address), viaReport(older, l.address)
 	return way, nil

@@ -1,4 +1,4 @@
-// Package disktest makes small disks for tests, which can be filled.
+// Package disktest creates small file systems that tests can fill.
 package disktest
 
 import (
@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// unshared marks the environment of a test that runs in a name space of its own.
+// unshared is an environment variable that marks a test which runs in a namespace of its own.
 const unshared = "MISHAP_TEST_UNSHARED"
 
-// Small mounts a file system of so many bytes in memory, for the test, and returns its folder. full fills it or makes room
-// again. Where mounting is not allowed, it runs the test in a user name space of its own instead, with environ added to
-// the environment, and returns false: the test is then done.
+// Small mounts a file system of size bytes in memory and returns its directory. full fills it or
+// makes space again. If mounting is not permitted, Small runs the test in a user namespace instead,
+// with environ added to the environment, and returns false: the caller must then return.
 func Small(t *testing.T, size int64, environ ...string) (folder string, full func(testing.TB, bool), ok bool) {
 	t.Helper()
 	folder = t.TempDir()
@@ -46,7 +46,7 @@ func Small(t *testing.T, size int64, environ ...string) (folder string, full fun
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close() //nolint:errcheck // a full disk is what is wanted
+		defer f.Close() //nolint:errcheck // the disk is supposed to be full
 		for zeros := make([]byte, 1<<20); err == nil; {
 			_, err = f.Write(zeros)
 		}
@@ -56,16 +56,18 @@ func Small(t *testing.T, size int64, environ ...string) (folder string, full fun
 	}, true
 }
 
-// inNameSpace runs the test once more, where it may mount.
+// inNameSpace runs the test again in a namespace in which it can mount.
 func inNameSpace(t *testing.T, environ []string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "unshare", "--user", "--map-root-user", "--mount", self, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), "unshare", "--user", "--map-root-user", "--mount", self,
+		"-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(append(os.Environ(), unshared+"=1"), environ...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the test needs a small disk and may not mount one; in a name space of its own: %v\n%s\nRun it as root, or allow user name spaces.", err, out)
+		t.Fatalf("the test cannot mount a small disk, even in a user namespace: %v\n%s\n"+
+			"Run it as root, or allow user namespaces.", err, out)
 	}
 }

@@ -1,6 +1,6 @@
-// Package packed unpacks the compressed values of crash reports as apport writes them: base64, each line padded by
-// itself, around gzip, zstd or bare zlib. It works in bounded memory and knows nothing of reports.
-package packed
+// Package compressed decompresses values of crash reports in apport's format: base64, with padding in
+// each line, of gzip, zstd or bare zlib data. It uses a limited amount of memory.
+package compressed
 
 import (
 	"compress/gzip"
@@ -14,19 +14,20 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrFormat says that what the base64 holds is no compressed value of a known form.
+// ErrFormat is returned if the decoded base64 is not compressed in a known format.
 var ErrFormat = errors.New("neither gzip, zstd nor zlib")
 
-// ErrLimit says that the unpacked value is larger than the caller allows.
+// ErrLimit is returned if the decompressed value is larger than the caller allows.
 var ErrLimit = errors.New("larger than allowed")
 
-// maxWindow bounds the window of a zstd stream, which the decoder holds in memory: it may be as large as the limit for
-// what is unpacked, and no larger than this.
+// maxWindow is the largest window of a zstd stream, in bytes. The decoder allocates it. It is also
+// limited to the limit of the decompressed size.
 const maxWindow = 32 << 20
 
-// Copy unpacks text and writes at most limit bytes to w. It returns how many it wrote. A value that goes on beyond the
-// limit, or needs a window of that size to be unpacked, gives ErrLimit; anything else is an error of the form: ErrFormat,
-// broken base64, a broken or truncated stream.
+// Copy decompresses text and writes at most limit bytes to w. It returns the number of bytes
+// written. It returns ErrLimit if the value is larger than limit, or if decompressing it requires a
+// window of that size. Other errors mean that text is malformed: ErrFormat, invalid base64, or an
+// invalid or truncated stream.
 func Copy(w io.Writer, text io.Reader, limit int64) (int64, error) {
 	unpacked, err := newReader(text, limit)
 	if err != nil {
@@ -50,8 +51,8 @@ func Copy(w io.Writer, text io.Reader, limit int64) (int64, error) {
 	}
 }
 
-// newReader looks at the first bytes to choose how to unpack. What follows the end of a gzip or zlib stream is not
-// looked at.
+// newReader chooses the format by the first bytes. It ignores data after the end of a gzip or zlib
+// stream.
 func newReader(text io.Reader, limit int64) (io.ReadCloser, error) {
 	in := newLineDecoder(text)
 	start, err := in.Peek(4)
@@ -71,7 +72,8 @@ func newReader(text io.Reader, limit int64) (io.ReadCloser, error) {
 		return r, nil
 	case formZstd:
 		window := uint64(max(zstd.MinWindowSize, min(limit, maxWindow)))
-		r, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
+		r, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(window))
 		if err != nil {
 			return nil, fmt.Errorf("zstd: %w", err)
 		}
@@ -109,9 +111,9 @@ func formOf(start []byte) form {
 	}
 }
 
-// Looks reports whether text may be a packed value that lost the mark which says so: its first line is base64 of
-// something that begins as compressed values do.
-func Looks(text string) bool {
+// Detect reports whether text may be a compressed value without apport's marker: its first line is
+// the base64 encoding of a known header.
+func Detect(text string) bool {
 	line, _, _ := strings.Cut(text, "\n")
 	if len(line) < 4 || len(line)%4 != 0 {
 		return false

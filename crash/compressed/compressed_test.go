@@ -1,4 +1,4 @@
-package packed_test
+package compressed_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"mishap/crash/packed"
+	"mishap/crash/compressed"
 )
 
 const text = "Traceback (most recent call last):\nwörld"
@@ -54,12 +54,12 @@ func TestCopy(t *testing.T) {
 	for form, data := range map[string][]byte{"gzip": gzipped(text), "zlib": zlibbed(text), "zstd": zstded(text)} {
 		for _, chunk := range []int{1, 2, 3, 7, 10_000} {
 			in := chunked(data, chunk)
-			if chunk >= 7 && !packed.Looks(in) {
-				t.Errorf("%s in lines of %d bytes does not look packed", form, chunk)
+			if chunk >= 7 && !compressed.Detect(in) {
+				t.Errorf("%s in lines of %d bytes is not detected", form, chunk)
 			}
 			for name, reader := range map[string]io.Reader{"whole": strings.NewReader(in), "CR LF": strings.NewReader(strings.ReplaceAll(in, "\n", "\r\n")), "final newline": strings.NewReader(in + "\n")} {
 				var out strings.Builder
-				n, err := packed.Copy(&out, reader, 1000)
+				n, err := compressed.Copy(&out, reader, 1000)
 				if err != nil || out.String() != text || n != int64(len(text)) {
 					t.Errorf("%s in lines of %d bytes, %s: got %q, %d, %v", form, chunk, name, out.String(), n, err)
 				}
@@ -79,14 +79,14 @@ func TestCopyRefuses(t *testing.T) {
 	}{
 		"nothing":               {"", io.ErrUnexpectedEOF},
 		"no base64":             {"!!!!", io.ErrUnexpectedEOF},
-		"text":                  {base64.StdEncoding.EncodeToString([]byte("plain text")), packed.ErrFormat},
+		"text":                  {base64.StdEncoding.EncodeToString([]byte("plain text")), compressed.ErrFormat},
 		"cut":                   {chunked(whole[:len(whole)-9], 12), io.ErrUnexpectedEOF},
 		"cut in the tail":       {chunked(whole[:len(whole)-2], 12), io.ErrUnexpectedEOF},
 		"bad checksum":          {chunked(broken, 12), gzip.ErrChecksum},
 		"half a group":          {chunked(whole, 12) + "\nQQ", nil}, // after the end of the stream
-		"padding in the middle": {base64.RawStdEncoding.EncodeToString(whole[:10]) + "\n" + base64.StdEncoding.EncodeToString(whole[10:]), packed.ErrPadding},
+		"padding in the middle": {base64.RawStdEncoding.EncodeToString(whole[:10]) + "\n" + base64.StdEncoding.EncodeToString(whole[10:]), compressed.ErrPadding},
 	} {
-		_, err := packed.Copy(io.Discard, strings.NewReader(c.in), 1000)
+		_, err := compressed.Copy(io.Discard, strings.NewReader(c.in), 1000)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
@@ -98,15 +98,15 @@ func TestCopyStopsBombs(t *testing.T) {
 	t.Parallel()
 	bomb := strings.Repeat("\x00", 8<<20)
 	for form, data := range map[string][]byte{"gzip": gzipped(bomb), "zlib": zlibbed(bomb), "zstd": zstded(bomb)} {
-		n, err := packed.Copy(io.Discard, strings.NewReader(chunked(data, 1<<20)), 1<<20)
+		n, err := compressed.Copy(io.Discard, strings.NewReader(chunked(data, 1<<20)), 1<<20)
 		want := int64(1 << 20)
 		if form == "zstd" {
 			want = 0 // its window is larger than the limit
 		}
-		if !errors.Is(err, packed.ErrLimit) || n != want {
-			t.Errorf("%s: got %d bytes and %v, want %d and %v", form, n, err, want, packed.ErrLimit)
+		if !errors.Is(err, compressed.ErrLimit) || n != want {
+			t.Errorf("%s: got %d bytes and %v, want %d and %v", form, n, err, want, compressed.ErrLimit)
 		}
-		if n, err := packed.Copy(io.Discard, strings.NewReader(chunked(data, 1<<20)), 8<<20); err != nil || n != 8<<20 {
+		if n, err := compressed.Copy(io.Discard, strings.NewReader(chunked(data, 1<<20)), 8<<20); err != nil || n != 8<<20 {
 			t.Errorf("%s with a limit that is just enough: got %d bytes and %v", form, n, err)
 		}
 	}
@@ -118,8 +118,8 @@ func TestLooks(t *testing.T) {
 		"H4sICAAAAAAC/1RyYWNlYmFjawA=\nCylK": true, "eJw=\nc3Ry": true, "KLUv/QAA": true,
 		"": false, "H4s": false, "H4sI\r\n": false, "Traceback (most recent call last):\n": false, "eJ==": false, "AAAA": false, "eJwé": false,
 	} {
-		if got := packed.Looks(in); got != want {
-			t.Errorf("Looks(%q): got %v, want %v", in, got, want)
+		if got := compressed.Detect(in); got != want {
+			t.Errorf("Detect(%q): got %v, want %v", in, got, want)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func FuzzCopy(f *testing.F) {
 	f.Add(chunked(zstded(text), 100))
 	f.Add("QQ==QQ==\n=\nQ")
 	f.Fuzz(func(t *testing.T, in string) {
-		if n, _ := packed.Copy(io.Discard, strings.NewReader(in), 1<<16); n > 1<<16 {
+		if n, _ := compressed.Copy(io.Discard, strings.NewReader(in), 1<<16); n > 1<<16 {
 			t.Errorf("got %d bytes, over the limit", n)
 		}
 	})

@@ -1,4 +1,4 @@
-package packed
+package compressed
 
 import (
 	"bufio"
@@ -6,21 +6,22 @@ import (
 	"io"
 )
 
-// ErrPadding says that a line of base64 ends in the middle of a group of four characters.
+// ErrPadding is returned for a line of base64 that ends within a group of four characters.
 var ErrPadding = errors.New("a line of base64 is not complete")
 
-// lineDecoder reads base64 in which each line is complete by itself, with its own padding. Characters outside of the
-// alphabet are skipped, and so is what follows the padding within its line, as Python does.
+// lineDecoder decodes base64 in which each line has its own padding. Like Python, it skips
+// characters outside the alphabet and anything between the padding and the end of a line.
 type lineDecoder struct {
 	in     *bufio.Reader
-	bits   uint32 // of the characters of the group so far
-	n      int    // how many characters these are
+	bits   uint32 // of the present group of characters
+	n      int    // number of characters in the group
 	pads   int
-	closed bool // the line has had its padding
+	closed bool // the line's padding was complete
 	err    error
 }
 
-// newLineDecoder decodes what it reads from text. Its Read needs room for three bytes, which a bufio.Reader gives.
+// newLineDecoder returns a decoder of text. Its Read needs space for three bytes, which
+// bufio.Reader provides.
 func newLineDecoder(text io.Reader) *bufio.Reader {
 	return bufio.NewReaderSize(&lineDecoder{in: bufio.NewReader(text)}, 32<<10)
 }
@@ -42,7 +43,7 @@ var sextets = func() (t [256]byte) {
 	return t
 }()
 
-// Read implements io.Reader. It fails with ErrPadding, or as the text's reader does.
+// Read implements io.Reader. It returns ErrPadding or an error of the reader of the text.
 func (d *lineDecoder) Read(p []byte) (int, error) {
 	n := 0
 	for len(p)-n >= 3 && d.err == nil {
@@ -79,8 +80,8 @@ func (d *lineDecoder) Read(p []byte) (int, error) {
 	return 0, d.err
 }
 
-// group is what the characters of the group stand for: three bytes for four characters, less for fewer.
+// group returns the bytes that the group encodes: three for four characters.
 func (d *lineDecoder) group() []byte {
 	bits := d.bits << (6 * (4 - d.n))
-	return []byte{byte(bits >> 16), byte(bits >> 8), byte(bits)} //nolint:gosec // cut on purpose
+	return []byte{byte(bits >> 16), byte(bits >> 8), byte(bits)} //nolint:gosec // truncation is intended
 }

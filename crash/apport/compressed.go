@@ -6,26 +6,27 @@ import (
 	"io"
 	"strings"
 
-	"mishap/crash/packed"
+	"mishap/crash/compressed"
 )
 
-// packedField reads a value that is compressed in base64. A dump of memory is unpacked only to see that it is whole.
-func (f *file) packedField(key string, at int) error {
+// compressedField reads a value that is compressed and encoded in base64. It decompresses memory dumps
+// only to verify them.
+func (f *file) compressedField(key string, at int) error {
 	next, err := f.in.Peek(1)
 	if errors.Is(err, io.EOF) || err == nil && next[0] != ' ' {
-		return f.keep(key, "", at)
+		return f.store(key, "", at)
 	}
 	if err != nil {
 		return err
 	}
 	value := &limited{max: f.lim.Text - f.text, discard: isDump(key)}
 	text := &chunks{f: f}
-	n, err := packed.Copy(value, text, f.lim.Unpacked)
+	n, err := compressed.Copy(value, text, f.lim.Decompressed)
 	if text.err != nil && !errors.Is(text.err, io.EOF) {
 		return text.err
 	}
 	switch {
-	case errors.Is(err, packed.ErrLimit):
+	case errors.Is(err, compressed.ErrLimit):
 		f.binary[key] = Binary{Name: key, Size: n, More: true}
 	case err != nil:
 		f.line = at
@@ -33,7 +34,7 @@ func (f *file) packedField(key string, at int) error {
 	case value.discard || value.over:
 		f.binary[key] = Binary{Name: key, Size: n}
 	default:
-		if err := f.keep(key, value.b.String(), at); err != nil {
+		if err := f.store(key, value.b.String(), at); err != nil {
 			return err
 		}
 	}
@@ -41,7 +42,8 @@ func (f *file) packedField(key string, at int) error {
 	return err
 }
 
-// chunks reads the lines that continue a value, each with its line end and without the blank before it.
+// chunks reads the continuation lines of a value, without their leading blank but with their line
+// ends.
 type chunks struct {
 	f      *file
 	inLine bool
@@ -78,7 +80,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// limited keeps what is written to it up to a size, and drops everything once there is more.
+// limited buffers what is written to it, or discards everything if that is larger than max.
 type limited struct {
 	b       strings.Builder
 	max     int64
