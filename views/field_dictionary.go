@@ -1,9 +1,10 @@
 package views
 
-// entry is what the dictionary knows about a field.
+// entry describes a field.
 type entry struct{ group, meaning string }
 
-// dictionary explains the fields that apport, its hooks, whoopsie and snapd write. Within a group, fields stand in this order.
+// dictionary describes the fields that apport, its hooks, whoopsie and snapd write. Within a group,
+// fields have this order.
 var dictionary = []struct {
 	name string
 	entry

@@ -12,7 +12,7 @@ import (
 	"mishap/crash/stats"
 )
 
-// Package is the page of one package.
+// Package renders the page of one package.
 func Package(p PackagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -361,7 +361,7 @@ func Package(p PackagePage) templ.Component {
 	})
 }
 
-// namedProblems is how many problems there are, and which on demand.
+// namedProblems renders the number of problems, which unfolds to a list.
 func namedProblems(some []PackageProblem, p PackagePage, all string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -497,7 +497,7 @@ func namedProblems(some []PackageProblem, p PackagePage, all string) templ.Compo
 	})
 }
 
-// comparison says how a version does beside the one before.
+// comparison compares the rate of a version with that of the previous one.
 func comparison(r stats.RateRatio) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

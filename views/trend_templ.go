@@ -12,8 +12,8 @@ import (
 	"mishap/crash/stats"
 )
 
-// TrendPart says in sentences how reliable releases are now compared with the week before: all of them together, then those
-// that have clearly changed.
+// TrendPart compares the reliability of releases with the week before, in sentences: all releases
+// together, then those with a significant change.
 func TrendPart(each []stats.Trend, all stats.Trend) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -215,7 +215,7 @@ func changedReleases(word string, some []stats.Trend) templ.Component {
 	})
 }
 
-// trendMark is a change in one word.
+// trendMark renders a change in one word.
 func trendMark(r stats.RateRatio) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
