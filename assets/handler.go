@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Handler serves what URL names, below Prefix, to be kept by browsers for a year; an unknown name
-// or hash is 404.
+// Handler serves the addresses that URL returns, below Prefix, and lets browsers cache them for a
+// year. An unknown name or hash is 404.
 //
-// With a dir (the folder "static" of a checkout; for development) the files are read from disk for
-// each request, whatever the hash, and nothing is kept: a change shows after a reload.
+// If dir is set (to the folder "static" of a checkout, for development), Handler reads files from
+// disk on each request, whatever the hash, and forbids caching. So changes show after a reload.
 func Handler(dir string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hashed, ok := strings.CutPrefix(r.URL.Path, Prefix)

@@ -1,11 +1,10 @@
-// Package ingest is the listener that machines talk to: whoopsie's protocol, two kinds of POST and
-// nothing else. There is no page here, no cookie and no session.
+// Package ingest implements the listener for machines: whoopsie's protocol, which has two kinds of
+// POST. It serves no pages and uses neither cookies nor sessions.
 //
-// What an answer makes a machine do is the measure of each status. whoopsie takes 200 for "done"
-// and 400 for "never again"; after anything else it sends the whole report again, every two hours
-// and for ever. Hence a report that will never be welcome gets 400, a repetition 200, and whatever
-// passes by itself (the database is away, too many reports, also too many from one sender) 503 with
-// Retry-After.
+// Each status is chosen by its effect on the machine. whoopsie takes 200 for "done" and 400 for
+// "never again". After anything else it sends the whole report again, every two hours, forever. So
+// a report that can never be accepted gets 400, and a repetition 200. Temporary failures get 503
+// with Retry-After: an unavailable database, or too many reports, in total or from one sender.
 package ingest
 
 import (
