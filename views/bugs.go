@@ -86,7 +86,8 @@ type LinkPage struct {
 func (p LinkPage) path() string { return p.Bucket.ID.Path() + "/link" }
 
 func (p LinkPage) confirm() PostFormArgs {
-	return PostFormArgs{ID: "confirm-link", Action: p.path(), CSRFToken: p.Shell.CSRFToken, Part: true, Target: statusTarget, Swap: morph}
+	return PostFormArgs{ID: "confirm-link", Action: p.path(), CSRFToken: p.Shell.CSRFToken, Part: true,
+		Target: statusTarget, Swap: morph}
 }
 
 func (p LinkPage) foundTitle() string {

@@ -13,11 +13,12 @@ import (
 
 // Chart holds reports per day, stacked by release.
 type Chart struct {
-	Since, Until time.Time       // UTC days, both included
-	Releases     []crash.Release // known releases first, then newest first: the order of the palette, and of a stack from the bottom
-	Days         []ChartDay      // one per day of the span
-	Most         int64           // the highest sum of a day
-	Total        int64
+	Since, Until time.Time // UTC days, both included
+	// Releases has known releases first, then newest first: the order of the palette, and of a stack from the bottom.
+	Releases []crash.Release
+	Days     []ChartDay // one per day of the span
+	Most     int64      // the highest sum of a day
+	Total    int64
 }
 
 // ChartDay is one bar.
@@ -118,7 +119,8 @@ func (c Chart) describe(day ChartDay, now time.Time) string {
 			parts = append(parts, fmt.Sprintf("%s: %s", releaseName(c.Releases[i]), Count(count)))
 		}
 	}
-	return fmt.Sprintf("%s: %s (%s)", Date(day.Day, now), Counted(day.Total, "report", "reports"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %s (%s)", Date(day.Day, now), Counted(day.Total, "report", "reports"),
+		strings.Join(parts, ", "))
 }
 
 // fullest returns the last day with the most reports.

@@ -173,7 +173,8 @@ func (c ListChoice) widened() ListChoice { return ListChoice{Period: c.Period, F
 
 // more reports whether one of the folded controls has a value.
 func (c ListChoice) more() bool {
-	return c.dated() || c.Ranged || c.Source != "" || c.Version != "" || c.Type != "" || c.State != "" || c.Set != "" || c.Person != "" || c.New
+	return c.dated() || c.Ranged || c.Source != "" || c.Version != "" || c.Type != "" || c.State != "" ||
+		c.Set != "" || c.Person != "" || c.New
 }
 
 // narrowed reports whether the choice has any filter except time.

@@ -15,15 +15,19 @@ const maxColoured = 400_000
 // Classes of the parts of a trace: c-f for places, c-n for functions, c-a for addresses and
 // numbers, c-s for quoted texts, c-e for errors, c-h for headings.
 var (
-	frameLine     = regexp.MustCompile(`^(\s*#\d+\s+)(0x[0-9a-fA-F]+ in )?(.*)$`)
-	topLine       = regexp.MustCompile(`^\S.* \(.*\)(?: at \S+| from \S+)$`)
-	sourceLine    = regexp.MustCompile(`^(\s*(?:\|\s*)*File )("[^"]*")(, line )(\d+)(?:(, in )(.*))?$`)
-	headLine      = regexp.MustCompile(`^(\s*[|+\-\s]*Traceback \(most recent call last\):|Thread \d+ \(.*|\[?.{0,40}Call Trace:.*|goroutine \d+ .*|stack backtrace:|During handling of .*|The above exception .*)$`)
-	exceptionLine = regexp.MustCompile(`^(\s*(?:\|\s*)*)((?:Caused by: |Exception in thread "[^"]*" )?[A-Za-z_][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning|Group|Gone|Failed)[\w.$]*)((?:\(|:| \().*)?$`)
-	kernelLine    = regexp.MustCompile(`^(.{0,80}?)((?:BUG|Oops|WARNING|kernel BUG|general protection fault|Unable to handle)\b.*)$`)
-	kernelFrame   = regexp.MustCompile(`^(\s*(?:\[[^\]]{0,40}\]\s*)*(?:\? )?(?:RIP: \w+:|IP: )?(?:\[<[0-9a-f]+>\] )?)([\w.]+)(\+0x[0-9a-f]+/0x[0-9a-f]+)(.*)$`)
-	javaLine      = regexp.MustCompile(`^(\s+at )([\w.$<>]+)(\()([^)]*)(\).*)$`)
-	small         = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\b0x[0-9a-fA-F]+\b`)
+	frameLine  = regexp.MustCompile(`^(\s*#\d+\s+)(0x[0-9a-fA-F]+ in )?(.*)$`)
+	topLine    = regexp.MustCompile(`^\S.* \(.*\)(?: at \S+| from \S+)$`)
+	sourceLine = regexp.MustCompile(`^(\s*(?:\|\s*)*File )("[^"]*")(, line )(\d+)(?:(, in )(.*))?$`)
+	headLine   = regexp.MustCompile(`^(\s*[|+\-\s]*Traceback \(most recent call last\):|Thread \d+ \(.*|` +
+		`\[?.{0,40}Call Trace:.*|goroutine \d+ .*|stack backtrace:|During handling of .*|The above exception .*)$`)
+	exceptionLine = regexp.MustCompile(`^(\s*(?:\|\s*)*)((?:Caused by: |Exception in thread "[^"]*" )?` +
+		`[A-Za-z_][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning|Group|Gone|Failed)[\w.$]*)((?:\(|:| \().*)?$`)
+	kernelLine = regexp.MustCompile(`^(.{0,80}?)((?:BUG|Oops|WARNING|kernel BUG|` +
+		`general protection fault|Unable to handle)\b.*)$`)
+	kernelFrame = regexp.MustCompile(`^(\s*(?:\[[^\]]{0,40}\]\s*)*(?:\? )?(?:RIP: \w+:|IP: )?(?:\[<[0-9a-f]+>\] )?)` +
+		`([\w.]+)(\+0x[0-9a-f]+/0x[0-9a-f]+)(.*)$`)
+	javaLine = regexp.MustCompile(`^(\s+at )([\w.$<>]+)(\()([^)]*)(\).*)$`)
+	small    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\b0x[0-9a-fA-F]+\b`)
 )
 
 // longestColoured is the length limit of a coloured line. Longer lines are plain.

@@ -93,7 +93,8 @@ type RenamePage struct {
 }
 
 func (p RenamePage) form() PostFormArgs {
-	return PostFormArgs{ID: "rename", Action: p.Bucket.ID.Path() + "/rename", CSRFToken: p.Shell.CSRFToken, Class: "decide"}
+	return PostFormArgs{ID: "rename", Action: p.Bucket.ID.Path() + "/rename", CSRFToken: p.Shell.CSRFToken,
+		Class: "decide"}
 }
 
 // FindMergePage holds the form that asks for the problem to merge with.

@@ -52,7 +52,8 @@ func describeField(name string) (e entry, place int) {
 		return entry{groupLogs, "a log that a hook of the package added"}, last
 	case strings.HasPrefix(name, "Proc"):
 		return entry{groupSystem, "from the folder of the process, or of the system, in /proc"}, last
-	case strings.HasPrefix(name, "etc."), strings.HasPrefix(name, "modified.conffile."), strings.HasPrefix(name, "mtime.conffile."):
+	case strings.HasPrefix(name, "etc."), strings.HasPrefix(name, "modified.conffile."),
+		strings.HasPrefix(name, "mtime.conffile."):
 		return entry{groupSystem, "configuration file that was changed on the machine"}, last
 	case strings.HasPrefix(name, "upstart."), strings.HasPrefix(name, "systemd."):
 		return entry{groupSystem, "how the service is started"}, last

@@ -40,7 +40,8 @@ var filingStates = []struct {
 }{
 	{crash.FilingQueued, "queued", "state-wait", "It is sent when its turn comes."},
 	{crash.FilingSending, "filing", "state-wait", "It is being sent to the tracker."},
-	{crash.FilingUncertain, "uncertain", "state-warn", "The tracker may have it; it is searched for before anything is sent again."},
+	{crash.FilingUncertain, "uncertain", "state-warn",
+		"The tracker may have it; it is searched for before anything is sent again."},
 	{crash.FilingRefused, "refused", "state-error", "The tracker said no."},
 	{crash.FilingAbandoned, "given up", "", "A person gave it up."},
 	{crash.FilingFiled, "filed", "state-done", "The bug is in the tracker."},
@@ -116,7 +117,8 @@ func (p FilingPart) form(action string) PostFormArgs {
 }
 
 func (p FilingPart) linkForm() PostFormArgs {
-	return PostFormArgs{ID: p.id() + "-link", Action: p.Bucket.Path() + "/link", CSRFToken: p.CSRFToken, Class: "filing-form"}
+	return PostFormArgs{ID: p.id() + "-link", Action: p.Bucket.Path() + "/link", CSRFToken: p.CSRFToken,
+		Class: "filing-form"}
 }
 
 func (p FilingPart) mayRetry() bool {
@@ -139,7 +141,8 @@ func actionText(l crash.LedgerLine) string {
 	}
 	words, ok := map[string]string{
 		"bug.create": "asked for", "bug.filed": "filed", "bug.retry": "retried by hand", "bug.give-up": "given up",
-		"bug.link": "linked by hand", "bug.unlink": "unlinked", "bug.relink": "link put back", "bug.reconciled": "found in the tracker and linked",
+		"bug.link": "linked by hand", "bug.unlink": "unlinked", "bug.relink": "link put back",
+		"bug.reconciled": "found in the tracker and linked",
 	}[l.Action]
 	if !ok {
 		return l.Action

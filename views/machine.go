@@ -75,7 +75,9 @@ func NewMachineStory(rows []crash.ReportRow, more bool, now time.Time) MachineSt
 	slices.SortFunc(s.Lanes, func(a, b MachineLane) int {
 		return cmp.Or(b.Reports-a.Reports, b.Last.Compare(a.Last), strings.Compare(a.Package, b.Package))
 	})
-	slices.SortFunc(s.Releases, func(a, b MachineRelease) int { return cmp.Or(b.Last.Compare(a.Last), a.Release.Compare(b.Release)) })
+	slices.SortFunc(s.Releases, func(a, b MachineRelease) int {
+		return cmp.Or(b.Last.Compare(a.Last), a.Release.Compare(b.Release))
+	})
 	s.Left = max(len(s.Lanes)-machineLanes, 0)
 	s.Lanes = s.Lanes[:len(s.Lanes)-s.Left]
 	return s
@@ -102,7 +104,9 @@ func widen(first, last *time.Time, at time.Time) {
 }
 
 func (s *MachineStory) ran(r crash.ReportRow, at time.Time) {
-	i := slices.IndexFunc(s.Releases, func(o MachineRelease) bool { return o.Release == r.Release && o.Architecture == r.Architecture })
+	i := slices.IndexFunc(s.Releases, func(o MachineRelease) bool {
+		return o.Release == r.Release && o.Architecture == r.Architecture
+	})
 	if i < 0 {
 		if len(s.Releases) < machineLanes {
 			s.Releases = append(s.Releases, MachineRelease{r.Release, r.Architecture, at, at})

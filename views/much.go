@@ -33,13 +33,16 @@ func (m Much) share() string {
 
 // rateMeans explains the rate.
 func (m Much) rateMeans() string {
-	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases that it was seen in; with 95 %% confidence between %s and %s",
-		Counted(m.Rate.Reports, "report", "reports"), Counted(int64(m.Days), "day", "days"), Count(int64(m.Rate.MachineDays)), figure(m.Rate.Low), figure(m.Rate.High))
+	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases that it was seen in; "+
+		"with 95 %% confidence between %s and %s",
+		Counted(m.Rate.Reports, "report", "reports"), Counted(int64(m.Days), "day", "days"),
+		Count(int64(m.Rate.MachineDays)), figure(m.Rate.Low), figure(m.Rate.High))
 }
 
 // shareMeans explains the share.
 func (m Much) shareMeans() string {
-	means := fmt.Sprintf("%s have reported it; %s are active in the releases that it was seen in: they reported anything in the past 90 days",
+	means := fmt.Sprintf("%s have reported it; %s are active in the releases that it was seen in: "+
+		"they reported anything in the past 90 days",
 		Counted(m.Systems, "machine", "machines"), Count(m.Active))
 	if m.AtMost {
 		return means + ". Some that have it may be active no longer"

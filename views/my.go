@@ -78,7 +78,8 @@ var followKinds = []struct {
 	kind  crash.FollowKind
 	words string
 }{
-	{crash.FollowPackage, "package"}, {crash.FollowPerson, "packages of a person or team"}, {crash.FollowSet, "package set"},
+	{crash.FollowPackage, "package"}, {crash.FollowPerson, "packages of a person or team"},
+	{crash.FollowSet, "package set"},
 }
 
 func (f Followed) label() string {

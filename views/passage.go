@@ -67,7 +67,8 @@ func excerpt(lines grouping.Excerpt) templ.Component {
 		for _, line := range lines {
 			switch {
 			case line.Skipped > 0:
-				b.WriteString(`<span class="gap">` + strconv.Itoa(line.Skipped) + " more " + map[bool]string{true: "line", false: "lines"}[line.Skipped == 1] + `</span>`)
+				b.WriteString(`<span class="gap">` + strconv.Itoa(line.Skipped) + " more " +
+					map[bool]string{true: "line", false: "lines"}[line.Skipped == 1] + `</span>`)
 			case line.Used:
 				b.WriteString(`<mark class="used">`)
 				colourLine(&b, line.Text)

@@ -14,15 +14,16 @@ import (
 
 // ProblemPage holds the page of one problem.
 type ProblemPage struct {
-	Shell      Shell
-	Bucket     crash.Bucket
-	Way        *Way // through the list from which the visitor came; nil: there was none
-	Status     StatusView
-	Why        WhyPart
-	Much       Much
-	Chart      templ.Component // reports by day; nil: none
-	Versions   VersionTable
-	From       string           // signature of the merged bucket whose address led here; empty: the problem's own address did
+	Shell    Shell
+	Bucket   crash.Bucket
+	Way      *Way // through the list from which the visitor came; nil: there was none
+	Status   StatusView
+	Why      WhyPart
+	Much     Much
+	Chart    templ.Component // reports by day; nil: none
+	Versions VersionTable
+	// From is the signature of the merged bucket whose address led here; empty: the problem's own address did.
+	From       string
 	First      crash.Occurrence // in the selected release, or anywhere
 	Last       crash.Occurrence
 	Decisions  DecisionsView

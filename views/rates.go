@@ -44,7 +44,9 @@ const fewMachines = 0.25
 // NewRateChart returns the chart of rates in a span of days. A day without reports counts as 0
 // between the first and the last day with reports of a release. The table decides which releases
 // have a line.
-func NewRateChart(rates []stats.DayRate, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, until time.Time) RateChart {
+func NewRateChart(
+	rates []stats.DayRate, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, until time.Time,
+) RateChart {
 	since, until = midnight(since), midnight(until)
 	n := int(until.Sub(since)/(24*time.Hour)) + 1
 	c := RateChart{Since: since, Until: until, Marks: marks}
@@ -75,7 +77,9 @@ func NewRateChart(rates []stats.DayRate, marks []crash.ReleaseDay, table *crash.
 		c.Most = max(c.Most, rate)
 	}
 	order := list.Descending()
-	slices.SortFunc(c.Lines, func(a, b RateLine) int { return slices.Index(order, a.Release) - slices.Index(order, b.Release) })
+	slices.SortFunc(c.Lines, func(a, b RateLine) int {
+		return slices.Index(order, a.Release) - slices.Index(order, b.Release)
+	})
 	for i := range c.Lines {
 		line := &c.Lines[i]
 		days := values[line.Release]
@@ -87,12 +91,12 @@ func NewRateChart(rates []stats.DayRate, marks []crash.ReleaseDay, table *crash.
 		}
 	}
 	for i := n - 1; i >= 0; i-- {
-		row, any := make([]*float64, len(c.Lines)), false
+		row, found := make([]*float64, len(c.Lines)), false
 		for j, line := range c.Lines {
 			row[j] = values[line.Release][i]
-			any = any || row[j] != nil
+			found = found || row[j] != nil
 		}
-		if any {
+		if found {
 			c.Days, c.cells = append(c.Days, since.AddDate(0, 0, i)), append(c.cells, row)
 		}
 	}

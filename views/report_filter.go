@@ -26,7 +26,9 @@ func (f ReportFilterForm) all() string { return WithVia(f.Path, f.Via) + "#repor
 // FilterQuery returns a filter as the query of an address.
 func FilterQuery(f index.Filter) url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"version": f.Version, "release": string(f.Release), "architecture": f.Architecture} {
+	for name, value := range map[string]string{
+		"version": f.Version, "release": string(f.Release), "architecture": f.Architecture,
+	} {
 		if value != "" {
 			q.Set(name, value)
 		}

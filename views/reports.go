@@ -18,9 +18,12 @@ type ReportList struct {
 	Bugs       map[crash.BucketID]BugPart // with WithBucket: the bug cells of these buckets
 	WithBucket bool                       // the reports are in different buckets, which the list shows
 	Empty      string                     // text of an empty list
-	Via        string                     // the list through which the reports are reached, unless it is all reports of a problem
+	// Via is the list through which the reports are reached, unless it is all reports of a problem.
+	Via string
 
-	Further  string    // address that continues the search behind the examined reports; empty: all were examined, or the list is full
+	// Further is the address that continues the search behind the examined reports. It is empty if
+	// all were examined, or the list is full.
+	Further  string
 	LookedTo time.Time // when the last examined report arrived
 }
 

@@ -82,7 +82,8 @@ func (p ReviewPage) form() PostFormArgs {
 
 func linkForm(p BugPart, number int64) PostFormArgs {
 	return PostFormArgs{
-		ID: "link-instead-" + strconv.FormatInt(number, 10), Action: p.Bucket.Path() + "/link", CSRFToken: p.CSRFToken, Class: "link-form",
+		ID: "link-instead-" + strconv.FormatInt(number, 10), Action: p.Bucket.Path() + "/link",
+		CSRFToken: p.CSRFToken, Class: "link-form",
 	}
 }
 

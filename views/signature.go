@@ -40,7 +40,8 @@ func ReadSignature(b crash.Bucket) Signature {
 		signal, after, _ := cutPart(rest)
 		s.Signal, rest = signalName(signal), after
 		s.Frames = frames(rest)
-	case crash.RuleTraceback, crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic, crash.RuleCompiler, crash.RuleRecoverable:
+	case crash.RuleTraceback, crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic,
+		crash.RuleCompiler, crash.RuleRecoverable:
 		s.Signal, rest, _ = cutPart(rest)
 		s.Frames = frames(rest)
 	case crash.RuleOops, crash.RuleKernelCrash, crash.RuleKernel:
@@ -70,7 +71,8 @@ func ReadSignature(b crash.Bucket) Signature {
 // withProgram reports whether signatures of the rule begin with a program or package.
 func withProgram(r crash.Rule) bool {
 	switch r {
-	case crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic, crash.RuleCompiler, crash.RuleRecoverable, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleHang:
+	case crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic, crash.RuleCompiler,
+		crash.RuleRecoverable, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleHang:
 		return true
 	default:
 		return false

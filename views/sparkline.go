@@ -43,7 +43,8 @@ func NewSparkline(days []int64, until time.Time) Sparkline {
 		path = append(path, "h-2z"...)
 	}
 	day := until.AddDate(0, 0, int(at)-len(days)+1)
-	return Sparkline{Path: string(path), Any: true, Words: fmt.Sprintf("at most %s a day in %d days, on %s", Count(most), len(days), Date(day, until))}
+	return Sparkline{Path: string(path), Any: true,
+		Words: fmt.Sprintf("at most %s a day in %d days, on %s", Count(most), len(days), Date(day, until))}
 }
 
 func sparkViewBox(days int) string { return fmt.Sprintf("0 0 %d %d", days*sparkStep, sparkHeight) }

@@ -33,7 +33,8 @@ func statusClass(w crash.StateWord) string {
 }
 
 // quietStates are the states that lists do not mark, because most problems have them.
-var quietStates = []crash.StateWord{crash.StateNone, crash.StateUnread, crash.StateNew, crash.StateUnfiled, crash.StateNameless, crash.StateTests}
+var quietStates = []crash.StateWord{crash.StateNone, crash.StateUnread, crash.StateNew, crash.StateUnfiled,
+	crash.StateNameless, crash.StateTests}
 
 // marked reports whether lists mark a problem with this status.
 func marked(w crash.StateWord) bool { return !slices.Contains(quietStates, w) }

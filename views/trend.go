@@ -64,14 +64,16 @@ func (p ReleasePage) besideSentence() string {
 	if !ratio.Known() {
 		return "nothing is known of its last seven days."
 	}
-	return fmt.Sprintf("that one has %s now; this one has %s it%s", trendRate(p.BeforeNow.Now), trendThan(ratio), trendSure(ratio))
+	return fmt.Sprintf("that one has %s now; this one has %s it%s", trendRate(p.BeforeNow.Now), trendThan(ratio),
+		trendSure(ratio))
 }
 
 // sentence compares two releases at the same age.
 func (a SameAge) sentence() string {
 	ratio := a.Now.Times(a.Then)
 	return fmt.Sprintf("At the same age, %s after it came out, that one had %s over %s; this one has %s, %s it%s",
-		Counted(int64(a.Age), "day", "days"), trendRate(a.Then), Counted(int64(a.Days), "day", "days"), trendRate(a.Now), trendThan(ratio), trendSure(ratio))
+		Counted(int64(a.Age), "day", "days"), trendRate(a.Then), Counted(int64(a.Days), "day", "days"),
+		trendRate(a.Now), trendThan(ratio), trendSure(ratio))
 }
 
 // changedTrends returns the releases that have become significantly worse, or better.

@@ -14,9 +14,11 @@ import (
 
 // VersionTable is the table of a problem's reports by version and release.
 type VersionTable struct {
-	Releases []crash.Release // known releases first, oldest first; the last column adds up those without a column of their own
-	Rows     []VersionRow    // newest version first
-	Totals   []int64         // by release
+	// Releases has known releases first, oldest first. The last column adds up those without a column
+	// of their own.
+	Releases []crash.Release
+	Rows     []VersionRow // newest version first
+	Totals   []int64      // by release
 	Total    int64
 	Whole    bool  // show all rows
 	most     int64 // the largest cell
@@ -41,9 +43,10 @@ const inUse = -1
 
 // VersionFacts holds the data of a table of versions.
 type VersionFacts struct {
-	Story  stats.VersionStory
-	Known  []stats.VersionKnown                               // versions of the package in use
-	Last   map[string]time.Time                               // by version: the last day on which the problem was seen there
+	Story stats.VersionStory
+	Known []stats.VersionKnown // versions of the package in use
+	// Last is the last day on which the problem was seen, by version.
+	Last   map[string]time.Time
 	Status crash.Status                                       // names the versions that have a fix
 	Bug    int64                                              // the bug that names the fixes
 	Link   func(version string, release crash.Release) string // address of a version in its archive; nil: there are none
@@ -72,7 +75,8 @@ func (f VersionFacts) Table() VersionTable {
 	t.Totals = make([]int64, len(t.Releases))
 	for _, c := range f.Story.Counts {
 		if len(t.Rows) == 0 || t.Rows[len(t.Rows)-1].Version != c.Version {
-			t.Rows = append(t.Rows, VersionRow{Version: c.Version, Counts: make([]int64, len(t.Releases)), Last: f.Last[c.Version]})
+			t.Rows = append(t.Rows, VersionRow{Version: c.Version, Counts: make([]int64, len(t.Releases)),
+				Last: f.Last[c.Version]})
 		}
 		row, i := &t.Rows[len(t.Rows)-1], slices.Index(t.Releases, list.Of(c.Release))
 		row.Counts[i] += c.Reports
@@ -150,7 +154,8 @@ func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 		if row == nil || row.Total > 0 {
 			continue
 		}
-		row.Mark, row.Why = "not seen yet", "In use in "+releaseName(k.Release)+" since "+Date(k.Since, f.Now)+", without this problem"
+		row.Mark, row.Why = "not seen yet", "In use in "+releaseName(k.Release)+" since "+
+			Date(k.Since, f.Now)+", without this problem"
 		if f.fixed(k.Release) {
 			row.Mark, row.Fix = "probable fix", true
 			row.Why += "; it is the first version after the last in which it was seen"

@@ -44,7 +44,8 @@ func (c ListChoice) Name() string {
 // FilterWords describes the reports that pass a filter; empty: all.
 func FilterWords(f index.Filter) string {
 	var words []string
-	for _, part := range []struct{ before, text string }{{"version ", f.Version}, {"", string(f.Release)}, {"", f.Architecture}} {
+	for _, part := range []struct{ before, text string }{{"version ", f.Version}, {"", string(f.Release)},
+		{"", f.Architecture}} {
 		if part.text != "" {
 			words = append(words, part.before+cut(part.text, 60))
 		}

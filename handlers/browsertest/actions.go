@@ -95,8 +95,9 @@ func Choose(selector, value string) chromedp.Action[chromedp.Void] {
 // one.
 func Attribute(selector, name string) chromedp.Action[string] {
 	return func(ctx context.Context, t *chromedp.Target) (string, error) {
-		values, err := until(ctx, t, fmt.Sprintf(`[document.querySelector(%s)?.getAttribute(%s)].filter(v => typeof v === "string")`,
-			quote(selector), quote(name)), func(values []string) bool { return len(values) == 1 })
+		values, err := until(ctx, t,
+			fmt.Sprintf(`[document.querySelector(%s)?.getAttribute(%s)].filter(v => typeof v === "string")`,
+				quote(selector), quote(name)), func(values []string) bool { return len(values) == 1 })
 		if err != nil {
 			return "", err
 		}

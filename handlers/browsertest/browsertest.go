@@ -51,7 +51,8 @@ func Start(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Contex
 // program returns the path of Chromium.
 func program(t testing.TB) string {
 	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell"} {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+		"headless-shell"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}

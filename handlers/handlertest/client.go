@@ -127,7 +127,8 @@ func (c *Client) request(method, path string, body io.Reader, headers []Header) 
 // Do sends a request with the client's cookies.
 func (c *Client) Do(req *http.Request) *Answer {
 	c.t.Helper()
-	hc := &http.Client{Jar: c.jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	hc := &http.Client{Jar: c.jar, CheckRedirect: stay}
 	res, err := hc.Do(req)
 	if err != nil {
 		c.t.Fatalf("%s %s: %v", req.Method, req.URL.Path, err)
@@ -137,7 +138,8 @@ func (c *Client) Do(req *http.Request) *Answer {
 	if err != nil {
 		c.t.Fatalf("%s %s: %v", req.Method, req.URL.Path, err)
 	}
-	return &Answer{Status: res.StatusCode, Header: res.Header, Body: string(body), what: req.Method + " " + req.URL.RequestURI(), t: c.t}
+	return &Answer{Status: res.StatusCode, Header: res.Header, Body: string(body),
+		what: req.Method + " " + req.URL.RequestURI(), t: c.t}
 }
 
 // Answer is the answer to a request.

@@ -29,14 +29,15 @@ import (
 
 // Options configure New. The zero value suits most tests.
 type Options struct {
-	Store                              *db.Store            // nil: a new one
-	Tracker                            *trackertest.Tracker // nil: a new one
-	Disconnected                       bool                 // no access token: the tracker is not connected yet
-	NoFiling                           bool                 // filing is switched off
-	BaseURL                            string               // public address, as behind a proxy; empty: where the site listens
-	CreateWait                         time.Duration        // 0: 4 s
-	SearchTime                         time.Duration        // how long a review waits for the tracker; 0: 4 s
-	Settle                             time.Duration        // delay before the search after an unknown outcome; 0: 1 ms
+	Store        *db.Store            // nil: a new one
+	Tracker      *trackertest.Tracker // nil: a new one
+	Disconnected bool                 // no access token: the tracker is not connected yet
+	NoFiling     bool                 // filing is switched off
+	// BaseURL is the public address, as behind a proxy; empty: where the site listens.
+	BaseURL                            string
+	CreateWait                         time.Duration // 0: 4 s
+	SearchTime                         time.Duration // how long a review waits for the tracker; 0: 4 s
+	Settle                             time.Duration // delay before the search after an unknown outcome; 0: 1 ms
 	SourceLinks, VersionLinks          grouping.LinkTemplates
 	Health                             func(context.Context) []crash.HealthCheck // nil: of the database
 	CoresDir                           string                                    // folder of core dumps; empty: none
@@ -86,7 +87,8 @@ func New(t testing.TB, o Options) *Site {
 	}
 	server := httptest.NewUnstartedServer(nil)
 	site := &Site{
-		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: db.NewAccounts(o.Store), Tracker: o.Tracker,
+		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: db.NewAccounts(o.Store),
+		Tracker: o.Tracker,
 		Metrics: prometheus.NewRegistry(),
 	}
 	if o.WriteTokens == nil {
@@ -115,8 +117,10 @@ func New(t testing.TB, o Options) *Site {
 		Store: o.Store, Accounts: site.Accounts, Filer: site.Filer, Tracker: client, Credentials: creds,
 		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens, Health: o.Health,
 		Config: handlers.Config{
-			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime, TrackerName: "the practice tracker",
-			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, CoresDir: o.CoresDir, APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
+			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
+			TrackerName: "the practice tracker",
+			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, CoresDir: o.CoresDir,
+			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
 			TrustedProxies: trusted,
 			ConfigFile:     "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
 		},

@@ -22,9 +22,10 @@ const (
 )
 
 var (
-	errInterrupted = crash.Errorf(crash.Unavailable, "interrupted", "The report did not arrive in full; please send it again.")
-	errSlow        = crash.Errorf(crash.Unavailable, "slow", "The report came too slowly; please send it again later.")
-	errMalformed   = crash.Errorf(crash.Invalid, "malformed_body", "The body is not a well-formed HTTP body.")
+	errInterrupted = crash.Errorf(crash.Unavailable, "interrupted",
+		"The report did not arrive in full; please send it again.")
+	errSlow      = crash.Errorf(crash.Unavailable, "slow", "The report came too slowly; please send it again later.")
+	errMalformed = crash.Errorf(crash.Invalid, "malformed_body", "The body is not a well-formed HTTP body.")
 )
 
 func errTooLarge(limit int64) *crash.Error {

@@ -62,7 +62,8 @@ func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (r
 	}
 	if err != nil {
 		if crash.KindOf(err) == 0 {
-			err = &crash.Error{Code: "storage", Message: "Failure to write OOPS " + id.String() + " to storage provider", Err: err}
+			err = &crash.Error{Code: "storage", Err: err,
+				Message: "Failure to write OOPS " + id.String() + " to storage provider"}
 		}
 		return result{}, err
 	}
@@ -74,7 +75,9 @@ func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (r
 
 // coreRequested reports whether the core of this report has been received. It returns an error if
 // this machine was not asked for it.
-func (h *handler) coreRequested(ctx context.Context, id crash.OopsID, system crash.SystemID) (received bool, err error) {
+func (h *handler) coreRequested(
+	ctx context.Context, id crash.OopsID, system crash.SystemID,
+) (received bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, h.AnswerWithin)
 	defer cancel()
 	return h.Store.CoreRequested(ctx, id, system)

@@ -164,6 +164,7 @@ func (h *handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	if p == http.ErrAbortHandler { //nolint:errorlint // compared as net/http does
 		panic(p)
 	}
-	h.Log.ErrorContext(r.Context(), "panic while taking a report", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+	h.Log.ErrorContext(r.Context(), "panic while accepting a report",
+		"type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 	answer(w, http.StatusInternalServerError, "Internal error.")
 }
