@@ -118,7 +118,7 @@ func until[T any](ctx context.Context, t *chromedp.Target, script string, ok fun
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return value, fmt.Errorf("waited in vain for %s: %w (last error: %v)", script, ctx.Err(), err)
+			return value, fmt.Errorf("waited in vain for %s: %w (last error: %w)", script, ctx.Err(), err)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func New(t testing.TB, o Options) *Site {
 	server.Start()
 	t.Cleanup(func() {
 		server.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond) // cancel what hangs
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 200*time.Millisecond) // cancel what hangs
 		defer cancel()
 		site.Filer.Close(ctx)
 	})

@@ -45,7 +45,7 @@ type memory struct {
 }
 
 func newMemory(maxBytes int64) *memory {
-	most := int64(unpackedAtOnce * unpackFactor * max(maxBytes, whoopsie.MaxUnpacked))
+	most := unpackedAtOnce * unpackFactor * max(maxBytes, whoopsie.MaxUnpacked)
 	return &memory{
 		bodies:   semaphore.NewWeighted(max(largeBodies, 2*maxBytes)),
 		unpacked: semaphore.NewWeighted(most),
