@@ -1,6 +1,6 @@
-// Package assets holds the files that pages load: style sheets, scripts, the icon. They are embedded and served under
-// names that carry a hash of their content, so that browsers may keep them for ever and units of two versions can run
-// side by side. It knows nothing of pages.
+// Package assets contains the files that pages load: style sheets, scripts, the icon. It embeds
+// them and serves them under names with a hash of their content. So browsers may cache them
+// forever, and instances of two versions can run side by side. It knows nothing about pages.
 package assets
 
 import (
@@ -15,20 +15,21 @@ import (
 	"sync"
 )
 
-// Prefix is the folder in URLs below which assets are served.
+// Prefix is the folder of assets in URLs.
 const Prefix = "/assets/"
 
-// AppCSS is the name of the one style sheet: the files of static/css joined in the order of their names.
+// AppCSS is the name of the single style sheet: the files of static/css, joined in the order of
+// their names.
 const AppCSS = "app.css"
 
-// AppJS is the name of our one script: the files of static/js joined in the order of their names. Each is a function of its
-// own, so that they share no names.
+// AppJS is the name of our single script: the files of static/js, joined in the order of their
+// names. Each file is one function, so they share no names.
 const AppJS = "app.js"
 
 //go:embed static
 var embedded embed.FS
 
-// catalogue is what one set of files offers.
+// catalogue holds a set of files by name and by URL.
 type catalogue struct {
 	byName map[string]file // "app.css"
 	byURL  map[string]file // "app.3f9c1a2b.css"
@@ -51,8 +52,8 @@ var builtIn = sync.OnceValue(func() catalogue {
 	return c
 })
 
-// URL is the address of the asset with the given name, "app.css" → "/assets/app.3f9c1a2b.css". An unknown name gives an
-// address that answers 404; a test looks that no page uses one.
+// URL returns the address of the asset with the given name: "app.css" → "/assets/app.3f9c1a2b.css".
+// For an unknown name, the address answers 404; a test checks that no page uses one.
 func URL(name string) string {
 	if f, ok := builtIn().byName[name]; ok {
 		return Prefix + f.hashed
@@ -60,7 +61,7 @@ func URL(name string) string {
 	return Prefix + name
 }
 
-// Scripts are the addresses of all scripts in the order in which pages load them: htmx, then ours.
+// Scripts returns the addresses of all scripts in loading order: htmx, then ours.
 func Scripts() []string {
 	var names []string
 	for name := range builtIn().byName {
@@ -72,7 +73,8 @@ func Scripts() []string {
 	return append(names, URL(AppJS))
 }
 
-// read builds the catalogue of the files directly in dir, of dir/css as one style sheet, and of dir/js as one script.
+// read returns the catalogue of the files directly in dir, of dir/css as one style sheet, and of
+// dir/js as one script.
 func read(dir fs.FS) (catalogue, error) {
 	c := catalogue{byName: map[string]file{}, byURL: map[string]file{}}
 	entries, err := fs.ReadDir(dir, ".")
@@ -99,7 +101,7 @@ func read(dir fs.FS) (catalogue, error) {
 	return c, nil
 }
 
-// joined is the content of all files that match, in the order of their names.
+// joined returns the content of all matching files, in the order of their names.
 func joined(dir fs.FS, pattern string) ([]byte, error) {
 	names, err := fs.Glob(dir, pattern) // sorted by name
 	if err != nil {

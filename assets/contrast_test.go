@@ -11,7 +11,8 @@ import (
 
 var token = regexp.MustCompile(`--([a-z0-9-]+): (#[0-9a-f]{6});`)
 
-// TestContrast holds the colours to WCAG 2.2 AA: 4.5 : 1 for text (1.4.3), 3 : 1 for controls and bars (1.4.11).
+// TestContrast checks the colours against WCAG 2.2 AA: 4.5 : 1 for text (1.4.3), 3 : 1 for controls
+// and bars (1.4.11).
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	css, err := os.ReadFile("static/css/10-tokens.css")
@@ -49,7 +50,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// contrast is the ratio of WCAG between two colours, 1 to 21.
+// contrast returns the contrast of two colours as in WCAG, 1 to 21.
 func contrast(t *testing.T, a, b string) float64 {
 	t.Helper()
 	high, low := luminance(t, a), luminance(t, b)

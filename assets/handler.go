@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// Handler serves what URL names, below Prefix, to be kept by browsers for a year; an unknown name or hash is 404.
+// Handler serves the addresses that URL returns, below Prefix, and lets browsers cache them for a
+// year. An unknown name or hash is 404.
 //
-// With a dir (the folder "static" of a checkout; for development) the files are read from disk for each request, whatever
-// the hash, and nothing is kept: a change shows after a reload.
+// If dir is set (to the folder "static" of a checkout, for development), Handler reads files from
+// disk on each request, whatever the hash, and forbids caching. So changes show after a reload.
 func Handler(dir string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hashed, ok := strings.CutPrefix(r.URL.Path, Prefix)
@@ -38,7 +39,7 @@ func Handler(dir string) http.Handler {
 	})
 }
 
-// contentTypes does not leave the types to the machine's mime tables.
+// contentTypes maps extensions to media types, independently of the machine's MIME tables.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
@@ -46,7 +47,7 @@ var contentTypes = map[string]string{
 	".txt": "text/plain; charset=utf-8",
 }
 
-// readFresh finds the file of a hashed name on disk, ignoring which hash it carries.
+// readFresh reads the file of a hashed name from disk, whatever the hash.
 func readFresh(dir, hashed string) (file, bool) {
 	c, err := read(os.DirFS(dir))
 	if err != nil {

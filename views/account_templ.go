@@ -8,16 +8,16 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// AccountPage is what a person may change about their own account.
+// AccountPage holds the settings of a person's own account.
 type AccountPage struct {
 	Shell   Shell
 	Tracker string // its name
-	Name    string // at the tracker, as saved or as typed
-	Problem string // why it was not saved
+	Name    string // account name in the tracker, as saved or as typed
+	Problem string // why saving failed; empty: it did not
 	Tokens  TokensView
 }
 
-// Account is the page of one's own account.
+// Account renders the page of a person's own account.
 func Account(p AccountPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -2,7 +2,7 @@ package views
 
 import "mishap/crash"
 
-// HealthPage tells an admin whether all is well.
+// HealthPage holds the results of all health checks.
 type HealthPage struct {
 	Shell  Shell
 	Checks []crash.HealthCheck

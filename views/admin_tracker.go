@@ -9,25 +9,25 @@ import (
 	"mishap/crash"
 )
 
-// TrackerPage is where an admin connects mishap to the tracker.
+// TrackerPage holds the page on which an admin connects mishap to the tracker.
 type TrackerPage struct {
 	Shell      Shell
 	Tracker    string // its name, "launchpad.net"
 	Connection crash.Connection
 	Comments   CommentsView
 
-	AuthorizeURL string    // the page to decide on, while a request is under way; empty: none is
-	Expires      time.Time // when that request ends
-	Problem      string    // what the last press of a button met; empty: nothing
-	Pressed      string    // the last element of that button's address
+	AuthorizeURL string    // the tracker's page for the decision, while a request is pending; empty: none is
+	Expires      time.Time // when that request expires
+	Problem      string    // why the last action failed; empty: it did not
+	Pressed      string    // the last element of that action's address
 
 	ConfigFile      string
-	FromEnvironment bool // the environment gives this unit's token
-	Unwritten       bool // the token of this session's flow is not in the file
+	FromEnvironment bool // the token of this instance comes from the environment
+	Unwritten       bool // the new token is not in the configuration file
 	Lines           []ConfigLine
 }
 
-// ConfigLine is a line for the configuration file, shown to the admin who has just connected and asked to see it.
+// ConfigLine is a line for the configuration file, shown to an admin after connecting, on request.
 type ConfigLine struct{ Key, Value string }
 
 func (p TrackerPage) connected() bool { return p.Connection.Source != crash.NotConnected }
@@ -36,7 +36,7 @@ func (p TrackerPage) form(action string) PostFormArgs {
 	return PostFormArgs{ID: action, Action: "/admin/tracker/" + action, CSRFToken: p.Shell.CSRFToken}
 }
 
-// limit is what the token is limited to, as far as the tracker says it.
+// limit describes the restriction of the token, if the tracker reported one.
 func (p TrackerPage) limit() string {
 	switch p.Connection.Context {
 	case "":
@@ -47,8 +47,8 @@ func (p TrackerPage) limit() string {
 	return p.Connection.Context
 }
 
-// met reports whether the problem belongs to one of these buttons.
-func (p TrackerPage) met(buttons ...string) bool {
+// failedAt reports whether the problem was caused by one of these buttons.
+func (p TrackerPage) failedAt(buttons ...string) bool {
 	return p.Problem != "" && slices.Contains(buttons, p.Pressed)
 }
 
@@ -62,7 +62,7 @@ func (p TrackerPage) origin() string {
 	return "the configuration file of this unit, " + p.ConfigFile
 }
 
-// linesText is the lines as they stand in the file. What the tracker hands out as tokens holds no quotes.
+// linesText returns the lines as they appear in the file. Tokens contain no quotes.
 func (p TrackerPage) linesText() string {
 	var b strings.Builder
 	for _, l := range p.Lines {

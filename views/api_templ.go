@@ -8,12 +8,12 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// APIPage is the page about the API.
+// APIPage holds the reference of the API.
 type APIPage struct {
 	Shell     Shell
 	Address   string // of the API
 	Resources []APIResource
-	PerMinute int // requests of one address without a token; 0: no limit
+	PerMinute int // requests per minute from one address without a token; 0: no limit
 }
 
 // APIResource is one resource of the API.
@@ -32,7 +32,7 @@ type APIParam struct {
 // APIField is one field of an answer.
 type APIField struct{ Name, Type, Doc string }
 
-// API is the page about the API.
+// API renders the reference of the API.
 func API(p APIPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,23 +10,23 @@ import (
 	"mishap/crash"
 )
 
-// BugState says what the bug cell of a bucket shows.
+// BugState selects what the bug cell of a bucket shows.
 type BugState string
 
 // The states.
 const (
 	BugNothing    BugState = ""           // filing is switched off, or the person may not file
 	BugLinked     BugState = "linked"     // the bug
-	BugCreate     BugState = "create"     // the form
-	BugSignIn     BugState = "sign in"    // visitors
-	BugImpossible BugState = "impossible" // cannot be filed: Reason
-	BugCreating   BugState = "creating"   // the tracker is being asked
-	BugChecking   BugState = "checking"   // perhaps filed: the tracker is searched
-	BugWaiting    BugState = "waiting"    // the tracker is away: Reason; it is filed by itself later
-	BugRefused    BugState = "refused"    // the tracker said no: Reason
+	BugCreate     BugState = "create"     // the Create form
+	BugSignIn     BugState = "sign in"    // a link to the sign-in page
+	BugImpossible BugState = "impossible" // no bug can be filed, see Reason
+	BugCreating   BugState = "creating"   // the bug is being sent
+	BugChecking   BugState = "checking"   // outcome unknown: the tracker is searched
+	BugWaiting    BugState = "waiting"    // the tracker is unavailable, see Reason; mishap files the bug later
+	BugRefused    BugState = "refused"    // the tracker refused the bug, see Reason
 )
 
-// BugPart is the bug cell of one bucket, on lists and on the page of the bucket.
+// BugPart holds the bug cell of one bucket, on lists and on the page of the problem.
 type BugPart struct {
 	Bucket    crash.BucketID
 	Signature string
@@ -34,16 +34,16 @@ type BugPart struct {
 	Bug       crash.Bug
 	Status    crash.Status
 	Reason    string
-	MayFile   bool   // the person may press Create, and try again
-	Review    bool   // the person may go over the bug before it is filed
-	Connect   string // page on which the person can connect the tracker, when the bug waits for that; empty: it does not, or they may not
-	CSRFToken string // for the form
-	Next      string // local path to come back to after signing in
-	Copy      string // tells several cells of one bucket on one page apart, in small letters
+	MayFile   bool   // the person may create and retry
+	Review    bool   // the person may review the bug before it is filed
+	Connect   string // page for connecting the tracker, if the bug waits for that and the person may do it
+	CSRFToken string // token for the form
+	Next      string // local path to return to after signing in
+	Copy      string // distinguishes several cells of one bucket on a page, in lower case
 	Whole     bool   // the cell is part of a status, which answers replace as a whole
 }
 
-// cellID is the id of the element that holds the cell.
+// cellID returns the id of the element that holds the cell.
 func (p BugPart) cellID() string {
 	if p.Copy != "" {
 		return "bug-" + p.Bucket.String() + "-" + p.Copy
@@ -53,7 +53,7 @@ func (p BugPart) cellID() string {
 
 var copyName = regexp.MustCompile(`^[a-z]{1,20}$`)
 
-// CopyIn is the name of a copy of a cell as a request gives it, or empty if that is none.
+// CopyIn returns text if it is a valid [BugPart.Copy], else an empty string.
 func CopyIn(text string) string {
 	if copyName.MatchString(text) {
 		return text
@@ -61,7 +61,7 @@ func CopyIn(text string) string {
 	return ""
 }
 
-// CopyTargeted is the copy of the cell of a bucket that the header HX-Target of a request names.
+// CopyTargeted returns the copy of the cell of a bucket that the request header HX-Target names.
 func CopyTargeted(header string, id crash.BucketID) string {
 	rest, _ := strings.CutPrefix(header, "div#bug-"+id.String()+"-")
 	rest, _ = strings.CutSuffix(rest, "-now")
@@ -72,12 +72,12 @@ func (p BugPart) nowID() string { return p.cellID() + "-now" }
 
 func (p BugPart) path() string { return p.Bucket.Path() + "/bug" }
 
-// sent is the signature as forms send it. The server decodes it once, so that a signature with a percent sign in it means
-// the same to this form and to scripts that encode what they send.
+// sent returns the signature as forms send it. The server decodes it once, so a signature with a
+// percent sign means the same to this form and to scripts that encode their requests.
 func (p BugPart) sent() string { return url.PathEscape(p.Signature) }
 
-// changing reports whether the cell will be different soon by itself. One that waits for the tracker is left alone, or
-// the button in it would go away under the finger.
+// changing reports whether the cell will soon change by itself. A cell that waits for the tracker
+// is not refreshed, because its button would be replaced while a person presses it.
 func (p BugPart) changing() bool { return p.State == BugCreating || p.State == BugChecking }
 
 func (p BugPart) form() PostFormArgs {
@@ -87,7 +87,7 @@ func (p BugPart) form() PostFormArgs {
 	}
 }
 
-// target is what answers replace.
+// target returns the selector of the element that answers replace.
 func (p BugPart) target() string {
 	if p.Whole {
 		return statusTarget
@@ -102,7 +102,7 @@ func (p BugPart) swap() string {
 	return "outerHTML"
 }
 
-// refresh has the cell ask for itself again.
+// refresh returns the attributes that make the cell reload itself.
 func (p BugPart) refresh() templ.OrderedAttributes {
 	trigger := "refresh"
 	if p.changing() {

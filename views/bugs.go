@@ -8,13 +8,13 @@ import (
 	"mishap/crash"
 )
 
-// BugsView is the bugs of a problem as its page shows them.
+// BugsView holds the bugs of a problem, for its page.
 type BugsView struct {
 	Bucket    crash.BucketID
-	Cell      BugPart     // the bug that counts, or how to get one
-	Bugs      []crash.Bug // all of them, that one first
+	Cell      BugPart     // the bug that counts, or the ways to get one
+	Bugs      []crash.Bug // all bugs, that one first
 	MayLink   bool
-	SignedIn  bool // who linked them is for people who are signed in
+	SignedIn  bool // signed-in people see who linked them
 	CSRFToken string
 	Now       time.Time
 }
@@ -28,7 +28,7 @@ func (p BugsView) form(action string, bug int64) PostFormArgs {
 	}
 }
 
-// details is what is known of a bug besides its title: where it stands, and who linked it.
+// details describes a bug besides its title: its state, and who linked it.
 func (p BugsView) details(b crash.Bug) string {
 	var words []string
 	known := b.State
@@ -44,7 +44,7 @@ func (p BugsView) details(b crash.Bug) string {
 		words = append(words, "private")
 	default:
 		for _, t := range known.Tasks {
-			words = append(words, taskWords(t))
+			words = append(words, taskText(t))
 		}
 	}
 	if p.SignedIn && b.By != "" {
@@ -53,8 +53,8 @@ func (p BugsView) details(b crash.Bug) string {
 	return strings.Join(words, "; ")
 }
 
-// taskWords is one task in words: "tidewatch (Ubuntu): Triaged, High, for grace, 24.04.3".
-func taskWords(t crash.BugTask) string {
+// taskText describes a task: "tidewatch (Ubuntu): Triaged, High, for grace, 24.04.3".
+func taskText(t crash.BugTask) string {
 	out := t.Name + ": " + t.Status
 	if !t.Closed.IsZero() {
 		out += " (" + t.Closed.UTC().Format("2006-01-02") + ")"
@@ -71,22 +71,23 @@ func taskWords(t crash.BugTask) string {
 	return out
 }
 
-// LinkPage is where a bug is linked to a problem by hand.
+// LinkPage holds the page on which a person links a bug to a problem.
 type LinkPage struct {
 	Shell   Shell
 	Bucket  crash.Bucket
-	Text    string // as it was typed
-	Problem string // what is wrong with it; empty: nothing
-	Number  int64  // which bug it means; 0: none yet
+	Text    string // as typed
+	Problem string // what is wrong with Text; empty: nothing
+	Number  int64  // number of the bug in Text; 0: none yet
 	Found   crash.BugReading
-	Warning string // why the tracker does not say what bug that is; empty: it does
-	Linked  bool   // the problem has it already
+	Warning string // why the tracker did not describe the bug; empty: it did
+	Linked  bool   // the problem already has the bug
 }
 
 func (p LinkPage) path() string { return p.Bucket.ID.Path() + "/link" }
 
 func (p LinkPage) confirm() PostFormArgs {
-	return PostFormArgs{ID: "confirm-link", Action: p.path(), CSRFToken: p.Shell.CSRFToken, Part: true, Target: statusTarget, Swap: morph}
+	return PostFormArgs{ID: "confirm-link", Action: p.path(), CSRFToken: p.Shell.CSRFToken, Part: true,
+		Target: statusTarget, Swap: morph}
 }
 
 func (p LinkPage) foundTitle() string {
@@ -99,7 +100,7 @@ func (p LinkPage) foundTitle() string {
 func (p LinkPage) foundState() string {
 	var words []string
 	for _, t := range p.Found.Tasks {
-		words = append(words, taskWords(t))
+		words = append(words, taskText(t))
 	}
 	if p.Found.DuplicateOf != 0 {
 		words = append(words, "repeats bug "+strconv.FormatInt(p.Found.DuplicateOf, 10))
@@ -107,7 +108,7 @@ func (p LinkPage) foundState() string {
 	return strings.Join(words, "; ")
 }
 
-// BugProblemsPage lists the problems that have one bug.
+// BugProblemsPage holds the problems that have one bug.
 type BugProblemsPage struct {
 	Shell   Shell
 	Number  int64

@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// BugLink is a bug by its number, and the one that it repeats.
+// BugLink links to a bug by its number, and to the bug that it duplicates.
 func BugLink(b crash.Bug) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -160,7 +160,7 @@ func BugLink(b crash.Bug) templ.Component {
 	})
 }
 
-// bugsPart lists the bugs of a problem on its page, and what can be done about them.
+// bugsPart lists the bugs of a problem on its page, with the actions on them.
 func bugsPart(p BugsView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -470,7 +470,7 @@ func bugItem(p BugsView, b crash.Bug) templ.Component {
 	})
 }
 
-// LinkBug is the page on which a bug is linked to a problem.
+// LinkBug renders the page on which a bug is linked to a problem.
 func LinkBug(p LinkPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -547,7 +547,7 @@ func LinkBug(p LinkPage) templ.Component {
 	})
 }
 
-// LinkBugPart asks for the bug, says what the tracker has under that number, and asks whether it is the one.
+// LinkBugPart asks for a bug, shows the tracker's description of it, and asks for confirmation.
 func LinkBugPart(p LinkPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

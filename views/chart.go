@@ -11,27 +11,29 @@ import (
 	"mishap/crash"
 )
 
-// Chart is reports per day, stacked by release.
+// Chart holds reports per day, stacked by release.
 type Chart struct {
-	Since, Until time.Time       // UTC days, both included
-	Releases     []crash.Release // known ones first, then newest first: the order of the palette, and of a stack from the ground up
-	Days         []ChartDay      // one for each day of the span
-	Most         int64           // reports of the fullest day
-	Total        int64
+	Since, Until time.Time // UTC days, both included
+	// Releases has known releases first, then newest first: the order of the palette, and of a stack from the bottom.
+	Releases []crash.Release
+	Days     []ChartDay // one per day of the span
+	Most     int64      // the highest sum of a day
+	Total    int64
 }
 
 // ChartDay is one bar.
 type ChartDay struct {
 	Day    time.Time
-	Counts []int64 // by the releases of the chart
+	Counts []int64 // in the order of Releases
 	Total  int64
 }
 
-// maxSeries is how many releases have a colour of their own; older ones share the last.
+// maxSeries is the number of releases with a colour of their own. Older releases share the last
+// colour.
 const maxSeries = 8
 
-// NewChart lays the counts out over the days of the span. Counts outside the span are left out; those of releases that the
-// table does not let lists name are added up as other releases.
+// NewChart returns the chart of the counts in a span of days. It drops counts outside the span, and
+// adds up as "other releases" those releases that the table does not allow in lists.
 func NewChart(counts []crash.DayCount, table *crash.ReleaseTable, since, until time.Time) Chart {
 	since, until = midnight(since), midnight(until)
 	c := Chart{Since: since, Until: until}
@@ -60,7 +62,8 @@ func NewChart(counts []crash.DayCount, table *crash.ReleaseTable, since, until t
 	return c
 }
 
-// ChartSpan chooses how far back a chart looks: the shortest of four weeks, a quarter and a year that shows everything.
+// ChartSpan returns the shortest span that covers everything since firstSeen: four weeks, a quarter
+// or a year.
 func ChartSpan(firstSeen, now time.Time) (since, until time.Time) {
 	until = midnight(now)
 	for _, days := range []int{28, 91} {
@@ -73,7 +76,8 @@ func ChartSpan(firstSeen, now time.Time) (since, until time.Time) {
 
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// The drawing is stretched to its place; one day is 10 units wide, the fullest day 100 high.
+// The drawing is stretched to its box. A day is 10 units wide, and the highest bar is 100 units
+// high.
 const (
 	dayWidth    = 10
 	chartHeight = 100
@@ -81,8 +85,8 @@ const (
 
 func (c Chart) viewBox() string { return fmt.Sprintf("0 0 %d %d", len(c.Days)*dayWidth, chartHeight) }
 
-// bars are the bars of one release, stacked on those of newer ones, as one path: a year of days has too many for elements of
-// their own.
+// bars returns the bars of one release as a single SVG path, stacked on those of newer releases. A
+// year of days would need too many elements.
 func (c Chart) bars(release int) string {
 	var d []byte
 	number := func(before string, x float64) {
@@ -107,7 +111,7 @@ func (c Chart) bars(release int) string {
 	return string(d)
 }
 
-// describe is what a bar says on demand: "2 Sep: 14 reports (24.04: 12, 22.04: 2)".
+// describe returns the tooltip of a bar: "2 Sep: 14 reports (24.04: 12, 22.04: 2)".
 func (c Chart) describe(day ChartDay, now time.Time) string {
 	var parts []string
 	for i, count := range day.Counts {
@@ -115,10 +119,11 @@ func (c Chart) describe(day ChartDay, now time.Time) string {
 			parts = append(parts, fmt.Sprintf("%s: %s", releaseName(c.Releases[i]), Count(count)))
 		}
 	}
-	return fmt.Sprintf("%s: %s (%s)", Date(day.Day, now), Counted(day.Total, "report", "reports"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %s (%s)", Date(day.Day, now), Counted(day.Total, "report", "reports"),
+		strings.Join(parts, ", "))
 }
 
-// fullest is the day with most reports; the last such day.
+// fullest returns the last day with the most reports.
 func (c Chart) fullest() ChartDay {
 	var fullest ChartDay
 	for _, day := range c.Days {
@@ -129,7 +134,7 @@ func (c Chart) fullest() ChartDay {
 	return fullest
 }
 
-// rows are the days with reports, newest first, for the table twin.
+// rows returns the days with reports, newest first, for the table below the chart.
 func (c Chart) rows() []ChartDay {
 	var rows []ChartDay
 	for _, day := range slices.Backward(c.Days) {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// ChartPart is a chart with its legend, the ends of its axes, and a table that says the same.
+// ChartPart renders a chart with its legend and axis labels, and a table with the same data.
 func ChartPart(c Chart, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -361,7 +361,7 @@ func ChartPart(c Chart, now time.Time) templ.Component {
 	})
 }
 
-// cell is a number in a table of counts; nothing is a dot.
+// cell renders a number in a table of counts, or a dot for 0.
 func cell(n int64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,20 +10,20 @@ import (
 	"mishap/crash/index"
 )
 
-// ListChoice is what the controls of the front page say, and the address of a list. Its filter has
-// no days, which come from the period or from From and To, and no Packages, which Set and Person
-// stand for. Query is the text of a search: the list stands at /search then.
+// ListChoice holds the controls of the front page, and thereby the address of a list. Its filter
+// has no days, which come from the period or from From and To. It has no Packages either; Set and
+// Person stand for these. Query is the text of a search; if it is set, the list is at /search.
 type ListChoice struct {
 	index.Filter
 
 	Period   crash.Period
-	From, To time.Time // UTC days, both included, in place of the period; zero: not chosen
-	Ranged   bool      // days are wanted in place of the period, which stands until they are given
-	Set      string    // package set
-	Person   string    // of whose packages, a person or team of the tracker
+	From, To time.Time // UTC days, both included, which replace the period; zero: not set
+	Ranged   bool      // the person chose days instead of a period; the period applies until they enter some
+	Set      string    // package set; empty: any
+	Person   string    // person or team of the tracker, whose packages are listed; empty: any
 }
 
-// periods are the choices of the front page, shortest first.
+// periods lists the periods of the front page, shortest first.
 var periods = []struct {
 	period crash.Period
 	words  string
@@ -34,10 +34,10 @@ var periods = []struct {
 	{crash.PeriodYear, "the past year"},
 }
 
-// PeriodRange is what the control says when days are chosen in place of a period.
+// PeriodRange is the value of the period control for a range of days.
 const PeriodRange = "range"
 
-// shown is what the control of the period says.
+// shown returns the value of the period control.
 func (c ListChoice) shown() string {
 	if c.dated() || c.Ranged {
 		return PeriodRange
@@ -45,7 +45,7 @@ func (c ListChoice) shown() string {
 	return string(c.Period)
 }
 
-// ProblemStates are the states that a list can be narrowed to, with what they are called.
+// ProblemStates lists the states by which a list can be filtered, with their labels.
 var ProblemStates = problemStates()
 
 func problemStates() []struct{ State, Words string } {
@@ -60,11 +60,11 @@ func problemStates() []struct{ State, Words string } {
 	return states
 }
 
-// dated reports whether days were chosen in place of a period.
+// dated reports whether the list has a range of days instead of a period.
 func (c ListChoice) dated() bool { return !c.From.IsZero() || !c.To.IsZero() }
 
-// words is the period as it stands in a sentence.
-func (c ListChoice) words() string {
+// phrase returns the period as part of a sentence.
+func (c ListChoice) phrase() string {
 	switch {
 	case !c.From.IsZero() && !c.To.IsZero():
 		return "the days from " + isoDay(c.From) + " to " + isoDay(c.To)
@@ -88,7 +88,7 @@ func isoDay(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-// Days are the first and the last day that the list looks at.
+// Days returns the first and the last day of the list.
 func (c ListChoice) Days(now time.Time) (since, until time.Time) {
 	today := midnight(now)
 	if !c.dated() {
@@ -105,8 +105,8 @@ func (c ListChoice) Days(now time.Time) (since, until time.Time) {
 	return since, until
 }
 
-// FilterOn returns the filter of the choice with its days. The packages behind Set and Person, and
-// the query, are for the caller to add.
+// FilterOn returns the filter of the choice with its days. The caller adds the packages of Set and
+// Person, and the query.
 func (c ListChoice) FilterOn(now time.Time) index.Filter {
 	since, until := c.Days(now)
 	f := c.Filter
@@ -114,15 +114,16 @@ func (c ListChoice) FilterOn(now time.Time) index.Filter {
 	return f
 }
 
-// URL is the address of the first page of this choice.
+// URL returns the address of the first page of the list.
 func (c ListChoice) URL() string { return c.url(url.Values{}) }
 
-// NextURL is the address of the rows behind the given one, which stands at that place.
+// NextURL returns the address of the rows after the given one, which is at that place.
 func (c ListChoice) NextURL(place int, last crash.Problem) string {
 	return c.url(url.Values{"after": {fmt.Sprintf("%d.%d.%s", place, last.Count, last.ID)}})
 }
 
-// SortURL is the address of the same choice, sorted by a column; the other way round when it is that already.
+// SortURL returns the address of the list sorted by a column. If it is sorted by that column
+// already, the order is reversed.
 func (c ListChoice) SortURL(by index.Column) string {
 	same := cmp.Or(c.Sort, index.ByCount) == by
 	c.Sort, c.Ascending = by, same && !c.Ascending
@@ -167,21 +168,23 @@ func set(q url.Values, name, value string) {
 	}
 }
 
-// widened is the choice with nothing left out but by time.
+// widened returns the choice without any filter except time.
 func (c ListChoice) widened() ListChoice { return ListChoice{Period: c.Period, From: c.From, To: c.To} }
 
-// more reports whether one of the controls that are folded away says something.
+// more reports whether one of the folded controls has a value.
 func (c ListChoice) more() bool {
-	return c.dated() || c.Ranged || c.Source != "" || c.Version != "" || c.Type != "" || c.State != "" || c.Set != "" || c.Person != "" || c.New
+	return c.dated() || c.Ranged || c.Source != "" || c.Version != "" || c.Type != "" || c.State != "" ||
+		c.Set != "" || c.Person != "" || c.New
 }
 
-// narrowed reports whether the choice leaves anything out but by time.
+// narrowed reports whether the choice has any filter except time.
 func (c ListChoice) narrowed() bool {
 	c.Period, c.From, c.To, c.Ranged, c.Sort, c.Ascending = "", time.Time{}, time.Time{}, false, "", false
 	return c != ListChoice{}
 }
 
-// longer is the address of the same choice over the longest period; empty when it is that already.
+// longer returns the address of the list over the longest period, or an empty string if it has that
+// already.
 func (c ListChoice) longer() string {
 	if c.Period == crash.PeriodYear && !c.dated() {
 		return ""
@@ -190,14 +193,14 @@ func (c ListChoice) longer() string {
 	return c.URL()
 }
 
-// over is the address of the same choice over another period.
+// over returns the address of the list over another period.
 func (c ListChoice) over(period crash.Period) string {
 	c.Period, c.From, c.To, c.Ranged = period, time.Time{}, time.Time{}, false
 	return c.URL()
 }
 
-// daysWords are the days that the list looks at: "since 15 Nov", "20 Oct – 5 Nov".
-func (c ListChoice) daysWords(now time.Time) string {
+// daysText describes the days of the list: "since 15 Nov", "20 Oct – 5 Nov".
+func (c ListChoice) daysText(now time.Time) string {
 	since, until := c.Days(now)
 	if c.To.IsZero() {
 		return "since " + Date(since, now)

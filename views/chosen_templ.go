@@ -14,15 +14,15 @@ import (
 	"strings"
 )
 
-// PathChosen is where something is done to the chosen rows of the list, and how far that is.
+// PathChosen is the address for actions on the selected rows of a list, and for their progress.
 const PathChosen = "/problems/chosen"
 
-// ChosenURL is the page of how far the chosen problems are.
+// ChosenURL returns the address of the progress of the selected problems.
 func ChosenURL(ids []crash.BucketID) string {
 	return PathChosen + "?problems=" + JoinIDs(ids)
 }
 
-// JoinIDs is how addresses name several problems.
+// JoinIDs joins the ids of several problems for an address.
 func JoinIDs(ids []crash.BucketID) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
@@ -31,19 +31,19 @@ func JoinIDs(ids []crash.BucketID) string {
 	return strings.Join(texts, ".")
 }
 
-// ChosenPage says how far each of the chosen problems is.
+// ChosenPage holds the progress of an action on the selected problems.
 type ChosenPage struct {
 	Shell   Shell
 	Rows    []ChosenRow
 	Recheck bool // the tracker is asked about their bugs; false: bugs are created
 }
 
-// ChosenRow is one of them.
+// ChosenRow is one selected problem.
 type ChosenRow struct {
 	Bucket crash.Bucket
 	Bug    BugPart
-	Result string // what has come of it, in a few words
-	Waits  bool   // nothing has, yet
+	Result string // the outcome, in a few words
+	Waits  bool   // there is no outcome yet
 }
 
 func (p ChosenPage) done() (n int) {
@@ -62,7 +62,7 @@ func (p ChosenPage) said() string {
 	return strconv.Itoa(p.done()) + " of " + Counted(int64(len(p.Rows)), "problem", "problems") + " done"
 }
 
-// again has the progress ask for itself, while there is something to wait for.
+// again returns the attributes that make the progress reload itself while an outcome is missing.
 func (p ChosenPage) again() templ.Attributes {
 	if p.done() == len(p.Rows) {
 		return nil
@@ -75,7 +75,8 @@ func (p ChosenPage) again() templ.Attributes {
 
 func (row ChosenRow) resultID() string { return "result-" + row.Bucket.ID.String() }
 
-// Chosen is the page of the chosen problems. With scripts each row follows its own filing; without, the page is loaded again.
+// Chosen renders the page of the selected problems. With scripts each row follows its own filing;
+// without scripts the page is reloaded.
 func Chosen(p ChosenPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -144,7 +145,7 @@ func Chosen(p ChosenPage) templ.Component {
 				var templ_7745c5c3_Var3 templ.SafeURL
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(row.Bucket.ID.Path()))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 94, Col: 69}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 95, Col: 69}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -157,7 +158,7 @@ func Chosen(p ChosenPage) templ.Component {
 				var templ_7745c5c3_Var4 string
 				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(problemName(row.Bucket))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 94, Col: 97}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 95, Col: 97}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -186,7 +187,7 @@ func Chosen(p ChosenPage) templ.Component {
 				var templ_7745c5c3_Var5 string
 				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(row.resultID())
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 101, Col: 35}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 102, Col: 35}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 				if templ_7745c5c3_Err != nil {
@@ -199,7 +200,7 @@ func Chosen(p ChosenPage) templ.Component {
 				var templ_7745c5c3_Var6 string
 				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(row.Result)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 101, Col: 50}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 102, Col: 50}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -217,7 +218,7 @@ func Chosen(p ChosenPage) templ.Component {
 			var templ_7745c5c3_Var7 templ.SafeURL
 			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(p.Shell.Path))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 107, Col: 40}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 108, Col: 40}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {
@@ -237,8 +238,8 @@ func Chosen(p ChosenPage) templ.Component {
 	})
 }
 
-// ChosenProgress is how far all of them are, and where the page is open what has come of each. It asks again until all are
-// done.
+// ChosenProgress renders the progress of all selected problems and, for an open page, their
+// outcomes. It reloads itself until all are done.
 func ChosenProgress(p ChosenPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -275,7 +276,7 @@ func ChosenProgress(p ChosenPage) templ.Component {
 		var templ_7745c5c3_Var9 string
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.Itoa(len(p.Rows)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 117, Col: 46}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 118, Col: 46}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
@@ -288,7 +289,7 @@ func ChosenProgress(p ChosenPage) templ.Component {
 		var templ_7745c5c3_Var10 string
 		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.Itoa(p.done()))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 117, Col: 79}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 118, Col: 79}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
@@ -301,7 +302,7 @@ func ChosenProgress(p ChosenPage) templ.Component {
 		var templ_7745c5c3_Var11 string
 		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(p.said())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 117, Col: 122}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 118, Col: 122}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 		if templ_7745c5c3_Err != nil {
@@ -315,7 +316,7 @@ func ChosenProgress(p ChosenPage) templ.Component {
 	})
 }
 
-// ChosenPart is the progress for a page that is open.
+// ChosenPart renders the progress for an open page.
 func ChosenPart(p ChosenPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -349,7 +350,7 @@ func ChosenPart(p ChosenPage) templ.Component {
 			var templ_7745c5c3_Var13 string
 			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(row.resultID())
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 125, Col: 27}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 126, Col: 27}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
@@ -362,7 +363,7 @@ func ChosenPart(p ChosenPage) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(row.Result)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 125, Col: 66}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/chosen.templ`, Line: 126, Col: 66}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {

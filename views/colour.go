@@ -9,27 +9,31 @@ import (
 	"github.com/a-h/templ"
 )
 
-// maxColoured is how much of a trace is coloured, in bytes; what follows stands as it is.
+// maxColoured is the size limit of coloured text, in bytes. The rest of a trace is plain.
 const maxColoured = 400_000
 
-// The parts of a trace that are told apart, as classes: c-f where it was, c-n what ran, c-a addresses and numbers, c-s quoted
-// texts, c-e what went wrong, c-h heads of parts.
+// Classes of the parts of a trace: c-f for places, c-n for functions, c-a for addresses and
+// numbers, c-s for quoted texts, c-e for errors, c-h for headings.
 var (
-	frameLine     = regexp.MustCompile(`^(\s*#\d+\s+)(0x[0-9a-fA-F]+ in )?(.*)$`)
-	topLine       = regexp.MustCompile(`^\S.* \(.*\)(?: at \S+| from \S+)$`)
-	sourceLine    = regexp.MustCompile(`^(\s*(?:\|\s*)*File )("[^"]*")(, line )(\d+)(?:(, in )(.*))?$`)
-	headLine      = regexp.MustCompile(`^(\s*[|+\-\s]*Traceback \(most recent call last\):|Thread \d+ \(.*|\[?.{0,40}Call Trace:.*|goroutine \d+ .*|stack backtrace:|During handling of .*|The above exception .*)$`)
-	exceptionLine = regexp.MustCompile(`^(\s*(?:\|\s*)*)((?:Caused by: |Exception in thread "[^"]*" )?[A-Za-z_][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning|Group|Gone|Failed)[\w.$]*)((?:\(|:| \().*)?$`)
-	kernelLine    = regexp.MustCompile(`^(.{0,80}?)((?:BUG|Oops|WARNING|kernel BUG|general protection fault|Unable to handle)\b.*)$`)
-	kernelFrame   = regexp.MustCompile(`^(\s*(?:\[[^\]]{0,40}\]\s*)*(?:\? )?(?:RIP: \w+:|IP: )?(?:\[<[0-9a-f]+>\] )?)([\w.]+)(\+0x[0-9a-f]+/0x[0-9a-f]+)(.*)$`)
-	javaLine      = regexp.MustCompile(`^(\s+at )([\w.$<>]+)(\()([^)]*)(\).*)$`)
-	small         = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\b0x[0-9a-fA-F]+\b`)
+	frameLine  = regexp.MustCompile(`^(\s*#\d+\s+)(0x[0-9a-fA-F]+ in )?(.*)$`)
+	topLine    = regexp.MustCompile(`^\S.* \(.*\)(?: at \S+| from \S+)$`)
+	sourceLine = regexp.MustCompile(`^(\s*(?:\|\s*)*File )("[^"]*")(, line )(\d+)(?:(, in )(.*))?$`)
+	headLine   = regexp.MustCompile(`^(\s*[|+\-\s]*Traceback \(most recent call last\):|Thread \d+ \(.*|` +
+		`\[?.{0,40}Call Trace:.*|goroutine \d+ .*|stack backtrace:|During handling of .*|The above exception .*)$`)
+	exceptionLine = regexp.MustCompile(`^(\s*(?:\|\s*)*)((?:Caused by: |Exception in thread "[^"]*" )?` +
+		`[A-Za-z_][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning|Group|Gone|Failed)[\w.$]*)((?:\(|:| \().*)?$`)
+	kernelLine = regexp.MustCompile(`^(.{0,80}?)((?:BUG|Oops|WARNING|kernel BUG|` +
+		`general protection fault|Unable to handle)\b.*)$`)
+	kernelFrame = regexp.MustCompile(`^(\s*(?:\[[^\]]{0,40}\]\s*)*(?:\? )?(?:RIP: \w+:|IP: )?(?:\[<[0-9a-f]+>\] )?)` +
+		`([\w.]+)(\+0x[0-9a-f]+/0x[0-9a-f]+)(.*)$`)
+	javaLine = regexp.MustCompile(`^(\s+at )([\w.$<>]+)(\()([^)]*)(\).*)$`)
+	small    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\b0x[0-9a-fA-F]+\b`)
 )
 
-// longestColoured is how long a line may be to be told apart; longer ones stand as they are.
+// longestColoured is the length limit of a coloured line. Longer lines are plain.
 const longestColoured = 4000
 
-// Trace is a stack or a traceback with its parts told apart by colour. What it says does not depend on that.
+// Trace renders a stack or a traceback with coloured parts. The colours add no information.
 func Trace(text string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder
@@ -39,7 +43,7 @@ func Trace(text string) templ.Component {
 			text, rest = text[:end], text[end:]
 		}
 		if strings.HasPrefix(text, "\n") {
-			b.WriteByte('\n') // browsers drop the first
+			b.WriteByte('\n') // browsers drop the first line break
 		}
 		for text != "" {
 			line, after, more := strings.Cut(text, "\n")
@@ -112,7 +116,7 @@ func colourLine(b *strings.Builder, line string) {
 	colourRest(b, line)
 }
 
-// colourFrame is "name (args) at file:line", or "name () from module".
+// colourFrame writes a frame such as "name (args) at file:line" or "name () from module".
 func colourFrame(b *strings.Builder, frame string) {
 	name, rest, _ := strings.Cut(frame, " (")
 	if name == "??" {
@@ -134,7 +138,7 @@ func colourFrame(b *strings.Builder, frame string) {
 	colourRest(b, rest)
 }
 
-// colourRest tells quoted texts and addresses apart.
+// colourRest writes text with quoted texts and addresses coloured.
 func colourRest(b *strings.Builder, text string) {
 	from := 0
 	for _, m := range small.FindAllStringIndex(text, -1) {

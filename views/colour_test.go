@@ -9,7 +9,7 @@ import (
 	"mishap/views"
 )
 
-// coloured is the text of a trace, and of its parts of one class, each in a line.
+// coloured returns the text of a trace, and the text of its parts of one class, one per line.
 func coloured(t *testing.T, text, class string) (whole, parts string) {
 	t.Helper()
 	var b strings.Builder
@@ -46,7 +46,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// Whatever a trace holds, its text stays the same, and nothing of it becomes markup.
+// FuzzTrace checks that the text of a trace stays the same and that none of it becomes markup.
 func FuzzTrace(f *testing.F) {
 	f.Add("#0 0x1 in <script> (a=\"</pre>\") at x")
 	f.Add("\n File \"<img src=x>\", line 1, in <b>\r\n")

@@ -10,13 +10,14 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "strconv"
 
-// CommentsView is whether mishap says something in the tracker by itself.
+// CommentsView holds whether mishap comments in the tracker.
 type CommentsView struct {
 	On      bool
-	Waiting int // bugs that would get a comment now
+	Waiting int // bugs that would get a comment at once
 }
 
-// trackerComments switches the only thing that mishap says without a person on or off.
+// trackerComments switches comments on or off. They are the only thing that mishap writes to the
+// tracker without a person.
 func trackerComments(p TrackerPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -65,7 +66,7 @@ func trackerComments(p TrackerPage) templ.Component {
 			var templ_7745c5c3_Var2 string
 			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(plural(int64(p.Comments.Waiting), "one bug gets", strconv.Itoa(p.Comments.Waiting)+" bugs get"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/comments.templ`, Line: 26, Col: 120}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/comments.templ`, Line: 27, Col: 120}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {

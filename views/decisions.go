@@ -9,22 +9,22 @@ import (
 	"mishap/crash/grouping"
 )
 
-// PathMerge is where problems are merged, after a look at both sides.
+// PathMerge is the address of the page that merges problems, after a preview.
 const PathMerge = "/problems/merge"
 
-// MergeURL is the page that shows what merging these problems would give.
+// MergeURL returns the address of the preview of merging these problems.
 func MergeURL(ids []crash.BucketID) string { return PathMerge + "?problems=" + JoinIDs(ids) }
 
-// DecisionsView is the history of a problem on its page, and what can be decided about it.
+// DecisionsView holds the history of a problem and the possible decisions, for its page.
 type DecisionsView struct {
 	Bucket    crash.Bucket
-	Decisions []crash.Decision // the last first
+	Decisions []crash.Decision // newest first
 	MayDecide bool
 	CSRFToken string
 	Now       time.Time
 }
 
-// shown reports whether there is anything to see.
+// shown reports whether there is anything to show.
 func (v DecisionsView) shown() bool {
 	return v.MayDecide || len(v.Decisions) > 0 || v.Bucket.Members > 1
 }
@@ -35,10 +35,11 @@ func (v DecisionsView) undo() PostFormArgs {
 	return PostFormArgs{Action: v.path("undo"), CSRFToken: v.CSRFToken, Class: "inline"}
 }
 
-// mayUndo reports whether a decision can be taken back. What the grouping rules did can be, too: people decide last.
+// mayUndo reports whether the person may undo a decision. This includes decisions of the grouping
+// rules, because people have the last word.
 func (v DecisionsView) mayUndo(d crash.Decision) bool { return v.MayDecide && d.Stands() }
 
-// who made a decision.
+// who returns the name of the person who made a decision.
 func who(d crash.Decision) string {
 	switch {
 	case d.Person != "":
@@ -51,7 +52,7 @@ func who(d crash.Decision) string {
 	return "mishap"
 }
 
-// decisionWord is the first word of an entry.
+// decisionWord returns the first word of an entry.
 func decisionWord(d crash.Decision) string {
 	switch {
 	case d.Cause == crash.CauseSymbolised:
@@ -64,7 +65,7 @@ func decisionWord(d crash.Decision) string {
 	return string(d.Kind)
 }
 
-// progress says how far the stored reports have been moved; empty: that needs no saying.
+// progress describes how many stored reports have been moved. It is empty if all have been.
 func progress(d crash.Decision) string {
 	if d.Kind != crash.DecisionSplit {
 		return ""
@@ -82,7 +83,7 @@ func progress(d crash.Decision) string {
 
 func decisionID(d crash.Decision) string { return strconv.FormatInt(d.ID, 10) }
 
-// RenamePage gives a problem a name.
+// RenamePage holds the form that renames a problem.
 type RenamePage struct {
 	Shell   Shell
 	Bucket  crash.Bucket
@@ -92,10 +93,11 @@ type RenamePage struct {
 }
 
 func (p RenamePage) form() PostFormArgs {
-	return PostFormArgs{ID: "rename", Action: p.Bucket.ID.Path() + "/rename", CSRFToken: p.Shell.CSRFToken, Class: "decide"}
+	return PostFormArgs{ID: "rename", Action: p.Bucket.ID.Path() + "/rename", CSRFToken: p.Shell.CSRFToken,
+		Class: "decide"}
 }
 
-// FindMergePage asks which problem one is to be merged with.
+// FindMergePage holds the form that asks for the problem to merge with.
 type FindMergePage struct {
 	Shell   Shell
 	Bucket  crash.Bucket
@@ -104,15 +106,15 @@ type FindMergePage struct {
 	Similar []grouping.SimilarProblem
 }
 
-// MergePage shows what merging gives, before and after.
+// MergePage holds the preview of a merge.
 type MergePage struct {
 	Shell    Shell
 	Sides    []MergeSide
-	Head     crash.BucketID // which is chosen to stand for all
-	Reports  int64          // of the whole
-	Machines int64          // distinct ones of the whole
-	Bugs     []crash.Bug    // that it will have
-	Problem  string         // what kept it from being done; empty: nothing
+	Head     crash.BucketID // the head of the merged problem
+	Reports  int64          // of the merged problem
+	Machines int64          // distinct machines of the merged problem
+	Bugs     []crash.Bug    // bugs of the merged problem
+	Problem  string         // why merging failed; empty: it did not
 }
 
 // MergeSide is one of the problems to be merged.
@@ -121,10 +123,10 @@ type MergeSide struct {
 	Parts []SignaturePart
 }
 
-// SignaturePart is a part of a signature beside others.
+// SignaturePart is a part of a signature in a comparison.
 type SignaturePart struct {
 	Text    string
-	Differs bool // not every other one has it
+	Differs bool // at least one other signature lacks it
 }
 
 func (p MergePage) form() PostFormArgs {
@@ -139,7 +141,8 @@ func (p MergePage) ids() []crash.BucketID {
 	return ids
 }
 
-// NewMergeSides puts signatures side by side: what not all of them have is marked.
+// NewMergeSides returns the problems with their signatures compared. It marks the parts that not
+// all signatures have.
 func NewMergeSides(buckets []crash.Bucket) []MergeSide {
 	sides := make([]MergeSide, len(buckets))
 	in := map[string]int{}
@@ -166,22 +169,22 @@ func NewMergeSides(buckets []crash.Bucket) []MergeSide {
 	return sides
 }
 
-// SplitPage takes reports out of a problem, by a condition or by choosing them.
+// SplitPage holds the form that takes reports out of a problem, by a condition or by selection.
 type SplitPage struct {
 	Shell   Shell
 	Bucket  crash.Bucket
-	Terms   []crash.Term // as they were typed; always as many as there are lines in the form
-	Problem string       // what is wrong with them; empty: nothing
+	Terms   []crash.Term // as typed; always as many as there are lines in the form
+	Problem string       // what is wrong with Terms; empty: nothing
 	Preview *SplitPreview
-	Reports ReportList // to choose from
+	Reports ReportList // reports to select from
 	Chosen  map[crash.OopsID]bool
 }
 
-// SplitPreview is what a condition would take out.
+// SplitPreview holds what a condition would take out.
 type SplitPreview struct {
 	crash.SplitPreview
 	Condition crash.Condition
-	Into      string // the signature of what they would go into
+	Into      string // signature of the new problem
 }
 
 func (p SplitPage) path() string { return p.Bucket.ID.Path() + "/split" }
@@ -190,7 +193,7 @@ func (p SplitPage) form(id string) PostFormArgs {
 	return PostFormArgs{ID: id, Action: p.path(), CSRFToken: p.Shell.CSRFToken, Class: "decide"}
 }
 
-// termLabel is what a field is called in forms.
+// termLabel returns the label of a field in forms.
 func termLabel(f crash.TermField) string {
 	switch f {
 	case crash.TermFrame:
@@ -204,7 +207,7 @@ func termLabel(f crash.TermField) string {
 	return string(f) + " is"
 }
 
-// problemName is what a problem is called in a line of text.
+// problemName returns the name of a problem in a line of text.
 func problemName(b crash.Bucket) string {
 	switch {
 	case b.Name != "":

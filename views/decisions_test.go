@@ -13,7 +13,7 @@ import (
 	"mishap/views"
 )
 
-// decisionPages are the pages about decisions, with the data of one kind.
+// decisionPages returns the pages about decisions, filled with text.
 func decisionPages(text string, n int) map[string]templ.Component {
 	shell := views.Shell{Title: text, User: crash.User{ID: 1, Name: text, Role: crash.RoleAdmin}, CSRFToken: text, Path: "/x?y=" + text, Now: now}
 	bucket := crash.Bucket{

@@ -10,12 +10,12 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "strconv"
 
-// ErrorView is what an error page says.
+// ErrorView holds what an error page says.
 type ErrorView struct {
 	Status    int
 	Message   string
 	RequestID string
-	SignIn    bool // nobody is signed in, and signing in would help
+	SignIn    bool // the visitor is not signed in, and signing in would help
 }
 
 func (v ErrorView) heading() string {
@@ -42,10 +42,10 @@ func (v ErrorView) heading() string {
 	return "That did not work"
 }
 
-// again reports whether the same request may go better another time.
+// again reports whether repeating the request may help.
 func (v ErrorView) again() bool { return v.Status >= 500 || v.Status == 429 || v.Status == 401 }
 
-// ErrorPage tells what happened, and where to go from here.
+// ErrorPage says what happened and links to other pages.
 func ErrorPage(s Shell, v ErrorView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,15 +10,15 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "strings"
 
-// Alternate is another form of what a page shows: a feed or a file.
+// Alternate is another format of a page: a feed or a file.
 type Alternate struct {
 	Type  string // media type
 	Title string
 	URL   string
 }
 
-// Alternates are the feed and files of a list, by the path and the query of its page; file is the address without its
-// ending.
+// Alternates returns the feed and files of a list, given the path and the query of its page. file
+// is their address without the extension.
 func Alternates(title, file, query string) []Alternate {
 	if query != "" {
 		query = "?" + query
@@ -40,7 +40,7 @@ func (a Alternate) word() string {
 	return "JSON"
 }
 
-// ExportLinks are links to the feed and files of the list on a page.
+// ExportLinks renders links to the feed and files of the list.
 func ExportLinks(list []Alternate) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,9 +1,10 @@
 package views
 
-// entry is what the dictionary knows about a field.
+// entry describes a field.
 type entry struct{ group, meaning string }
 
-// dictionary explains the fields that apport, its hooks, whoopsie and snapd write. Within a group, fields stand in this order.
+// dictionary describes the fields that apport, its hooks, whoopsie and snapd write. Within a group,
+// fields have this order.
 var dictionary = []struct {
 	name string
 	entry
@@ -18,7 +19,8 @@ var dictionary = []struct {
 	{"Signal", entry{groupWhat, "number of the signal that ended the program"}},
 	{"SignalName", entry{groupWhat, "name of that signal"}},
 	{"AssertionMessage", entry{groupWhat, "assertion that failed"}},
-	{"_PythonExceptionQualifier", entry{groupWhat, "what tells Python exceptions of one name apart: the number of an OSError, the name of a D-Bus error"}},
+	{"_PythonExceptionQualifier", entry{groupWhat,
+		"what tells Python exceptions of one name apart: the number of an OSError, the name of a D-Bus error"}},
 	{"ProblemSummary", entry{groupWhat, "what the person who reported it called it"}},
 	{"ErrorMessage", entry{groupWhat, "error as the packaging system or snapd reported it"}},
 	{"Failure", entry{groupWhat, "what the kernel was doing: oops, suspend/resume, hibernate/resume"}},
@@ -28,7 +30,8 @@ var dictionary = []struct {
 	{"Snap", entry{groupWhat, "snap that failed"}},
 	{"SnapChangeKind", entry{groupWhat, "what snapd was doing: installing, refreshing, removing"}},
 	{"SourcePackageVersion", entry{groupWhat, "version of the source package"}},
-	{"CoredumpPackageJson", entry{groupWhat, "packages that systemd-coredump found in the program's file and its libraries"}},
+	{"CoredumpPackageJson", entry{groupWhat,
+		"packages that systemd-coredump found in the program's file and its libraries"}},
 	{"PreprocessedSource", entry{groupWhat, "source that the compiler stumbled over, preprocessed"}},
 	{"UnreportableReason", entry{groupWhat, "why apport would not have reported it as a bug"}},
 

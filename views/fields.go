@@ -8,7 +8,7 @@ import (
 	"mishap/crash"
 )
 
-// FieldGroup is a heading and the fields of a report below it.
+// FieldGroup is a heading with the fields below it.
 type FieldGroup struct {
 	Name   string
 	Fields []Field
@@ -17,8 +17,8 @@ type FieldGroup struct {
 // Field is one field of a report.
 type Field struct {
 	Name, Meaning, Value string
-	Folded               bool // too long to stand in sight
-	Trace                bool // a stack, a traceback or what a kernel printed
+	Folded               bool // too long to show unfolded
+	Trace                bool // a stack, a traceback or output of the kernel
 }
 
 // The groups, in the order of the page.
@@ -34,7 +34,8 @@ const (
 
 var groups = []string{groupWhat, groupWhere, groupWhen, groupTraces, groupSystem, groupLogs, groupRest}
 
-// describeField finds group and place of a field; unknown names are placed by what they look like.
+// describeField returns the entry and position of a field. The name of an unknown field decides its
+// group.
 func describeField(name string) (e entry, place int) {
 	for i, known := range dictionary {
 		if known.name == name {
@@ -51,7 +52,8 @@ func describeField(name string) (e entry, place int) {
 		return entry{groupLogs, "a log that a hook of the package added"}, last
 	case strings.HasPrefix(name, "Proc"):
 		return entry{groupSystem, "from the folder of the process, or of the system, in /proc"}, last
-	case strings.HasPrefix(name, "etc."), strings.HasPrefix(name, "modified.conffile."), strings.HasPrefix(name, "mtime.conffile."):
+	case strings.HasPrefix(name, "etc."), strings.HasPrefix(name, "modified.conffile."),
+		strings.HasPrefix(name, "mtime.conffile."):
 		return entry{groupSystem, "configuration file that was changed on the machine"}, last
 	case strings.HasPrefix(name, "upstart."), strings.HasPrefix(name, "systemd."):
 		return entry{groupSystem, "how the service is started"}, last
@@ -60,14 +62,14 @@ func describeField(name string) (e entry, place int) {
 	}
 }
 
-// A value is folded when it would push the next one out of sight.
+// Values beyond these limits are folded, so that the next one stays visible.
 const (
 	foldLines = 12
 	foldRunes = 800
 )
 
-// FieldGroups sorts the fields of a report under headings; groups without fields are left out. Empty values are kept:
-// that a field is empty may matter.
+// FieldGroups returns the fields of a report by group, without empty groups. It includes empty
+// values, because they may matter.
 func FieldGroups(fields crash.Fields) []FieldGroup {
 	type placed struct {
 		Field
@@ -103,15 +105,15 @@ func FieldGroups(fields crash.Fields) []FieldGroup {
 	return sorted
 }
 
-// oneLine reports whether the value can stand in a line of its own width.
+// oneLine reports whether the value fits into one line.
 func (f Field) oneLine() bool {
 	return !strings.Contains(f.Value, "\n") && utf8.RuneCountInString(f.Value) <= 200
 }
 
-// id is what the page calls a group.
+// id returns the id of the group's element.
 func (g FieldGroup) id() string {
 	return "fields-" + strings.ReplaceAll(strings.ToLower(g.Name), " ", "-")
 }
 
-// lines is the number of lines of the value.
+// lines returns the number of lines of the value.
 func (f Field) lines() int { return strings.Count(strings.TrimSuffix(f.Value, "\n"), "\n") + 1 }

@@ -10,7 +10,7 @@ import (
 	"mishap/crash/index"
 )
 
-// Count writes a number with its thousands apart: 41300 → "41,300".
+// Count formats a number with thousands separators: 41300 → "41,300".
 func Count(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
@@ -31,14 +31,14 @@ func Count(n int64) string {
 	return b.String()
 }
 
-// Counted writes a number with its noun: "1 report", "41,300 reports".
+// Counted formats a number with its noun: "1 report", "41,300 reports".
 func Counted(n int64, one, many string) string {
 	return Count(n) + " " + plural(n, one, many)
 }
 
 func plural(n int64, one, many string) string { return crash.Plural(n, one, many) }
 
-// Size writes a number of bytes as people say it: "812 B", "4.2 kB", "1.3 MB".
+// Size formats a number of bytes: "812 B", "4.2 kB", "1.3 MB".
 func Size(bytes int) string {
 	switch {
 	case bytes < 1000:
@@ -50,15 +50,15 @@ func Size(bytes int) string {
 	}
 }
 
-// Ago writes how long before now t was, as exactly as a reader cares: "just now", "3 min ago", "5 h ago", "2 d ago",
-// then the date, with the year when it is not this one.
+// Ago formats how long before now t was, in decreasing precision: "just now", "3 min ago", "5 h
+// ago", "2 d ago", then the date, with the year if it differs from now's.
 func Ago(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
 	switch d := now.Sub(t); {
 	case t.IsZero():
 		return "never"
 	case d < -time.Minute:
-		return Date(t, now) // a machine whose clock is ahead
+		return Date(t, now) // the machine's clock is ahead
 	case d < time.Minute:
 		return "just now"
 	case d < time.Hour:
@@ -72,7 +72,7 @@ func Ago(t, now time.Time) string {
 	}
 }
 
-// Date writes a day: "2 Sep", or "2 Sep 2025" when the year is not that of now.
+// Date formats a day: "2 Sep", or "2 Sep 2025" if the year differs from now's.
 func Date(t, now time.Time) string {
 	if t.UTC().Year() == now.UTC().Year() {
 		return t.UTC().Format("2 Jan")
@@ -80,18 +80,19 @@ func Date(t, now time.Time) string {
 	return t.UTC().Format("2 Jan 2006")
 }
 
-// Exact writes a moment to the second: "2026-09-02 14:03:07 UTC".
+// Exact formats a time to the second: "2026-09-02 14:03:07 UTC".
 func Exact(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// machineTime is the value of a datetime attribute.
+// machineTime returns the value of a datetime attribute.
 func machineTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// ShortRelease leaves out the distribution that most reports come from: "Ubuntu 24.04" → "24.04", "Debian 13" as it is.
+// ShortRelease returns the release without "Ubuntu", from which most reports come: "Ubuntu 24.04" →
+// "24.04", but "Debian 13" unchanged.
 func ShortRelease(r crash.Release) string {
 	return strings.TrimPrefix(string(r), "Ubuntu ")
 }
 
-// fullRelease adds the codename: "Ubuntu 24.04 (noble)".
+// fullRelease returns the release with its code name: "Ubuntu 24.04 (noble)".
 func fullRelease(r crash.Release) string {
 	switch codename := r.Codename(); {
 	case r == "":
@@ -103,7 +104,7 @@ func fullRelease(r crash.Release) string {
 	}
 }
 
-// orUnknown is s, or a dash-like word for what a report did not say.
+// orUnknown returns s, or "unknown" if it is empty.
 func orUnknown(s string) string {
 	if s == "" {
 		return "unknown"
@@ -113,10 +114,10 @@ func orUnknown(s string) string {
 
 func cut(s string, n int) string { return crash.Shorten(s, n) }
 
-// packageURL is the list of the problems of one package.
+// packageURL returns the address of the list of one package's problems.
 func packageURL(name string) string {
 	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}}.URL()
 }
 
-// preText is text for a pre element, from which browsers take away the first line end.
+// preText returns text for a pre element, of which browsers drop the first line break.
 func preText(s string) string { return "\n" + s }

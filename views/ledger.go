@@ -9,29 +9,29 @@ import (
 	"mishap/crash"
 )
 
-// LedgerPage is the page of filings for admins.
+// LedgerPage holds a page of the ledger, for admins.
 type LedgerPage struct {
 	Shell  Shell
 	State  crash.FilingState // empty: all
-	Only   bool              // the page of one filing
+	Only   bool              // the page shows one filing
 	Totals crash.FilingTotals
 	Rows   []FilingPart
 	Next   string // address of the next page; empty: this is the last
 	First  bool   // this is the first page
 }
 
-// FilingPart is one filing with its history, on the page of filings and on that of its bucket.
+// FilingPart holds one filing with its history, for the ledger and for the page of its problem.
 type FilingPart struct {
 	crash.LedgerEntry
-	BugURL    string // page of the bug that it led to
-	MayManage bool   // retry, give up, link by hand
-	Alone     bool   // on the page of its bucket: which problem it is need not be said
-	Trouble   string // what a button met, shown beside the buttons
+	BugURL    string // address of the filed bug
+	MayManage bool   // the person may retry, give up and link by hand
+	Alone     bool   // on the page of its problem, so the problem is not named
+	Trouble   string // why an action failed, shown beside the buttons
 	CSRFToken string
 	Now       time.Time
 }
 
-// filingStates are the states in the order in which they are listed, with the word and the look of each.
+// filingStates lists the states in order, with the label and style of each.
 var filingStates = []struct {
 	state crash.FilingState
 	word  string
@@ -40,13 +40,14 @@ var filingStates = []struct {
 }{
 	{crash.FilingQueued, "queued", "state-wait", "It is sent when its turn comes."},
 	{crash.FilingSending, "filing", "state-wait", "It is being sent to the tracker."},
-	{crash.FilingUncertain, "uncertain", "state-warn", "The tracker may have it; it is searched for before anything is sent again."},
+	{crash.FilingUncertain, "uncertain", "state-warn",
+		"The tracker may have it; it is searched for before anything is sent again."},
 	{crash.FilingRefused, "refused", "state-error", "The tracker said no."},
 	{crash.FilingAbandoned, "given up", "", "A person gave it up."},
 	{crash.FilingFiled, "filed", "state-done", "The bug is in the tracker."},
 }
 
-// FilingStateOf reads a state as addresses name it.
+// FilingStateOf parses a state in an address.
 func FilingStateOf(text string) (crash.FilingState, bool) {
 	for _, s := range filingStates {
 		if string(s.state) == text {
@@ -68,7 +69,7 @@ func filingState(state crash.FilingState) (word, look, means string) {
 // PathFilings is the address of the ledger.
 const PathFilings = "/admin/filings"
 
-// FilingsURL is the address of the ledger, or of the filings in one state.
+// FilingsURL returns the address of the ledger, or of the filings in one state.
 func FilingsURL(state crash.FilingState) string { return filingsURL(state) }
 
 func filingsURL(state crash.FilingState) string {
@@ -78,7 +79,7 @@ func filingsURL(state crash.FilingState) string {
 	return PathFilings + "?" + url.Values{"state": {string(state)}}.Encode()
 }
 
-// NextFilings is the address of the page below an entry.
+// NextFilings returns the address of the page after an entry.
 func NextFilings(state crash.FilingState, last crash.LedgerEntry) string {
 	q := url.Values{"after": {fmt.Sprintf("%d.%d", last.Created.UnixMicro(), last.ID)}}
 	if state != "" {
@@ -99,7 +100,7 @@ func (p FilingPart) id() string { return "filing-" + strconv.FormatInt(p.ID, 10)
 
 func (p FilingPart) path() string { return PathFilings + "/" + strconv.FormatInt(p.ID, 10) }
 
-// Moves reports whether it will be different soon by itself.
+// Moves reports whether the filing will soon change by itself.
 func (p FilingPart) moves() bool {
 	return p.State == crash.FilingSending || p.State == crash.FilingQueued && p.Problem == ""
 }
@@ -116,7 +117,8 @@ func (p FilingPart) form(action string) PostFormArgs {
 }
 
 func (p FilingPart) linkForm() PostFormArgs {
-	return PostFormArgs{ID: p.id() + "-link", Action: p.Bucket.Path() + "/link", CSRFToken: p.CSRFToken, Class: "filing-form"}
+	return PostFormArgs{ID: p.id() + "-link", Action: p.Bucket.Path() + "/link", CSRFToken: p.CSRFToken,
+		Class: "filing-form"}
 }
 
 func (p FilingPart) mayRetry() bool {
@@ -127,8 +129,8 @@ func (p FilingPart) mayGiveUp() bool {
 	return p.State == crash.FilingQueued || p.State == crash.FilingUncertain || p.State == crash.FilingRefused
 }
 
-// actionWords say what a line of the history is.
-func actionWords(l crash.LedgerLine) string {
+// actionText returns the label of a line of the history.
+func actionText(l crash.LedgerLine) string {
 	switch l.Call {
 	case "create":
 		return "sent to the tracker"
@@ -139,7 +141,8 @@ func actionWords(l crash.LedgerLine) string {
 	}
 	words, ok := map[string]string{
 		"bug.create": "asked for", "bug.filed": "filed", "bug.retry": "retried by hand", "bug.give-up": "given up",
-		"bug.link": "linked by hand", "bug.unlink": "unlinked", "bug.relink": "link put back", "bug.reconciled": "found in the tracker and linked",
+		"bug.link": "linked by hand", "bug.unlink": "unlinked", "bug.relink": "link put back",
+		"bug.reconciled": "found in the tracker and linked",
 	}[l.Action]
 	if !ok {
 		return l.Action
@@ -147,8 +150,8 @@ func actionWords(l crash.LedgerLine) string {
 	return words
 }
 
-// outcomeWords say what came of a call.
-func outcomeWords(l crash.LedgerLine) string {
+// outcomeText describes the outcome of a call.
+func outcomeText(l crash.LedgerLine) string {
 	switch {
 	case l.Call == "":
 		return ""

@@ -12,24 +12,24 @@ import (
 	"mishap/crash/index"
 )
 
-// ListPage is the front page: the most common problems.
+// ListPage holds the front page: the most common problems.
 type ListPage struct {
 	Shell     Shell
 	Choice    ListChoice
-	Releases  []crash.Release // to choose from
-	Types     []string        // problem types to choose from
-	Machines  []string        // architectures of packages to choose from
+	Releases  []crash.Release // for the filter
+	Types     []string        // problem types, for the filter
+	Machines  []string        // architectures of packages, for the filter
 	Rates     RateChart
-	Notice    string // what cannot be shown yet
+	Notice    string // why something is missing; empty: nothing is
 	Totals    crash.ProblemTotals
 	Rows      []ListRow
-	First     int    // place of the first row; 1 on the first page
+	First     int    // number of the first row; 1 on the first page
 	Next      string // address of the next page; empty: there is none
-	Size      int    // how many rows a page has
-	IngestURL string // where machines post reports
+	Size      int    // rows per page
+	IngestURL string // address to which machines send reports
 }
 
-// mayChoose reports whether rows can be chosen to have something done to all of them.
+// mayChoose reports whether the person may select rows, for an action on all of them.
 func (p ListPage) mayChoose() bool {
 	return p.Shell.FilingOn && p.Shell.User.Role.Allows(crash.RoleTriager)
 }
@@ -37,14 +37,14 @@ func (p ListPage) mayChoose() bool {
 // ListRow is one problem with its bug.
 type ListRow struct {
 	crash.Problem
-	First, Last crash.Occurrence // in the release that the list is narrowed to, or anywhere
+	First, Last crash.Occurrence // in the selected release, or anywhere
 	Bug         BugPart
-	Rank        int // by reports, whatever the list is sorted by
-	Before      int // its rank in as many days before; 0: it was not seen then
+	Rank        int // by reports, independent of the order of the list
+	Before      int // its rank in the preceding period of the same length; 0: not seen then
 	Spark       Sparkline
 }
 
-// moved says how the rank changed, as a sign and in words; empty when it did not.
+// moved describes the change of the rank, as a sign and in words; empty if it did not change.
 func (r ListRow) moved() (sign, words string) {
 	switch by := r.Before - r.Rank; {
 	case r.Before == 0:
@@ -57,7 +57,7 @@ func (r ListRow) moved() (sign, words string) {
 	return "", ""
 }
 
-// sorted is what aria-sort says of a column; nothing when the list is not sorted by it.
+// sorted returns the aria-sort attribute of a column, if the list is sorted by it.
 func (p ListPage) sorted(by index.Column) templ.Attributes {
 	if cmp.Or(p.Choice.Sort, index.ByCount) != by {
 		return nil
@@ -72,7 +72,7 @@ func (p ListPage) sorted(by index.Column) templ.Attributes {
 	return templ.Attributes{"aria-sort": natural}
 }
 
-// seenOn says when, for windows too narrow to show it; empty when that is not known.
+// seenOn returns the time as a tooltip, for windows too narrow to show it; empty if unknown.
 func seenOn(t, now time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -80,7 +80,7 @@ func seenOn(t, now time.Time) string {
 	return Date(t, now) + ", " + Ago(t, now)
 }
 
-// most is the count that fills a bar.
+// most returns the count that fills a bar.
 func (p ListPage) most() int64 {
 	var most int64 = 1
 	for i := range p.Rows {
@@ -89,7 +89,7 @@ func (p ListPage) most() int64 {
 	return most
 }
 
-// share is part of whole as the width of a bar, in percent; something that is there is always seen.
+// share returns part/whole as the width of a bar, in percent. A part above 0 is always visible.
 func share(part, whole int64) string {
 	percent := 100 * float64(part) / float64(max(whole, 1))
 	if part > 0 {
@@ -98,7 +98,7 @@ func share(part, whole int64) string {
 	return fmt.Sprintf("%.1f%%", min(percent, 100))
 }
 
-// curlExample is how a report is posted by hand.
+// curlExample returns a command that sends a report by hand.
 func (p ListPage) curlExample() string {
 	return "curl --data-binary @report.bson " + p.IngestURL + "/my-machine"
 }

@@ -11,14 +11,14 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// MachineStory is what a machine has reported, over time.
+// MachineStory holds what a machine reported, over time.
 type MachineStory struct {
-	First, Last time.Time // moments of the first and the last report that is looked at
+	First, Last time.Time // times of the first and the last report in the story
 	Reports     int
-	More        bool // it has older reports, which are not looked at
+	More        bool // the machine has older reports, which are not in the story
 	Releases    []MachineRelease
-	Lanes       []MachineLane // by package, the one with most reports first
-	Left        int           // packages that are not shown
+	Lanes       []MachineLane // by package, in decreasing order of reports
+	Left        int           // number of packages that are not shown
 	Now         time.Time
 }
 
@@ -29,23 +29,23 @@ type MachineRelease struct {
 	First, Last  time.Time
 }
 
-// MachineLane is what a machine has reported of one package.
+// MachineLane holds a machine's reports about one package.
 type MachineLane struct {
 	Package     string
 	Reports     int
-	Problems    int // distinct
+	Problems    int // number of distinct problems
 	First, Last time.Time
 	Versions    []string // newest first
 	slots       []int
 }
 
 const (
-	machineSlots = 120 // of a time line
+	machineSlots = 120 // limit of the parts of a time line
 	machineLanes = 15
 	slotWidth    = 10
 )
 
-// NewMachineStory tells it from the newest reports of a machine.
+// NewMachineStory returns the story of the newest reports of a machine.
 func NewMachineStory(rows []crash.ReportRow, more bool, now time.Time) MachineStory {
 	s := MachineStory{Reports: len(rows), More: more, Now: now}
 	for _, r := range rows {
@@ -75,13 +75,16 @@ func NewMachineStory(rows []crash.ReportRow, more bool, now time.Time) MachineSt
 	slices.SortFunc(s.Lanes, func(a, b MachineLane) int {
 		return cmp.Or(b.Reports-a.Reports, b.Last.Compare(a.Last), strings.Compare(a.Package, b.Package))
 	})
-	slices.SortFunc(s.Releases, func(a, b MachineRelease) int { return cmp.Or(b.Last.Compare(a.Last), a.Release.Compare(b.Release)) })
+	slices.SortFunc(s.Releases, func(a, b MachineRelease) int {
+		return cmp.Or(b.Last.Compare(a.Last), a.Release.Compare(b.Release))
+	})
 	s.Left = max(len(s.Lanes)-machineLanes, 0)
 	s.Lanes = s.Lanes[:len(s.Lanes)-s.Left]
 	return s
 }
 
-// when a report is of: its own date, unless that is after its arrival or more than a year before it.
+// when returns the time of a report: its own date, unless that is after its arrival or more than a
+// year before.
 func when(r crash.ReportRow) time.Time {
 	received := r.ID.Received()
 	if r.Occurred.IsZero() || r.Occurred.After(received) || received.Sub(r.Occurred) > 366*24*time.Hour {
@@ -90,7 +93,7 @@ func when(r crash.ReportRow) time.Time {
 	return r.Occurred
 }
 
-// widen has a span hold a moment, too.
+// widen extends a span to include a time.
 func widen(first, last *time.Time, at time.Time) {
 	if first.IsZero() || at.Before(*first) {
 		*first = at
@@ -101,7 +104,9 @@ func widen(first, last *time.Time, at time.Time) {
 }
 
 func (s *MachineStory) ran(r crash.ReportRow, at time.Time) {
-	i := slices.IndexFunc(s.Releases, func(o MachineRelease) bool { return o.Release == r.Release && o.Architecture == r.Architecture })
+	i := slices.IndexFunc(s.Releases, func(o MachineRelease) bool {
+		return o.Release == r.Release && o.Architecture == r.Architecture
+	})
 	if i < 0 {
 		if len(s.Releases) < machineLanes {
 			s.Releases = append(s.Releases, MachineRelease{r.Release, r.Architecture, at, at})
@@ -119,7 +124,7 @@ func (l *MachineLane) add(r crash.ReportRow, at time.Time) {
 	}
 }
 
-// slots is how many parts the time line has: a day each, when there is room.
+// slots returns the number of parts of the time line: one per day, if there is room.
 func (s MachineStory) slots() int { return min(s.days(), machineSlots) }
 
 func (s MachineStory) days() int {
@@ -131,7 +136,7 @@ func (s MachineStory) slot(at time.Time) int {
 	return day * s.slots() / s.days()
 }
 
-// slotDays are the days of a part of the time line.
+// slotDays returns the days of a part of the time line.
 func (s MachineStory) slotDays(i int) string {
 	first := midnight(s.First).AddDate(0, 0, (i*s.days()+s.slots()-1)/s.slots())
 	last := midnight(s.First).AddDate(0, 0, ((i+1)*s.days()+s.slots()-1)/s.slots()-1)
@@ -143,12 +148,12 @@ func (s MachineStory) slotDays(i int) string {
 
 func (s MachineStory) viewBox() string { return fmt.Sprintf("0 0 %d 20", s.slots()*slotWidth) }
 
-// mark is the height of a part of a lane, of 20; one report can be seen.
+// mark returns the height of a part of a lane, from 0 to 20. One report is visible.
 func (l MachineLane) mark(i int) int {
 	return min(4+4*l.slots[i], 20)
 }
 
-// versions names the newest.
+// versions lists the newest versions.
 func (l MachineLane) versions() string {
 	words := strings.Join(l.Versions[:min(len(l.Versions), 3)], ", ")
 	if len(l.Versions) > 3 {

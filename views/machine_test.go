@@ -11,7 +11,7 @@ import (
 	"mishap/views"
 )
 
-// TestMachineStory tells what a machine sent in the course of a year.
+// TestMachineStory checks the story of a machine over a year.
 func TestMachineStory(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
@@ -29,7 +29,7 @@ func TestMachineStory(t *testing.T) {
 	}
 	story := views.NewMachineStory(rows, false, now)
 	doc := parse(t, render(t, views.System(views.SystemPage{System: "m", Story: &story, Reports: views.ReportList{ID: "reports", Now: now}})))
-	got := words(doc.Find(".lanes tbody tr").First().Text())
+	got := collapse(doc.Find(".lanes tbody tr").First().Text())
 	if doc.Find(".lanes tbody tr").Length() != 2 {
 		t.Errorf("got %d packages, want 2", doc.Find(".lanes tbody tr").Length())
 	}
@@ -38,7 +38,7 @@ func TestMachineStory(t *testing.T) {
 			t.Errorf("tidewatch: got %q, want %q in it", got, want)
 		}
 	}
-	if diff := cmp.Diff("5 reports first 21 Sep 2025 last 1 d ago Ubuntu 24.04 amd64Ubuntu 22.04 amd64", words(doc.Find(".machine .numbers").Text())); diff != "" {
+	if diff := cmp.Diff("5 reports first 21 Sep 2025 last 1 d ago Ubuntu 24.04 amd64Ubuntu 22.04 amd64", collapse(doc.Find(".machine .numbers").Text())); diff != "" {
 		t.Errorf("numbers (-want +got):\n%s", diff)
 	}
 	if marks := doc.Find(".lanes tbody tr:first-child rect").Length(); marks < 2 || marks > 4 {
@@ -46,5 +46,5 @@ func TestMachineStory(t *testing.T) {
 	}
 }
 
-// words is a text with one blank between its words.
-func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+// collapse returns text with single spaces between its words.
+func collapse(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -8,17 +8,17 @@ import (
 	"mishap/crash/stats"
 )
 
-// Much is how much a problem matters.
+// Much holds the figures that show how much a problem matters.
 type Much struct {
 	Reports, Systems int64
-	Active           int64 // machines that are active in the releases that it was seen in; 0: not known
-	AtMost           bool  // Systems may hold machines that are active no longer
+	Active           int64 // active machines of the releases with the problem; 0: unknown
+	AtMost           bool  // Systems may include machines that are not active
 	Rate             stats.MachineRate
-	Days             int // that the rate is of, up to today
+	Days             int // days of the rate, up to today
 	First, Last      time.Time
 }
 
-// share is how many of the active machines have it: "0.8 %"; empty: not known.
+// share returns the problem's share of the active machines, such as "0.8 %"; empty: unknown.
 func (m Much) share() string {
 	if m.Active == 0 || m.Systems == 0 {
 		return ""
@@ -31,15 +31,18 @@ func (m Much) share() string {
 	return words
 }
 
-// rateMeans says what the rate is made of.
+// rateMeans explains the rate.
 func (m Much) rateMeans() string {
-	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases that it was seen in; with 95 %% confidence between %s and %s",
-		Counted(m.Rate.Reports, "report", "reports"), Counted(int64(m.Days), "day", "days"), Count(int64(m.Rate.MachineDays)), figure(m.Rate.Low), figure(m.Rate.High))
+	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases that it was seen in; "+
+		"with 95 %% confidence between %s and %s",
+		Counted(m.Rate.Reports, "report", "reports"), Counted(int64(m.Days), "day", "days"),
+		Count(int64(m.Rate.MachineDays)), figure(m.Rate.Low), figure(m.Rate.High))
 }
 
-// shareMeans says what the share is made of.
+// shareMeans explains the share.
 func (m Much) shareMeans() string {
-	means := fmt.Sprintf("%s have reported it; %s are active in the releases that it was seen in: they reported anything in the past 90 days",
+	means := fmt.Sprintf("%s have reported it; %s are active in the releases that it was seen in: "+
+		"they reported anything in the past 90 days",
 		Counted(m.Systems, "machine", "machines"), Count(m.Active))
 	if m.AtMost {
 		return means + ". Some that have it may be active no longer"
@@ -47,7 +50,7 @@ func (m Much) shareMeans() string {
 	return means
 }
 
-// figure writes a number with two digits that mean something: "0.034", "1.2", "34", "1,204".
+// figure formats a number with two significant digits: "0.034", "1.2", "34", "1,204".
 func figure(f float64) string {
 	switch {
 	case f == 0:

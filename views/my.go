@@ -8,7 +8,7 @@ import (
 	"mishap/crash"
 )
 
-// Where a person's packages are, and what changes them.
+// Addresses of a person's packages, and of changes to them.
 const (
 	PathMy       = "/my"
 	PathFollow   = PathMy + "/follow"
@@ -16,10 +16,10 @@ const (
 	PathSeen     = PathMy + "/seen"
 )
 
-// FollowPart is the button by which something is followed, or is followed no longer.
+// FollowPart holds the button that follows or unfollows something.
 type FollowPart struct {
 	Follow    crash.Follow
-	On        bool // it is followed
+	On        bool // the person follows it
 	CSRFToken string
 }
 
@@ -31,57 +31,58 @@ func (p FollowPart) form() PostFormArgs {
 	return args
 }
 
-// MyPage is what a person follows: the problems of these packages, and which packages they are.
+// MyPage holds what a person follows, and the problems of these packages.
 type MyPage struct {
 	Shell    Shell
-	List     ListPage // the controls of rows; it has none itself
+	List     ListPage // controls of the rows; it has no rows itself
 	Visit    crash.Visit
-	Groups   []MyGroup // none of them empty
+	Groups   []MyGroup // without empty groups
 	Problems int
 	Reports  int64
-	Only     string // the one group that is shown; empty: all
-	Notice   string // what is not known yet
+	Only     string // the only group shown; empty: all
+	Notice   string // why something is missing
 	Followed []Followed
-	Suggest  string // whose packages could be followed: the person's name at the tracker
+	Suggest  string // account in the tracker whose packages the person could follow
 	Tracker  string // its name
 	Form     FollowForm
 }
 
-// MyGroup is problems that stand together, and what they have in common.
+// MyGroup is a group of problems with something in common.
 type MyGroup struct {
-	Name  string // in addresses
+	Name  string // name in addresses
 	Words string
-	Count int // of problems, shown or not
+	Count int // number of its problems, shown or not
 	Rows  []ListRow
 }
 
-// Followed is one thing that a person follows, with what was counted of it.
+// Followed is one thing that a person follows, with its counts.
 type Followed struct {
 	crash.Follow
-	Packages int   // of a person or set
-	Unknown  bool  // the tracker has not been asked about it yet
-	Nobody   bool  // the tracker knows nothing of this name
-	Problems int   // in the chosen days
-	New      int   // of these, since the visit before
-	Reports  int64 // in the chosen days
+	Packages int   // number of packages, of a person or set
+	Unknown  bool  // the tracker has not been asked yet
+	Nobody   bool  // the tracker has no such name
+	Problems int   // in the selected days
+	New      int   // of these, new since the previous visit
+	Reports  int64 // in the selected days
 }
 
-// FollowForm is what was typed to follow something more.
+// FollowForm holds the form that follows something more.
 type FollowForm struct {
 	Kind    crash.FollowKind
 	Name    string
-	Problem string // why it cannot be followed
+	Problem string // why following failed
 }
 
-// followKinds are what can be followed, with what they are called.
+// followKinds lists the kinds of things to follow, with their labels.
 var followKinds = []struct {
 	kind  crash.FollowKind
 	words string
 }{
-	{crash.FollowPackage, "package"}, {crash.FollowPerson, "packages of a person or team"}, {crash.FollowSet, "package set"},
+	{crash.FollowPackage, "package"}, {crash.FollowPerson, "packages of a person or team"},
+	{crash.FollowSet, "package set"},
 }
 
-func (f Followed) words() string {
+func (f Followed) label() string {
 	switch f.Kind {
 	case crash.FollowPerson:
 		return "person or team"
@@ -92,7 +93,7 @@ func (f Followed) words() string {
 	return "package"
 }
 
-// path is where its problems are.
+// path returns the address of its problems.
 func (f Followed) path() string {
 	switch f.Kind {
 	case crash.FollowPerson:
@@ -104,7 +105,7 @@ func (f Followed) path() string {
 	return PackagePath(f.Name)
 }
 
-// feed is where readers of feeds find its new problems: an address that needs nobody signed in.
+// feed returns the address of the feed of its new problems, which needs no sign-in.
 func (f Followed) feed() string {
 	query := url.Values{"sort": {"first"}, "period": {string(crash.PeriodYear)}}
 	switch f.Kind {
@@ -118,10 +119,10 @@ func (f Followed) feed() string {
 	return "/problems.atom?" + query.Encode()
 }
 
-// what is the thing in one field of a form.
+// what returns the thing as the value of a form field.
 func (f Followed) what() string { return f.String() }
 
-// hint says what besides numbers there is to say of it.
+// hint describes it beyond its counts.
 func (f Followed) hint() string {
 	switch {
 	case f.Nobody:
@@ -134,7 +135,7 @@ func (f Followed) hint() string {
 	return ""
 }
 
-// url is the address of the page with a period, and one group of problems only.
+// url returns the address of the page for a period and, if only is set, for one group.
 func (p MyPage) url(period crash.Period, only string) string {
 	q := url.Values{"period": {string(period)}}
 	if only != "" {
@@ -143,7 +144,7 @@ func (p MyPage) url(period crash.Period, only string) string {
 	return PathMy + "?" + q.Encode()
 }
 
-// since says from when on something is new.
+// since describes the time from which on problems are new.
 func (p MyPage) since() string {
 	if p.Visit.Seen.IsZero() {
 		return ""
@@ -151,7 +152,7 @@ func (p MyPage) since() string {
 	return Ago(p.Visit.Seen, p.Shell.Now)
 }
 
-// newer reports whether anything is new.
+// newer reports whether any problem is new.
 func (p MyPage) newer() bool {
 	for _, g := range p.Groups {
 		if g.Name == MyNew {
@@ -169,10 +170,10 @@ const (
 	MyFiled      = "filed"
 )
 
-// mark is how a group's number is introduced.
+// id returns the id of the group's element.
 func (g MyGroup) id() string { return "my-" + g.Name }
 
-// more is how many problems of the group are not shown.
+// more returns the number of problems of the group that are not shown.
 func (g MyGroup) more() int { return g.Count - len(g.Rows) }
 
 func (g MyGroup) countWords() string { return strconv.Itoa(g.Count) + " " + g.Words }

@@ -7,12 +7,12 @@ import (
 	"mishap/crash"
 )
 
-// NotesView is what people wrote down about a problem, on its page.
+// NotesView holds the notes about a problem, for its page.
 type NotesView struct {
 	Bucket     crash.BucketID
-	Notes      []crash.Note // those that were taken away among them
-	Person     string       // who looks
-	Everything bool         // this person may change every note, not only their own
+	Notes      []crash.Note // including removed ones
+	Person     string       // account name of the viewer
+	Everything bool         // the viewer may change every note, not only their own
 	CSRFToken  string
 	Now        time.Time
 }
@@ -25,8 +25,8 @@ func (v NotesView) form(note int64) PostFormArgs {
 	return PostFormArgs{Action: action, CSRFToken: v.CSRFToken, Class: "decide"}
 }
 
-// kept are the notes that say something.
-func (v NotesView) kept() (notes []crash.Note) {
+// current returns the notes that were not removed.
+func (v NotesView) current() (notes []crash.Note) {
 	for _, n := range v.Notes {
 		if n.Text() != "" {
 			notes = append(notes, n)
@@ -35,7 +35,7 @@ func (v NotesView) kept() (notes []crash.Note) {
 	return notes
 }
 
-// removed are those that were taken away.
+// removed returns the removed notes.
 func (v NotesView) removed() (notes []crash.Note) {
 	for _, n := range v.Notes {
 		if n.Text() == "" {

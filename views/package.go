@@ -9,34 +9,34 @@ import (
 	"mishap/crash/stats"
 )
 
-// PackagePath is the page of a package.
+// PackagePath returns the address of the page of a package.
 func PackagePath(name string) string { return "/package/" + url.PathEscape(name) }
 
-// PackagePage is one package, by the name of a binary or a source package.
+// PackagePage holds the page of one package, by the name of a binary or a source package.
 type PackagePage struct {
 	Shell    Shell
 	Name     string
-	Follow   FollowPart // for people who are signed in
+	Follow   FollowPart // for signed-in people
 	Binaries []string   // other packages of the same source, and of the same name
 	Chart    Chart
-	Problems []PackageProblem // the most frequent first
-	More     int64            // problems that are not shown
+	Problems []PackageProblem // in decreasing order of reports
+	More     int64            // number of problems that are not shown
 	Versions []PackageVersion
-	Days     int // that all of this is about
+	Days     int // length of the period, in days
 }
 
-// PackageVersion is one version of a package, with what came and went with it.
+// PackageVersion is one version of a package, with the problems that are new in it, or gone.
 type PackageVersion struct {
 	stats.VersionRate
-	New  []PackageProblem // that no version before had in the release
-	Gone []PackageProblem // that the version before had, and none from this one on in the release
-	Old  bool             // there is one before it in the release
+	New  []PackageProblem // problems that no earlier version in the release has
+	Gone []PackageProblem // problems that the previous version has, but none from this one on in the release
+	Old  bool             // the release has an earlier version
 }
 
-// maxNamed is how many problems a cell names.
+// maxNamed is the number of problems that a cell lists.
 const maxNamed = 20
 
-// several reports whether problems of more than one binary package are shown.
+// several reports whether the problems are of more than one binary package.
 func (p PackagePage) several() bool {
 	for _, row := range p.Problems {
 		if row.Package != p.Problems[0].Package {
@@ -46,7 +46,7 @@ func (p PackagePage) several() bool {
 	return false
 }
 
-// newURL is the list of what is new in a version.
+// newURL returns the address of the list of problems that are new in a version.
 func (p PackagePage) newURL(release crash.Release, version string) string {
 	return ListChoice{
 		Period: crash.PeriodYear, Filter: index.Filter{Release: release, Package: p.Name, Version: version, New: true},
@@ -58,12 +58,12 @@ type PackageProblem struct {
 	Bucket      crash.Bucket
 	First, Last crash.Occurrence // in the release of the page, or anywhere
 	Count       int64
-	Bug         BugPart // filled in for the person who asks
+	Bug         BugPart // bug cell for the viewer
 	Package     string
 	Spark       Sparkline
 }
 
-// rateText is a rate and its interval, per 1000 active machines and day.
+// rateText formats a rate and its interval, per 1,000 active machines and day.
 func rateText(r stats.MachineRate) string {
 	if !r.Known() {
 		return "—"
@@ -75,7 +75,7 @@ func ratioText(r stats.RateRatio) string {
 	return fmt.Sprintf("%s times (%s–%s)", digits(r.Ratio), digits(r.Low), digits(r.High))
 }
 
-// digits writes a number with two or three digits that mean something.
+// digits formats a number with two or three significant digits.
 func digits(x float64) string {
 	switch {
 	case x >= 100:

@@ -23,11 +23,11 @@ import (
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// hostile is text that breaks out of every place it is put into unescaped.
+// hostile is text that breaks out of every unescaped context.
 const hostile = `"'><script>alert(1)</script><b onmouseover=alert(1) style="x">&amp; % %zz
 	http://evil.example/ ${x} 漢字 \u0000 </title></textarea><!--`
 
-// components are all components with the data of one kind.
+// components returns all components, filled with text.
 func components(text string, n int) map[string]templ.Component {
 	signature := "/usr/bin/" + text + ":11:" + strings.Repeat(text+":", n)
 	shell := views.Shell{
@@ -197,8 +197,8 @@ func render(t *testing.T, c templ.Component) string {
 
 var void = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
-// checkHTML fails the test when tags do not nest, an id is given twice, a label points nowhere, or an attribute holds what
-// the content security policy forbids.
+// checkHTML fails the test if tags do not nest, an id occurs twice, a label has no target, or an
+// attribute violates the content security policy.
 func checkHTML(t *testing.T, text string) {
 	t.Helper()
 	var open, references []string

@@ -16,14 +16,14 @@ import (
 type Passage struct {
 	Field string
 	Lines grouping.Excerpt
-	Stack bool // a field that is shown as a table of frames, too
-	Own   bool // the report brings its own signature: the lines say what went wrong, and did not group it
+	Stack bool // the field is also shown as a table of frames
+	Own   bool // the report has its own signature; the lines explain the crash, but did not group it
 }
 
-// passageLines is how many lines of a field stand on a page.
+// passageLines is the number of lines of a field that a page shows.
 const passageLines = 120
 
-// NewPassages returns what the grouping rule read of a report.
+// NewPassages returns the passages that the grouping rule read in a report.
 func NewPassages(f crash.Fields) []Passage {
 	e := grouping.Explain(f)
 	var all []Passage
@@ -42,7 +42,7 @@ func NewPassages(f crash.Fields) []Passage {
 	return all
 }
 
-// hint says what the marks mean.
+// hint explains the marks.
 func (p Passage) hint() string {
 	if p.Own {
 		return "The marked lines say what went wrong. The report brings its own signature."
@@ -50,7 +50,7 @@ func (p Passage) hint() string {
 	return "The problem is grouped by the marked lines."
 }
 
-// passagesHeading is the heading above the passages of a report.
+// passagesHeading returns the heading of a report's passages.
 func passagesHeading(all []Passage) string {
 	if all[0].Own {
 		return "What went wrong"
@@ -58,7 +58,8 @@ func passagesHeading(all []Passage) string {
 	return "What the report is grouped by"
 }
 
-// excerpt writes the lines of a passage, the used ones marked. Gaps say how many lines are left out.
+// excerpt renders the lines of a passage, with the used ones marked. Gaps show the number of
+// omitted lines.
 func excerpt(lines grouping.Excerpt) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder
@@ -66,7 +67,8 @@ func excerpt(lines grouping.Excerpt) templ.Component {
 		for _, line := range lines {
 			switch {
 			case line.Skipped > 0:
-				b.WriteString(`<span class="gap">` + strconv.Itoa(line.Skipped) + " more " + map[bool]string{true: "line", false: "lines"}[line.Skipped == 1] + `</span>`)
+				b.WriteString(`<span class="gap">` + strconv.Itoa(line.Skipped) + " more " +
+					map[bool]string{true: "line", false: "lines"}[line.Skipped == 1] + `</span>`)
 			case line.Used:
 				b.WriteString(`<mark class="used">`)
 				colourLine(&b, line.Text)

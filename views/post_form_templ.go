@@ -12,19 +12,20 @@ import "cmp"
 
 // PostFormArgs describes a form that changes something.
 type PostFormArgs struct {
-	ID        string // of the element; required with Part or InPlace
+	ID        string // id of the element; required with Part or InPlace
 	Action    string
 	CSRFToken string
 	Class     string
 	Part      bool   // with scripts, the answer replaces the form in place; without, the browser follows the answer
-	InPlace   bool   // like Part, and answers that say no replace the form too: they carry it again
-	Target    string // what the answer replaces, as hx-target; empty: the form
-	Errors    string // with Part: where refusals are shown, as hx-target; empty: among the messages at the top
-	Swap      string // how the answer takes its place, as hx-swap; empty: outerHTML
-	Failed    string // with InPlace: what answers that say no replace, as hx-target; empty: Target
+	InPlace   bool   // like Part, but refusals replace the form, too: they contain it again
+	Target    string // element that the answer replaces, as hx-target; empty: the form
+	Errors    string // with Part: element for refusals, as hx-target; empty: the messages at the top
+	Swap      string // how the answer is inserted, as hx-swap; empty: outerHTML
+	Failed    string // with InPlace: element that refusals replace, as hx-target; empty: Target
 }
 
-// attributes are in order, not a map: a list has a form in each row.
+// attributes returns the attributes in a fixed order. A map would be slower, and lists have a form
+// in each row.
 func (a PostFormArgs) attributes() templ.OrderedAttributes {
 	if !a.Part && !a.InPlace {
 		return nil
@@ -53,7 +54,7 @@ func (a PostFormArgs) attributes() templ.OrderedAttributes {
 	return attributes
 }
 
-// headers is a JSON object.
+// headers returns the request headers as a JSON object.
 func (a PostFormArgs) headers() string {
 	s, err := templ.JSONString(map[string]string{"X-CSRFToken": a.CSRFToken})
 	if err != nil {
@@ -62,8 +63,8 @@ func (a PostFormArgs) headers() string {
 	return s
 }
 
-// PostForm is the only form in the house that is sent by POST: it carries the CSRF token both ways, and with scripts a
-// second press while the first is under way does nothing.
+// PostForm renders a form that is sent by POST. All such forms use it: it sends the CSRF token in a
+// field and in a header, and with scripts it ignores a second click while a request is in progress.
 func PostForm(a PostFormArgs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -102,7 +103,7 @@ func PostForm(a PostFormArgs) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(a.ID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 62, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 63, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -139,7 +140,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var5 templ.SafeURL
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(a.Action))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 68, Col: 34}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 69, Col: 34}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -160,7 +161,7 @@ func PostForm(a PostFormArgs) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(a.CSRFToken)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 71, Col: 60}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/post_form.templ`, Line: 72, Col: 60}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {

@@ -8,8 +8,8 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// problemTable is a short list of problems, on the page of a package or release, as the front page shows them. With
-// packages, it says of which each is.
+// problemTable renders a short list of problems on the page of a package or release. With packages,
+// it has a column for the package.
 func problemTable(rows []PackageProblem, packages bool, shell Shell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

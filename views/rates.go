@@ -10,24 +10,25 @@ import (
 	"mishap/crash/stats"
 )
 
-// RateChart is how reliable releases are: reports per active machine and day, a line for each release.
+// RateChart holds the reliability of releases: reports per active machine and day, one line per
+// release.
 type RateChart struct {
 	Since, Until time.Time          // UTC days, both included
-	Lines        []RateLine         // known releases first, then the newest first: the order of the palette
-	Marks        []crash.ReleaseDay // releases that came out in the span
+	Lines        []RateLine         // known releases first, then newest first: the order of the palette
+	Marks        []crash.ReleaseDay // releases published in the span
 	Most         float64            // the highest rate
-	Days         []time.Time        // with a rate, newest first, for the table twin
-	Trends       []stats.Trend      // of the last week, by release that has a line
+	Days         []time.Time        // days with a rate, newest first, for the table below the chart
+	Trends       []stats.Trend      // of the last week, by release with a line
 	All          stats.Trend        // of all releases together
 	cells        [][]*float64       // by day and line; nil: no report
 }
 
-// RateLine is one release.
+// RateLine is the line of one release.
 type RateLine struct {
 	Release crash.Release
-	Path    string  // of SVG
+	Path    string  // SVG path
 	Week    float64 // reports per machine and day, of the last seven days
-	Before  float64 // and of the seven before
+	Before  float64 // the same of the preceding seven days
 }
 
 const (
@@ -35,13 +36,17 @@ const (
 	trendDays  = 7
 )
 
-// fewMachines: days on which less than this part of the most machines of a release was active are left out. What so few
-// report says nothing of the release; so it is in the first days of a new one, or of mishap itself.
+// fewMachines is the least share of a release's highest number of active machines on a day. The
+// chart omits days below it, such as the first days of a new release or of mishap itself, because
+// so few machines say little about the release.
 const fewMachines = 0.25
 
-// NewRateChart lays rates out over the days of the span. Days on which a release had no report count as 0 between its first
-// and its last day with one. The table says which releases may have a line.
-func NewRateChart(rates []stats.DayRate, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, until time.Time) RateChart {
+// NewRateChart returns the chart of rates in a span of days. A day without reports counts as 0
+// between the first and the last day with reports of a release. The table decides which releases
+// have a line.
+func NewRateChart(
+	rates []stats.DayRate, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, until time.Time,
+) RateChart {
 	since, until = midnight(since), midnight(until)
 	n := int(until.Sub(since)/(24*time.Hour)) + 1
 	c := RateChart{Since: since, Until: until, Marks: marks}
@@ -72,7 +77,9 @@ func NewRateChart(rates []stats.DayRate, marks []crash.ReleaseDay, table *crash.
 		c.Most = max(c.Most, rate)
 	}
 	order := list.Descending()
-	slices.SortFunc(c.Lines, func(a, b RateLine) int { return slices.Index(order, a.Release) - slices.Index(order, b.Release) })
+	slices.SortFunc(c.Lines, func(a, b RateLine) int {
+		return slices.Index(order, a.Release) - slices.Index(order, b.Release)
+	})
 	for i := range c.Lines {
 		line := &c.Lines[i]
 		days := values[line.Release]
@@ -84,19 +91,20 @@ func NewRateChart(rates []stats.DayRate, marks []crash.ReleaseDay, table *crash.
 		}
 	}
 	for i := n - 1; i >= 0; i-- {
-		row, any := make([]*float64, len(c.Lines)), false
+		row, found := make([]*float64, len(c.Lines)), false
 		for j, line := range c.Lines {
 			row[j] = values[line.Release][i]
-			any = any || row[j] != nil
+			found = found || row[j] != nil
 		}
-		if any {
+		if found {
 			c.Days, c.cells = append(c.Days, since.AddDate(0, 0, i)), append(c.cells, row)
 		}
 	}
 	return c
 }
 
-// ratePath is a line through the days, in a box of ten units a day and rateHeight.
+// ratePath returns the SVG path of a line through the days, in a box of ten units per day and
+// rateHeight.
 func ratePath(days []*float64, most float64) string {
 	first := slices.IndexFunc(days, func(v *float64) bool { return v != nil })
 	last := len(days) - 1
@@ -116,12 +124,12 @@ func ratePath(days []*float64, most float64) string {
 		fmt.Fprintf(&b, "%s%d %.1f", command, i*dayWidth+dayWidth/2, rateHeight*(1-value/most))
 	}
 	if first == last && first >= 0 {
-		b.WriteString("h1") // a single day is a dot
+		b.WriteString("h1") // a single day becomes a dot
 	}
 	return b.String()
 }
 
-// markX is where the mark of a release stands.
+// markX returns the position of the mark of a release.
 func (c RateChart) markX(m crash.ReleaseDay) string {
 	return fmt.Sprint(int(midnight(m.Day).Sub(c.Since)/(24*time.Hour))*dayWidth + dayWidth/2)
 }
@@ -130,7 +138,7 @@ func (c RateChart) viewBox() string {
 	return fmt.Sprintf("0 0 %d %d", (int(c.Until.Sub(c.Since)/(24*time.Hour))+1)*dayWidth, rateHeight)
 }
 
-// rate is a number of reports per machine and day.
+// rate formats a number of reports per machine and day.
 func rate(v float64) string {
 	switch {
 	case v == 0:
@@ -143,7 +151,7 @@ func rate(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// change says how the last week compares with the one before: "up 12 %".
+// change compares the last week with the one before: "up 12 %".
 func (l RateLine) change() string {
 	if l.Before == 0 || l.Week == 0 {
 		return ""

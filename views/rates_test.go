@@ -25,7 +25,7 @@ func TestRateChart(t *testing.T) {
 	if len(c.Lines) != 2 || c.Lines[0].Release != "Ubuntu 24.04" || c.Most != 1 {
 		t.Fatalf("got %+v", c)
 	}
-	// Day 12 is the sixth of the span; between it and the 14th a day without reports lies on the ground.
+	// Day 12 is the sixth of the span. Between it and day 14, a day without reports is at the bottom.
 	if got, want := c.Lines[1].Path, "M55 50.0L65 100.0L75 0.0L85 100.0L95 100.0L105 100.0L115 100.0L125 100.0L135 75.0"; got != want {
 		t.Errorf("got the line %s, want %s", got, want)
 	}

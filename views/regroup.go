@@ -6,17 +6,17 @@ import (
 	"mishap/crash"
 )
 
-// PathRegroup is where new grouping rules are applied to stored reports.
+// PathRegroup is the address of the page that applies new grouping rules to stored reports.
 const PathRegroup = "/admin/regroup"
 
-// RegroupPage is how regrouping stands.
+// RegroupPage holds the state of regrouping.
 type RegroupPage struct {
 	Shell   Shell
-	Version int               // of the grouping rules of this program
-	Run     *crash.RegroupRun // the one that is shown; nil: there was none yet
+	Version int               // version of the grouping rules of this program
+	Run     *crash.RegroupRun // the run shown; nil: there was none yet
 	Effect  crash.RegroupEffect
-	Moves   []crash.RegroupMove // the largest
-	Runs    []crash.RegroupRun  // the last first
+	Moves   []crash.RegroupMove // the largest moves
+	Runs    []crash.RegroupRun  // newest first
 }
 
 func (p RegroupPage) running() bool { return p.Run != nil && p.Run.State == crash.RegroupRunning }
@@ -25,10 +25,10 @@ func (p RegroupPage) form(what string) PostFormArgs {
 	return PostFormArgs{ID: "regroup" + what, Action: PathRegroup + what, CSRFToken: p.Shell.CSRFToken, Class: "inline"}
 }
 
-// path of the part that follows a run.
+// runPath returns the address of the part that shows a run.
 func runPath(r crash.RegroupRun) string { return fmt.Sprintf("%s?run=%d", PathRegroup, r.ID) }
 
-// RegroupPercent is how far a run is, in whole percent; below 100 until it is done.
+// RegroupPercent returns the progress of a run in whole percent; below 100 until it is done.
 func RegroupPercent(r crash.RegroupRun) int64 {
 	if r.State == crash.RegroupDone {
 		return 100
@@ -36,7 +36,7 @@ func RegroupPercent(r crash.RegroupRun) int64 {
 	return min(99, 100*r.LookedAt/max(r.Estimate, 1))
 }
 
-// RegroupWords says how a run stands, in one line.
+// RegroupWords describes the state of a run in one line.
 func RegroupWords(r crash.RegroupRun) string {
 	verb := "moved"
 	if r.Dry {
@@ -54,7 +54,7 @@ func RegroupWords(r crash.RegroupRun) string {
 	return out
 }
 
-// EffectWords says what a run does to problems, in one line.
+// EffectWords describes the effect of a run on problems in one line.
 func EffectWords(r crash.RegroupRun, e crash.RegroupEffect) string {
 	will := ""
 	if r.Dry {

@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// Regroup is the page where new grouping rules are applied to stored reports.
+// Regroup renders the page where new grouping rules are applied to stored reports.
 func Regroup(p RegroupPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -233,7 +233,7 @@ func Regroup(p RegroupPage) templ.Component {
 	})
 }
 
-// RegroupRun is one run; while it is under way it looks itself how far it is.
+// RegroupRun renders one run. It reloads itself while the run is in progress.
 func RegroupRun(p RegroupPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,29 +9,29 @@ import (
 	"mishap/crash/stats"
 )
 
-// ReleasePage is one release: how reliable it is, and what is broken in it.
+// ReleasePage holds the page of one release: its reliability and its problems.
 type ReleasePage struct {
 	Shell         Shell
 	Release       crash.Release
-	Released, End time.Time // UTC days on which it came out and until which it is supported; zero: not known
+	Released, End time.Time // UTC days of its publication and of the end of its support; zero: unknown
 	Trend         stats.Trend
-	Before        crash.Release // the release before it; empty: none that is known
-	BeforeNow     stats.Trend   // of that, in the same days
-	SameAge       *SameAge      // nil: nothing is known of the one before at that age
-	Rates         RateChart     // of both
-	Days          int           // that the lists are about
-	MachineDays   float64       // of active machines, in these days
+	Before        crash.Release // the previous release; empty: none is known
+	BeforeNow     stats.Trend   // of the previous release, in the same days
+	SameAge       *SameAge      // nil: no data about the previous release at that age
+	Rates         RateChart     // of both releases
+	Days          int           // length of the period of the lists, in days
+	MachineDays   float64       // active machine-days in that period
 	Reports       int64
 	Problems      int64
 	Worst         []PackageProblem
-	New           []PackageProblem // that no release before has
+	New           []PackageProblem // problems that no earlier release has
 	Regressions   []PackageProblem
-	Packages      []ReleasePackage // the most frequent first
+	Packages      []ReleasePackage // in decreasing order of reports
 }
 
-// SameAge is the release before, as many days after it came out as this one is old.
+// SameAge holds the rate of the previous release when it was as old as this one is now.
 type SameAge struct {
-	Age, Days int // in days, and over how many of them the rates are
+	Age, Days int // the age, and the length of the period of the rates, in days
 	Now, Then stats.MachineRate
 }
 
@@ -43,7 +43,7 @@ type ReleasePackage struct {
 	Rate     stats.MachineRate
 }
 
-// life says when the release came out and how long it is supported.
+// life describes when the release was published and until when it is supported.
 func (p ReleasePage) life() string {
 	now := p.Shell.Now
 	switch {
@@ -59,12 +59,12 @@ func (p ReleasePage) life() string {
 	return fmt.Sprintf("It came out on %s and is supported until %s.", Date(p.Released, now), Date(p.End, now))
 }
 
-// listURL is the list of all its problems.
+// listURL returns the address of the list of all its problems.
 func (p ReleasePage) listURL() string {
 	return ListChoice{Period: crash.PeriodMonth, Filter: index.Filter{Release: p.Release}}.URL()
 }
 
-// stateURL is the list of its problems that stand so.
+// stateURL returns the address of the list of its problems with that state.
 func (p ReleasePage) stateURL(state crash.StateWord) string {
 	return ListChoice{Period: crash.PeriodMonth, Filter: index.Filter{Release: p.Release, State: string(state)}}.URL()
 }

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "mishap/crash"
 
-// Release is the page of one release.
+// Release renders the page of one release.
 func Release(p ReleasePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -388,7 +388,7 @@ func Release(p ReleasePage) templ.Component {
 	})
 }
 
-// releaseBeside compares with the release before: now, and when it was as old as this one is.
+// releaseBeside compares the release with the previous one, now and at the same age.
 func releaseBeside(p ReleasePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

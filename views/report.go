@@ -7,18 +7,18 @@ import (
 	"mishap/crash"
 )
 
-// ReportPage is one report, for people who are signed in.
+// ReportPage holds the page of one report, for signed-in people.
 type ReportPage struct {
 	Shell  Shell
 	Report crash.StoredReport
-	Way    Way // to the next and the previous report
+	Way    Way // links to the next and the previous report
 	Why    WhyPart
-	Core   int64 // bytes of the core dump that the person may have; 0: none
+	Core   int64 // size in bytes of the core dump that the person may download; 0: none
 }
 
 func (p ReportPage) path(ending string) string { return ReportPath(p.Report.ID) + ending }
 
-// problemPath leads to the problem, and keeps the list by which the visitor came.
+// problemPath returns the address of the problem, with the list from which the visitor came.
 func (p ReportPage) problemPath() string {
 	if strings.HasPrefix(p.Way.Via, "/problem/") || strings.HasPrefix(p.Way.Via, "/user/") {
 		return p.Report.Bucket.Path()
@@ -26,10 +26,10 @@ func (p ReportPage) problemPath() string {
 	return WithVia(p.Report.Bucket.Path(), p.Way.Via)
 }
 
-// arrived is when the report came in.
+// arrived returns the time of the report's arrival.
 func (p ReportPage) arrived() time.Time { return p.Report.ID.Received() }
 
-// heading is the headline of the page.
+// heading returns the heading of the page.
 func (p ReportPage) heading() string {
 	if p.Report.Title == "" && p.Report.ProblemType != "" {
 		return p.Report.ProblemType + " of " + reportTitle(p.Report.Summary)
@@ -37,7 +37,7 @@ func (p ReportPage) heading() string {
 	return reportTitle(p.Report.Summary)
 }
 
-// unbucketed is why the report is in no problem.
+// unbucketed explains why the report is in no problem.
 func (p ReportPage) unbucketed() string {
 	if p.Report.Unbucketed == "" {
 		return "It carries nothing to group it by."
@@ -45,7 +45,7 @@ func (p ReportPage) unbucketed() string {
 	return p.Report.Unbucketed
 }
 
-// where is the version of the package, and what it ran on.
+// where describes the version of the package and the system.
 func (p ReportPage) where() string {
 	words := p.Report.Version
 	if p.Report.Release != "" {

@@ -7,26 +7,28 @@ import (
 	"mishap/crash/index"
 )
 
-// ReportFilterForm chooses among the reports of a problem.
+// ReportFilterForm holds the filter of the reports of a problem.
 type ReportFilterForm struct {
-	Path          string // of the page
-	Via           string // the list by which the visitor came
+	Path          string // address of the page
+	Via           string // the list from which the visitor came
 	Filter        index.Filter
 	Versions      []string
 	Releases      []crash.Release
 	Architectures []string
 }
 
-// Any reports whether something is chosen.
+// Any reports whether any filter is set.
 func (f ReportFilterForm) Any() bool { return f.Filter != index.Filter{} }
 
-// all is the address of all reports.
+// all returns the address of all reports.
 func (f ReportFilterForm) all() string { return WithVia(f.Path, f.Via) + "#reports" }
 
-// FilterQuery is a filter as it stands in addresses.
+// FilterQuery returns a filter as the query of an address.
 func FilterQuery(f index.Filter) url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"version": f.Version, "release": string(f.Release), "architecture": f.Architecture} {
+	for name, value := range map[string]string{
+		"version": f.Version, "release": string(f.Release), "architecture": f.Architecture,
+	} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -37,10 +39,10 @@ func FilterQuery(f index.Filter) url.Values {
 	return q
 }
 
-// Breakdown is how the reports of a problem fall into parts.
+// Breakdown holds the numbers of a problem's reports by one field.
 type Breakdown struct {
 	Title  string
-	Field  string // of the filter that chooses a part; empty: none does
+	Field  string // the filter field that selects a part; empty: none does
 	Shares []crash.NameCount
 }
 
@@ -52,7 +54,7 @@ func (b Breakdown) total() int64 {
 	return n
 }
 
-// path is where the reports of one part are listed.
+// path returns the address of the reports of one part.
 func (b Breakdown) path(page, name string) string {
 	return page + "?" + url.Values{b.Field: {name}}.Encode() + "#reports"
 }

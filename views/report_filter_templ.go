@@ -13,7 +13,7 @@ import (
 	"mishap/crash/grouping"
 )
 
-// ReportFilter chooses among the reports of a problem: everything stands in the address.
+// ReportFilter renders the filter of the reports of a problem. The URL holds all its values.
 func ReportFilter(f ReportFilterForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -263,7 +263,7 @@ func ReportFilter(f ReportFilterForm) templ.Component {
 	})
 }
 
-// Breakdowns are how the reports of a problem fall into parts.
+// Breakdowns renders the numbers of a problem's reports by field.
 func Breakdowns(page string, all []Breakdown) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -400,7 +400,7 @@ func Breakdowns(page string, all []Breakdown) templ.Component {
 	})
 }
 
-// AlikeProblems are other problems of the package that look like this one.
+// AlikeProblems renders similar problems of the same package.
 func AlikeProblems(b crash.Bucket, all []grouping.SimilarProblem, mayMerge bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

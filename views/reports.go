@@ -8,23 +8,26 @@ import (
 	"mishap/crash"
 )
 
-// ReportList is a list of reports with paging: those of a bucket or of a machine.
+// ReportList is a list of reports of a problem or a machine, with paging.
 type ReportList struct {
-	ID         string // of the element, "reports"
+	ID         string // id of the element, "reports"
 	Rows       []crash.ReportRow
 	Now        time.Time
 	Next       string                     // address of the next page; empty: there is none
-	First      string                     // address of the first page, when this is not it
+	First      string                     // address of the first page; empty: this is it
 	Bugs       map[crash.BucketID]BugPart // with WithBucket: the bug cells of these buckets
-	WithBucket bool                       // a machine's reports lie in different buckets: show which
-	Empty      string                     // what to say when there are no rows
-	Via        string                     // the list by which the reports are reached, when it is not all of a problem's
+	WithBucket bool                       // the reports are in different buckets, which the list shows
+	Empty      string                     // text of an empty list
+	// Via is the list through which the reports are reached, unless it is all reports of a problem.
+	Via string
 
-	Further  string    // address of what lies behind the reports that were looked at; empty: all were, or the list is full
-	LookedTo time.Time // when the last of them arrived
+	// Further is the address that continues the search behind the examined reports. It is empty if
+	// all were examined, or the list is full.
+	Further  string
+	LookedTo time.Time // when the last examined report arrived
 }
 
-// Keep adds a query to the addresses of other parts of the list.
+// Keep adds a query to the addresses of the list's pages.
 func (l *ReportList) Keep(query url.Values) {
 	if len(query) == 0 {
 		return
@@ -40,22 +43,23 @@ func (l *ReportList) Keep(query url.Values) {
 	}
 }
 
-// ReportPath is the address of one report.
+// ReportPath returns the address of one report.
 func ReportPath(id crash.OopsID) string { return "/oops/" + id.String() }
 
-// SystemPath is the address of a machine's reports. The name may be any text.
+// SystemPath returns the address of a machine's reports. The name may be any text.
 func SystemPath(id crash.SystemID) string { return "/user/" + url.PathEscape(string(id)) }
 
-// shortSystem is enough of a machine's name to tell it from others on a page.
+// shortSystem returns the beginning of a machine's hash, enough to tell it from others on a page.
 func shortSystem(id crash.SystemID) string { return cut(string(id), 12) }
 
-// shortOops is the end of an id, the part that differs between reports of the same moment.
+// shortOops returns the end of an id, which differs between reports of the same moment.
 func shortOops(id crash.OopsID) string {
 	s := id.String()
 	return "…" + s[len(s)-12:]
 }
 
-// bug is the bug cell of the row at a place. The rows of one problem have copies of it, which differ in their ids.
+// bug returns the bug cell of the row at a place. Rows of one problem have copies with different
+// ids.
 func (l ReportList) bug(row crash.ReportRow, place int) (BugPart, bool) {
 	if row.Bucket == nil {
 		return BugPart{}, false

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "mishap/crash"
 
-// ReportListPart is a list of reports; htmx puts the next page in its place.
+// ReportListPart renders a list of reports. htmx replaces it with the next page.
 func ReportListPart(l ReportList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -55,7 +55,7 @@ func ReportListPart(l ReportList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if l.Further != "" {
-				templ_7745c5c3_Err = looked(l).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = lookedBack(l).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -146,7 +146,7 @@ func ReportListPart(l ReportList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = looked(l).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = lookedBack(l).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -219,8 +219,8 @@ func ReportListPart(l ReportList) templ.Component {
 	})
 }
 
-// looked says how far back was looked for reports that are like what was asked for.
-func looked(l ReportList) templ.Component {
+// lookedBack shows how far back the list searched for matching reports.
+func lookedBack(l ReportList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -624,7 +624,7 @@ func reportRow(l ReportList, row crash.ReportRow, place int) templ.Component {
 
 const completeMeans = "It brought a stack, a traceback or the like, from which a person can tell what happened."
 
-// reportTitle is what a report is about, as far as it says.
+// reportTitle describes what crashed, as far as the report says.
 func reportTitle(s crash.Summary) string {
 	switch {
 	case s.Title != "":

@@ -14,58 +14,58 @@ import (
 	"mishap/crash/stats"
 )
 
-// Limits of the tracker that the form counts against, in characters.
+// The tracker's limits for the fields of a bug, in characters.
 const (
 	titleLimit       = 200
 	descriptionLimit = 50_000
 )
 
-// ReviewPage is a bug before it is filed: what is known already, the bug as it will be, and what it will look like. It is a
-// page of its own, or a part that is opened on another page.
+// ReviewPage holds a bug before it is filed: similar problems and bugs, the form, and a preview. It
+// is a page of its own, or a part of another page.
 type ReviewPage struct {
 	Shell        Shell
-	InPart       bool // opened on another page
+	InPart       bool // part of another page
 	Bug          BugPart
-	Heading      string   // of the problem
-	Source       string   // source package of the problem; empty: not known
-	Sources      []string // others that may be meant instead
+	Heading      string   // heading of the problem
+	Source       string   // source package of the problem; empty: unknown
+	Sources      []string // other possible source packages
 	Distribution string   // "ubuntu"
-	Tracker      string   // name of the tracker, for people
+	Tracker      string   // name of the tracker
 
 	Draft    crash.Draft
 	Problems crash.DraftProblems
-	Problem  string // what stands in the way of the whole; empty: nothing
-	Notice   string // good to know: what was typed before is back
-	Fileable bool   // the form is shown
+	Problem  string // why the bug cannot be filed; empty: it can
+	Notice   string // notice, such as that entered text was restored
+	Fileable bool   // show the form
 
 	Advice    stats.Advice
-	Suspected string // why memory may have been corrupted; empty: nothing says so
+	Suspected string // why memory may have been corrupted; empty: no sign of it
 	Similar   []grouping.SimilarProblem
-	Search    *ReviewSearch  // nil: asked for separately
-	Preview   *ReviewPreview // nil: not asked for
+	Search    *ReviewSearch  // nil: loaded separately
+	Preview   *ReviewPreview // nil: not requested
 }
 
-// ReviewSearch is what the tracker knows.
+// ReviewSearch holds the bugs that a search of the tracker found.
 type ReviewSearch struct {
 	Bug     BugPart
 	Tracker string
-	Words   string // what was searched for
+	Words   string // the search terms
 	Where   string // "tidewatch" or "ubuntu"
 	Bugs    []crash.FoundBug
-	Problem string // why it is not known; empty: it is
+	Problem string // why the search failed; empty: it did not
 }
 
-// ReviewPreview is the bug as the tracker will show it.
+// ReviewPreview holds the bug as the tracker will show it.
 type ReviewPreview struct {
-	Draft   crash.Draft // with the description as it will be sent
+	Draft   crash.Draft // with the description that will be sent
 	Target  string      // "tidewatch in ubuntu"
-	Marker  string      // added as the last line; empty: it was there
-	Private []string    // what looks private in what was typed
+	Marker  string      // line that was appended; empty: it was there
+	Private []string    // parts of the text that look private
 }
 
 func reviewPath(p BugPart) string { return p.Bucket.Path() + "/review" }
 
-// reviewURL is reviewPath with the copy of the cell that will change with it.
+// reviewURL returns reviewPath with the copy of the cell that will change.
 func reviewURL(p BugPart) string {
 	if p.Copy != "" {
 		return reviewPath(p) + "?copy=" + p.Copy
@@ -82,7 +82,8 @@ func (p ReviewPage) form() PostFormArgs {
 
 func linkForm(p BugPart, number int64) PostFormArgs {
 	return PostFormArgs{
-		ID: "link-instead-" + strconv.FormatInt(number, 10), Action: p.Bucket.Path() + "/link", CSRFToken: p.CSRFToken, Class: "link-form",
+		ID: "link-instead-" + strconv.FormatInt(number, 10), Action: p.Bucket.Path() + "/link",
+		CSRFToken: p.CSRFToken, Class: "link-form",
 	}
 }
 
@@ -90,7 +91,7 @@ func runes(s string) string { return strconv.Itoa(utf8.RuneCountInString(s)) }
 
 func (p ReviewPage) tags() string { return strings.Join(p.Draft.Tags, " ") }
 
-// described names the element that says what is wrong with a field, for aria-describedby.
+// described returns the aria-describedby attribute of a field, naming the element with its errors.
 func (p ReviewPage) described(field crash.DraftField) templ.Attributes {
 	if p.Problems[field] == "" {
 		return nil
@@ -98,7 +99,7 @@ func (p ReviewPage) described(field crash.DraftField) templ.Attributes {
 	return templ.Attributes{"aria-invalid": "true", "aria-describedby": problemID(field)}
 }
 
-// listed gives the field of the package its list of offers.
+// listed returns the attribute that gives the package field its suggestions.
 func (p ReviewPage) listed() templ.Attributes {
 	if len(p.Sources) == 0 {
 		return nil
@@ -108,7 +109,7 @@ func (p ReviewPage) listed() templ.Attributes {
 
 func problemID(field crash.DraftField) string { return "review-problem-" + string(field) }
 
-// piece is a stretch of text of a bug: plain, or an address that the tracker makes a link of.
+// piece is a part of a bug's text: plain text, or an address that the tracker turns into a link.
 type piece struct {
 	text string
 	link string
@@ -116,11 +117,11 @@ type piece struct {
 
 var address = regexp.MustCompile(`\b(?:https?|ftp)://[^\s<>"]+`)
 
-// maxLinks is how many addresses of one text become links.
+// maxLinks is the number of addresses of a text that become links.
 const maxLinks = 500
 
-// pieces parts a text as the tracker does when it shows it: addresses become links, without the punctuation that ends the
-// sentence around them.
+// pieces splits a text as the tracker shows it: addresses become links, without the punctuation
+// after them.
 func pieces(text string) []piece {
 	var out []piece
 	last := 0
@@ -145,7 +146,7 @@ func adviceState(kind stats.AdviceKind) string {
 	return "advice"
 }
 
-// similarStatus is where the bug of a similar problem stands.
+// similarStatus describes the bug of a similar problem.
 func similarStatus(b crash.Bucket) string {
 	if b.Status.Tracker != "" || b.Status.Word == crash.StateUnread {
 		return b.Status.Tracker
@@ -153,7 +154,7 @@ func similarStatus(b crash.Bucket) string {
 	return string(b.Status.Word)
 }
 
-// forPeople is the name of a distribution as its people write it: "Ubuntu".
+// forPeople returns the usual spelling of a distribution's name: "Ubuntu".
 func forPeople(distribution string) string {
 	if distribution == "" {
 		return ""
@@ -161,8 +162,8 @@ func forPeople(distribution string) string {
 	return strings.ToUpper(distribution[:1]) + distribution[1:]
 }
 
-// fixWords says in which versions a bug of the tracker is fixed, else since when: "fixed in 1.5-1 (noble)".
-func fixWords(b crash.FoundBug) string {
+// fixText describes in which versions a bug is fixed, else since when: "fixed in 1.5-1 (noble)".
+func fixText(b crash.FoundBug) string {
 	var versions []string
 	for _, f := range b.Fixes {
 		version := f.Version

@@ -2,10 +2,10 @@ package views
 
 import "net/url"
 
-// SearchURL is the address of a search.
+// SearchURL returns the address of a search.
 func SearchURL(text string) string { return PathSearch + "?" + url.Values{"q": {text}}.Encode() }
 
-// keyTable is what keys do; js/keys.js does it.
+// keyTable lists the keys that js/keys.js handles.
 var keyTable = [][2]string{
 	{"/", "goes to the search"},
 	{"j", "next row of a list"},

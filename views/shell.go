@@ -1,6 +1,6 @@
-// Package views draws the pages: the shell around each, one component per page, parts that are also sent alone, and the
-// formatting of dates, counts and signatures. It asks no questions: everything that is shown comes in as a value. It
-// knows neither requests nor sessions nor the database.
+// Package views renders the pages: the shell around each page, one component per page, parts that
+// are also sent alone, and the formatting of dates, counts and signatures. Everything that it shows
+// comes in as a value. It has no access to requests, sessions or the database.
 package views
 
 import (
@@ -9,31 +9,31 @@ import (
 	"mishap/crash"
 )
 
-// Shell is what every page needs besides its content.
+// Shell holds what every page needs besides its content.
 type Shell struct {
 	Title     string // of the document, without the name of the product
 	User      crash.User
 	CSRFToken string
 	Flash     []Flash
-	Banner    Banner      // what an admin must know on every page
-	Path      string      // path and query of this page: where sign-in comes back to
-	Also      []Alternate // other forms of what the page shows
-	Search    string      // what stands in the search box
-	FilingOn  bool        // whether bugs can be filed at all
+	Banner    Banner      // message to admins on every page
+	Path      string      // path and query of this page, to which sign-in returns
+	Also      []Alternate // other formats of the page
+	Search    string      // text of the search box
+	FilingOn  bool        // whether filing is switched on
 	Now       time.Time   // for "3 min ago"
 }
 
-// SignedIn reports whether somebody is signed in.
+// SignedIn reports whether the visitor is signed in.
 func (s Shell) SignedIn() bool { return s.User.Role.Allows(crash.RoleViewer) }
 
-// Banner is a sentence at the top of every page until what it tells of is over.
+// Banner is a sentence at the top of every page, shown while its cause lasts.
 type Banner struct {
 	Text string // empty: none
-	Href string // where it can be put right
+	Href string // page that fixes the cause
 	Link string // text of the link
 }
 
-// FlashKind says how a message is drawn.
+// FlashKind selects the style of a message.
 type FlashKind string
 
 // The kinds.
@@ -46,15 +46,15 @@ const (
 type Flash struct {
 	Kind FlashKind
 	Text string
-	Undo *Undo // how to take it back; nil: it cannot be, or need not
+	Undo *Undo // form that undoes the action; nil: none
 }
 
-// Undo is a form that takes back what a message is about.
+// Undo is a form that undoes the action of a message.
 type Undo struct {
 	Action    string
-	Field     string // what says what is meant, with its value
+	Field     string // name of the field that identifies the action, with its value
 	Value     string
-	CSRFToken string `json:"-"` // of the request that shows it
+	CSRFToken string `json:"-"` // of the request that shows the message
 }
 
 func (s Shell) documentTitle() string {

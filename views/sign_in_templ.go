@@ -10,17 +10,17 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "net/url"
 
-// SignInForm is what stands in the sign-in form.
+// SignInForm holds the values of the sign-in form.
 type SignInForm struct {
-	Name    string // as typed before
-	Next    string // local path to go on to
-	Problem string // why it did not work; empty: not tried yet
-	Kept    string // what was typed into another form, packed; it comes back there
+	Name    string // as typed
+	Next    string // local path to continue at
+	Problem string // why signing in failed; empty: not tried yet
+	Kept    string // contents of another form, encoded; restored there after signing in
 }
 
 func signInURL(next string) string { return "/login?next=" + url.QueryEscape(next) }
 
-// SignInPage asks who is there.
+// SignInPage renders the sign-in form.
 func SignInPage(s Shell, f SignInForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

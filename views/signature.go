@@ -7,19 +7,21 @@ import (
 	"mishap/crash"
 )
 
-// Signature is a signature taken apart for reading: "tidewatch SIGSEGV tide_parse_row → tide_load".
+// Signature is a signature split into parts for display: "tidewatch SIGSEGV tide_parse_row →
+// tide_load".
 type Signature struct {
 	Program string   // base name of the executable; empty: the text does not begin with one
 	Signal  string   // "SIGSEGV", or the name of an exception
-	Frames  []string // function names, or what else tells the fault, outermost of the signature first
+	Frames  []string // function names, or other parts, in the order of the signature
 }
 
-// maxFrames is how many parts a short signature shows at most.
+// maxFrames is the number of parts that a short signature shows.
 const maxFrames = 12
 
-// ReadSignature takes the signature of a bucket apart. What it cannot read stays in one piece, so nothing is lost.
+// ReadSignature splits the signature of a bucket. Text that it cannot parse stays in one piece, so
+// nothing is lost.
 func ReadSignature(b crash.Bucket) Signature {
-	text := strings.TrimPrefix(b.Signature, "failed:") // how the service before this one marked what it could not symbolise
+	text := strings.TrimPrefix(b.Signature, "failed:") // errors.ubuntu.com marks crashes without symbols
 	var s Signature
 	rest := text
 	if after, ok := strings.CutPrefix(text, b.Executable+":"); ok && b.Executable != "" {
@@ -29,7 +31,7 @@ func ReadSignature(b crash.Bucket) Signature {
 		s.Program, rest = path.Base(exe), after
 	}
 	if s.Program == "" && withProgram(b.Rule) {
-		s.Program, rest, _ = cutPart(rest) // a package stands for the program
+		s.Program, rest, _ = cutPart(rest) // a package takes the place of the program
 	}
 	switch b.Rule {
 	case crash.RuleAssertion:
@@ -38,7 +40,8 @@ func ReadSignature(b crash.Bucket) Signature {
 		signal, after, _ := cutPart(rest)
 		s.Signal, rest = signalName(signal), after
 		s.Frames = frames(rest)
-	case crash.RuleTraceback, crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic, crash.RuleCompiler, crash.RuleRecoverable:
+	case crash.RuleTraceback, crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic,
+		crash.RuleCompiler, crash.RuleRecoverable:
 		s.Signal, rest, _ = cutPart(rest)
 		s.Frames = frames(rest)
 	case crash.RuleOops, crash.RuleKernelCrash, crash.RuleKernel:
@@ -65,17 +68,18 @@ func ReadSignature(b crash.Bucket) Signature {
 	return s
 }
 
-// withProgram says whether signatures of the rule begin with what failed.
+// withProgram reports whether signatures of the rule begin with a program or package.
 func withProgram(r crash.Rule) bool {
 	switch r {
-	case crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic, crash.RuleCompiler, crash.RuleRecoverable, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleHang:
+	case crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic, crash.RuleCompiler,
+		crash.RuleRecoverable, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleHang:
 		return true
 	default:
 		return false
 	}
 }
 
-// String is the short form in one line: "tidewatch (SIGSEGV) tide_parse_row → tide_load".
+// String returns the short form in one line: "tidewatch (SIGSEGV) tide_parse_row → tide_load".
 func (s Signature) String() string {
 	var parts []string
 	if s.Program != "" {
@@ -93,8 +97,8 @@ func (s Signature) String() string {
 	return strings.Join(parts, " ")
 }
 
-// cutPart cuts text at its first single colon; the double colons of C++ and Rust names stay inside a part, as does a colon
-// of a sentence, before a blank.
+// cutPart cuts text at its first single colon. Double colons of C++ and Rust names stay inside a
+// part, and so does the colon of a sentence, before a space.
 func cutPart(text string) (part, rest string, found bool) {
 	for i := 0; i < len(text); i++ {
 		if text[i] != ':' {
@@ -112,7 +116,7 @@ func cutPart(text string) (part, rest string, found bool) {
 	return text, "", false
 }
 
-// frames splits the rest of a signature into its parts; paths lose their folders.
+// frames splits the rest of a signature into its parts. It shortens paths to their last element.
 func frames(text string) []string {
 	var parts []string
 	for more := text != ""; more && len(parts) <= maxFrames; {
@@ -126,7 +130,7 @@ func frames(text string) []string {
 	return parts
 }
 
-// tidy bounds what is shown and puts it in one line.
+// tidy limits the parts and puts them on one line.
 func tidy(parts []string) []string {
 	var kept []string
 	for _, part := range parts {
@@ -140,7 +144,7 @@ func tidy(parts []string) []string {
 	return kept
 }
 
-// signals are the Linux signals that end programs, by number.
+// signals maps the numbers of fatal Linux signals to their names.
 var signals = map[string]string{
 	"3": "SIGQUIT", "4": "SIGILL", "5": "SIGTRAP", "6": "SIGABRT", "7": "SIGBUS", "8": "SIGFPE", "11": "SIGSEGV",
 	"24": "SIGXCPU", "25": "SIGXFSZ", "31": "SIGSYS",
@@ -157,7 +161,7 @@ func signalName(signal string) string {
 	return "signal " + signal
 }
 
-// hoverText is the whole signature as far as it is bearable in a list.
+// hoverText returns the signature as a tooltip, truncated for lists.
 func hoverText(signature string) string {
 	const most = 1000
 	short := cut(signature, most)

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Sparkline is a chart of some days that fits into a line of text: one bar for each day, all of one path.
+// Sparkline is a small chart in a line of text: one bar per day, all in one SVG path.
 type Sparkline struct {
-	Path  string // of SVG, in a box of sparkWidth by sparkHeight
-	Words string // what it shows: "most on 3 May: 14"
+	Path  string // SVG path, in a box of sparkWidth by sparkHeight
+	Words string // its description: "most on 3 May: 14"
 	Any   bool
 }
 
-// The box of a sparkline; each bar is three wide, one of it space.
+// The box of a sparkline. Each bar is three units wide, including one of space.
 const (
 	sparkStep   = 3
 	sparkHeight = 16
 )
 
-// NewSparkline draws counts of days, of which the last is until.
+// NewSparkline returns the chart of counts by day, of which the last is until.
 func NewSparkline(days []int64, until time.Time) Sparkline {
 	var most, at int64
 	for i, n := range days {
@@ -43,7 +43,8 @@ func NewSparkline(days []int64, until time.Time) Sparkline {
 		path = append(path, "h-2z"...)
 	}
 	day := until.AddDate(0, 0, int(at)-len(days)+1)
-	return Sparkline{Path: string(path), Any: true, Words: fmt.Sprintf("at most %s a day in %d days, on %s", Count(most), len(days), Date(day, until))}
+	return Sparkline{Path: string(path), Any: true,
+		Words: fmt.Sprintf("at most %s a day in %d days, on %s", Count(most), len(days), Date(day, until))}
 }
 
 func sparkViewBox(days int) string { return fmt.Sprintf("0 0 %d %d", days*sparkStep, sparkHeight) }

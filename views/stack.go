@@ -10,20 +10,20 @@ import (
 	"mishap/crash/grouping"
 )
 
-// Stack is the evidence of the one report that stands for its bucket.
+// Stack holds the evidence of the representative report of a problem.
 type Stack struct {
 	Report     crash.OopsID
 	Summary    crash.Summary // of that report
 	Complete   bool
-	Links      grouping.LinkTemplates // to lines of source packages
+	Links      grouping.LinkTemplates // for links to lines of source packages
 	Frames     []grouping.Frame       // of the thread that crashed
 	Threads    []grouping.Thread
 	Tracebacks []grouping.Traceback
-	Passages   []Passage // what the grouping rule read
-	Text       string    // as the report has it, to copy
+	Passages   []Passage // passages that the grouping rule read
+	Text       string    // unchanged, for copying
 }
 
-// NewStack picks the evidence out of a report.
+// NewStack returns the evidence in a report.
 func NewStack(report crash.StoredReport) *Stack {
 	f := report.Fields
 	s := &Stack{
@@ -40,7 +40,8 @@ func NewStack(report crash.StoredReport) *Stack {
 	return s
 }
 
-// traceText is what the report says, as text to copy: the fields that only a rule of ours reads, else the stack or traceback.
+// traceText returns the text for copying: the fields that only a rule of ours reads, else the stack
+// or traceback.
 func traceText(f crash.Fields, passages []Passage) string {
 	var texts []string
 	for _, p := range passages {
@@ -57,7 +58,7 @@ func traceText(f crash.Fields, passages []Passage) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// heading is what the section is called.
+// heading returns the heading of the section.
 func (s *Stack) heading() string {
 	if s == nil || len(s.Frames)+len(s.Tracebacks) > 0 || len(s.Passages) == 0 {
 		return "Stack"
@@ -65,28 +66,28 @@ func (s *Stack) heading() string {
 	return "What went wrong"
 }
 
-// How much of the evidence stands on the page of a problem; the report has the rest.
+// How much of the evidence the page of a problem shows. The page of the report shows the rest.
 const (
-	shownFrames  = 20 // in sight, of the thread that crashed
-	threadFrames = 30 // of each other thread
+	shownFrames  = 20 // visible frames of the crashed thread
+	threadFrames = 30 // frames of each other thread
 	shownThreads = 50
 	shownText    = 60_000 // characters
 )
 
-// top are the frames in sight, rest those folded.
+// top returns the visible frames.
 func (s *Stack) top() []grouping.Frame { return s.Frames[:min(len(s.Frames), shownFrames)] }
 
 func (s *Stack) rest() []grouping.Frame { return s.Frames[min(len(s.Frames), shownFrames):] }
 
-// threads are the other threads as far as they are shown.
+// threads returns the other threads, truncated.
 func (s *Stack) threads() []grouping.Thread { return s.Threads[:min(len(s.Threads), shownThreads)] }
 
-// firstFrames are the frames of another thread as far as they are shown.
+// firstFrames returns the first frames of another thread.
 func firstFrames(t grouping.Thread) []grouping.Frame {
 	return t.Frames[:min(len(t.Frames), threadFrames)]
 }
 
-// threadName is "thread 2, gmain".
+// threadName returns the heading of a thread: "thread 2, gmain".
 func threadName(t grouping.Thread) string {
 	name := "thread " + strconv.Itoa(t.Number)
 	if t.Name != "" {
@@ -95,7 +96,7 @@ func threadName(t grouping.Thread) string {
 	return name
 }
 
-// frameTitle is the whole of a frame's name, and its arguments.
+// frameTitle returns the full name of a frame, with its arguments.
 func frameTitle(f grouping.Frame) string {
 	if f.Args == "" {
 		return cut(f.Function, 500)
@@ -103,7 +104,7 @@ func frameTitle(f grouping.Frame) string {
 	return cut(f.Function, 500) + " (" + cut(f.Args, 500) + ")"
 }
 
-// source is a place in a file: "parse.c:88".
+// source returns the place of a frame in a file: "parse.c:88".
 func source(f grouping.Frame) string {
 	switch {
 	case f.File == "":
@@ -115,12 +116,12 @@ func source(f grouping.Frame) string {
 	}
 }
 
-// anyModule reports whether a column of modules has anything to say.
+// anyModule reports whether any frame has a module.
 func anyModule(frames []grouping.Frame) bool {
 	return slices.ContainsFunc(frames, func(f grouping.Frame) bool { return f.Module != "" })
 }
 
-// module is the name of a library without its folder.
+// module returns the name of a library without its folder.
 func module(f grouping.Frame) string {
 	if f.Module == "" {
 		return ""
@@ -128,7 +129,7 @@ func module(f grouping.Frame) string {
 	return path.Base(f.Module)
 }
 
-// exceptionName is "ValueError:", with the colon when a message follows.
+// exceptionName returns the exception, with a colon if a message follows: "ValueError:".
 func exceptionName(t grouping.Traceback) string {
 	if t.Message == "" {
 		return cut(t.Exception, 200)
@@ -136,14 +137,14 @@ func exceptionName(t grouping.Traceback) string {
 	return cut(t.Exception, 200) + ":"
 }
 
-// link leads to the source of a frame, in the version of the package that the report is of; empty: it cannot be told where that
-// is.
+// link returns the address of the source of a frame, in the version of the report's package. It is
+// empty if that is unknown.
 func (s *Stack) link(f grouping.Frame) string {
 	of := grouping.SourcePlace{Package: s.Summary.SourcePackage, Version: s.Summary.Version}
 	return s.Links.Source(s.Summary.Release, grouping.PlaceOf(f, of, s.Summary.Executable))
 }
 
-// nameless are how many frames have no name, and the libraries that they are of: what debug symbols are missing for.
+// nameless returns how many frames have no name, and the libraries whose debug symbols are missing.
 func (s *Stack) nameless() (n int, modules string) {
 	var names []string
 	for _, f := range s.Frames {
@@ -158,12 +159,13 @@ func (s *Stack) nameless() (n int, modules string) {
 	return n, strings.Join(names, ", ")
 }
 
-// hasText reports whether the report says what happened in a text besides the stack: names that the stack lacks are not missed.
+// hasText reports whether the report has a text besides the stack that explains the crash. Then
+// missing names do not matter.
 func (s *Stack) hasText() bool {
 	return slices.ContainsFunc(s.Passages, func(p Passage) bool { return !p.Stack })
 }
 
-// missing says for what debug symbols are missing; empty: for nothing.
+// missing says which debug symbols are missing; empty: none.
 func (s *Stack) missing() string {
 	n, modules := s.nameless()
 	switch {
@@ -175,7 +177,7 @@ func (s *Stack) missing() string {
 	return Counted(int64(n), "frame has", "frames have") + " no name: debug symbols are missing for " + modules + "."
 }
 
-// chosen says why the stack is that of this report.
+// chosen explains why the stack is from this report.
 func (s *Stack) chosen() string {
 	n, _ := s.nameless()
 	switch {

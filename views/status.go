@@ -9,38 +9,40 @@ import (
 	"mishap/crash/stats"
 )
 
-// StatusView says how a problem stands, on its page: the status in words, its bugs, and whether filing one will help.
+// StatusView holds the status of a problem for its page: in words, its bugs, and whether filing is
+// likely to help.
 type StatusView struct {
 	Status crash.Status
 	Bugs   BugsView
-	Advice stats.Advice // empty where nobody is asked to file
+	Advice stats.Advice // empty if filing is not offered
 	Now    time.Time
 }
 
 const (
 	statusID     = "status"
 	statusTarget = "#" + statusID
-	morph        = "outerMorph" // how htmx replaces an element and keeps those inside that stay the same
+	morph        = "outerMorph" // htmx replaces an element but leaves equal descendants in place
 )
 
-// IsStatusTarget reports whether the header HX-Target of a request names the part that StatusPart makes.
+// IsStatusTarget reports whether the request header HX-Target names the part of StatusPart.
 func IsStatusTarget(header string) bool { return header == "div#"+statusID }
 
-// statusClass is the class of a status mark.
+// statusClass returns the class of a status mark.
 func statusClass(w crash.StateWord) string {
 	return "status-" + strings.ReplaceAll(string(w), " ", "-")
 }
 
-// quietWords are the words that lists do not mark: most problems have them.
-var quietWords = []crash.StateWord{crash.StateNone, crash.StateUnread, crash.StateNew, crash.StateUnfiled, crash.StateNameless, crash.StateTests}
+// quietStates are the states that lists do not mark, because most problems have them.
+var quietStates = []crash.StateWord{crash.StateNone, crash.StateUnread, crash.StateNew, crash.StateUnfiled,
+	crash.StateNameless, crash.StateTests}
 
-// marked reports whether lists mark a problem with its status.
-func marked(w crash.StateWord) bool { return !slices.Contains(quietWords, w) }
+// marked reports whether lists mark a problem with this status.
+func marked(w crash.StateWord) bool { return !slices.Contains(quietStates, w) }
 
-// maxReleases is how many releases the status names in full.
+// maxReleases is the number of releases that the status describes in full.
 const maxReleases = 6
 
-// releases are those that the status has something to say of.
+// releases returns the releases that the status describes.
 func (v StatusView) releases() []crash.ReleaseStatus {
 	return v.Status.Releases[:min(len(v.Status.Releases), maxReleases)]
 }

@@ -14,15 +14,15 @@ import (
 	"strconv"
 )
 
-// SystemPage is the reports of one machine, for people who are signed in.
+// SystemPage holds the reports of one machine, for signed-in people.
 type SystemPage struct {
 	Shell   Shell
-	System  crash.SystemID // empty: machines without a name
-	Story   *MachineStory  // nil: of machines without a name, of one that is not known, and of further pages
+	System  crash.SystemID // empty: machines without a hash
+	Story   *MachineStory  // nil for machines without a hash, unknown ones, and further pages
 	Reports ReportList
 }
 
-// System is the page of a machine.
+// System renders the page of a machine.
 func System(p SystemPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -141,7 +141,7 @@ func System(p SystemPage) templ.Component {
 	})
 }
 
-// machineStory is what a machine has reported, over time: a table with a time line in each row.
+// machineStory renders what a machine reported: a table with a time line in each row.
 func machineStory(s MachineStory) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

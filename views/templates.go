@@ -6,32 +6,32 @@ import (
 	"mishap/crash"
 )
 
-// PathTemplates is where the texts of bugs are changed.
+// PathTemplates is the address of the page that edits the texts of bugs.
 const PathTemplates = "/admin/templates"
 
-// TemplatesPage is where an admin changes the texts of bugs.
+// TemplatesPage holds the page on which an admin edits the texts of bugs.
 type TemplatesPage struct {
 	Shell    Shell
 	Saved    []crash.BugTemplate
-	Editing  crash.BugTemplate // package and type chosen, and the text as it stands or was typed
-	Own      bool              // there is a saved one for exactly this package and type
-	From     string            // where the text comes from when there is none: "the shipped text"
+	Editing  crash.BugTemplate // selected package and type, and the text as saved or as typed
+	Own      bool              // a text is saved for exactly this package and type
+	From     string            // source of the text if there is none: "the shipped text"
 	Names    []TemplateName
 	Problems []string
-	Bucket   string // as typed: the problem that the preview is made with
+	Bucket   string // problem for the preview, as typed
 	NoBucket string // why there is no preview
 	Preview  *ReviewPreview
 	Notice   string
 }
 
-// TemplateName is a value that templates can name.
+// TemplateName is a value that templates can use.
 type TemplateName struct{ Name, Means string }
 
 func templateURL(pkg, problemType string) string {
 	return PathTemplates + "?" + url.Values{"package": {pkg}, "type": {problemType}}.Encode()
 }
 
-// templateFor says what a template is for.
+// templateFor describes the scope of a template.
 func templateFor(t crash.BugTemplate) string {
 	switch {
 	case t.Package != "" && t.ProblemType != "":
@@ -44,7 +44,7 @@ func templateFor(t crash.BugTemplate) string {
 	return "all packages and types"
 }
 
-// For says what the text that is shown is for.
+// For describes the scope of the text.
 func (p TemplatesPage) For() string { return templateFor(p.Editing) }
 
 func (p TemplatesPage) form() PostFormArgs {

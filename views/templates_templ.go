@@ -8,7 +8,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Templates is the page on which the texts of bugs are changed.
+// Templates renders the page that edits the texts of bugs.
 func Templates(p TemplatesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -175,7 +175,7 @@ func Templates(p TemplatesPage) templ.Component {
 	})
 }
 
-// TemplatePart is the text for one package and type: what changes when it is previewed or saved.
+// TemplatePart renders the text for one package and type, which changes on preview and save.
 func TemplatePart(p TemplatesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

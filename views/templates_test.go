@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// What templates may not hold. The content security policy would stop most of it; the rest is decided in one place.
+// forbidden lists what templates must not contain. The content security policy would block most of
+// it; the rest belongs in one file.
 var forbidden = []struct {
 	what    string
 	pattern *regexp.Regexp
-	allowed string // the one file that may
+	allowed string // the one file that may contain it
 }{
 	{"a script in the page", regexp.MustCompile(`(?i)<script(?:[^>]*[^/])?>\s*[^<\s]`), ""},
 	{"a script element", regexp.MustCompile(`(?i)<script`), "shell.templ"},

@@ -14,12 +14,12 @@ import (
 	"mishap/crash/stats"
 )
 
-// TraitsPage is what the reports of a problem have in common that others of its package have not.
+// TraitsPage holds what is more frequent in the reports of a problem than in others of its package.
 type TraitsPage struct {
 	Shell       Shell
 	Bucket      crash.Bucket
 	Found       []stats.StandOut
-	Here, There int // reports that were looked at
+	Here, There int // number of reports examined
 }
 
 func traitsPath(b crash.Bucket) string { return b.ID.Path() + "/traits" }
@@ -28,7 +28,7 @@ func (p TraitsPage) share(n, of int) string {
 	return fmt.Sprintf("%d %%", 100*n/max(of, 1))
 }
 
-// Traits is a page of its own, for those without scripts.
+// Traits renders a page of its own, for browsers without scripts.
 func Traits(p TraitsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -84,8 +84,8 @@ func Traits(p TraitsPage) templ.Component {
 	})
 }
 
-// TraitsFold asks for what stands out as soon as the page is there, which does not wait for it: many reports are read for it.
-// Without scripts it leads there.
+// TraitsFold loads what stands out after the page, because that reads many reports. Without scripts
+// it is a link.
 func TraitsFold(b crash.Bucket) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -141,7 +141,7 @@ func TraitsFold(b crash.Bucket) templ.Component {
 	})
 }
 
-// TraitsPart is a table of what stands out.
+// TraitsPart renders the table of what stands out.
 func TraitsPart(p TraitsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,15 +9,15 @@ import (
 	"mishap/crash/stats"
 )
 
-// ReleasePath is the page of a release.
+// ReleasePath returns the address of the page of a release.
 func ReleasePath(r crash.Release) string { return "/release/" + url.PathEscape(string(r)) }
 
-// trendRate is how often a machine reports something, and the interval: "0.081 (0.078–0.085)".
+// trendRate formats the rate of reports per machine with its interval: "0.081 (0.078–0.085)".
 func trendRate(r stats.MachineRate) string {
 	return fmt.Sprintf("%s (%s–%s)", rate(r.Per1000/1000), rate(r.Low/1000), rate(r.High/1000))
 }
 
-// trendChange says how much more or less a rate is: "4 % more".
+// trendChange describes the change of a rate: "4 % more".
 func trendChange(r stats.RateRatio) string {
 	switch percent := 100 * (r.Ratio - 1); {
 	case percent >= 200:
@@ -30,7 +30,7 @@ func trendChange(r stats.RateRatio) string {
 	return "as many"
 }
 
-// trendThan is trendChange with the word that follows: "4 % more than".
+// trendThan returns trendChange with the following word: "4 % more than".
 func trendThan(r stats.RateRatio) string {
 	if change := trendChange(r); change == "as many" || r.Ratio >= 3 {
 		return change + " as"
@@ -38,7 +38,7 @@ func trendThan(r stats.RateRatio) string {
 	return trendChange(r) + " than"
 }
 
-// trendSure says whether the change means anything.
+// trendSure says whether the change is significant.
 func trendSure(r stats.RateRatio) string {
 	switch {
 	case r.Worse() || r.Better():
@@ -49,7 +49,7 @@ func trendSure(r stats.RateRatio) string {
 	return ", which may be chance."
 }
 
-// trendSentence says how reliable releases are now compared with the week before.
+// trendSentence compares the reliability of releases with the week before.
 func trendSentence(t stats.Trend) string {
 	now := "In the last seven days machines sent " + trendRate(t.Now) + " reports a day each"
 	if change := t.Change(); change.Known() {
@@ -58,23 +58,25 @@ func trendSentence(t stats.Trend) string {
 	return now + "; nothing is known of the week before."
 }
 
-// besideSentence compares a release with the one before, now.
+// besideSentence compares the release with the previous one, now.
 func (p ReleasePage) besideSentence() string {
 	ratio := p.Trend.Now.Times(p.BeforeNow.Now)
 	if !ratio.Known() {
 		return "nothing is known of its last seven days."
 	}
-	return fmt.Sprintf("that one has %s now; this one has %s it%s", trendRate(p.BeforeNow.Now), trendThan(ratio), trendSure(ratio))
+	return fmt.Sprintf("that one has %s now; this one has %s it%s", trendRate(p.BeforeNow.Now), trendThan(ratio),
+		trendSure(ratio))
 }
 
-// sentence compares two releases of one age.
+// sentence compares two releases at the same age.
 func (a SameAge) sentence() string {
 	ratio := a.Now.Times(a.Then)
 	return fmt.Sprintf("At the same age, %s after it came out, that one had %s over %s; this one has %s, %s it%s",
-		Counted(int64(a.Age), "day", "days"), trendRate(a.Then), Counted(int64(a.Days), "day", "days"), trendRate(a.Now), trendThan(ratio), trendSure(ratio))
+		Counted(int64(a.Age), "day", "days"), trendRate(a.Then), Counted(int64(a.Days), "day", "days"),
+		trendRate(a.Now), trendThan(ratio), trendSure(ratio))
 }
 
-// changedTrends are those that have become clearly worse, or better.
+// changedTrends returns the releases that have become significantly worse, or better.
 func changedTrends(each []stats.Trend, worse bool) []stats.Trend {
 	var some []stats.Trend
 	for _, t := range each {

@@ -12,52 +12,55 @@ import (
 	"mishap/crash/stats"
 )
 
-// VersionTable is the versions × releases table of a bucket.
+// VersionTable is the table of a problem's reports by version and release.
 type VersionTable struct {
-	Releases []crash.Release // known ones first, oldest first; at the end all that have no column of their own
-	Rows     []VersionRow    // newest version first
-	Totals   []int64         // by release
+	// Releases has known releases first, oldest first. The last column adds up those without a column
+	// of their own.
+	Releases []crash.Release
+	Rows     []VersionRow // newest version first
+	Totals   []int64      // by release
 	Total    int64
-	Whole    bool  // show every row, however many there are
+	Whole    bool  // show all rows
 	most     int64 // the largest cell
-	dated    bool  // some row knows when it was seen last
+	dated    bool  // some row has the day on which it was seen last
 	now      time.Time
 }
 
 // VersionRow is one package version.
 type VersionRow struct {
 	Version string
-	Counts  []int64 // by the releases of the table; [inUse]: other problems were reported from it there, this one was not
+	Counts  []int64 // by the releases of the table; [inUse]: the version is in use there, without this problem
 	Total   int64
 	Mark    string    // "newest", "first", "probable fix"; empty: none of these
-	Fix     bool      // the mark says that it is fixed there, or may be
-	Why     string    // what the mark goes by
-	Last    time.Time // day on which it was seen there last; zero: not known by day, or never
-	Link    string    // page of the version in its archive
+	Fix     bool      // the mark says that the problem is fixed there, or may be
+	Why     string    // explanation of the mark
+	Last    time.Time // last day on which it was seen there; zero: unknown or never
+	Link    string    // address of the version in its archive
 }
 
-// inUse stands in place of a count of 0 where a version is in use.
+// inUse replaces a count of 0 where a version is in use.
 const inUse = -1
 
-// VersionFacts is what a table of versions is made of.
+// VersionFacts holds the data of a table of versions.
 type VersionFacts struct {
-	Story  stats.VersionStory
-	Known  []stats.VersionKnown                               // versions of the package in use
-	Last   map[string]time.Time                               // by version: the day on which the problem was seen there last
-	Status crash.Status                                       // which names the versions that have a fix
-	Bug    int64                                              // whose fixes these are
-	Link   func(version string, release crash.Release) string // page of a version in its archive; nil: there are none
+	Story stats.VersionStory
+	Known []stats.VersionKnown // versions of the package in use
+	// Last is the last day on which the problem was seen, by version.
+	Last   map[string]time.Time
+	Status crash.Status                                       // names the versions that have a fix
+	Bug    int64                                              // the bug that names the fixes
+	Link   func(version string, release crash.Release) string // address of a version in its archive; nil: there are none
 	Now    time.Time
 
-	Releases *crash.ReleaseTable // which releases may have a column; nil: as built in
+	Releases *crash.ReleaseTable // releases that may have a column; nil: the built-in ones
 }
 
-// NewVersionTable arranges counts that come newest version first.
+// NewVersionTable returns the table of counts, which must be sorted newest version first.
 func NewVersionTable(counts []crash.VersionCount) VersionTable {
 	return VersionFacts{Story: stats.VersionStory{Counts: counts}}.Table()
 }
 
-// Table arranges the versions, newest first.
+// Table returns the table, newest version first.
 func (f VersionFacts) Table() VersionTable {
 	t := VersionTable{now: f.Now}
 	reports := map[crash.Release]int64{}
@@ -72,7 +75,8 @@ func (f VersionFacts) Table() VersionTable {
 	t.Totals = make([]int64, len(t.Releases))
 	for _, c := range f.Story.Counts {
 		if len(t.Rows) == 0 || t.Rows[len(t.Rows)-1].Version != c.Version {
-			t.Rows = append(t.Rows, VersionRow{Version: c.Version, Counts: make([]int64, len(t.Releases)), Last: f.Last[c.Version]})
+			t.Rows = append(t.Rows, VersionRow{Version: c.Version, Counts: make([]int64, len(t.Releases)),
+				Last: f.Last[c.Version]})
 		}
 		row, i := &t.Rows[len(t.Rows)-1], slices.Index(t.Releases, list.Of(c.Release))
 		row.Counts[i] += c.Reports
@@ -97,7 +101,8 @@ func (f VersionFacts) Table() VersionTable {
 	return t
 }
 
-// mark names, for each release, the newest and the oldest version in which the problem was seen, when there is more than one.
+// mark marks, in each release, the newest and the oldest version with the problem, if there is more
+// than one.
 func (t *VersionTable) mark() {
 	marks := map[*VersionRow][]string{}
 	for i, release := range t.Releases {
@@ -136,8 +141,8 @@ func (t *VersionTable) mark() {
 	}
 }
 
-// mark says where the problem is fixed: where its status says so, else perhaps in the version after the last in which it was
-// seen.
+// mark marks the versions with a fix: those of the status, else perhaps the version after the last
+// one with the problem.
 func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 	for _, k := range f.Story.Before {
 		if row := rows[k.Version]; row != nil && row.Total == 0 {
@@ -149,7 +154,8 @@ func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 		if row == nil || row.Total > 0 {
 			continue
 		}
-		row.Mark, row.Why = "not seen yet", "In use in "+releaseName(k.Release)+" since "+Date(k.Since, f.Now)+", without this problem"
+		row.Mark, row.Why = "not seen yet", "In use in "+releaseName(k.Release)+" since "+
+			Date(k.Since, f.Now)+", without this problem"
 		if f.fixed(k.Release) {
 			row.Mark, row.Fix = "probable fix", true
 			row.Why += "; it is the first version after the last in which it was seen"
@@ -174,7 +180,7 @@ func (f VersionFacts) fixed(release crash.Release) bool {
 	})
 }
 
-// link leads from each version to its page in the archive of the newest release that has it.
+// link links each version to its page in the archive of the newest release that has it.
 func (t *VersionTable) link(f VersionFacts) {
 	if f.Link == nil {
 		return
@@ -190,10 +196,10 @@ func (t *VersionTable) link(f VersionFacts) {
 	}
 }
 
-// shownVersions is how many rows stand in sight before somebody asks for all.
+// shownVersions is the number of rows that are visible before a person unfolds the rest.
 const shownVersions = 15
 
-// shown are the rows in sight.
+// shown returns the visible rows.
 func (t VersionTable) shown() []VersionRow {
 	if t.Whole || len(t.Rows) <= shownVersions {
 		return t.Rows
@@ -201,13 +207,13 @@ func (t VersionTable) shown() []VersionRow {
 	return t.Rows[:shownVersions]
 }
 
-// sums reports whether a row of sums says anything.
+// sums reports whether a row of sums adds anything.
 func (t VersionTable) sums() bool { return len(t.Rows) > 1 && len(t.Releases) > 0 }
 
-// left is how many older versions are out of sight.
+// left returns the number of older versions that are not visible.
 func (t VersionTable) left() int { return len(t.Rows) - len(t.shown()) }
 
-// heat is the class of a cell, by its share of the largest: heat-0 to heat-4.
+// heat returns the class of a cell by its share of the largest: heat-0 to heat-4.
 func (t VersionTable) heat(n int64) string {
 	if n == 0 {
 		return "heat-0"

@@ -39,7 +39,7 @@ func TestVersionTable(t *testing.T) {
 	}
 }
 
-// Versions mean something within one release only, and so do the marks.
+// TestVersionTableMarks checks that versions, and so marks, are compared within one release only.
 func TestVersionTableMarks(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
@@ -71,7 +71,7 @@ func TestVersionTableOfOneVersion(t *testing.T) {
 	}
 }
 
-// parse reads what a component drew.
+// parse parses the HTML of a component.
 func parse(t *testing.T, text string) *goquery.Document {
 	t.Helper()
 	doc, err := goquery.NewDocumentFromReader(strings.NewReader(text))
@@ -81,7 +81,7 @@ func parse(t *testing.T, text string) *goquery.Document {
 	return doc
 }
 
-// rows are the texts of the elements that match, cells apart by one blank.
+// rows returns the texts of the matching elements, with single spaces between cells.
 func rows(doc *goquery.Document, selector string) []string {
 	return doc.Find(selector).Map(func(_ int, s *goquery.Selection) string {
 		cells := s.Find("th, td").Map(func(_ int, c *goquery.Selection) string { return strings.Join(strings.Fields(c.Text()), " ") })

@@ -8,10 +8,10 @@ import (
 	"mishap/crash/index"
 )
 
-// Via is the parameter of an address that names the list by which a page was reached.
+// Via is the query parameter that holds the list from which a page was opened.
 const Via = "via"
 
-// WithVia is the address of a page that was reached by a list; an empty list changes nothing.
+// WithVia adds the list to the address of a page. An empty list changes nothing.
 func WithVia(path, list string) string {
 	if list == "" {
 		return path
@@ -19,21 +19,21 @@ func WithVia(path, list string) string {
 	return path + "?" + url.Values{Via: {list}}.Encode()
 }
 
-// Way is the way on from a page through the list by which it was reached.
+// Way holds the links from a page to its neighbours in the list from which it was opened.
 type Way struct {
-	Via            string // address of the list; empty: the page was reached otherwise
-	List           string // what is in the list, in words
-	Chosen         string // which of them; empty: all
+	Via            string // address of the list; empty: the page was opened otherwise
+	List           string // contents of the list, in words
+	Chosen         string // filter within the list; empty: all
 	Previous, Next string // addresses; empty: there is none
-	Place, Of      int    // of the problem among those of the list; Place 0: it is not there any more
+	Place, Of      int    // position of the problem in the list; Place 0: it is no longer in the list
 
-	PreviousProblem, NextProblem bool // what comes there is of another problem
+	PreviousProblem, NextProblem bool // the neighbour belongs to another problem
 }
 
-// Any reports whether there is anything to say.
+// Any reports whether there is anything to show.
 func (w Way) Any() bool { return w.Via != "" || w.Previous != "" || w.Next != "" }
 
-// Name is what the list is called where somebody is led back to it.
+// Name returns the name of the list for links back to it.
 func (c ListChoice) Name() string {
 	if c.Query != "" {
 		return "search: " + cut(c.Query, 80)
@@ -41,10 +41,11 @@ func (c ListChoice) Name() string {
 	return "most common problems"
 }
 
-// FilterWords says which reports a filter lets through; empty: all.
+// FilterWords describes the reports that pass a filter; empty: all.
 func FilterWords(f index.Filter) string {
 	var words []string
-	for _, part := range []struct{ before, text string }{{"version ", f.Version}, {"", string(f.Release)}, {"", f.Architecture}} {
+	for _, part := range []struct{ before, text string }{{"version ", f.Version}, {"", string(f.Release)},
+		{"", f.Architecture}} {
 		if part.text != "" {
 			words = append(words, part.before+cut(part.text, 60))
 		}
@@ -55,8 +56,9 @@ func FilterWords(f index.Filter) string {
 	return strings.Join(words, ", ")
 }
 
-// problemPath leads to a problem of the list. The way through a search stands in the address for everybody, that through other
-// lists for people who are signed in: visitors are more, and for them one page for each problem is kept.
+// problemPath returns the address of a problem in the list. It includes a search for everyone,
+// other lists only for signed-in people: there are more visitors, and they share one cached page
+// per problem.
 func (p ListPage) problemPath(id crash.BucketID) string {
 	if p.Choice.Query == "" && !p.Shell.SignedIn() {
 		return id.Path()

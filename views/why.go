@@ -7,25 +7,25 @@ import (
 	"mishap/crash/grouping"
 )
 
-// WhyPart says why reports are grouped together: the rule for everybody; what the rule took of one report, and left, for
-// people who may see reports.
+// WhyPart explains why reports are grouped together: the rule for everyone; what the rule used and
+// omitted of one report, for people who may see reports.
 type WhyPart struct {
 	Rule      crash.Rule
 	Signature string       // of the bucket; empty on the page of a report
 	Address   string       // the permanent address of the bucket, with the host; empty on the page of a report
-	Report    crash.OopsID // of a bucket: which of its reports is explained; zero on the page of a report
+	Report    crash.OopsID // of a bucket: the report that is explained; zero on the page of a report
 
-	Explained *grouping.Explanation // by today's rules; nil: the person may not see it, or no report is stored
-	Now       *WhyNow               // nil: today's rules give the bucket that the report is in
+	Explained *grouping.Explanation // by the present rules; nil: the person may not see it, or no report is stored
+	Now       *WhyNow               // nil: the present rules give the report's own bucket
 }
 
-// WhyNow is where today's rules would put a report that is in another bucket.
+// WhyNow says where the present rules would put a report that is in another bucket.
 type WhyNow struct {
 	Bucket  crash.BucketID
-	None    bool // in none
-	Known   bool // there is such a bucket
-	Rules   int  // the version of the rules that grouped it
-	Decided bool // it was grouped by today's rules: people, or a standing decision of theirs, took it elsewhere
+	None    bool // in no bucket
+	Known   bool // the bucket exists
+	Rules   int  // version of the rules that grouped it
+	Decided bool // the present rules grouped it, and a decision of a person moved it
 }
 
 func (w WhyPart) description() string {
@@ -38,7 +38,7 @@ func (w WhyPart) description() string {
 	return "The rule is not known."
 }
 
-// used are the frames that went into the signature, skipped those that did not.
+// used returns the frames in the signature, skipped returns the others.
 func (w WhyPart) used() []grouping.FrameUse    { return w.frames(true) }
 func (w WhyPart) skipped() []grouping.FrameUse { return w.frames(false) }
 

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "mishap/crash"
 
-// WhyHere says why reports are grouped together, folded. It works without a script.
+// WhyHere explains why reports are grouped together, folded. It works without scripts.
 func WhyHere(w WhyPart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -124,7 +124,7 @@ func WhyHere(w WhyPart) templ.Component {
 	})
 }
 
-// whyReport is what the rules took of one report, and left.
+// whyReport renders what the rules used and omitted of one report.
 func whyReport(w WhyPart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -378,7 +378,7 @@ func whyReport(w WhyPart) templ.Component {
 	})
 }
 
-// whyNow says that today's rules would put the report elsewhere.
+// whyNow says that the present rules would put the report elsewhere.
 func whyNow(n WhyNow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

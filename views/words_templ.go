@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// When is a moment: how long ago in sight, the exact time on demand and for machines.
+// When renders a time: how long ago, with the exact time as a tooltip and for programs.
 func When(t, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -89,7 +89,7 @@ func When(t, now time.Time) templ.Component {
 	})
 }
 
-// Text is a short text of a report in a list; a quiet dash when the report did not say.
+// Text renders a short text of a report in a list, or a dash if the report has none.
 func Text(s string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -131,7 +131,7 @@ func Text(s string) templ.Component {
 	})
 }
 
-// SeenIn is a package version and the release it was seen in.
+// SeenIn renders a package version and its release.
 func SeenIn(version string, release crash.Release) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -226,7 +226,7 @@ func SeenIn(version string, release crash.Release) templ.Component {
 	})
 }
 
-// ShortSignature is a signature in one line that never grows: program, signal, function names.
+// ShortSignature renders a signature on one line: program, signal, function names.
 func ShortSignature(s Signature) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -398,7 +398,7 @@ func NotSymbolised() templ.Component {
 	})
 }
 
-// signInLine is what visitors read in place of what only people who are signed in may see.
+// signInLine replaces, for visitors, what only signed-in people may see.
 func signInLine(s Shell, why string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -454,7 +454,8 @@ func signInLine(s Shell, why string) templ.Component {
 	})
 }
 
-// offers makes a control ask for names that begin with what is typed; its datalist stands beside it.
+// offers returns the attributes that make a control request suggestions for the typed text. Its
+// datalist follows it.
 func offers(of string) templ.Attributes {
 	return templ.Attributes{
 		"list":          of + "-offers",
@@ -469,8 +470,9 @@ func offers(of string) templ.Attributes {
 	}
 }
 
-// inPlace makes a link or a form of the address url put its answer into the page in place of target; a refusal is shown
-// among the messages at the top. Without scripts the browser follows the link.
+// inPlace returns the attributes that make a link or a form put the answer of url into the page, in
+// place of target. Refusals appear among the messages at the top. Without scripts the browser
+// follows the link.
 func inPlace(url, target string) templ.Attributes {
 	return templ.Attributes{
 		"hx-get":        url,

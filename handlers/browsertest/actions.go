@@ -9,10 +9,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// An element is visible when it takes up space and no style hides it.
+// visible is a script that reports whether an element takes up space and no style hides it.
 const visible = `(e => e.getClientRects().length > 0 && e.checkVisibility({visibilityProperty: true}))`
 
-// Until waits for a condition, a script whose value is true or false.
+// Until waits until a script returns true.
 func Until(condition string) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, t *chromedp.Target) (done chromedp.Void, err error) {
 		_, err = until(ctx, t, condition, func(holds bool) bool { return holds })
@@ -20,27 +20,27 @@ func Until(condition string) chromedp.Action[chromedp.Void] {
 	}
 }
 
-// WaitVisible waits until an element that fits the CSS selector is visible.
+// WaitVisible waits until an element that matches the CSS selector is visible.
 func WaitVisible(selector string) chromedp.Action[chromedp.Void] {
 	return Until(fmt.Sprintf(`[...document.querySelectorAll(%s)].some(%s)`, quote(selector), visible))
 }
 
-// WaitHidden waits until no element that fits the CSS selector is visible.
+// WaitHidden waits until no element that matches the CSS selector is visible.
 func WaitHidden(selector string) chromedp.Action[chromedp.Void] {
 	return Until(fmt.Sprintf(`![...document.querySelectorAll(%s)].some(%s)`, quote(selector), visible))
 }
 
-// WaitPresent waits until an element fits the CSS selector, visible or not.
+// WaitPresent waits until an element matches the CSS selector, visible or not.
 func WaitPresent(selector string) chromedp.Action[chromedp.Void] {
 	return Until(fmt.Sprintf(`document.querySelector(%s) !== null`, quote(selector)))
 }
 
-// WaitAbsent waits until no element fits the CSS selector.
+// WaitAbsent waits until no element matches the CSS selector.
 func WaitAbsent(selector string) chromedp.Action[chromedp.Void] {
 	return Until(fmt.Sprintf(`document.querySelector(%s) === null`, quote(selector)))
 }
 
-// Click presses the mouse on the first visible element that fits the CSS selector, when nothing covers it.
+// Click clicks the first visible element that matches the CSS selector, once nothing covers it.
 func Click(selector string) chromedp.Action[chromedp.Void] {
 	return ClickTimes(selector, 1)
 }
@@ -48,7 +48,7 @@ func Click(selector string) chromedp.Action[chromedp.Void] {
 // ClickTimes clicks n times in quick succession, as a double click does.
 func ClickTimes(selector string, n int) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, t *chromedp.Target) (done chromedp.Void, err error) {
-		// The element must lie at the point where the mouse is pressed.
+		// The element must be at the point of the click.
 		at, err := until(ctx, t, fmt.Sprintf(`(() => {
 			const e = [...document.querySelectorAll(%s)].find(%s);
 			if (!e) return [];
@@ -64,7 +64,7 @@ func ClickTimes(selector string, n int) chromedp.Action[chromedp.Void] {
 	}
 }
 
-// Focus moves the focus to the first element that fits the CSS selector, when it can take it.
+// Focus focuses the first element that matches the CSS selector, once it can have the focus.
 func Focus(selector string) chromedp.Action[chromedp.Void] {
 	return Until(fmt.Sprintf(`(() => {
 		const e = document.querySelector(%s);
@@ -73,12 +73,14 @@ func Focus(selector string) chromedp.Action[chromedp.Void] {
 	})()`, quote(selector)))
 }
 
-// Type moves the focus to the first element that fits the CSS selector and types text; "\r" is the Enter key.
+// Type focuses the first element that matches the CSS selector and types text; "\r" is the Enter
+// key.
 func Type(selector, text string) chromedp.Action[chromedp.Void] {
 	return chromedp.Steps(WaitVisible(selector), Focus(selector), chromedp.KeyEvent(text))
 }
 
-// Choose gives the first form field that fits the CSS selector a value, as a person does who picks it from a list.
+// Choose sets the value of the first form field that matches the CSS selector, as a person does who
+// selects it from a list.
 func Choose(selector, value string) chromedp.Action[chromedp.Void] {
 	return Until(fmt.Sprintf(`(() => {
 		const e = document.querySelector(%s);
@@ -89,11 +91,13 @@ func Choose(selector, value string) chromedp.Action[chromedp.Void] {
 	})()`, quote(selector), quote(value)))
 }
 
-// Attribute returns an attribute of the first element that fits the CSS selector, once there is one.
+// Attribute returns an attribute of the first element that matches the CSS selector, once there is
+// one.
 func Attribute(selector, name string) chromedp.Action[string] {
 	return func(ctx context.Context, t *chromedp.Target) (string, error) {
-		values, err := until(ctx, t, fmt.Sprintf(`[document.querySelector(%s)?.getAttribute(%s)].filter(v => typeof v === "string")`,
-			quote(selector), quote(name)), func(values []string) bool { return len(values) == 1 })
+		values, err := until(ctx, t,
+			fmt.Sprintf(`[document.querySelector(%s)?.getAttribute(%s)].filter(v => typeof v === "string")`,
+				quote(selector), quote(name)), func(values []string) bool { return len(values) == 1 })
 		if err != nil {
 			return "", err
 		}
@@ -101,8 +105,8 @@ func Attribute(selector, name string) chromedp.Action[string] {
 	}
 }
 
-// until evaluates a script until its value satisfies ok, and returns that value. While one page replaces another, an
-// evaluation may fail; it is repeated until ctx ends.
+// until evaluates a script until its value satisfies ok, and returns that value. While one page
+// replaces another, an evaluation may fail; it is repeated until ctx ends.
 func until[T any](ctx context.Context, t *chromedp.Target, script string, ok func(T) bool) (T, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -114,12 +118,12 @@ func until[T any](ctx context.Context, t *chromedp.Target, script string, ok fun
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return value, fmt.Errorf("waited in vain for %s: %w (last error: %v)", script, ctx.Err(), err)
+			return value, fmt.Errorf("waited in vain for %s: %w (last error: %w)", script, ctx.Err(), err)
 		}
 	}
 }
 
-// quote returns s as a string of JavaScript.
+// quote returns s as a JavaScript string.
 func quote(s string) string {
 	b, _ := json.Marshal(s) // a string cannot fail
 	return string(b)

@@ -1,8 +1,9 @@
 // Package browsertest drives a headless Chromium in tests.
 //
-// Its actions find elements with scripts in the page. chromedp's own actions read a tree of nodes that its event loop changes
-// at the same time, and some of them without its lock, which the race detector reports against whatever test runs. Tests use
-// chromedp directly only for what touches no nodes: Navigate, KeyEvent, Evaluate and protocol calls.
+// Its actions find elements with scripts in the page. chromedp's own actions read a tree of nodes
+// that its event loop changes at the same time, and some of them without its lock, which the race
+// detector reports against whatever test runs. Tests use chromedp directly only for what touches no
+// nodes: Navigate, KeyEvent, Evaluate and protocol calls.
 package browsertest
 
 import (
@@ -18,11 +19,12 @@ import (
 	"mishap/crash/sizetest"
 )
 
-// StepTime bounds one step in the browser. A step that works takes moments; the bound only makes one that never ends fail
-// with a description of the page, on however slow a machine.
+// StepTime limits one step in the browser. A step that works takes moments. The limit only makes a
+// step that never ends fail with a description of the page, however slow the machine is.
 const StepTime = 5 * time.Minute
 
-// Start starts Chromium with a fresh profile and returns the context of its tab. Both end with the test.
+// Start starts Chromium with a fresh profile and returns the context of its tab. Both end with the
+// test.
 func Start(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	sizetest.Needs(t, "Chromium")
@@ -49,7 +51,8 @@ func Start(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Contex
 // program returns the path of Chromium.
 func program(t testing.TB) string {
 	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell"} {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+		"headless-shell"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
@@ -58,7 +61,7 @@ func program(t testing.TB) string {
 	return ""
 }
 
-// Do takes steps, each within StepTime. It fails the test at the first error and shows the page.
+// Do runs steps, each within StepTime. It fails the test at the first error and shows the page.
 func Do(ctx context.Context, t testing.TB, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	for i, step := range steps {

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Client is a browser without eyes: it keeps cookies, sends the headers that a browser sends, and follows no redirect by
-// itself. It is not safe for concurrent use.
+// Client is a browser without a display: it stores cookies, sends the headers that a browser sends,
+// and does not follow redirects by itself. It is not safe for concurrent use.
 type Client struct {
-	URL string // of the site
+	URL string // address of the site
 	t   testing.TB
 	jar *cookiejar.Jar
 }
@@ -32,7 +32,7 @@ func NewClient(t testing.TB, address string) *Client {
 	return &Client{URL: address, t: t, jar: jar}
 }
 
-// Cookie is the value of a cookie that the client holds; empty when it holds none.
+// Cookie returns the value of a cookie of the client, or an empty string.
 func (c *Client) Cookie(name string) string {
 	u, err := url.Parse(c.URL)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Client) Cookie(name string) string {
 	return ""
 }
 
-// SetCookie gives the client a cookie.
+// SetCookie sets a cookie of the client.
 func (c *Client) SetCookie(name, value string) {
 	u, err := url.Parse(c.URL)
 	if err != nil {
@@ -55,26 +55,26 @@ func (c *Client) SetCookie(name, value string) {
 	c.jar.SetCookies(u, []*http.Cookie{{Name: name, Value: value, Path: "/"}})
 }
 
-// Header is one header of a request; an empty value takes the header away.
+// Header is one header of a request; an empty value removes the header.
 type Header struct{ Name, Value string }
 
 // AsPart makes a request one of htmx for a part of a page.
 var AsPart = []Header{{"HX-Request", "true"}, {"HX-Request-Type", "partial"}, {"Accept", "text/html"}}
 
-// Get asks for a page.
+// Get requests a page.
 func (c *Client) Get(path string, headers ...Header) *Answer {
 	c.t.Helper()
 	return c.Do(c.request(http.MethodGet, path, nil, headers))
 }
 
-// Part asks for a part of a page, as htmx does.
+// Part requests a part of a page, as htmx does.
 func (c *Client) Part(path string) *Answer {
 	c.t.Helper()
 	return c.Get(path, AsPart...)
 }
 
-// Post sends a form as a browser does: with the CSRF token of its cookie in a field, which is fetched first when there is
-// none.
+// Post sends a form as a browser does: with the CSRF token of its cookie in a field. It first
+// requests the cookie if there is none.
 func (c *Client) Post(path string, form url.Values, headers ...Header) *Answer {
 	c.t.Helper()
 	values := url.Values{"csrf_token": {c.token()}}
@@ -98,7 +98,7 @@ func (c *Client) PostJSON(path string, v any, headers ...Header) *Answer {
 	return c.Do(c.request(http.MethodPost, path, bytes.NewReader(body), headers))
 }
 
-// token is the raw value of the CSRF cookie.
+// token returns the raw value of the CSRF cookie.
 func (c *Client) token() string {
 	c.t.Helper()
 	if c.Cookie("csrftoken") == "" {
@@ -127,7 +127,8 @@ func (c *Client) request(method, path string, body io.Reader, headers []Header) 
 // Do sends a request with the client's cookies.
 func (c *Client) Do(req *http.Request) *Answer {
 	c.t.Helper()
-	hc := &http.Client{Jar: c.jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	hc := &http.Client{Jar: c.jar, CheckRedirect: stay}
 	res, err := hc.Do(req)
 	if err != nil {
 		c.t.Fatalf("%s %s: %v", req.Method, req.URL.Path, err)
@@ -137,10 +138,11 @@ func (c *Client) Do(req *http.Request) *Answer {
 	if err != nil {
 		c.t.Fatalf("%s %s: %v", req.Method, req.URL.Path, err)
 	}
-	return &Answer{Status: res.StatusCode, Header: res.Header, Body: string(body), what: req.Method + " " + req.URL.RequestURI(), t: c.t}
+	return &Answer{Status: res.StatusCode, Header: res.Header, Body: string(body),
+		what: req.Method + " " + req.URL.RequestURI(), t: c.t}
 }
 
-// Answer is what came back.
+// Answer is the answer to a request.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -158,7 +160,7 @@ func (a *Answer) Want(status int) *Answer {
 	return a
 }
 
-// WantRedirect fails the test unless the answer leads to this path.
+// WantRedirect fails the test unless the answer redirects to this path.
 func (a *Answer) WantRedirect(status int, path string) *Answer {
 	a.t.Helper()
 	a.Want(status)
@@ -168,7 +170,7 @@ func (a *Answer) WantRedirect(status int, path string) *Answer {
 	return a
 }
 
-// WantText fails the test unless the text of the elements that match holds want.
+// WantText fails the test unless the text of the matching elements contains want.
 func (a *Answer) WantText(selector, want string) *Answer {
 	a.t.Helper()
 	if got := a.Text(selector); !strings.Contains(got, want) {
@@ -186,7 +188,8 @@ func (a *Answer) WantNone(selector string) *Answer {
 	return a
 }
 
-// Text is the text of the elements that match: its pieces with one blank between them, as cells of a table are read.
+// Text returns the text of the matching elements, with single spaces between its pieces, as cells
+// of a table are read.
 func (a *Answer) Text(selector string) string {
 	a.t.Helper()
 	var pieces []string
@@ -200,7 +203,7 @@ func (a *Answer) Text(selector string) string {
 	return strings.Join(pieces, " ")
 }
 
-// Attr is an attribute of the first element that matches; there must be one.
+// Attr returns an attribute of the first matching element. There must be one.
 func (a *Answer) Attr(selector, name string) string {
 	a.t.Helper()
 	value, ok := a.HTML().Find(selector).First().Attr(name)
@@ -220,7 +223,7 @@ func (a *Answer) HTML() *goquery.Document {
 	return doc
 }
 
-// JSON reads the answer into v.
+// JSON decodes the answer into v.
 func (a *Answer) JSON(v any) {
 	a.t.Helper()
 	if err := json.Unmarshal([]byte(a.Body), v); err != nil {

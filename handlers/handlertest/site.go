@@ -1,5 +1,5 @@
-// Package handlertest runs the web side on a real database and a practice tracker, and visits it as browsers and scripts
-// do. Tests that use it are in external packages (handlers_test).
+// Package handlertest runs the pages on a real database and a practice tracker, and visits them as
+// browsers and scripts do. Tests that use it are in external packages (handlers_test).
 package handlertest
 
 import (
@@ -28,28 +28,29 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// Options change what New makes. The zero value is what most tests want.
+// Options configure New. The zero value suits most tests.
 type Options struct {
-	Store                              *db.Store            // nil: a fresh one
-	Tracker                            *trackertest.Tracker // nil: a fresh one
-	Disconnected                       bool                 // no access token: the tracker has not been connected yet
-	NoFiling                           bool                 // bug filing switched off
-	BaseURL                            string               // a base address of its own, as behind a proxy; empty: where it listens
-	CreateWait                         time.Duration        // 0: 4 s
-	SearchTime                         time.Duration        // how long a review waits for the tracker; 0: 4 s
-	Settle                             time.Duration        // how long after an unknown outcome the tracker is searched; 0: 1 ms
+	Store        *db.Store            // nil: a new one
+	Tracker      *trackertest.Tracker // nil: a new one
+	Disconnected bool                 // no access token: the tracker is not connected yet
+	NoFiling     bool                 // filing is switched off
+	// BaseURL is the public address, as behind a proxy; empty: where the site listens.
+	BaseURL                            string
+	CreateWait                         time.Duration // 0: 4 s
+	SearchTime                         time.Duration // how long a review waits for the tracker; 0: 4 s
+	Settle                             time.Duration // delay before the search after an unknown outcome; 0: 1 ms
 	SourceLinks, VersionLinks          grouping.LinkTemplates
 	Health                             func(context.Context) []crash.HealthCheck // nil: of the database
-	CoresDir                           string                                    // where core dumps lie; empty: nowhere
-	APIRatePerAddress, APIRatePerToken int                                       // requests a minute; 0: no limit
+	CoresDir                           string                                    // folder of core dumps; empty: none
+	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 
-	Environment bool // the access token is said to come from the environment
+	Environment bool // the access token counts as coming from the environment
 	WriteTokens func(context.Context, crash.AccessToken) error
 	Log         *slog.Logger
 	Now         func() time.Time
 }
 
-// Site is a web side that listens on a port of its own until the test ends.
+// Site is a site that listens on a port of its own until the test ends.
 type Site struct {
 	URL       string // where it listens
 	Store     *db.Store
@@ -68,11 +69,11 @@ type Site struct {
 	Written   []crash.AccessToken // what went into the configuration file, unless Options.WriteTokens was given
 }
 
-// Patience is how long tests wait for an outcome that is sure to come. It only keeps a test that would never end from hanging
-// without a message.
+// Patience is how long tests wait for an outcome that must occur. It only makes a test that would
+// never end fail with a message.
 const Patience = 5 * time.Minute
 
-// ConsumerKey is the name of sites towards the tracker.
+// ConsumerKey is the name of the sites in the tracker.
 const ConsumerKey = "mishap tests"
 
 // New starts a site.
@@ -142,7 +143,7 @@ func New(t testing.TB, o Options) *Site {
 	server.Start()
 	t.Cleanup(func() {
 		server.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond) // what hangs is given up
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 200*time.Millisecond) // cancel what hangs
 		defer cancel()
 		site.Filer.Close(ctx)
 	})
@@ -168,7 +169,7 @@ func (s *Site) Save(t testing.TB, report crashtest.Report) crash.Bucket {
 	return s.Bucket(t, *stored.Bucket)
 }
 
-// Bucket reads a bucket as it is now.
+// Bucket returns a bucket in its current state.
 func (s *Site) Bucket(t testing.TB, id crash.BucketID) crash.Bucket {
 	t.Helper()
 	b, err := s.Store.Bucket(t.Context(), id)
@@ -178,7 +179,7 @@ func (s *Site) Bucket(t testing.TB, id crash.BucketID) crash.Bucket {
 	return b
 }
 
-// Routes lists the route table: "GET /problem/{id}".
+// Routes returns the route table, with entries such as "GET /problem/{id}".
 func (s *Site) Routes(t testing.TB) []string {
 	t.Helper()
 	var routes []string
@@ -192,10 +193,10 @@ func (s *Site) Routes(t testing.TB) []string {
 	return routes
 }
 
-// Password is that of all accounts that AddUser makes.
+// Password is the password of all accounts that AddUser adds.
 const Password = "correct horse battery"
 
-// AddUser returns the account that is named after its role, and makes it if there is none.
+// AddUser returns the account that is named after its role, and adds it if necessary.
 func (s *Site) AddUser(t testing.TB, role crash.Role) crash.User {
 	t.Helper()
 	name := "ada-" + string(role)
@@ -207,13 +208,13 @@ func (s *Site) AddUser(t testing.TB, role crash.Role) crash.User {
 	return u
 }
 
-// Visitor is a client of somebody who is not signed in.
+// Visitor returns a client without a session.
 func (s *Site) Visitor(t testing.TB) *Client {
 	t.Helper()
 	return NewClient(t, s.URL)
 }
 
-// As is a client of somebody with this role, signed in through the form; RoleNone is a visitor.
+// As returns a client with this role, signed in through the form; RoleNone is a visitor.
 func (s *Site) As(t testing.TB, role crash.Role) *Client {
 	t.Helper()
 	c := s.Visitor(t)
@@ -229,10 +230,10 @@ func (c *Client) SignIn(name, password string) *Answer {
 	return c.Post("/login", map[string][]string{"username": {name}, "password": {password}, "next": {"/"}})
 }
 
-// Roles are all of them, visitors first.
+// Roles lists all roles, visitors first.
 var Roles = []crash.Role{crash.RoleNone, crash.RoleViewer, crash.RoleTriager, crash.RoleAdmin}
 
-// RoleName names a role in the name of a test.
+// RoleName returns the name of a role for the name of a test.
 func RoleName(role crash.Role) string {
 	if role == crash.RoleNone {
 		return "visitor"

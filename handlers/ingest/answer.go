@@ -10,19 +10,19 @@ import (
 	"mishap/crash"
 )
 
-// result is what came of a request: the text of the answer, and two words for the metrics.
+// result is the result of a request: the text of the answer, and two words for the metrics.
 type result struct{ text, outcome, reason string }
 
-// answer sends one line of plain text without a line break: clients compare it to the byte.
+// answer sends one line of plain text without a line break: clients compare every byte.
 func answer(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // a client that has gone needs no answer
+	_, _ = io.WriteString(w, text) // a client that has left needs no answer
 }
 
-// statusOf says which status an error of each kind gets here, see the package comment. Kinds that are not named do not
-// come up; like anything internal they are 500.
+// statusOf returns the status for an error of each kind; see the package comment. Other kinds do
+// not occur; like internal errors, they give 500.
 func statusOf(kind crash.Kind) int {
 	switch kind { //nolint:exhaustive // see above
 	case crash.Invalid, crash.NotFound, crash.TooLarge:
@@ -35,7 +35,7 @@ func statusOf(kind crash.Kind) int {
 
 const usualRetryAfter = time.Minute
 
-// refuse answers with what err says to the sender.
+// refuse answers with the message of err for the sender.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) result {
 	status, text, reason, retry := http.StatusInternalServerError, "Internal error.", "internal", time.Duration(0)
 	if e, ok := errors.AsType[*crash.Error](err); ok {

@@ -30,7 +30,7 @@ import (
 func BenchmarkReports(b *testing.B) {
 	folder := must(os.MkdirTemp("", "mishap-bench-"))(b)
 	b.Cleanup(func() { _ = os.RemoveAll(folder) })
-	if err := os.Chmod(folder, 0o755); err != nil { // the database's user passes through
+	if err := os.Chmod(folder, 0o755); err != nil { // the database's user needs access
 		b.Fatal(err)
 	}
 	server := must(embedded.Start(b.Context(), embedded.Config{DataDir: folder}))(b)
@@ -104,8 +104,8 @@ func must[T any](value T, err error) func(*testing.B) T {
 	}
 }
 
-// The least that is stored of a report: its key, so that it counts once, its row, its bucket and a
-// counter of its day.
+// sqlLeastTables holds the least that must be stored of a report: its key, so that it counts once,
+// its row, its bucket and a counter of its day.
 const sqlLeastTables = `
 	create table bench_keys (key bytea primary key, report_id uuid not null);
 	create table bench_reports (id uuid primary key, received timestamptz not null, bucket_id bytea not null, body bytea not null);
@@ -135,8 +135,8 @@ const sqlStoreLeast = sqlGiven + `, new as (
 
 const sqlStoreRow = sqlGiven + ` insert into bench_rows select id, body from given`
 
-// lessStore queues reports for writers, which take whatever has come while they wrote. Nil stores
-// nothing.
+// lessStore queues reports for writers. Each writer stores all reports that arrived while it was
+// writing. Nil stores nothing.
 type lessStore chan *lessReport
 
 type lessReport struct {
@@ -160,7 +160,7 @@ func (q lessStore) SaveReport(_ context.Context, rec crash.Record) (crash.OopsID
 	return rec.ID, false, <-r.done
 }
 
-// startLess starts writers, each of which stores up to so many reports in one statement.
+// startLess starts writers, each of which stores up to most reports in one statement.
 func startLess(b *testing.B, pool *pgxpool.Pool, sql string, writers, most int) lessStore {
 	b.Helper()
 	q := make(lessStore, 128)

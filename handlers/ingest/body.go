@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// A body has 30 seconds, and one more for each 16 KiB that have come: whoopsie's reports arrive over any line, but
-	// a sender that only keeps the connection busy is cut off. A machine waits for its answer without any time-out of
-	// its own.
+	// A body may take 30 seconds, and one more for each 16 KiB that have arrived. So whoopsie's
+	// reports arrive over any line, but a sender that only keeps the connection busy is cut off. A
+	// machine waits for its answer without a time-out of its own.
 	grace      = 30 * time.Second
 	perSecond  = 16 << 10
 	drainBytes = 64 << 20
@@ -22,16 +22,17 @@ const (
 )
 
 var (
-	errInterrupted = crash.Errorf(crash.Unavailable, "interrupted", "The report did not arrive in full; please send it again.")
-	errSlow        = crash.Errorf(crash.Unavailable, "slow", "The report came too slowly; please send it again later.")
-	errMalformed   = crash.Errorf(crash.Invalid, "malformed_body", "The body is not a well-formed HTTP body.")
+	errInterrupted = crash.Errorf(crash.Unavailable, "interrupted",
+		"The report did not arrive in full; please send it again.")
+	errSlow      = crash.Errorf(crash.Unavailable, "slow", "The report came too slowly; please send it again later.")
+	errMalformed = crash.Errorf(crash.Invalid, "malformed_body", "The body is not a well-formed HTTP body.")
 )
 
 func errTooLarge(limit int64) *crash.Error {
 	return crash.Errorf(crash.TooLarge, "too_large", "The body is larger than the limit of %d bytes.", limit)
 }
 
-// pacedBody reads a request's body at a pace that it enforces, and up to a limit.
+// pacedBody reads a request's body, up to a size limit, and enforces a minimum speed.
 type pacedBody struct {
 	r       *http.Request
 	control *http.ResponseController
@@ -40,8 +41,8 @@ type pacedBody struct {
 	read    int64
 }
 
-// newPacedBody returns TooLarge at once when the client says itself that its body is over the limit. A client that waits
-// for "100 Continue" then never sends it.
+// newPacedBody returns TooLarge at once if the declared length is over the limit. A client that
+// waits for "100 Continue" then never sends the body.
 func newPacedBody(w http.ResponseWriter, r *http.Request, limit int64) (*pacedBody, error) {
 	b := &pacedBody{r: r, control: http.NewResponseController(w), began: time.Now(), limit: limit}
 	if r.ContentLength > limit {
@@ -53,7 +54,8 @@ func newPacedBody(w http.ResponseWriter, r *http.Request, limit int64) (*pacedBo
 	return b, nil
 }
 
-// Read implements io.Reader. Its errors besides io.EOF are answers: TooLarge, Invalid and Unavailable.
+// Read implements io.Reader. Its errors besides io.EOF are answers: TooLarge, Invalid and
+// Unavailable.
 func (b *pacedBody) Read(p []byte) (int, error) {
 	b.deadline(b.began.Add(grace + time.Duration(b.read/perSecond)*time.Second))
 	n, err := b.r.Body.Read(p)
@@ -65,14 +67,14 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	case err == nil:
 		return n, nil
 	case errors.Is(err, io.EOF):
-		b.deadline(time.Time{}) // or else it would strike while the report is stored
+		b.deadline(time.Time{}) // or it would expire while the report is stored
 		return n, io.EOF
 	}
 	return n, bodyError(err)
 }
 
-// bodyError tells a body that breaks off, which may be sent again, from one that is malformed, such as one with chunks
-// that cannot be read, which would be malformed the next time, too.
+// bodyError distinguishes a body that breaks off, which may be sent again, from a malformed one
+// (such as unreadable chunks), which would be malformed the next time, too.
 func bodyError(err error) error {
 	network, ok := errors.AsType[net.Error](err)
 	switch {
@@ -86,11 +88,12 @@ func bodyError(err error) error {
 }
 
 func (b *pacedBody) deadline(at time.Time) {
-	_ = b.control.SetReadDeadline(at) // a writer that cannot do this is a test's
+	_ = b.control.SetReadDeadline(at) // only the writers of tests do not support this
 }
 
-// drain reads and forgets what is left of a body that is too large, within reason: many clients look for an answer only
-// after they have sent everything, and would take a closed connection for a failure of the network.
+// drain reads and discards the rest of a body that is too large, up to a limit. Many clients read
+// the answer only after they have sent everything, and would take a closed connection for a network
+// failure.
 func (b *pacedBody) drain() {
 	b.deadline(time.Now().Add(drainTime))
 	_, _ = io.CopyN(io.Discard, b.r.Body, drainBytes)

@@ -16,7 +16,7 @@ import (
 	"mishap/crash"
 )
 
-// timed is a writer that remembers the deadlines that are set for reading.
+// timed is a writer that records the read deadlines.
 type timed struct {
 	*httptest.ResponseRecorder
 	deadlines []time.Time
@@ -34,7 +34,8 @@ func request(t *testing.T, body io.Reader, length int64) *http.Request {
 	return r
 }
 
-// TestPace looks at how long a sender may take: a while at first, longer as bytes come, and no bound stays when all have.
+// TestPace checks how long a sender may take: some time at first, longer as bytes arrive, and no
+// deadline remains at the end.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	w := &timed{ResponseRecorder: httptest.NewRecorder()}

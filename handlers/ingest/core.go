@@ -16,14 +16,15 @@ import (
 	"mishap/crash"
 )
 
-// architectures are the names of Debian's and Ubuntu's ports, past and present. A core of anything else could not be
-// symbolised by anybody.
+// architectures lists Debian's and Ubuntu's ports, past and present. Cores of others could not be
+// symbolised.
 var architectures = [...]string{
 	"alpha", "amd64", "arm64", "armhf", "hppa", "hurd-i386", "hurd-amd64", "i386", "ia64", "loong64", "m68k", "mips",
 	"mips64el", "mipsel", "powerpc", "ppc64", "ppc64el", "riscv64", "s390x", "sh4", "sparc64", "x32",
 }
 
-// The sentences are those of errors.ubuntu.com, where it has one. A machine sends a core once, whatever the answer is.
+// The messages are those of errors.ubuntu.com, where it has one. A machine sends a core once,
+// whatever the answer is.
 var (
 	errNoReport      = crash.Errorf(crash.Invalid, "no_report", "No OOPS found for this core dump.")
 	errArchitecture  = crash.Errorf(crash.Invalid, "architecture", "Unsupported architecture")
@@ -31,8 +32,8 @@ var (
 	errNoRoomForCore = crash.Errorf(crash.Unavailable, "no_room", "There is no room for core dumps at the moment.")
 )
 
-// submitCore takes a core that the machine was asked for, and stores it as it was sent. The first one stays: a repetition
-// gets the same answer and changes nothing.
+// submitCore accepts a core that the machine was asked for, and stores it unchanged. The first one
+// stays: a repetition gets the same answer and changes nothing.
 func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (result, error) {
 	id, err := crash.ParseOopsID(to.oops)
 	if err != nil {
@@ -61,7 +62,8 @@ func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (r
 	}
 	if err != nil {
 		if crash.KindOf(err) == 0 {
-			err = &crash.Error{Code: "storage", Message: "Failure to write OOPS " + id.String() + " to storage provider", Err: err}
+			err = &crash.Error{Code: "storage", Err: err,
+				Message: "Failure to write OOPS " + id.String() + " to storage provider"}
 		}
 		return result{}, err
 	}
@@ -71,8 +73,11 @@ func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (r
 	return result{text: id.String(), outcome: "stored"}, nil
 }
 
-// coreRequested asks whether this machine was asked for the core of this report, and whether it has been received.
-func (h *handler) coreRequested(ctx context.Context, id crash.OopsID, system crash.SystemID) (received bool, err error) {
+// coreRequested reports whether the core of this report has been received. It returns an error if
+// this machine was not asked for it.
+func (h *handler) coreRequested(
+	ctx context.Context, id crash.OopsID, system crash.SystemID,
+) (received bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, h.AnswerWithin)
 	defer cancel()
 	return h.Store.CoreRequested(ctx, id, system)
@@ -80,8 +85,8 @@ func (h *handler) coreRequested(ctx context.Context, id crash.OopsID, system cra
 
 const restPattern = ".upload-*"
 
-// storeCore writes the body to cores/<id>.core, so that the file is either whole and on disk or not there. fresh is false
-// when there was one already.
+// storeCore writes the body to cores/<id>.core, so that the file is either complete and on disk or
+// absent. fresh is false if the file existed.
 func (h *handler) storeCore(id crash.OopsID, body *pacedBody) (fresh bool, err error) {
 	size := h.MaxCoreBytes
 	if body.r.ContentLength >= 0 {
@@ -133,10 +138,10 @@ func syncFolder(name string) error {
 	return d.Sync()
 }
 
-// removeRests removes what uploads left behind that were cut off by the end of a process. Another process may be
-// writing to the same folder, so young files stay.
+// removeRests removes partial files of uploads that the end of a process cut off. Another process
+// may be writing to the same folder, so young files stay.
 func (h *handler) removeRests() {
-	rests, _ := filepath.Glob(filepath.Join(h.cores, restPattern)) // the pattern is good
+	rests, _ := filepath.Glob(filepath.Join(h.cores, restPattern)) // the pattern is valid
 	for _, name := range rests {
 		info, err := os.Lstat(name)
 		if err == nil && time.Since(info.ModTime()) > 24*time.Hour {

@@ -15,18 +15,18 @@ import (
 	"mishap/db/disk"
 )
 
-// coreSpace bounds the space that cores take: all together, and what they leave free on their disk, which they may share
-// with the database.
+// coreSpace limits the space of cores: their total size, and the free space on their disk, which
+// they may share with the database.
 type coreSpace struct {
 	folder string
 	most   int64
 	space  func(folder string) (disk.Space, error)
 
 	mu       sync.Mutex
-	reserved int64 // for cores that are being received
+	reserved int64 // bytes of cores that are being received
 }
 
-// reserve reserves room for a core of size bytes. It returns errNoRoomForCore when there is none.
+// reserve reserves space for a core of size bytes. It returns errNoRoomForCore if there is none.
 func (s *coreSpace) reserve(size int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,14 +57,14 @@ func (s *coreSpace) release(size int64) {
 	s.reserved -= size
 }
 
-// whileRoom returns a reader of body that fails with errNoRoomForCore when the disk runs low meanwhile, for others write
-// to it, too.
+// whileRoom returns a reader of body that fails with errNoRoomForCore when the disk becomes nearly
+// full, because others write to it, too.
 func (s *coreSpace) whileRoom(body io.Reader) io.Reader { return &roomyReader{from: body, space: s} }
 
 type roomyReader struct {
 	from  io.Reader
 	space *coreSpace
-	next  int64 // bytes until the disk is looked at again
+	next  int64 // bytes until the next check of the disk
 }
 
 const lookEvery = 4 << 20 // bytes
@@ -89,7 +89,7 @@ type storedCore struct {
 	at   time.Time
 }
 
-// storedCores lists the cores of a folder, the oldest first.
+// storedCores returns the cores in a folder, oldest first.
 func storedCores(folder string) ([]storedCore, error) {
 	names, _ := filepath.Glob(filepath.Join(folder, "*.core")) // the pattern is good
 	var cores []storedCore
@@ -107,9 +107,9 @@ func storedCores(folder string) ([]storedCore, error) {
 	return cores, nil
 }
 
-// RemoveCores removes the cores of a data_dir that were written before the given time, and the oldest of the others until
-// all together have at most so many bytes. It returns how many it removed, and goes on after one that it cannot remove. A
-// folder that is not there holds none.
+// RemoveCores removes the cores of a data_dir that were written before the given time, then the
+// oldest until the rest has at most so many bytes. It returns how many it removed, and continues
+// after a file that it cannot remove. A missing folder counts as empty.
 func RemoveCores(dataDir string, before time.Time, most int64) (removed int, err error) {
 	cores, err := storedCores(filepath.Join(dataDir, "cores"))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"mishap/db/disk"
 )
 
-// TestCoreSpaceKeepsDiskFree reserves only what leaves the disk above its low mark, and stops when others fill it.
+// TestCoreSpaceKeepsDiskFree checks that reservations leave the disk above its low mark, and stop
+// when others fill it.
 func TestCoreSpaceKeepsDiskFree(t *testing.T) {
 	t.Parallel()
 	const gib = 1 << 30

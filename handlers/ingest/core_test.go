@@ -18,8 +18,8 @@ import (
 
 const notAskedFor = "This core dump was not asked for."
 
-// ask notes that a machine was asked for the core of its report.
-func (h *house) ask(t *testing.T, id, system string) {
+// ask records that a machine was asked for the core of its report.
+func (h *fixture) ask(t *testing.T, id, system string) {
 	t.Helper()
 	report, err := crash.ParseOopsID(id)
 	if err == nil {
@@ -30,7 +30,7 @@ func (h *house) ask(t *testing.T, id, system string) {
 	}
 }
 
-// TestCoreNotAskedFor refuses, in words that end the matter, what nobody asked for.
+// TestCoreNotAskedFor checks that unrequested cores are refused permanently.
 func TestCoreNotAskedFor(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -42,7 +42,7 @@ func TestCoreNotAskedFor(t *testing.T) {
 	} {
 		h.post(t, path, strings.NewReader(strings.Repeat("x", 1000))).want(t, http.StatusBadRequest, notAskedFor)
 	}
-	conn, in := h.dial(t) // as libcurl sends a large one: it hears the answer before it sends anything
+	conn, in := h.dial(t) // as libcurl sends a large one: it gets the answer before it sends anything
 	write(t, conn, []byte(head("/"+known+"/submit-core/amd64/machine", 200<<20, "Expect: 100-continue")))
 	readReply(t, in).want(t, http.StatusBadRequest, notAskedFor)
 	h.wantFiles(t)
@@ -92,7 +92,7 @@ func TestCoreAnswers(t *testing.T) {
 	}
 }
 
-func (h *house) wantFiles(t *testing.T, names ...string) {
+func (h *fixture) wantFiles(t *testing.T, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(h.data, "cores"))
 	if err != nil {
@@ -112,7 +112,7 @@ func (h *house) wantFiles(t *testing.T, names ...string) {
 	}
 }
 
-// TestCoreSpace refuses cores that exceed the limit for all of them, counting those that are being received.
+// TestCoreSpace checks that cores above the total limit are refused, counting those being received.
 func TestCoreSpace(t *testing.T) {
 	t.Parallel()
 	h := start(t, func(d *ingest.Deps) { d.MaxCoresBytes = 1000 })
@@ -128,11 +128,11 @@ func TestCoreSpace(t *testing.T) {
 	if got := h.post(t, path(1), strings.NewReader(strings.Repeat("x", 600))); got.status != http.StatusOK {
 		t.Fatalf("got %d %q, want it stored", got.status, got.text)
 	}
-	conn, in := h.dial(t) // says how large it is, and sends part of it
+	conn, in := h.dial(t) // declares its length, and sends part of it
 	second := path(2)
 	write(t, conn, []byte(head(second, 300)+"a beginning"))
 	third := path(3)
-	noRoom(h.post(t, third, strings.NewReader(strings.Repeat("x", 401)))) // whatever becomes of the second
+	noRoom(h.post(t, third, strings.NewReader(strings.Repeat("x", 401)))) // whatever happens to the second
 	noRoom(h.post(t, third, io.MultiReader(strings.NewReader("of unknown size"))))
 	write(t, conn, []byte(strings.Repeat("x", 300-len("a beginning"))))
 	if got := readReply(t, in); got.status != http.StatusOK {
@@ -144,7 +144,7 @@ func TestCoreSpace(t *testing.T) {
 	}
 }
 
-// TestCoreCutShort leaves nothing of an upload that breaks off.
+// TestCoreCutShort checks that an upload that breaks off leaves no file.
 func TestCoreCutShort(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -155,7 +155,8 @@ func TestCoreCutShort(t *testing.T) {
 	h.wantFiles(t)
 }
 
-// TestCoreRests removes what a process that was killed left behind, but nothing that another may be writing.
+// TestCoreRests checks that partial files of killed processes are removed, but not files that
+// another process may be writing.
 func TestCoreRests(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -169,12 +170,12 @@ func TestCoreRests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again := &house{store: h.store, data: h.data}
+	again := &fixture{store: h.store, data: h.data}
 	again.serve(t, func(d *ingest.Deps) { d.Registerer = nil })
 	h.wantFiles(t, ".upload-new", "x.core")
 }
 
-// TestCoreStorageFails says so and shows nothing of the cause.
+// TestCoreStorageFails checks that the answer reports the failure without its cause.
 func TestCoreStorageFails(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)

@@ -23,7 +23,8 @@ import (
 
 var accepted = regexp.MustCompile(`^[0-9a-f-]{36} (OOPSID|CORE)$`)
 
-// noReports is a database without any report: each worker of the fuzzer would have to start a real one.
+// noReports is a store without reports. With a real database, each worker of the fuzzer would start
+// a server.
 type noReports struct{}
 
 func (noReports) CoreRequested(context.Context, crash.OopsID, crash.SystemID) (bool, error) {
@@ -34,8 +35,8 @@ func (noReports) CoreReceived(context.Context, crash.OopsID) error { return nil 
 
 func (noReports) Collectors() []prometheus.Collector { return nil }
 
-// FuzzPost sends anything to any machine's address, through everything but the database: the answer is one that whoopsie
-// understands, and never that something went wrong inside.
+// FuzzPost sends any body to any machine's address, through everything but the database. It checks
+// that whoopsie understands the answer, and that it is never an internal error.
 func FuzzPost(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.bson")
 	if err != nil || len(files) == 0 {

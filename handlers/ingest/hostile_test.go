@@ -24,7 +24,8 @@ func element(name, value string) string {
 	return string(append(append(b, value...), 0))
 }
 
-// TestHostileDocuments posts what no honest machine sends. Whatever it is, it is either taken or refused for good.
+// TestHostileDocuments posts documents that no honest machine sends. Each is either accepted or
+// permanently refused.
 func TestHostileDocuments(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -69,14 +70,14 @@ func TestHostileDocuments(t *testing.T) {
 			if got := h.post(t, "/"+strings.ReplaceAll(name, " ", "-"), bytes.NewReader(data)); got.status != 200 && got.status != 400 {
 				t.Errorf("got %d %q, want 200 or 400", got.status, got.text)
 			} else if got.status == 200 {
-				h.report(t, got.stored(t)) // can be read back
+				h.report(t, got.stored(t)) // it can be read back
 			}
 		})
 	}
 	h.wantAlive(t)
 }
 
-// TestDamagedDocuments flips and cuts the bytes of real ones.
+// TestDamagedDocuments flips and truncates bytes of real documents.
 func TestDamagedDocuments(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -94,7 +95,7 @@ func TestDamagedDocuments(t *testing.T) {
 			if r.IntN(4) == 0 {
 				data = data[:r.IntN(len(data))]
 			}
-			if len(data) >= 4 && r.IntN(8) > 0 { // mostly the length is right, so that more is read
+			if len(data) >= 4 && r.IntN(8) > 0 { // mostly with the right length, so that more is parsed
 				binary.LittleEndian.PutUint32(data, uint32(len(data)))
 			}
 			if got := h.post(t, "/machine", bytes.NewReader(data)); got.status != 200 && got.status != 400 {
@@ -105,8 +106,8 @@ func TestDamagedDocuments(t *testing.T) {
 	h.wantAlive(t)
 }
 
-// wantAlive checks that honest reports still come through.
-func (h *house) wantAlive(t *testing.T) {
+// wantAlive checks that honest reports are still accepted.
+func (h *fixture) wantAlive(t *testing.T) {
 	t.Helper()
 	h.post(t, "/honest", body(crashtest.Python())).stored(t)
 }

@@ -1,10 +1,10 @@
-// Package ingest is the listener that machines talk to: whoopsie's protocol, two kinds of POST and nothing else. There
-// is no page here, no cookie and no session.
+// Package ingest implements the listener for machines: whoopsie's protocol, which has two kinds of
+// POST. It serves no pages and uses neither cookies nor sessions.
 //
-// What an answer makes a machine do is the measure of each status. whoopsie takes 200 for "done" and 400 for "never
-// again"; after anything else it sends the whole report again, every two hours and for ever. Hence a report that will
-// never be welcome gets 400, a repetition 200, and whatever passes by itself (the database is away, too many reports,
-// also too many from one sender) 503 with Retry-After.
+// Each status is chosen by its effect on the machine. whoopsie takes 200 for "done" and 400 for
+// "never again". After anything else it sends the whole report again, every two hours, forever. So
+// a report that can never be accepted gets 400, and a repetition 200. Temporary failures get 503
+// with Retry-After: an unavailable database, or too many reports, in total or from one sender.
 package ingest
 
 import (
@@ -26,32 +26,34 @@ import (
 	"mishap/handlers/proxies"
 )
 
-// Store is what the listener asks of the database itself; reports reach it through the intake.
+// Store is the part of the database that the listener uses itself. Reports reach it through the
+// intake.
 type Store interface {
-	// CoreRequested tells whether the core that a machine was asked for has been received; NotFound if it was not asked.
+	// CoreRequested reports whether the core that a machine was asked for has been received. It
+	// returns NotFound if the machine was not asked.
 	CoreRequested(ctx context.Context, report crash.OopsID, system crash.SystemID) (received bool, err error)
-	// CoreReceived notes that the core of a report is on disk.
+	// CoreReceived records that the core of a report is on disk.
 	CoreReceived(ctx context.Context, report crash.OopsID) error
-	// Collectors are the metrics of the database.
+	// Collectors returns the metrics of the database.
 	Collectors() []prometheus.Collector
 }
 
-// Deps is what the listener works with.
+// Deps holds the dependencies and settings of the listener.
 type Deps struct {
 	Intake         *intake.Intake
 	Store          Store
-	DataDir        string                // cores go to its folder "cores"
-	MaxBytes       int64                 // largest report
-	MaxCoreBytes   int64                 // largest core, as sent; 0: 256 MiB
-	MaxCoresBytes  int64                 // size of all cores together; 0: 20 GiB
-	Disk           *disk.Watch           // the disks that reports go to; nil: not watched
-	RatePerSystem  int                   // requests per minute of one machine; 0: any number
-	RatePerAddress int                   // the same of one network address
-	TrustedProxies proxies.Networks      // those that tell the client's address; none: nobody is believed
-	AnswerWithin   time.Duration         // longest time from the end of a body to its answer; 0: 8 s
+	DataDir        string                // its folder "cores" holds cores
+	MaxBytes       int64                 // size limit of reports
+	MaxCoreBytes   int64                 // size limit of cores, as sent; 0: 256 MiB
+	MaxCoresBytes  int64                 // size limit of all cores together; 0: 20 GiB
+	Disk           *disk.Watch           // disks of the reports; nil: not watched
+	RatePerSystem  int                   // requests per minute from one machine; 0: no limit
+	RatePerAddress int                   // the same from one network address
+	TrustedProxies proxies.Networks      // networks whose proxies set the client's address; none: no proxy is trusted
+	AnswerWithin   time.Duration         // limit of the time from the end of a body to its answer; 0: 8 s
 	Log            *slog.Logger          // nil: none
 	Now            func() time.Time      // nil: time.Now
-	Registerer     prometheus.Registerer // nil: no metrics are shown
+	Registerer     prometheus.Registerer // nil: no metrics
 }
 
 const (
@@ -70,8 +72,8 @@ type handler struct {
 	byAddress *limit
 }
 
-// New makes the handler for the ingest listener, and the folder for cores. It fails when the folder cannot be made or
-// the metrics cannot be registered.
+// New returns the handler of the ingest listener, and makes the folder for cores. It fails if the
+// folder cannot be made or the metrics cannot be registered.
 func New(d Deps) (http.Handler, error) {
 	if d.MaxCoreBytes == 0 {
 		d.MaxCoreBytes = defaultMaxCore
@@ -107,8 +109,9 @@ func New(d Deps) (http.Handler, error) {
 	return d.TrustedProxies.Middleware(h), nil
 }
 
-// NewServer makes a server for the handler whose time-outs suit it. It sets none for reading a whole request: the
-// handler asks a certain pace of each body instead, so that a large report over a thin line comes through.
+// NewServer returns a server with suitable time-outs for the handler. It sets none for reading a
+// whole request. Instead, the handler requires a minimum speed of each body, so that large reports
+// arrive over slow lines.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -118,9 +121,9 @@ func NewServer(h http.Handler) *http.Server {
 	}
 }
 
-// ServeHTTP tells reports, cores and everything else apart.
+// ServeHTTP distinguishes reports, cores and other requests.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer h.recover(w, r)
+	defer h.recoverPanic(w, r)
 	to := parsePath(r.URL.EscapedPath())
 	switch {
 	case r.Method != http.MethodPost || to.kind == unknown:
@@ -132,7 +135,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// observe runs submit, answers with what comes of it, and counts it.
+// observe runs submit, sends its answer, and counts it.
 func (h *handler) observe(w http.ResponseWriter, r *http.Request, counter *prometheus.CounterVec, kind string, to path,
 	submit func(http.ResponseWriter, *http.Request, path) (result, error),
 ) {
@@ -151,8 +154,9 @@ func (h *handler) observe(w http.ResponseWriter, r *http.Request, counter *prome
 	h.metrics.seconds.WithLabelValues(kind).Observe(time.Since(began).Seconds())
 }
 
-// recover turns a panic into 500. What the panic says may quote the report, so only its type and place are logged.
-func (h *handler) recover(w http.ResponseWriter, r *http.Request) {
+// recoverPanic turns a panic into 500. The panic may quote the report, so only its type and place
+// are logged.
+func (h *handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
 		return
@@ -160,6 +164,7 @@ func (h *handler) recover(w http.ResponseWriter, r *http.Request) {
 	if p == http.ErrAbortHandler { //nolint:errorlint // compared as net/http does
 		panic(p)
 	}
-	h.Log.ErrorContext(r.Context(), "panic while taking a report", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+	h.Log.ErrorContext(r.Context(), "panic while accepting a report",
+		"type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 	answer(w, http.StatusInternalServerError, "Internal error.")
 }

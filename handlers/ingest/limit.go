@@ -10,7 +10,7 @@ import (
 	"mishap/handlers/proxies"
 )
 
-// limit bounds requests per minute by some key; nil bounds nothing.
+// limit limits requests per minute by a key; nil is no limit.
 type limit struct{ *httprate.RateLimiter }
 
 func newLimit(perMinute int) *limit {
@@ -32,8 +32,8 @@ var (
 		Message: "Too many reports come from this network address; please send this one again later."}
 )
 
-// admit looks at the rates before anything of the body is read. Machines without a name are not told apart, so they are
-// only limited by address.
+// admit checks the rates before reading the body. Machines without a hash are indistinguishable, so
+// they are limited only by address.
 func (h *handler) admit(w http.ResponseWriter, r *http.Request, to path) error {
 	if h.byAddress.exceeded(w, r, proxies.Key(proxies.Client(r))) {
 		return errAddressRate

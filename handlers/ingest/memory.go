@@ -14,37 +14,38 @@ import (
 )
 
 const (
-	// Each request may have so many bytes of its body, and so many of what is unpacked of it, without asking: most
-	// reports need no more, so they are served however much others ask for.
+	// Each request may have this many bytes of its body, and as many uncompressed from it, without
+	// reservation. Most reports need no more, so other requests cannot delay them.
 	freeBytes  = 64 << 10
-	usualBytes = 32 << 10 // of a body: as much as most reports have
+	usualBytes = 32 << 10 // initial size of a body's buffer, which suits most reports
 
-	largeBodies = 64 << 20 // bytes of all bodies together, beyond those
-	bodyStep    = 1 << 20  // most that is reserved for a body before any of it has arrived
+	largeBodies = 64 << 20 // limit of all bodies together, beyond freeBytes each
+	bodyStep    = 1 << 20  // limit of the reservation before any of a body has arrived
 
-	// A report whose fields are unpacked or cleaned reserves the most that can take, then returns what it did not need:
-	// if it asked for more and more while it unpacked, requests could wait for each other in a circle. Besides the
-	// texts there may be the decoder's window and a text that is copied while it grows.
+	// A report with compressed fields reserves the most that they can need, then returns the rest. If
+	// it reserved more and more during decompression, requests could wait for each other in a cycle.
+	// Besides the texts, memory holds the decoder's window and a text that is copied while it grows.
 	unpackFactor   = 3
-	keptFactor     = 2 // of the texts made: they are held once, and once more while they are compressed for storing
-	unpackedAtOnce = 2 // reports that may reserve the most
+	keptFactor     = 2 // of the resulting texts: once for the fields, and once more while they are compressed for storing
+	unpackedAtOnce = 2 // reports that may reserve the maximum at the same time
 	memoryWait     = 4 * time.Second
 )
 
 var errMemory = &crash.Error{Kind: crash.Unavailable, Code: "large_bodies", RetryAfter: time.Minute,
 	Message: "Too many large reports are arriving at the moment; please send this one again later."}
 
-// memory is the budget of all requests of this process, in bytes. It has two parts, because a request holds its body
-// while it waits for memory to unpack it: from a single part, bodies could take all that unpacking needs.
+// memory is the budget of all requests of this process, in bytes. It has two parts, because a
+// request holds its body while it waits for memory to decompress it. With a single part, bodies
+// could take all memory that decompression needs.
 type memory struct {
 	bodies   *semaphore.Weighted
 	unpacked *semaphore.Weighted
-	most     int64         // of unpacked
-	wait     time.Duration // how long one request waits for memory, at most
+	most     int64         // limit of uncompressed bytes
+	wait     time.Duration // limit of the wait of a request
 }
 
 func newMemory(maxBytes int64) *memory {
-	most := int64(unpackedAtOnce * unpackFactor * max(maxBytes, whoopsie.MaxUnpacked))
+	most := unpackedAtOnce * unpackFactor * max(maxBytes, whoopsie.MaxUnpacked)
 	return &memory{
 		bodies:   semaphore.NewWeighted(max(largeBodies, 2*maxBytes)),
 		unpacked: semaphore.NewWeighted(most),
@@ -53,7 +54,7 @@ func newMemory(maxBytes int64) *memory {
 	}
 }
 
-// acquire reserves n bytes, or fails with errMemory after the longest wait or when ctx ends.
+// acquire reserves n bytes, or fails with errMemory after the wait or when ctx ends.
 func acquire(ctx context.Context, from *semaphore.Weighted, n int64, wait time.Duration) error {
 	if from.TryAcquire(n) {
 		return nil
@@ -66,11 +67,11 @@ func acquire(ctx context.Context, from *semaphore.Weighted, n int64, wait time.D
 	return nil
 }
 
-// room is the memory that one request has.
+// room is the memory of one request.
 type room struct {
 	memory   *memory
 	pool     *sync.Pool
-	buffer   *[]byte // the first one, which is used again
+	buffer   *[]byte // the first buffer, which is reused
 	body     int64   // bytes reserved
 	unpacked int64   // bytes reserved
 }
@@ -79,7 +80,7 @@ func (h *handler) newRoom() *room {
 	return &room{memory: h.memory, pool: &h.buffers}
 }
 
-// leave gives the first buffer to the next request. Nothing may use the bytes of the body any more.
+// leave returns the first buffer to the pool. The bytes of the body must not be used afterwards.
 func (m *room) leave() {
 	if m.buffer != nil {
 		m.pool.Put(m.buffer)
@@ -87,7 +88,7 @@ func (m *room) leave() {
 	}
 }
 
-// release returns all memory. Nothing that was made of the body may be used any more.
+// release returns all memory. Nothing made from the body may be used afterwards.
 func (m *room) release() {
 	m.leave()
 	m.memory.bodies.Release(m.body)
@@ -95,8 +96,8 @@ func (m *room) release() {
 	m.body, m.unpacked = 0, 0
 }
 
-// read reads a body. It reserves memory as the body arrives: the length that the sender states is believed only up to
-// bodyStep, so that most large bodies ask once, and a sender that sends nothing holds little.
+// read reads a body. It reserves memory as the body arrives, and believes the declared length only
+// up to bodyStep. So most large bodies reserve once, and a sender that sends nothing holds little.
 func (m *room) read(ctx context.Context, body *pacedBody) ([]byte, error) {
 	first, ok := m.pool.Get().(*[]byte)
 	if !ok {
@@ -118,7 +119,7 @@ func (m *room) read(ctx context.Context, body *pacedBody) ([]byte, error) {
 			}
 			waited := time.Since(began)
 			wait -= waited
-			body.began = body.began.Add(waited) // the sender was not slow meanwhile
+			body.began = body.began.Add(waited) // the wait was not the sender's fault
 			data = append(make([]byte, 0, size), data...)
 		}
 		n, err := body.Read(data[len(data):cap(data)])
@@ -132,7 +133,7 @@ func (m *room) read(ctx context.Context, body *pacedBody) ([]byte, error) {
 	}
 }
 
-// fields returns the fields of a report, unpacked. Those that need little memory do not wait for any.
+// fields returns the uncompressed fields of a report. Those that need little memory do not wait.
 func (m *room) fields(ctx context.Context, d *whoopsie.Document) (crash.Fields, error) {
 	if d.Cleaned() <= freeBytes {
 		if fields, _, whole := d.Fields(freeBytes); whole {

@@ -36,7 +36,8 @@ func small() *handler {
 	return h
 }
 
-// TestMemoryForBodies takes small reports however little is left, and large ones only while there is room.
+// TestMemoryForBodies checks that small reports are accepted however little memory is left, and
+// large ones only while there is enough.
 func TestMemoryForBodies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +67,7 @@ func TestMemoryForBodies(t *testing.T) {
 	})
 }
 
-// TestMemoryIsReturned reads and unpacks reports of all kinds and finds all memory free in the end.
+// TestMemoryIsReturned decodes reports of all kinds and checks that all memory is free in the end.
 func TestMemoryIsReturned(t *testing.T) {
 	t.Parallel()
 	h := small()
@@ -92,7 +93,8 @@ func TestMemoryIsReturned(t *testing.T) {
 	}
 }
 
-// TestMemoryForUnpacking lets reports that unpack to much wait for each other, and none that unpack to little.
+// TestMemoryForUnpacking checks that reports with large compressed fields wait for each other, and
+// others do not.
 func TestMemoryForUnpacking(t *testing.T) {
 	t.Parallel()
 	open := func(size int) *whoopsie.Document {
@@ -132,7 +134,8 @@ func TestMemoryForUnpacking(t *testing.T) {
 	})
 }
 
-// TestMemoryFlood reads and unpacks many bombs at once in little memory: some are taken, the others fail after their wait.
+// TestMemoryFlood decodes many decompression bombs at once in little memory: some are accepted, the
+// others fail after their wait.
 func TestMemoryFlood(t *testing.T) {
 	t.Parallel()
 	d, err := whoopsie.Open(crashtest.Native(crashtest.Set("ProcMaps", crashtest.Compressed(strings.Repeat("x", 2<<20)))).BSON())

@@ -2,7 +2,8 @@ package ingest
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metrics are what operators see of the listener. Reasons are the codes of our own errors: a small fixed set of words.
+// metrics holds the metrics of the listener. Reasons are the codes of our own errors: a small fixed
+// set.
 type metrics struct {
 	reports, cores *prometheus.CounterVec   // by outcome (stored, repeated, refused, failed) and reason
 	seconds        *prometheus.HistogramVec // by kind

@@ -40,7 +40,8 @@ func TestRemoveCores(t *testing.T) {
 	}
 }
 
-// TestRemoveCoresOverLimit removes the oldest until the others are within the limit.
+// TestRemoveCoresOverLimit checks that the oldest cores are removed until the rest is within the
+// limit.
 func TestRemoveCoresOverLimit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -49,7 +50,7 @@ func TestRemoveCoresOverLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	for i, name := range []string{"c.core", "a.core", "b.core"} { // each older than the one before
+	for i, name := range []string{"c.core", "a.core", "b.core"} { // each older than the previous
 		path := filepath.Join(cores, name)
 		if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// pathKind is what a request is about.
+// pathKind is the kind of a request.
 type pathKind int
 
 const (
@@ -14,17 +14,18 @@ const (
 	core
 )
 
-// path is a request's address, taken apart. Its parts are as the client sent them.
+// path is the parsed path of a request. Its parts are as the client sent them.
 type path struct {
 	kind               pathKind
-	system             string // empty: a machine without an id
+	system             string // empty: a machine without a hash
 	oops, architecture string // of a core
 }
 
-// parsePath reads /<system> and /<oops>/submit-core/<arch>/<system>. Clients join their configured address and the rest
-// as text, so slashes may be doubled, the machine may be missing, and a prefix may stand in front. A prefix is ignored
-// where nothing else can be meant: before a core's path, and before a machine that goes by its usual name, 128 hex
-// digits. Any other path of several parts is unknown.
+// parsePath parses /<system> and /<oops>/submit-core/<arch>/<system>. Clients join their configured
+// address and the rest as text, so slashes may be doubled, the machine may be missing, and there
+// may be a prefix. parsePath ignores a prefix only where the path is unambiguous: before a core's
+// path, and before a machine with a usual name of 128 hex digits. Any other path of several parts
+// is unknown.
 func parsePath(escaped string) path {
 	parts := strings.Split(strings.TrimLeft(escaped, "/"), "/")
 	for i, part := range parts {
@@ -44,7 +45,7 @@ func parsePath(escaped string) path {
 	return path{}
 }
 
-// isUsualSystem reports whether name is a SHA-512 in hex, as whoopsie and snapd call the machine they run on.
+// isUsualSystem reports whether name is a SHA-512 in hex, as whoopsie and snapd call their machine.
 func isUsualSystem(name string) bool {
 	return len(name) == 128 && strings.Trim(name, "0123456789abcdef") == ""
 }

@@ -9,12 +9,14 @@ import (
 	"mishap/crash/whoopsie"
 )
 
-// answerWithin is how long a machine waits at most for its answer, once its report has arrived. whoopsie waits for ever,
-// and sends no other report meanwhile, so the bound is here: eight seconds, which it is known to endure. The report may
-// still be stored after that; when it is sent again, it is recognised.
+// answerWithin limits the time from the arrival of a report to its answer. whoopsie waits forever
+// and sends no other report meanwhile, so the server must limit it. whoopsie is known to tolerate
+// eight seconds. The report may still be stored after that; when it is sent again, it is
+// recognised.
 const answerWithin = 8 * time.Second
 
-// submitReport takes one BSON document. Which reports are refused, and why, stands in package intake.
+// submitReport accepts one BSON document. Package intake decides which reports are refused, and
+// why.
 func (h *handler) submitReport(w http.ResponseWriter, r *http.Request, to path) (result, error) {
 	if err := h.Disk.Room(); err != nil {
 		return result{}, err

@@ -18,7 +18,7 @@ import (
 
 func body(r crashtest.Report) *bytes.Reader { return bytes.NewReader(r.BSON()) }
 
-// TestAnswers goes through what a machine may post and what it is told.
+// TestAnswers checks the answers to everything that a machine may post.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -74,7 +74,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestRepeatedReports sends reports of every kind again, and finds them counted once for each machine.
+// TestRepeatedReports sends reports of every kind twice and checks that each counts once per
+// machine.
 func TestRepeatedReports(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -100,7 +101,8 @@ func TestRepeatedReports(t *testing.T) {
 	}
 }
 
-// TestEndOfLifeOnTheDayOfTheCrash takes what a machine reports late, and does not believe a clock that stands years back.
+// TestEndOfLifeOnTheDayOfTheCrash checks that late reports are accepted, and that a clock that is
+// years behind is not believed.
 func TestEndOfLifeOnTheDayOfTheCrash(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -132,11 +134,12 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestRepetition posts one crash fifty times at once through two units: it is one report with one id.
+// TestRepetition posts one crash fifty times at once through two instances: it is one report with
+// one id.
 func TestRepetition(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
-	other := &house{store: dbtest.Open(t, h.url), url: h.url, data: t.TempDir()}
+	other := &fixture{store: dbtest.Open(t, h.url), url: h.url, data: t.TempDir()}
 	other.serve(t, func(d *ingest.Deps) { d.Registerer = nil })
 	var (
 		wg  sync.WaitGroup
@@ -145,7 +148,7 @@ func TestRepetition(t *testing.T) {
 	)
 	for i := range 50 {
 		wg.Go(func() {
-			id := []*house{h, other}[i%2].post(t, "/machine", body(crashtest.Native())).stored(t)
+			id := []*fixture{h, other}[i%2].post(t, "/machine", body(crashtest.Native())).stored(t)
 			mu.Lock()
 			defer mu.Unlock()
 			ids[id]++
@@ -162,7 +165,7 @@ func TestRepetition(t *testing.T) {
 	h.wantCounts(t, crashtest.Native(), 3, 2)
 }
 
-func (h *house) wantCounts(t *testing.T, of crashtest.Report, reports, systems int64) {
+func (h *fixture) wantCounts(t *testing.T, of crashtest.Report, reports, systems int64) {
 	t.Helper()
 	h.counted(t)
 	b, err := h.store.Bucket(t.Context(), crash.BucketIDOf(grouping.SignatureOf(of.Fields()).Signature))
@@ -174,7 +177,7 @@ func (h *house) wantCounts(t *testing.T, of crashtest.Report, reports, systems i
 	}
 }
 
-// TestTestMachines are stored, and found, and never counted.
+// TestTestMachines checks that reports of test machines are stored and found, but never counted.
 func TestTestMachines(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)

@@ -11,8 +11,9 @@ import (
 	"mishap/crash"
 )
 
-// signatures are those of the samples as newer whoopsies send them, by apport 2.36, or by our own rule where it gives none;
-// empty: neither gives one and the report brings none. bare is what whoopsie 0.1.33, which drops more fields, leaves to group by.
+// signatures maps the samples to the signatures that they get when newer whoopsies send them: by
+// apport 2.36, or by our own rule if apport gives none. Empty means that neither gives one and the
+// report has none. bare is what remains with whoopsie 0.1.33, which drops more fields.
 var signatures = map[string]struct{ modern, bare string }{
 	"_usr_bin_tidewatch.1000":                   both("/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"),
 	"_usr_bin_tidewatch.1001":                   both("/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"),
@@ -33,7 +34,8 @@ func both(signature string) struct{ modern, bare string } {
 	return struct{ modern, bare string }{signature, signature}
 }
 
-// TestSamples posts the bytes of real daemons, each from a machine of its own, and looks where they went.
+// TestSamples posts the bytes of real daemons, each from a machine of its own, and checks how they
+// were grouped.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -58,7 +60,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-func (h *house) wantBucket(t *testing.T, r crash.StoredReport, signature string) {
+func (h *fixture) wantBucket(t *testing.T, r crash.StoredReport, signature string) {
 	t.Helper()
 	if r.Bucket == nil {
 		if signature != "" || r.Unbucketed == "" {
@@ -85,7 +87,8 @@ func (h *house) wantBucket(t *testing.T, r crash.StoredReport, signature string)
 	}
 }
 
-// TestSamplesOnce sends all samples of one machine together, as two versions of its daemon would: each crash counts once.
+// TestSamplesOnce sends all samples from one machine, as two versions of its daemon would: each
+// crash counts once.
 func TestSamplesOnce(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -135,6 +138,6 @@ func TestSampleCores(t *testing.T) {
 	}
 }
 
-func (h *house) coreFile(id crash.OopsID) string {
+func (h *fixture) coreFile(id crash.OopsID) string {
 	return filepath.Join(h.data, "cores", id.String()+".core")
 }

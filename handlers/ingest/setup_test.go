@@ -22,8 +22,8 @@ import (
 
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// house is a running listener with all that stands behind it.
-type house struct {
+// fixture is a running listener with its database.
+type fixture struct {
 	*httptest.Server
 	store   *db.Store
 	url     string // of the database
@@ -31,16 +31,16 @@ type house struct {
 	metrics *prometheus.Registry
 }
 
-// start runs the real handler on a real database; change may alter what it is made of.
-func start(t *testing.T, change func(*ingest.Deps)) *house {
+// start runs the real handler on a real database; change may alter its settings.
+func start(t *testing.T, change func(*ingest.Deps)) *fixture {
 	t.Helper()
 	url := dbtest.URL(t)
-	h := &house{store: dbtest.Open(t, url), url: url, data: t.TempDir(), metrics: prometheus.NewRegistry()}
+	h := &fixture{store: dbtest.Open(t, url), url: url, data: t.TempDir(), metrics: prometheus.NewRegistry()}
 	h.serve(t, change)
 	return h
 }
 
-func (h *house) serve(t *testing.T, change func(*ingest.Deps)) {
+func (h *fixture) serve(t *testing.T, change func(*ingest.Deps)) {
 	t.Helper()
 	now := func() time.Time { return today }
 	trusted, err := proxies.Parse(proxies.Loopback)
@@ -64,26 +64,26 @@ func (h *house) serve(t *testing.T, change func(*ingest.Deps)) {
 	t.Cleanup(h.Close)
 }
 
-// reply is what a client gets.
+// reply is the answer that a client gets.
 type reply struct {
 	status int
 	text   string
 	header http.Header
 }
 
-// post sends body to path as it stands.
-func (h *house) post(t *testing.T, path string, body io.Reader) reply {
+// post sends body to path unchanged.
+func (h *fixture) post(t *testing.T, path string, body io.Reader) reply {
 	t.Helper()
 	return h.send(t, http.MethodPost, path, body)
 }
 
-func (h *house) send(t *testing.T, method, path string, body io.Reader) reply {
+func (h *fixture) send(t *testing.T, method, path string, body io.Reader) reply {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, h.URL, body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.URL.Opaque = "//" + req.URL.Host + path // keeps slashes and escapes as they are
+	req.URL.Opaque = "//" + req.URL.Host + path // preserves slashes and escapes
 	req.Header.Set("Content-Type", "application/octet-stream")
 	res, err := h.Client().Do(req)
 	if err != nil {
@@ -106,7 +106,7 @@ func (r reply) want(t *testing.T, status int, text string) {
 
 var oopsAnswer = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}) OOPSID$`)
 
-// stored checks that a report was taken and returns its id.
+// stored checks that a report was accepted and returns its id.
 func (r reply) stored(t *testing.T) crash.OopsID {
 	t.Helper()
 	m := oopsAnswer.FindStringSubmatch(r.text)
@@ -120,7 +120,7 @@ func (r reply) stored(t *testing.T) crash.OopsID {
 	return id
 }
 
-func (h *house) report(t *testing.T, id crash.OopsID) crash.StoredReport {
+func (h *fixture) report(t *testing.T, id crash.OopsID) crash.StoredReport {
 	t.Helper()
 	r, err := h.store.Report(t.Context(), id)
 	if err != nil {
@@ -140,8 +140,8 @@ func samples(t *testing.T, pattern string) []string {
 
 func text(s string) io.Reader { return strings.NewReader(s) }
 
-// counted waits until everything that is stored is counted too.
-func (h *house) counted(t *testing.T) {
+// counted waits until every stored report is counted.
+func (h *fixture) counted(t *testing.T) {
 	t.Helper()
 	dbtest.Counted(t, h.store)
 }

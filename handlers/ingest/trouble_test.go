@@ -33,7 +33,7 @@ func TestRates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("X-Forwarded-For", address) // the test is what a proxy on this machine would be
+		req.Header.Set("X-Forwarded-For", address) // the test takes the place of a proxy on this machine
 		res, err := h.Client().Do(req)
 		if err != nil {
 			t.Fatal(err)
@@ -47,14 +47,14 @@ func TestRates(t *testing.T) {
 	}{
 		{"/ant", "192.0.2.1", 200},
 		{"/ant", "192.0.2.1", 200},
-		{"/ant", "192.0.2.1", 503}, // too many of this machine, from wherever
+		{"/ant", "192.0.2.1", 503}, // too many from this machine, at any address
 		{"/ant", "192.0.2.2", 503},
 		{"/bee", "192.0.2.1", 200},
 		{"/", "192.0.2.1", 200},
 		{"/cat", "192.0.2.1", 503}, // too many from this address
 		{"/", "192.0.2.1", 503},
 		{"/cat", "192.0.2.3", 200},
-		{"/dog", "198.51.100.7, 192.0.2.1", 503}, // what the client itself put there is not believed
+		{"/dog", "198.51.100.7, 192.0.2.1", 503}, // what the client itself sent is not believed
 		{"/dog", "2001:db8::1", 200},
 	} {
 		got := send(c.path, c.address)
@@ -68,7 +68,7 @@ func TestRates(t *testing.T) {
 	h.wantMetric(t, "mishap_ingest_reports_total", map[string]string{"outcome": "stored", "reason": "bucketed"}, 6)
 }
 
-func (h *house) wantMetric(t *testing.T, name string, labels map[string]string, want float64) {
+func (h *fixture) wantMetric(t *testing.T, name string, labels map[string]string, want float64) {
 	t.Helper()
 	families, err := h.metrics.Gather()
 	if err != nil {
@@ -91,14 +91,14 @@ func (h *house) wantMetric(t *testing.T, name string, labels map[string]string, 
 	t.Errorf("%s%v: not there", name, labels)
 }
 
-// storeFunc is a store that does what a test says.
+// storeFunc is a store that calls a function of the test.
 type storeFunc func(crash.Record) (crash.OopsID, bool, error)
 
 func (f storeFunc) SaveReport(_ context.Context, rec crash.Record) (crash.OopsID, bool, error) {
 	return f(rec)
 }
 
-// TestTroubleInside looks at what a machine hears when the fault is ours: nothing of what it is.
+// TestTroubleInside checks that answers to internal errors do not reveal their cause.
 func TestTroubleInside(t *testing.T) {
 	t.Parallel()
 	secret := "/home/ada/secret"
@@ -132,7 +132,7 @@ func TestTroubleInside(t *testing.T) {
 	}
 }
 
-// TestDatabaseGoneAndBack posts while nobody may connect to the database, and again when that is over.
+// TestDatabaseGoneAndBack posts while the database refuses connections, and again afterwards.
 func TestDatabaseGoneAndBack(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -159,7 +159,8 @@ func TestDatabaseGoneAndBack(t *testing.T) {
 	h.wantCounts(t, crashtest.Native(), 4, 1)
 }
 
-// TestDatabaseHangs answers machines although the database does not: reports and cores alike.
+// TestDatabaseHangs checks that machines get answers while the database hangs, to reports and
+// cores.
 func TestDatabaseHangs(t *testing.T) {
 	t.Parallel()
 	h := start(t, func(d *ingest.Deps) { d.AnswerWithin = 50 * time.Millisecond })
@@ -186,7 +187,8 @@ func TestDatabaseHangs(t *testing.T) {
 	}
 }
 
-// TestDiskFull refuses reports before PostgreSQL has no space left, with a sentence of its own.
+// TestDiskFull checks that reports are refused, with a message of their own, before PostgreSQL runs
+// out of space.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -207,8 +209,8 @@ func TestDiskFull(t *testing.T) {
 	h.post(t, "/machine", body(crashtest.Native(crashtest.Process(2)))).stored(t)
 }
 
-// admin connects to the server of the house's database, but to another database.
-func (h *house) admin(t *testing.T) (name string, conn *pgx.Conn) {
+// admin connects to the server of the fixture's database, but to another database.
+func (h *fixture) admin(t *testing.T) (name string, conn *pgx.Conn) {
 	t.Helper()
 	config, err := pgx.ParseConfig(h.url)
 	if err != nil {
@@ -222,7 +224,7 @@ func (h *house) admin(t *testing.T) (name string, conn *pgx.Conn) {
 	return name, conn
 }
 
-// TestRegisterTwice fails in words rather than in a panic.
+// TestRegisterTwice checks that registering metrics twice returns an error instead of a panic.
 func TestRegisterTwice(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)

@@ -14,8 +14,8 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// dial opens a bare connection, on which a test says exactly what whoopsie says.
-func (h *house) dial(t *testing.T) (net.Conn, *bufio.Reader) {
+// dial opens a plain connection, on which a test sends exactly what whoopsie sends.
+func (h *fixture) dial(t *testing.T) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	var d net.Dialer
 	conn, err := d.DialContext(t.Context(), "tcp", h.Listener.Addr().String())
@@ -70,7 +70,7 @@ func TestWireDoubledSlash(t *testing.T) {
 	}
 }
 
-// TestWireExpect speaks as libcurl does with bodies over 1 MiB.
+// TestWireExpect sends a body over 1 MiB as libcurl does.
 func TestWireExpect(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -87,7 +87,7 @@ func TestWireExpect(t *testing.T) {
 	readReply(t, in).stored(t)
 }
 
-// TestWireExpectTooLarge must hear of it before it sends anything.
+// TestWireExpectTooLarge checks that the client gets the answer before it sends anything.
 func TestWireExpectTooLarge(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -100,15 +100,16 @@ func TestWireExpectTooLarge(t *testing.T) {
 	}
 }
 
-// coreOf posts a report, asks for its core, and returns the address for it.
-func (h *house) coreOf(t *testing.T) string {
+// coreOf posts a report, requests its core, and returns the address for the core.
+func (h *fixture) coreOf(t *testing.T) string {
 	t.Helper()
 	id := h.post(t, "/machine", body(crashtest.Native())).stored(t).String()
 	h.ask(t, id, "machine")
 	return "/" + id + "/submit-core/amd64/machine"
 }
 
-// TestWireTooLarge sends everything before it looks for an answer, as many clients do, with and without a length.
+// TestWireTooLarge sends everything before it reads the answer, as many clients do, with and
+// without a length.
 func TestWireTooLarge(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -131,7 +132,8 @@ func TestWireTooLarge(t *testing.T) {
 	}
 }
 
-// TestWireMalformedChunks refuses for good what would be malformed the next time, too, but not what breaks off.
+// TestWireMalformedChunks checks that a malformed body is refused permanently, but not one that
+// breaks off.
 func TestWireMalformedChunks(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -160,10 +162,10 @@ func TestWireChunked(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
 	document := crashtest.Native(crashtest.Set("ProcMaps", strings.Repeat("y", 300_000))).BSON()
-	h.post(t, "/machine", io.MultiReader(bytes.NewReader(document))).stored(t) // of unknown length to the client
+	h.post(t, "/machine", io.MultiReader(bytes.NewReader(document))).stored(t) // of unknown length for the client
 }
 
-// TestWireLimit takes a report that is as large as may be, and not one byte more.
+// TestWireLimit checks that a report of exactly the size limit is accepted, but not one byte more.
 func TestWireLimit(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -180,7 +182,7 @@ func TestWireLimit(t *testing.T) {
 	}
 }
 
-// TestWireKeepAlive sends several reports over one connection, after refusals too.
+// TestWireKeepAlive sends several reports over one connection, also after refusals.
 func TestWireKeepAlive(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)

@@ -1,5 +1,6 @@
-// Package proxies finds out which client sent a request, when reverse proxies may stand in between. What a proxy says
-// about the client is believed only when the proxy stands on a trusted network: everybody else can send the same headers.
+// Package proxies finds out which client sent a request when reverse proxies may be in between. It
+// believes a proxy's statement about the client only if the proxy is on a trusted network, because
+// anyone can send the same headers.
 package proxies
 
 import (
@@ -11,13 +12,15 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 )
 
-// Networks are those on which trusted proxies stand. None: no proxy is trusted, and the client is whoever connects.
+// Networks lists the networks of trusted proxies. If it is empty, no proxy is trusted, and the
+// client is the peer.
 type Networks []netip.Prefix
 
-// Loopback trusts proxies on this machine.
+// Loopback lists the networks of this machine, for proxies on it.
 const Loopback = "127.0.0.0/8 ::1/128"
 
-// Parse reads networks and single addresses that are separated by blanks or commas: "127.0.0.0/8, ::1, 10.1.2.3".
+// Parse parses networks and single addresses separated by spaces or commas: "127.0.0.0/8, ::1,
+// 10.1.2.3".
 func Parse(text string) (Networks, error) {
 	var networks Networks
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
@@ -50,8 +53,8 @@ func (n Networks) Middleware(next http.Handler) http.Handler {
 	return middleware.ClientIPFromXFF(texts...)(next)
 }
 
-// Client returns the address of the client: as trusted proxies give it, else that of the peer. It is invalid when neither
-// can be read. The request must have passed the middleware.
+// Client returns the address of the client according to trusted proxies, else that of the peer. It
+// is invalid if neither can be parsed. The request must have passed the middleware.
 func Client(r *http.Request) netip.Addr {
 	if ip := middleware.GetClientIPAddr(r.Context()); ip.IsValid() {
 		return ip.Unmap().WithZone("")
@@ -67,7 +70,7 @@ func peer(r *http.Request) netip.Addr {
 	return address.Addr().Unmap().WithZone("")
 }
 
-// Secure reports whether the client speaks https: to this server, or to a trusted proxy that says so.
+// Secure reports whether the client uses https: to this server, or to a trusted proxy that says so.
 func (n Networks) Secure(r *http.Request) bool {
 	if r.TLS != nil {
 		return true
@@ -81,8 +84,8 @@ func (n Networks) Secure(r *http.Request) bool {
 	return false
 }
 
-// Key names the client for limits: its address, or of IPv6 the network (/64), since a client can choose the other half.
-// It is empty when the address is not known.
+// Key returns the key of the client for rate limits: its address or, for IPv6, its network (/64),
+// because a client can choose the other half. It is empty if the address is unknown.
 func Key(address netip.Addr) string {
 	if !address.Is6() {
 		if !address.IsValid() {

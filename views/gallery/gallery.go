@@ -1,5 +1,6 @@
-// Package gallery shows pages and parts in every state that they have: empty, partial, refused, without permission, too
-// much. It is for those who change how they look, and for the test of accessibility; mishap itself does not hold it.
+// Package gallery shows pages and parts in every state: empty, partial, refused, without
+// permission, too long. Developers use it when they change styles, and so does the accessibility
+// test. mishap itself does not contain it.
 package gallery
 
 import (
@@ -17,12 +18,12 @@ type specimen struct {
 	page templ.Component
 }
 
-// path is "/bug-cells" for "Bug cells".
+// path returns the address of a page: "/bug-cells" for "Bug cells".
 func (s specimen) path() string {
 	return "/" + strings.ReplaceAll(strings.ToLower(strings.ReplaceAll(s.name, ",", "")), " ", "-")
 }
 
-// Paths are the addresses of all pages of the gallery.
+// Paths returns the addresses of all pages of the gallery.
 func Paths() []string {
 	paths := []string{"/"}
 	for _, s := range specimens() {
@@ -31,7 +32,8 @@ func Paths() []string {
 	return paths
 }
 
-// Handler serves the gallery. With an assetsDir (the folder assets/static of a checkout) style sheets are read anew each time.
+// Handler serves the gallery. With an assetsDir (the folder assets/static of a checkout), it
+// rereads style sheets on each request.
 func Handler(assetsDir string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+assets.Prefix, assets.Handler(assetsDir))

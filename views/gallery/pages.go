@@ -11,7 +11,7 @@ import (
 
 var releases = []crash.Release{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
 
-// list is the front page with a row for each of these bugs.
+// list returns the front page with a row for each of these bugs.
 func list(s views.Shell, bugs []views.BugPart) views.ListPage {
 	page := views.ListPage{
 		Shell: s, Choice: views.ListChoice{Period: crash.PeriodWeek}, Releases: releases, Types: []string{"Crash", "KernelOops"},
@@ -36,14 +36,14 @@ func nothingFound() views.ListPage {
 	return page
 }
 
-// partial is a list of which something is not known yet, and which goes on.
+// partial returns a list with further pages and with data that is still missing.
 func partial() views.ListPage {
 	page := list(shell("", viewer), bugStates(viewer))
 	page.Notice, page.Next = "The packages of this set are not known yet; try again shortly.", "/?after=50"
 	return page
 }
 
-// status is how a problem stands that was fixed in one release and not in another.
+// status returns the status of a problem that was fixed in one release and not in another.
 func status(b crash.Bucket) crash.Status {
 	return stats.Judge(b, []crash.VersionSeen{
 		{Release: releases[2], Version: "46.4-0ubuntu2", Reports: 40, Last: now.AddDate(0, 0, -13)},
@@ -51,7 +51,7 @@ func status(b crash.Bucket) crash.Status {
 	}, []stats.VersionKnown{{Release: releases[2], Version: "46.5-0ubuntu1", Arrived: now.AddDate(0, 0, -9), Since: now.AddDate(0, 0, -9)}}, now)
 }
 
-// problem is the page of a problem with everything that this person may see.
+// problem returns the page of a problem with everything that this person may see.
 func problem(user crash.User) views.ProblemPage {
 	b := bucket(0)
 	if user.ID == 0 {
@@ -85,7 +85,7 @@ func problem(user crash.User) views.ProblemPage {
 	return page
 }
 
-// hugeProblem has a long signature, many versions and many bugs.
+// hugeProblem returns a problem with a long signature, many versions and many bugs.
 func hugeProblem() views.ProblemPage {
 	page := problem(admin)
 	page.Bucket.Signature = "/usr/bin/tidewatch:11" + strings.Repeat(":a_function_with_quite_a_long_name", 200)
@@ -97,7 +97,7 @@ func hugeProblem() views.ProblemPage {
 	return page
 }
 
-// trackerAway has a bug of which old news only is known.
+// trackerAway returns a problem whose bug has a stale state.
 func trackerAway() views.ProblemPage {
 	page := problem(admin)
 	page.Status.Bugs.Bugs = []crash.Bug{{
@@ -110,7 +110,7 @@ func trackerAway() views.ProblemPage {
 	return page
 }
 
-// review is the panel before a bug is filed.
+// review returns the panel that reviews a bug.
 func review(search *views.ReviewSearch) views.ReviewPage {
 	b := bucket(0)
 	cell := views.BugPart{Bucket: b.ID, Signature: b.Signature, State: views.BugCreate, MayFile: true, Review: true}
@@ -124,7 +124,7 @@ func review(search *views.ReviewSearch) views.ReviewPage {
 	}
 }
 
-// refusedReview found bugs, and has mistakes in its fields.
+// refusedReview returns a review with bugs found and with errors in its fields.
 func refusedReview() views.ReviewPage {
 	page := review(&views.ReviewSearch{Tracker: "launchpad.net", Words: "tide_parse_row", Where: "tidewatch", Bugs: []crash.FoundBug{
 		{Number: 2101233, Title: "crash in tide_parse_row", Status: "Fix Released", Fixed: "46.3-0ubuntu1", URL: "https://bugs.launchpad.net/bugs/2101233"},

@@ -9,7 +9,8 @@ import (
 	"mishap/views"
 )
 
-// decided are the specimens of what people decide and look after: merging, splitting, names, filings, accounts, my packages.
+// decided returns the specimens of decisions and administration: merging, splitting, names,
+// filings, accounts, my packages.
 func decided() []specimen {
 	b := bucket(0)
 	return []specimen{
@@ -44,7 +45,7 @@ func decided() []specimen {
 	}
 }
 
-// my is what a person follows, with a problem in each group that the visit allows.
+// my returns what a person follows, with a problem in each group that the visit allows.
 func my(visit crash.Visit, notice string) views.MyPage {
 	cells := bugStates(viewer)
 	page := views.MyPage{
@@ -80,7 +81,7 @@ func merge(problem string) views.MergePage {
 		Bugs: []crash.Bug{{Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233"}}}
 }
 
-// decidedProblem has decisions of every kind, one of them undone.
+// decidedProblem returns a problem with decisions of every kind, one of them undone.
 func decidedProblem() views.ProblemPage {
 	page := problem(admin)
 	b, other := bucket(0), bucket(1)
@@ -101,7 +102,7 @@ func chosen() views.ChosenPage {
 	return page
 }
 
-// ledger has a filing in every state, with what happened to it.
+// ledger returns a filing in every state, with its history.
 func ledger() views.LedgerPage {
 	page := views.LedgerPage{Shell: shell("Filings", admin), Next: "/admin/filings?after=1", Totals: crash.FilingTotals{
 		States: map[crash.FilingState]int64{crash.FilingQueued: 1, crash.FilingFiled: 9}, Oldest: now.Add(-time.Hour), Parked: 1,

@@ -11,7 +11,7 @@ import (
 	"mishap/views"
 )
 
-// now is when the gallery is looked at.
+// now is the time at which the gallery is viewed.
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 var (
@@ -59,7 +59,7 @@ func specimens() []specimen {
 	return slices.Concat(lists, things(), decided())
 }
 
-// bucket is problem number i.
+// bucket returns problem number i.
 func bucket(i int) crash.Bucket {
 	signature := fmt.Sprintf("/usr/bin/tidewatch:11:tide_parse_row_%d:tide_load:on_open_clicked:main", i)
 	return crash.Bucket{
@@ -71,7 +71,7 @@ func bucket(i int) crash.Bucket {
 	}
 }
 
-// bugStates are bug cells in every state, as this person sees them.
+// bugStates returns bug cells in every state, as this person sees them.
 func bugStates(user crash.User) []views.BugPart {
 	linked := crash.Bug{Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233", By: "ada", At: now}
 	reasons := map[views.BugState]string{
@@ -101,7 +101,7 @@ func bugStates(user crash.User) []views.BugPart {
 	return all
 }
 
-// stateName is the name of a cell's state; nothing is shown to those who may not file.
+// stateName returns the name of a cell's state. People who may not file see none.
 func stateName(p views.BugPart) string {
 	if p.State == views.BugNothing {
 		return "nothing"

@@ -10,7 +10,7 @@ import (
 	"mishap/views"
 )
 
-// things are the specimens of reports, machines, packages and releases.
+// things returns the specimens of reports, machines, packages and releases.
 func things() []specimen {
 	report := crash.StoredReport{
 		ReportRow: crash.ReportRow{
@@ -46,7 +46,7 @@ func things() []specimen {
 	}
 }
 
-// reportList are some reports, one of which is in no problem.
+// reportList returns some reports, one of which is in no problem.
 func reportList() views.ReportList {
 	l := views.ReportList{ID: "reports", Now: now, Empty: "None."}
 	for i := range 4 {
@@ -62,7 +62,7 @@ func reportList() views.ReportList {
 	return l
 }
 
-// named are n problems of a package.
+// named returns n problems of a package.
 func named(n int) []views.PackageProblem {
 	all := make([]views.PackageProblem, n)
 	for i := range all {
@@ -102,10 +102,10 @@ func pkg(user crash.User) views.PackagePage {
 	return page
 }
 
-// day is a UTC day, counted from the one on which the gallery is looked at.
+// day returns a UTC day, relative to that of now.
 func day(n int) time.Time { return now.Truncate(24*time.Hour).AddDate(0, 0, n) }
 
-// rates are days of all releases: the newest gets worse, the next better.
+// rates returns days of all releases: the newest release gets worse, the next one better.
 func rates(machines int64) []stats.DayRate {
 	var all []stats.DayRate
 	for n := -80; machines > 0 && n <= 0; n++ {

@@ -1,5 +1,6 @@
-// The days of a list stand in place of its period: days that are chosen make the period "the days chosen", and another period
-// takes them away. Choosing "the days chosen" leads to them. Without scripts the server does so, by what the form sends.
+// Keeps the period and the days of a list consistent: entering days sets the period to "the days chosen", and selecting
+// another period clears them. Selecting "the days chosen" moves the focus to the days. Without scripts, the server does so
+// when it gets the form.
 (() => {
   "use strict";
 
@@ -15,7 +16,7 @@
     } else if (event.target === period && period.value === "range") {
       form.querySelector("details.more").open = true;
       days[0].focus();
-      event.stopImmediatePropagation(); // there is nothing to ask for before a day is chosen
+      event.stopImmediatePropagation(); // do not send the form before a day is entered
     } else if (event.target === period) {
       days.forEach((day) => { day.value = ""; });
     }

@@ -1,4 +1,4 @@
-// Buttons that copy a text of the page. Without scripts, or where copying is not allowed, they stay hidden.
+// Shows buttons that copy a text of the page. Without scripts, or where copying is forbidden, they stay hidden.
 (() => {
   "use strict";
 

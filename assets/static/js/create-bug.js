@@ -1,16 +1,16 @@
-// Create: the form of a bucket becomes a JSON request that replaces itself in place. Without this file, or without scripts,
-// the same form is sent as it stands and the browser follows the answer.
+// Turns the Create form of a bucket into a JSON request, whose answer replaces the form in place. Without scripts, the
+// browser sends the same form and follows the answer.
 (() => {
   "use strict";
 
-  // csrfToken is the cookie as it is now: the page may be older than the last sign-in in another tab.
+  // csrfToken returns the current cookie, because a later sign-in in another tab may have changed it.
   function csrfToken() {
     const found = document.cookie.match(/(?:^|;\s*)csrftoken=([^;]*)/);
     return found ? found[1] : "";
   }
 
-  // createBug turns the request that htmx is about to send for a Create form into the one of the API, and says on the
-  // button that it is under way.
+  // createBug replaces the request that htmx is about to send for a Create form by one to the API, and shows "Creating" on
+  // the button.
   function createBug(form, request) {
     const button = form.querySelector("button");
     button.dataset.label = button.textContent;
@@ -22,7 +22,7 @@
     request.body = JSON.stringify({ signature: form.elements.signature.value });
   }
 
-  // reviewable shows the way to the review, or hides it while it is too late for one.
+  // reviewable shows the link to the review, or hides it while the bug is being created.
   function reviewable(form, now) {
     const link = form.closest(".bug-now")?.querySelector(".review-link");
     if (link) {
@@ -34,7 +34,7 @@
     return element instanceof HTMLFormElement && element.classList.contains("create-bug");
   }
 
-  // A page may show the bug cell of one problem in several lists. When one of them has changed, the others ask for theirs.
+  // A page may show the bug cell of one problem in several lists. When one copy changes, the others reload.
   const known = new WeakSet(document.querySelectorAll(".bug-now"));
 
   function refreshCopies() {
@@ -50,21 +50,21 @@
   }
 
   htmx.registerExtension("create-bug", {
-    // The button loses the focus when htmx disables it, so who had it is noted before that.
+    // The button loses the focus when htmx disables it, so record before that whether it had the focus.
     htmx_config_request(element, { ctx }) {
       if (isCreate(element) && element.contains(document.activeElement)) {
         ctx.createBugCell = element.closest(".bug");
       }
     },
 
-    // The body is replaced here: what is put into it earlier would be form-encoded once more.
+    // Replace the body here: htmx would form-encode an earlier replacement.
     htmx_before_request(element, { ctx }) {
       if (isCreate(element)) {
         createBug(element, ctx.request);
       }
     },
 
-    // The keyboard stays where it was: on what replaced the button.
+    // Move the focus to the element that replaced the button.
     htmx_after_swap(element, { ctx }) {
       refreshCopies();
       const cell = ctx.createBugCell && document.getElementById(ctx.createBugCell.id);
@@ -74,7 +74,7 @@
       (cell.querySelector(":is(a, button):not(noscript *)") ?? cell).focus();
     },
 
-    // No answer at all: the form is still there, and may be pressed again.
+    // No answer: the form is still there and can be sent again.
     htmx_error(element) {
       if (!isCreate(element)) {
         return;

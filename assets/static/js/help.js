@@ -1,5 +1,4 @@
-// What keys do, in place: ? opens a dialog with the part of /keys that says so, and closes it again. When that part cannot be
-// had, the page itself opens.
+// Opens and closes, with ?, a dialog with the list of keys from /keys. If the list cannot be loaded, it opens that page.
 (() => {
   "use strict";
 
@@ -16,7 +15,7 @@
     made.innerHTML = await answer.text();
     made.addEventListener("click", (event) => {
       if (event.target === made) {
-        made.close(); // beside it
+        made.close(); // a click outside
       }
     });
     document.body.append(made);

@@ -1,6 +1,6 @@
-// Keys for those who look at lists all day: / goes to the search, j and k to the next and previous row, o opens it, c opens
-// the review of its bug, C (with Shift) creates the bug, l links one, x chooses it, ? says so. They do nothing while something
-// is typed, or with Ctrl, Alt or Meta.
+// Handles keys: / goes to the search, j and k to the next and previous row, o opens the row, c opens the review of its bug,
+// C (with Shift) creates the bug, l links one, x selects the row, ? lists the keys. They do nothing while a person types, or
+// with Ctrl, Alt or Meta.
 (() => {
   "use strict";
 
@@ -27,7 +27,7 @@
     return true;
   }
 
-  // of finds something in the row that is meant, else on the page of a problem.
+  // of returns an element of the current row, else of the page of a problem.
   function of(selector) {
     return (current?.isConnected ? current : document.querySelector("#bugs"))?.querySelector(selector) ?? null;
   }
@@ -38,7 +38,7 @@
     return found !== null;
   }
 
-  // linkRow links a bug to the row that is meant, and to those that are chosen already.
+  // linkRow links a bug to the current row and to the selected ones.
   function linkRow() {
     const box = current?.isConnected ? current.querySelector("td.rank input[type=checkbox]") : null;
     const button = document.querySelector("#bulk button[value=link]");
@@ -80,9 +80,9 @@
       return;
     }
     if (document.querySelector("dialog[open]") && event.key !== "?") {
-      return; // it has the keys to itself
+      return; // the dialog handles keys itself
     }
-    // Creating a bug takes the Shift key itself: with Caps Lock alone, C is still c.
+    // Creating a bug requires the Shift key: with Caps Lock alone, C means c.
     const letter = event.key.length === 1 && event.key.toLowerCase() === "c";
     const does = keys[letter ? (event.shiftKey ? "Shift+C" : "c") : event.key];
     if (does && does()) {

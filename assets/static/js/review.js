@@ -1,17 +1,17 @@
-// Review…: a bug is gone over in a panel at the side of the page it was opened from. Without this file, or without scripts,
-// the same links and forms lead to a page of its own.
+// Opens the review of a bug in a panel at the side of the page. Without scripts, the same links and forms lead to a page of
+// its own.
 (() => {
   "use strict";
 
   const panel = () => document.querySelector("#review > .review");
-  let opener = null; // the link that the panel was opened by
+  let opener = null; // the link that opened the panel
 
   function csrfToken() {
     const found = document.cookie.match(/(?:^|;\s*)csrftoken=([^;]*)/);
     return found ? found[1] : "";
   }
 
-  // edited reports whether closing the panel would lose what somebody has typed.
+  // edited reports whether closing the panel would lose entered text.
   function edited() {
     const form = panel()?.querySelector("form.review-form");
     return Boolean(form) && (form.dataset.edited === "yes");
@@ -23,7 +23,7 @@
     opener = null;
   }
 
-  // count says how long the text of a field is, in characters as the tracker counts them.
+  // count shows the length of a field, in characters as the tracker counts them.
   function count(field) {
     for (const output of document.querySelectorAll(`output[for="${field.id}"]`)) {
       const length = [...field.value.replaceAll("\r\n", "\n")].length;
@@ -53,7 +53,7 @@
   });
 
   htmx.registerExtension("review", {
-    // A panel that is open already is not fetched again, and what was typed into another one is not dropped unasked.
+    // Do not load an open panel again, and ask before entered text in another one is lost.
     htmx_before_request(element, { ctx }) {
       if (element.matches?.("a.review-link")) {
         const open = panel();
@@ -66,7 +66,8 @@
         }
         opener = element;
       }
-      // The page may be older than the last sign-in in another tab. What is being sent is not lost by leaving the page.
+      // Use the current token: a later sign-in in another tab may have changed it. Text that is being sent is not lost by
+      // leaving the page.
       if (element.matches?.("form.review-form")) {
         ctx.request.headers["X-CSRFToken"] = csrfToken() || ctx.request.headers["X-CSRFToken"];
         ctx.review = { form: element, edited: element.dataset.edited || "" };
@@ -78,7 +79,7 @@
       return true;
     },
 
-    // The keyboard goes where the news is: to what is wrong, to the preview, to the head of the panel.
+    // Move the focus to what is new: the errors, the preview, or the heading of the panel.
     htmx_after_swap(element, { ctx }) {
       if (!ctx?.review) {
         return;
@@ -89,7 +90,7 @@
         form.dataset.edited = ctx.review.edited;
       }
       if (ctx.review.form && form === ctx.review.form) {
-        return; // a refusal beside the form, which is as it was
+        return; // the refusal is shown beside the unchanged form
       }
       const next = now?.querySelector("[aria-invalid], #review-preview") || now?.querySelector("#review-heading");
       if (next) {
@@ -100,7 +101,7 @@
       }
     },
 
-    // No answer at all: the form is still there, and may be sent again.
+    // No answer: the form is still there and can be sent again.
     htmx_error(element, { ctx }) {
       const form = ctx?.review?.form;
       if (form?.isConnected) {
