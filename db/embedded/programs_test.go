@@ -10,7 +10,7 @@ import (
 	"mishap/crash"
 )
 
-// fakePrograms makes a folder with a postgres that says it is of this version.
+// fakePrograms creates a directory with a postgres program that reports this version.
 func fakePrograms(t *testing.T, version string) string {
 	t.Helper()
 	dir := t.TempDir()
