@@ -105,7 +105,7 @@ func (p *Pair) AddStandby() {
 	p.start(1 - p.first)
 	p.exec(p.first, "alter system set synchronous_standby_names = '*'")
 	p.exec(p.first, "select pg_reload_conf()")
-	p.until("the standby confirms commits", func() bool {
+	p.waitFor("the standby confirms commits", func() bool {
 		return p.ask(p.first, "select count(*) from pg_stat_replication where sync_state = 'sync'") == "1"
 	})
 }
@@ -190,7 +190,7 @@ func (p *Pair) start(i int) {
 	if err := n.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	p.until("PostgreSQL answers on port "+n.port, func() bool { return p.ask(i, "select 1") == "1" })
+	p.waitFor("PostgreSQL answers on port "+n.port, func() bool { return p.ask(i, "select 1") == "1" })
 }
 
 // processes returns the process ids of the postmaster and its children.
@@ -279,7 +279,7 @@ func (p *Pair) ask(i int, sql string) (text string) {
 	return text
 }
 
-func (p *Pair) until(what string, holds func() bool) {
+func (p *Pair) waitFor(what string, holds func() bool) {
 	p.t.Helper()
 	tick, limit := time.NewTicker(20*time.Millisecond), time.After(2*time.Minute)
 	defer tick.Stop()

@@ -41,7 +41,7 @@ func TestColdAndWarmStart(t *testing.T) {
 		t.Error("its processes were not found while it runs")
 	}
 	// Checked in a directory in use, since a crashed server is restarted in the same way.
-	if s.home.accepts(t.Context(), s.keeper.programs, "wal_compression=of_another_build") || !s.home.accepts(t.Context(), s.keeper.programs, walCompression) {
+	if s.home.accepts(t.Context(), s.supervisor.programs, "wal_compression=of_another_build") || !s.home.accepts(t.Context(), s.supervisor.programs, walCompression) {
 		t.Error("a value that the server does not know is given to it, or one that it knows is not")
 	}
 	stop(t, s)
@@ -175,7 +175,7 @@ func TestServersOwnWordsInError(t *testing.T) {
 	if err := os.WriteFile(conf, []byte("work_mem = banana\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.home.account.give(conf); err != nil {
+	if err := s.home.account.chown(conf); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Start(t.Context(), c)

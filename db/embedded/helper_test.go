@@ -262,4 +262,4 @@ func as(t *testing.T, name string) func(*exec.Cmd) {
 }
 
 // Started reports whether this process started the server, rather than attaching to it.
-func (s *Server) Started() bool { return s.keeper != nil }
+func (s *Server) Started() bool { return s.supervisor != nil }

@@ -129,11 +129,11 @@ func TestStalePID(t *testing.T) {
 		if err := os.WriteFile(path, []byte(itoa(sleeper.Process.Pid)+"\n"+rest), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.home.account.give(path); err != nil {
+		if err := s.home.account.chown(path); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.home.account.give(s.socket); err != nil {
+	if err := s.home.account.chown(s.socket); err != nil {
 		t.Fatal(err)
 	}
 	s = start(t, c)
@@ -149,7 +149,7 @@ func TestOrphan(t *testing.T) {
 	t.Parallel()
 	c := Config{DataDir: usedDataDir(t)}
 	s := start(t, c)
-	programs := s.keeper.programs
+	programs := s.supervisor.programs
 	stop(t, s)
 	socket, err := s.home.socketFolder()
 	if err != nil {
