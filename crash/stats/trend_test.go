@@ -13,7 +13,7 @@ func TestTrends(t *testing.T) {
 	until := time.Date(2026, 9, 14, 15, 0, 0, 0, time.UTC)
 	day := func(n int) time.Time { return time.Date(2026, 9, 14-n, 0, 0, 0, 0, time.UTC) }
 	rates := []stats.DayRate{
-		{Release: "Ubuntu 22.04", Day: day(20), Reports: 9, Machines: 100}, // out of both weeks; its machines are active still
+		{Release: "Ubuntu 22.04", Day: day(20), Reports: 9, Machines: 100}, // before both weeks; its machines still count as active
 		{Release: "Ubuntu 22.04", Day: day(10), Reports: 70, Machines: 200},
 		{Release: "Ubuntu 22.04", Day: day(6), Reports: 140, Machines: 200},
 		{Release: "Ubuntu 24.04", Day: day(0), Reports: 5, Machines: 50},

@@ -31,7 +31,7 @@ func TestChoosePrograms(t *testing.T) {
 		name    string
 		dirs    []string
 		cluster string // PG_VERSION; empty: none yet
-		want    string // folder, or
+		want    string // directory, if there is no error
 		err     string // part of the sentence
 	}{
 		{"newest", []string{half, v15, v18, v14}, "", v18, ""},
