@@ -6,7 +6,7 @@ import (
 	"mishap/crash"
 )
 
-// task is a task of a bug; "New" is the one status used here that is not complete.
+// task returns a task of a bug. In these tests, "New" is the only incomplete status.
 func task(target, status string) crash.BugTask {
 	return crash.BugTask{Target: target, Status: status, Complete: status != "New"}
 }

@@ -16,7 +16,8 @@ func keyOf(system crash.SystemID, r crashtest.Report) crash.ReportKey {
 	return key
 }
 
-// TestDuplicateKey changes one field after the other and looks whether the report is still taken for the same one.
+// TestDuplicateKey changes one field at a time and checks whether the report is still recognised as
+// a duplicate.
 func TestDuplicateKey(t *testing.T) {
 	t.Parallel()
 	const same, other = true, false
@@ -75,7 +76,7 @@ func dateless(options ...crashtest.Option) crashtest.Report {
 	return crashtest.Oops(append([]crashtest.Option{crashtest.Without("Date")}, options...)...)
 }
 
-// TestDuplicateKeyTime looks at the time in keys, by which they are partitioned.
+// TestDuplicateKeyTime checks the time in keys, by which they are partitioned.
 func TestDuplicateKeyTime(t *testing.T) {
 	t.Parallel()
 	for date, want := range map[string]string{
@@ -97,7 +98,8 @@ func dated(r crashtest.Report, date string) crashtest.Report {
 	return r
 }
 
-// TestDuplicateKeyAcrossForms reads reports from the files of apport and from what two versions of whoopsie send of them.
+// TestDuplicateKeyAcrossForms compares apport's files with what two versions of whoopsie send of
+// them.
 func TestDuplicateKeyAcrossForms(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("apport", "testdata", "crashes", "*.crash"))
@@ -128,7 +130,8 @@ func TestDuplicateKeyAcrossForms(t *testing.T) {
 			}
 			compared++
 			got, former := crash.DuplicateKey("m", sent)
-			// Without OopsText, nothing tells this oops from another one of the same second.
+			// Without OopsText, nothing distinguishes this oops from another one in the same
+			// second.
 			lost := form == "v0133" && strings.HasPrefix(name, "linux-image-") && fields["OopsText"] != ""
 			if (got == want) == lost {
 				t.Errorf("%s, %s: got key %x, of the file %x; want the same: %v", name, form, got, want, !lost)

@@ -28,7 +28,8 @@ func TestReleaseKind(t *testing.T) {
 	}
 }
 
-// TestReleaseListIsBounded checks that invented names, however many reports they have, displace no known one.
+// TestReleaseListIsBounded checks that invented names never displace known ones, however many
+// reports they have.
 func TestReleaseListIsBounded(t *testing.T) {
 	t.Parallel()
 	known := map[crash.Release]int64{"Ubuntu 22.04": 1, "Ubuntu 24.04": 1, "Debian 13": 1, "": 1, "Linux Mint 22": 1}

@@ -97,7 +97,7 @@ const (
 	trixieLine    = "13,Trixie,trixie,2023-06-10,2025-08-09,2028-08-09\n"
 )
 
-// badReleaseData are files that are not release data, by what is wrong with them.
+// badReleaseData maps faults to files with that fault.
 var badReleaseData = map[string]string{
 	"empty": "", "no such columns": "a,b,c\n1,2,3\n", "bad day": releaseHeader + "30.04,Z,z,2029-10-01,2030-04-01,soon\n", "bad csv": releaseHeader + "\"",
 	"markup for a name":  releaseHeader + "30.04,Z,<b>,2029-10-01,2030-04-01,2031-01-01\n",
@@ -122,7 +122,8 @@ func TestReadReleases(t *testing.T) {
 	}
 }
 
-// TestReleaseDataOfMachine checks that newer files count, older ones do not, and bad ones change nothing.
+// TestReleaseDataOfMachine checks that newer files are used, that older ones are not, and that
+// invalid ones change nothing.
 func TestReleaseDataOfMachine(t *testing.T) {
 	t.Parallel()
 	built := crash.BuiltInReleases()

@@ -120,20 +120,17 @@ func (r ReleaseStatus) Text() string {
 }
 
 func (r ReleaseStatus) verdict() string {
-	switch r.Word {
-	case StateRegression:
-		return r.fixText() + ", seen again in " + r.AgainAt
-	case StateFixed:
-		if r.Highest == "" {
-			return r.fixText()
-		}
-		return r.fixText() + ", seen up to " + r.Highest
-	case StateClosed:
-		return "the bug was closed as " + r.Tracker
-	case StateGone:
-		return "seen up to " + r.Highest + "; " + r.Newer + " is in use without it since " + dayText(r.NewerSince)
-	}
 	switch {
+	case r.Word == StateRegression:
+		return r.fixText() + ", seen again in " + r.AgainAt
+	case r.Word == StateFixed && r.Highest == "":
+		return r.fixText()
+	case r.Word == StateFixed:
+		return r.fixText() + ", seen up to " + r.Highest
+	case r.Word == StateClosed:
+		return "the bug was closed as " + r.Tracker
+	case r.Word == StateGone:
+		return "seen up to " + r.Highest + "; " + r.Newer + " is in use without it since " + dayText(r.NewerSince)
 	case r.Unclear:
 		return "the bug is closed with a fix, but the reports do not say whether they come from a version with it"
 	case r.Highest == "":

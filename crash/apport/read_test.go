@@ -24,7 +24,7 @@ func read(t *testing.T, text string, lim apport.Limits) (crash.Fields, []apport.
 	return apport.Read(strings.NewReader(text), lim)
 }
 
-// The errors are read by the person who has the file.
+// TestReadErrors checks the messages, which are for the person who has the file.
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -74,7 +74,8 @@ func pack(s string) string {
 	return " " + base64.StdEncoding.EncodeToString(b.Bytes()) + "\n"
 }
 
-// Compressed values cost no more than the limits allow, and what follows them is read.
+// TestReadPackedValues checks that compressed values stay within the limits, and that later fields
+// are read.
 func TestReadPackedValues(t *testing.T) {
 	t.Parallel()
 	big := pack(strings.Repeat("x", 1<<20))
@@ -92,7 +93,8 @@ func TestReadPackedValues(t *testing.T) {
 	}
 }
 
-// Control characters make no binary value; what follows the end of a stream is passed over.
+// TestReadLeniently checks that control characters do not make a value binary, and that data after
+// a stream is ignored.
 func TestReadLeniently(t *testing.T) {
 	t.Parallel()
 	fields, binary, err := read(t, "DpkgLog: \x1b[1mbold\x1b[0m\nPacked: base64\n"+pack("x")+" QUJD\n !!\nA: 1", apport.Limits{})
@@ -104,7 +106,7 @@ func TestReadLeniently(t *testing.T) {
 	}
 }
 
-// Wherever reading breaks, the reader's error comes out, and none of ours.
+// TestReadBrokenReader checks that Read returns the reader's error unchanged, wherever it occurs.
 func TestReadBrokenReader(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

@@ -17,7 +17,7 @@ import (
 	"mishap/crash/grouping"
 )
 
-// parseVector is a file and what apport 2.36 reads in it: texts, or {"bytes_b64": …}.
+// parseVector is a file with the result of apport 2.36: texts, or {"bytes_b64": …}.
 type parseVector struct {
 	Name  string         `json:"name"`
 	File  []byte         `json:"crash_b64"` // encoding/json decodes base64
@@ -26,7 +26,8 @@ type parseVector struct {
 	Error string         `json:"apport_error"`
 }
 
-// ours turns what apport reads into what Read returns: no NUL, no dumps, no empty separator, and bytes only listed.
+// ours converts apport's result to that of Read: without NUL, dumps and empty separator, and with
+// bytes only listed.
 func ours(t *testing.T, want map[string]any) (crash.Fields, []apport.Binary) {
 	t.Helper()
 	fields := crash.Fields{}
@@ -98,7 +99,7 @@ func TestParseVectors(t *testing.T) {
 	}
 }
 
-// TestCrashes reads realistic files and asks the domain what it makes of them.
+// TestCrashes reads realistic files and checks their grouping and summary.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	var manifest []struct {
@@ -165,8 +166,8 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// apportSignature is the signature of a report without its DuplicateSignature, when apport gives one: else rules of our own
-// may apply.
+// apportSignature returns the signature of a report without its DuplicateSignature, if apport gives
+// one. Otherwise our own rules may apply.
 func apportSignature(f crash.Fields, want string) string {
 	if want == "" {
 		return ""

@@ -54,7 +54,7 @@ type reported int64
 
 func (r reported) CachedBytes() int64 { return int64(r) }
 
-// TestRevisions checks that nothing that was loaded at one revision is returned at another one.
+// TestRevisions checks that a value loaded at one revision is never returned at another one.
 func TestRevisions(t *testing.T) {
 	t.Parallel()
 	c := New[string](1 << 20)
@@ -93,7 +93,8 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// TestLoadsAreShared has many ask for a value while it is loaded, and while another revision is loaded.
+// TestLoadsAreShared requests a value from many goroutines while it is loaded, and while another
+// revision is loaded.
 func TestLoadsAreShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -125,8 +126,8 @@ func TestLoadsAreShared(t *testing.T) {
 	})
 }
 
-// TestStale checks that others get a stale value while one caller reads the current one, if it is not too old, and that a
-// caller who asks alone waits for the current one.
+// TestStale checks that other callers get a stale value, if it is recent enough, while one caller
+// reads the current one. A single caller must wait for the current one.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -177,7 +178,7 @@ func TestPanicOfLoad(t *testing.T) {
 type node struct {
 	name string
 	next *node
-	time time.Time
+	time time.Time //nolint:unused // counts towards the size
 	any  any
 }
 
@@ -209,8 +210,8 @@ func TestSizeOf(t *testing.T) {
 	}
 }
 
-// TestCacheHoldsWhatItSays fills caches several times over and compares with what the heap grew by. It does not run in
-// parallel with others, whose memory would count too.
+// TestCacheHoldsWhatItSays fills caches several times and compares their size with the growth of
+// the heap. It does not run in parallel with other tests, whose memory would count.
 func TestCacheHoldsWhatItSays(t *testing.T) { //nolint:paralleltest // as said
 	const limit = 8 << 20
 	for _, test := range []struct {

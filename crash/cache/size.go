@@ -89,7 +89,7 @@ func (s visited) belowMap(v reflect.Value) int64 {
 	}
 	slots := int64(8)
 	if n := v.Len(); n > 8 {
-		slots = 1 << bits.Len(uint(n*8/7)) //nolint:gosec // not negative
+		slots = 1 << bits.Len(uint(n*8/7))
 	}
 	n := int64(48) + slots*(1+size(v.Type().Key())+size(v.Type().Elem()))
 	if flat(v.Type().Key()) && flat(v.Type().Elem()) {

@@ -38,7 +38,7 @@ func zstded(s string) []byte {
 	return w.EncodeAll([]byte(s), nil)
 }
 
-// chunked writes each n bytes as a line of base64 with its own padding.
+// chunked encodes each n bytes as one line of base64 with its own padding.
 func chunked(b []byte, n int) string {
 	var lines []string
 	for len(b) > 0 {
@@ -93,7 +93,7 @@ func TestCopyRefuses(t *testing.T) {
 	}
 }
 
-// A bomb is stopped at the limit, whatever its form.
+// TestCopyStopsBombs checks that decompression stops at the limit, in every format.
 func TestCopyStopsBombs(t *testing.T) {
 	t.Parallel()
 	bomb := strings.Repeat("\x00", 8<<20)

@@ -77,7 +77,7 @@ func TestFleetIsBelievable(t *testing.T) {
 		"the largest stands out":              sizes[len(sizes)-1] > n/20 && sizes[len(sizes)-1] < n/2,
 		"half of the problems are rare":       sizes[len(sizes)/2] < n/100,
 		"problems appear":                     appeared >= 2,
-		"problems are mended":                 faded >= 2,
+		"problems are fixed":                  faded >= 2,
 		"each of 56 days has reports":         len(perDay) == 56,
 		"the last ten days are alive":         lastWeek > n/8,
 		"several releases":                    len(releases) >= 4 && releases["Ubuntu 24.04"] > n/20,

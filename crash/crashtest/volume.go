@@ -43,8 +43,10 @@ func (v Volume) All() iter.Seq[crash.Report] {
 	padding := padding(v.Padding)
 	return func(yield func(crash.Report) bool) {
 		source := rand.NewPCG(volumeSeed, 0)
-		r := rand.New(source)                                                  //nolint:gosec // invented data, the same each time
-		zipf := rand.NewZipf(r, volumeSkew, volumeShift, uint64(v.Problems-1)) //nolint:gosec // at least 1
+		r := rand.New(source) //nolint:gosec // invented data
+
+		largest := uint64(v.Problems - 1) //nolint:gosec // at least 0
+		zipf := rand.NewZipf(r, volumeSkew, volumeShift, largest)
 		for i := v.From; i < v.Reports; i++ {
 			source.Seed(volumeSeed, uint64(i)) //nolint:gosec // not negative
 			if !yield(v.report(r, zipf, i, padding)) {

@@ -11,7 +11,7 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// ladder holds versions in rising order; those in one row are equal.
+// ladder lists versions in ascending order; those in one row are equal.
 var ladder = [][]string{
 	{"~~", "0:~~"},
 	{"~~a"},
@@ -82,7 +82,7 @@ func TestKeySize(t *testing.T) {
 	}
 }
 
-// A number of more than 254 digits has a count that does not fit one byte.
+// TestLongNumbers compares numbers of more than 254 digits, whose count does not fit into one byte.
 func TestLongNumbers(t *testing.T) {
 	t.Parallel()
 	var rising []string
@@ -141,8 +141,8 @@ func FuzzCompare(f *testing.F) {
 	})
 }
 
-// TestAgainstDpkg asks the real dpkg about random versions: some like those of packages, some wild, some that differ
-// from their partner in one place.
+// TestAgainstDpkg compares random versions with the real dpkg: realistic ones, arbitrary ones, and
+// pairs that differ in one place.
 func TestAgainstDpkg(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("dpkg")
@@ -173,7 +173,8 @@ func TestAgainstDpkg(t *testing.T) {
 	}
 }
 
-// askDpkg returns dpkg's order of a and b; false when dpkg refuses one of them. dpkg exits with 0 for yes, 1 for no.
+// askDpkg returns dpkg's order of a and b, and false if dpkg rejects one of them. dpkg exits with 0
+// for yes and 1 for no.
 func askDpkg(t *testing.T, program, a, b string) (order int, ok bool) {
 	t.Helper()
 	for order, op := range map[int]string{-1: "lt", 0: "eq", 1: "gt"} {

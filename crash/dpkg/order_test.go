@@ -9,8 +9,8 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// TestOrder compares the order with that of the pairs of key and text that the database stores: the
-// key of a version that dpkg refuses is empty there.
+// TestOrder compares Order with the order of pairs of key and text in the database, where the key
+// of an invalid version is empty.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	var all []string

@@ -10,8 +10,8 @@ type Explanation struct {
 	Frames      []FrameUse
 	Changes     []Change
 
-	// Passages are the fields that the rule ReadBy read. ReadBy equals Rule, except for a report
-	// with its own signature: there it is the rule that would group the report otherwise.
+	// Passages are the fields that the rule ReadBy read. ReadBy equals Rule, unless the report has its
+	// own signature: then it is the rule that would group the report without that.
 	Passages []Passage
 	ReadBy   crash.Rule
 }

@@ -9,7 +9,7 @@ import (
 	"mishap/crash/grouping"
 )
 
-// builders are one report of each kind.
+// builders returns one report of each kind.
 func builders() map[string]crashtest.Report {
 	return map[string]crashtest.Report{
 		"native": crashtest.Native(), "unsymbolised": crashtest.Unsymbolised(), "hang": crashtest.Hang(), "assertion": crashtest.Assertion(), "python": crashtest.Python(),
@@ -20,7 +20,8 @@ func builders() map[string]crashtest.Report {
 	}
 }
 
-// What is explained is what is done: of every report of every kind, and of what remains when a field is taken away.
+// TestExplainAgrees checks that Explain agrees with SignatureOf, for every kind of report and with
+// any one field missing.
 func TestExplainAgrees(t *testing.T) {
 	t.Parallel()
 	reports := map[string]crash.Fields{}
@@ -74,7 +75,7 @@ func checkExplanation(t *testing.T, name string, fields crash.Fields) {
 	}
 }
 
-// The frames that did not go into a signature are named with their reasons.
+// TestExplainNative checks that unused frames have reasons.
 func TestExplainNative(t *testing.T) {
 	t.Parallel()
 	stack := "#0  0x1 in __GI_abort () at abort.c:1\n#1  0x2 in g_logv () at log.c:1\n#2  0x3 in __strlen_sse2 () at x.S:1\n#3  0x4 in a () at a.c:1\n#4  0x5 in b () at b.c:1\n" +
@@ -94,7 +95,7 @@ func TestExplainNative(t *testing.T) {
 	}
 }
 
-// Every rule has a description.
+// TestRuleDescriptions checks that every rule has a description.
 func TestRuleDescriptions(t *testing.T) {
 	t.Parallel()
 	seen := map[crash.Rule]bool{}

@@ -47,7 +47,8 @@ No locals.
 	}
 }
 
-// The source that knows more names wins; the full stack when they know as many.
+// TestFramesSource checks that the field with more function names is used, and the full stack if
+// they are equal.
 func TestFramesSource(t *testing.T) {
 	t.Parallel()
 	const top, nameless, full = "a (x=1) at a.c:1\n?? ()", "#0  0x1 in ?? ()\n#1  0x2 in ?? ()", "#0  0x1 in a ()\n#1  0x2 in ?? ()\n#2  0x3 in ?? ()"
@@ -135,7 +136,7 @@ func TestTracebacks(t *testing.T) {
 	}
 }
 
-// What is shown of a hostile report stays small.
+// TestFramesAreBounded checks that the table of a hostile report stays small.
 func TestFramesAreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100_000)

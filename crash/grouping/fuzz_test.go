@@ -12,7 +12,7 @@ import (
 	"mishap/crash/grouping"
 )
 
-// seeds gives a fuzz target the texts that sample reports have in some fields.
+// seeds adds the texts of some fields of sample reports to the corpus.
 func seeds(f *testing.F, fields ...string) {
 	f.Helper()
 	files, err := filepath.Glob("../whoopsie/testdata/*.bson")
@@ -48,7 +48,7 @@ func seeds(f *testing.F, fields ...string) {
 	}
 }
 
-// storable is a text as reports can hold it, whatever was sent.
+// storable converts a text to the form that stored reports have.
 func storable(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "�")
 }
@@ -70,7 +70,7 @@ func wantFrames(t *testing.T, frames []grouping.Frame, text string, most int) {
 	}
 }
 
-// FuzzStacks reads any text as what a debugger says of a process.
+// FuzzStacks parses any text as the output of a debugger.
 func FuzzStacks(f *testing.F) {
 	seeds(f, "Stacktrace", "StacktraceTop", "ThreadStacktrace")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -94,7 +94,7 @@ func FuzzStacks(f *testing.F) {
 	})
 }
 
-// FuzzTracebacks reads any text as what Python says of an exception.
+// FuzzTracebacks parses any text as a Python traceback.
 func FuzzTracebacks(f *testing.F) {
 	seeds(f, "Traceback")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -111,7 +111,7 @@ func FuzzTracebacks(f *testing.F) {
 	})
 }
 
-// FuzzOopses reads any text as what a kernel says when it fails.
+// FuzzOopses parses any text as a kernel oops.
 func FuzzOopses(f *testing.F) {
 	seeds(f, "OopsText", "VmCoreDmesg")
 	f.Fuzz(func(t *testing.T, text string) {

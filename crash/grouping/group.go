@@ -132,7 +132,7 @@ func headOf(s string) string { return s[:min(len(s), maxRead)] }
 func join(parts ...string) string {
 	var b strings.Builder
 	for _, part := range parts {
-		part = strings.TrimSpace(plain(crash.Truncate(part, maxSymbol)))
+		part = strings.TrimSpace(withoutControl(crash.Truncate(part, maxSymbol)))
 		if part == "" {
 			continue
 		}
@@ -144,8 +144,8 @@ func join(parts ...string) string {
 	return b.String()
 }
 
-// plain replaces control characters by blanks.
-func plain(s string) string {
+// withoutControl replaces control characters by blanks.
+func withoutControl(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '

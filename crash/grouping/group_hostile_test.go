@@ -10,7 +10,8 @@ import (
 	"mishap/crash/grouping"
 )
 
-// hostileTexts are made to be slow for our own rules, to be repeated as in [hostile]; each with a report that leads there.
+// hostileTexts are patterns like [hostile] for our own rules, each with a report to which the rule
+// applies.
 var hostileTexts = []struct{ name, field, pattern string }{
 	{"oops", "OopsText", "BUG: kernel NULL pointer\nCall Trace:\n| a+0x1/0x2\n"},
 	{"oops, stamps", "OopsText", "[ 1.1]"},
@@ -60,7 +61,8 @@ var hostileTexts = []struct{ name, field, pattern string }{
 	{"dialogue", "DialogBody", "/tmp/X1/"},
 }
 
-// Our own rules take time that grows with the text only, and give signatures within bounds.
+// TestHostileTexts checks that our own rules take linear time and give signatures within the
+// limits.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	large := largestReport()
@@ -87,7 +89,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// readBounded also bounds what an explanation holds.
+// readBounded also checks the limits of explanations.
 func readBounded(t *testing.T, name string, fields crash.Fields) {
 	t.Helper()
 	e := grouping.Explain(fields)
@@ -110,8 +112,8 @@ func readBounded(t *testing.T, name string, fields crash.Fields) {
 	}
 }
 
-// FuzzSignatureOf puts any text into any field that a rule reads, of reports of every kind: no panic, the same answer
-// twice, everything within bounds.
+// FuzzSignatureOf puts any text into any field that a rule reads, in each kind of report. It checks
+// for panics, different results of two calls, and results beyond the limits.
 func FuzzSignatureOf(f *testing.F) {
 	kinds := map[string]crash.Fields{}
 	for name, r := range builders() {

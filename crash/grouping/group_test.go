@@ -12,7 +12,8 @@ import (
 	"mishap/crash/grouping"
 )
 
-// groupCase is one problem of testdata/group: reports that belong together, and reports that only look like them.
+// groupCase is one problem of testdata/group: reports that belong together, and similar reports
+// that do not.
 type groupCase struct {
 	name, signature string
 	rule            crash.Rule
@@ -24,8 +25,9 @@ type groupReport struct {
 	fields crash.Fields
 }
 
-// readGroupCases reads a file of problems: "=== rule | signature", then "--- report", "--- same", "--- differs", each with
-// the fields of a report as apport writes them; those after the first add to the first report or replace its fields.
+// readGroupCases reads a file of problems: "=== rule | signature", then "--- report", "--- same",
+// "--- differs", each with the fields of a report in apport's format. Those after the first modify
+// the fields of the first report.
 func readGroupCases(t *testing.T, path string) []groupCase {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -81,7 +83,8 @@ func allGroupCases(t *testing.T) map[string][]groupCase {
 	return cases
 }
 
-// Reports of one problem have one signature, whatever machine and version they come from; others have another.
+// TestGrouping checks that reports of one problem have one signature, whatever the machine and
+// version, and that others differ.
 func TestGrouping(t *testing.T) {
 	t.Parallel()
 	owner := map[string]string{} // of signatures
@@ -109,7 +112,7 @@ func TestGrouping(t *testing.T) {
 	}
 }
 
-// claim fails when another report has that signature.
+// claim fails if another problem has that signature.
 func claim(t *testing.T, owner map[string]string, signature, name string) {
 	t.Helper()
 	if other, taken := owner[signature]; taken && signature != "" {

@@ -11,7 +11,8 @@ import (
 	"mishap/crash/sizetest"
 )
 
-// hostile are texts, to be repeated, that are made to be slow for pattern matchers; each aims at one field above all.
+// hostile lists patterns that are repeated to make parsing slow, each with the field that it mainly
+// targets.
 var hostile = []struct{ name, field, pattern string }{
 	{"spaces", "Package", " "},
 	{"lines", "StacktraceTop", "\n"},
@@ -42,7 +43,7 @@ var hostile = []struct{ name, field, pattern string }{
 	{"colons", "Traceback", ": "},
 }
 
-// fill repeats what follows a bar (all, without a bar) up to a size.
+// fill repeats the part of a pattern after "|", or all of it, up to a size.
 func fill(pattern string, size int) string {
 	start, repeated, found := strings.Cut(pattern, "|")
 	if !found {
@@ -51,8 +52,8 @@ func fill(pattern string, size int) string {
 	return start + strings.Repeat(strings.ReplaceAll(repeated, ".", "|"), size/len(repeated))
 }
 
-// TestHostileFields tries each text in each field that a rule reads, for each kind of report. It does not end in time when
-// a rule takes quadratic time.
+// TestHostileFields tries each pattern in each field that a rule reads, for each kind of report. It
+// times out if a rule needs quadratic time.
 func TestHostileFields(t *testing.T) {
 	t.Parallel()
 	for _, h := range hostile {
@@ -70,11 +71,11 @@ func TestHostileFields(t *testing.T) {
 	}
 }
 
-// largestReport returns the size of the largest reports that are let in, 16 MiB, or normally a quarter of it: work that grows
-// with the square of the size does not end at that size either.
+// largestReport returns the size of the largest accepted report, 16 MiB, or a quarter of it in
+// normal runs. Quadratic algorithms time out with either size.
 func largestReport() int { return sizetest.Rounds(4<<20, 16<<20) }
 
-// TestHostileLines gives what happens on arrival the largest reports, all in one line.
+// TestHostileLines parses the largest reports, with all text in one line.
 func TestHostileLines(t *testing.T) {
 	t.Parallel()
 	for _, h := range hostile {
@@ -99,7 +100,7 @@ func TestHostileLines(t *testing.T) {
 	}
 }
 
-// readAll calls everything that reads a report.
+// readAll calls every function that parses a report.
 func readAll(t *testing.T, what string, fields crash.Fields) {
 	t.Helper()
 	readOnArrival(t, what, fields)

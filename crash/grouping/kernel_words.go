@@ -58,10 +58,10 @@ func (o *oopsReader) takeProblem(text string) {
 	}
 	if place, ok := strings.CutPrefix(text, "rust_kernel: panicked at "); ok {
 		o.problem, o.detail = "Rust panic", kernelFile(place)
-		o.begun()
+		o.startProblem()
 		return
 	}
-	defer o.begun()
+	defer o.startProblem()
 	for _, quiet := range [...]string{"watchdog: ", "rcu: "} {
 		text = strings.TrimPrefix(text, quiet)
 	}
@@ -91,8 +91,8 @@ func (o *oopsReader) takeProblem(text string) {
 	}
 }
 
-// begun discards a call trace before the problem, which belongs to another problem.
-func (o *oopsReader) begun() {
+// startProblem discards a call trace before the problem, which belongs to another problem.
+func (o *oopsReader) startProblem() {
 	if o.problem != "" {
 		o.traces, o.frames, o.problemAt = 0, nil, o.at
 		if o.detailAt < 0 {

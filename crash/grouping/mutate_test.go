@@ -14,14 +14,15 @@ import (
 	"mishap/crash/sizetest"
 )
 
-// mutation changes what differs from machine to machine, or from version to version, and nothing else.
+// mutation changes only what varies between machines or versions.
 type mutation struct {
 	name   string
 	where  *regexp.Regexp
 	change func(r *rand.Rand, found string) string
 }
 
-// digits replaces each digit of a text by another, hexadecimal ones by such; the first never becomes 0.
+// digits replaces each digit by a random one, hexadecimal or decimal like the original. The first
+// never becomes 0.
 func digits(r *rand.Rand, found string) string {
 	first := true
 	return strings.Map(func(c rune) rune {
@@ -40,7 +41,7 @@ func digits(r *rand.Rand, found string) string {
 	}, found)
 }
 
-// after changes only the hexadecimal or decimal number at the end of what was found.
+// after changes only the hexadecimal or decimal number at the end of a match.
 func after(start string) func(*rand.Rand, string) string {
 	return func(r *rand.Rand, found string) string { return start + digits(r, strings.TrimPrefix(found, start)) }
 }
@@ -76,13 +77,13 @@ var mutations = []mutation{
 	}},
 }
 
-// own are the rules that are ours and go by texts.
+// own reports whether a rule is our own and reads text.
 func own(rule crash.Rule) bool { return !slices.Contains(apportRules, rule) && rule != crash.RuleNone }
 
-// texts are the fields that rules read.
+// texts lists the fields that rules read.
 var texts = []string{"OopsText", "VmCoreDmesg", "ErrorMessage", "DpkgTerminalLog", "StackTrace", "Traceback", "StdErr", "StacktraceTop", "ThreadStacktrace", "PreprocessedSource", "DialogBody"}
 
-// ownReports are all invented reports that rules of ours group.
+// ownReports returns all invented reports that our own rules group.
 func ownReports(t *testing.T) map[string]crash.Fields {
 	t.Helper()
 	reports := map[string]crash.Fields{}
@@ -107,7 +108,8 @@ func ownReports(t *testing.T) map[string]crash.Fields {
 	return reports
 }
 
-// A report of another machine, or of another version, stays in its problem.
+// TestMutationsStayTogether checks that reports of other machines and versions stay in the same
+// problem.
 func TestMutationsStayTogether(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(4, 0))
@@ -146,12 +148,13 @@ func TestMutationsStayTogether(t *testing.T) {
 	}
 }
 
-// versioned are fields in which numbers with dots are versions, and not parts of names.
+// versioned reports whether numbers with dots in a field are versions, rather than parts of names.
 func versioned(field string) bool {
 	return field == "ErrorMessage" || field == "DpkgTerminalLog" || field == "DialogBody"
 }
 
-// A report with another name in one of the places that were used belongs to another problem.
+// TestOtherNamesPart checks that a report with a different name in a used position belongs to
+// another problem.
 func TestOtherNamesPart(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 0))

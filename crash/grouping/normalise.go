@@ -29,7 +29,7 @@ func normalise(message string, rec *recorder) string {
 		word := pytext.Run(message, isWordPart)
 		if word == "" {
 			other := message[:len(pytext.Run(message, func(r rune) bool { return !isWordPart(r) }))]
-			b.WriteString(plain(other))
+			b.WriteString(withoutControl(other))
 			message = message[len(other):]
 			continue
 		}

@@ -7,7 +7,8 @@ import (
 	"mishap/crash/grouping"
 )
 
-// Where apport has no title, ours says what happened; where it has one, that stays, but for the time stamp of an oops.
+// TestTitles checks that reports without apport's title get ours, and that apport's title stays,
+// except for an oops's time stamp.
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -48,7 +48,7 @@ func markPackage(f crash.Fields, message, complaint string, log packageLog, rec 
 	}
 	const field = "DpkgTerminalLog"
 	if f[field] != "" {
-		rec.see(field)
+		rec.addPassage(field)
 	}
 	if log.found {
 		rec.mark(field, log.errorAt)

@@ -155,7 +155,7 @@ func (rec *recorder) mark(field string, at int) {
 	if rec == nil || field == "" {
 		return
 	}
-	rec.see(field)
+	rec.addPassage(field)
 	for i := range rec.passages {
 		p := &rec.passages[i]
 		if j, found := slices.BinarySearch(p.Used, at); p.Field == field && !found && len(p.Used) < maxExplained {
@@ -169,14 +169,14 @@ func (rec *recorder) markAll(field, text string) {
 	if rec == nil {
 		return
 	}
-	rec.see(field)
+	rec.addPassage(field)
 	for at := range linesAt(text, 0) {
 		rec.mark(field, at)
 	}
 }
 
-// see records that the rule read a field.
-func (rec *recorder) see(field string) {
+// addPassage records that the rule read a field.
+func (rec *recorder) addPassage(field string) {
 	if rec != nil && !slices.ContainsFunc(rec.passages, func(p Passage) bool { return p.Field == field }) {
 		rec.passages = append(rec.passages, Passage{Field: field})
 	}

@@ -12,14 +12,16 @@ import (
 	"mishap/crash/grouping"
 )
 
-// readRules are the rules of our own that read a text field; the lines they use have to be marked in it.
+// readRules lists our own rules that read a text field, in which they must mark the lines that they
+// use.
 var readRules = map[crash.Rule]bool{
 	crash.RuleKernel: true, crash.RulePackage: true, crash.RuleJava: true, crash.RuleGoPanic: true, crash.RuleRustPanic: true, crash.RuleCompiler: true,
 	crash.RuleStackNames: true, crash.RulePython: true, crash.RuleSnap: true, crash.RuleRecoverable: true, crash.RuleStackPartial: true, crash.RuleHang: true,
 	crash.RuleAssertion: true, crash.RuleStacktrace: true, crash.RuleTraceback: true, crash.RuleSuspendResume: true, crash.RuleOops: true, crash.RuleKernelCrash: true,
 }
 
-// Every rule marks the lines that it used, and what it used stands in those lines.
+// TestPassages checks that every rule marks the lines that it used, and that these contain what it
+// used.
 func TestPassages(t *testing.T) {
 	t.Parallel()
 	reports := map[string]crash.Fields{}
@@ -113,7 +115,8 @@ func checkPassages(t *testing.T, name string, f crash.Fields) crash.Rule {
 	return e.ReadBy
 }
 
-// inMarked reports whether the marked lines hold a function, or as much of it as stands in the report as it is in the signature.
+// inMarked reports whether the marked lines contain a function, or the part of it that the report
+// has in the signature's form.
 func inMarked(marked, as, text string) bool {
 	if strings.Contains(marked, strings.TrimSpace(strings.TrimSuffix(text, "…"))) || strings.Contains(marked, as) {
 		return true
@@ -129,7 +132,8 @@ func inMarked(marked, as, text string) bool {
 	return len(words) > 0
 }
 
-// An excerpt shows the lines used with what is around them, says what it leaves out, and is bounded.
+// TestExcerpt checks that an excerpt shows the used lines with context, says how much it omits, and
+// has a limited size.
 func TestExcerpt(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 3000)
@@ -174,7 +178,8 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// A report is complete when it holds a text to read: also one that only a rule of our own reads.
+// TestHasEvidence checks that a report is complete if it has readable text, even if only our own
+// rules read it.
 func TestHasEvidence(t *testing.T) {
 	t.Parallel()
 	for name, r := range builders() {

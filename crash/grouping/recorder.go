@@ -34,7 +34,7 @@ func (rec *recorder) reset() {
 func (rec *recorder) read(field string) {
 	if rec != nil {
 		rec.field = field
-		rec.see(field)
+		rec.addPassage(field)
 	}
 }
 
@@ -88,7 +88,7 @@ func (rec *recorder) count() int {
 
 // excerpt returns s on one line, truncated with an ellipsis.
 func excerpt(s string) string {
-	return plain(crash.Shorten(strings.TrimSpace(s), maxExcerpt))
+	return withoutControl(crash.Shorten(strings.TrimSpace(s), maxExcerpt))
 }
 
 func sortedCopy(s []string, most int) []string {

@@ -67,7 +67,7 @@ func TestSignatureOf(t *testing.T) {
 	}
 }
 
-// Signatures are cut by code points, not bytes, whichever rule made them.
+// TestSignaturesAreCut checks that every rule truncates signatures by code points, not bytes.
 func TestSignaturesAreCut(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ż", 40_000)
@@ -87,7 +87,7 @@ func TestSignaturesAreCut(t *testing.T) {
 	}
 }
 
-// BenchmarkArrival is what is worked out about each report that comes in.
+// BenchmarkArrival measures everything that intake derives from a report.
 func BenchmarkArrival(b *testing.B) {
 	fields := crashtest.Native().Fields()
 	for b.Loop() {

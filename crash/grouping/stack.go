@@ -66,10 +66,10 @@ func stackPartialSignature(f crash.Fields, rec *recorder) string {
 // ending returns how the program ended: the number of the signal, else the problem type in lower
 // case.
 func ending(f crash.Fields) string {
-	if signal := word(f["Signal"]); signal != "" {
+	if signal := shortText(f["Signal"]); signal != "" {
 		return signal
 	}
-	return strings.ToLower(word(f["ProblemType"]))
+	return strings.ToLower(shortText(f["ProblemType"]))
 }
 
 // nativeNames returns the names of frames. Consecutive unnamed frames of one library count as one.

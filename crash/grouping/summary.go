@@ -27,14 +27,14 @@ const (
 // texts are truncated.
 func SummaryOf(f crash.Fields) crash.Summary {
 	name, version := "", ""
-	if w := words(f["Package"]); len(w) > 0 {
+	if w := splitWords(f["Package"]); len(w) > 0 {
 		name = w[0]
 		if len(w) > 1 && !strings.HasPrefix(w[1], "(not") {
 			version = w[1]
 		}
 	}
-	machine := word(f["Architecture"])
-	of := word(f["PackageArchitecture"])
+	machine := shortText(f["Architecture"])
+	of := shortText(f["PackageArchitecture"])
 	switch of {
 	case "all":
 		of = machine
@@ -52,7 +52,7 @@ func SummaryOf(f crash.Fields) crash.Summary {
 		title = ownTitle(f)
 	}
 	return crash.Summary{
-		ProblemType:         word(f["ProblemType"]),
+		ProblemType:         shortText(f["ProblemType"]),
 		Title:               crash.Truncate(title, maxTitle),
 		Executable:          crash.Truncate(f["ExecutablePath"], maxExecutable),
 		Package:             crash.Truncate(name, maxName),
@@ -62,7 +62,7 @@ func SummaryOf(f crash.Fields) crash.Summary {
 		Architecture:        machine,
 		PackageArchitecture: of,
 		AddressSignature:    crash.Truncate(AddressSignature(f), crash.MaxSignature),
-		Proposed:            slices.Contains(words(f["Tags"]), "package-from-proposed"),
+		Proposed:            slices.Contains(splitWords(f["Tags"]), "package-from-proposed"),
 	}
 }
 
@@ -78,7 +78,9 @@ func releaseIn(text string) crash.Release {
 	return crash.Release(text)
 }
 
-func words(s string) []string { return strings.FieldsFunc(crash.Truncate(s, maxWords), pytext.IsSpace) }
+func splitWords(s string) []string {
+	return strings.FieldsFunc(crash.Truncate(s, maxWords), pytext.IsSpace)
+}
 
-// word trims and truncates a short text.
-func word(s string) string { return crash.Truncate(strings.TrimFunc(s, pytext.IsSpace), maxWord) }
+// shortText trims and truncates a short text.
+func shortText(s string) string { return crash.Truncate(strings.TrimFunc(s, pytext.IsSpace), maxWord) }

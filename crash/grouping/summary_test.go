@@ -16,7 +16,7 @@ func TestSummaryOf(t *testing.T) {
 		"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tidewatch", "Package": "tidewatch 1.4.9-2 [modified: usr/bin/x] [origin: LP-PPA-x]",
 		"SourcePackage": "tide", "DistroRelease": "Ubuntu 24.04", "Architecture": "amd64", "PackageArchitecture": "all",
 		"Tags": "noble package-from-proposed wayland-session", "Signal": "11", "StacktraceTop": "a ()\nb ()",
-		"StacktraceAddressSignature": "/usr/bin/tidewatch:11:x+1", "Title": "what somebody typed",
+		"StacktraceAddressSignature": "/usr/bin/tidewatch:11:x+1", "Title": "what someone typed",
 	})
 	want := crash.Summary{
 		ProblemType: "Crash", Title: "tidewatch crashed with SIGSEGV in a()", Executable: "/usr/bin/tidewatch", Package: "tidewatch",
@@ -60,7 +60,7 @@ func TestSummaryPackageArchitecture(t *testing.T) {
 	}
 }
 
-// A report without a standard title keeps its own.
+// TestSummaryTitle checks that a report without a standard title keeps its own title.
 func TestSummaryTitle(t *testing.T) {
 	t.Parallel()
 	s := grouping.SummaryOf(crash.Fields{"ProblemType": "RecoverableProblem", "Title": "The index was rebuilt"})
@@ -76,7 +76,7 @@ func TestSummaryIsBounded(t *testing.T) {
 		"ProblemType": long, "Title": long, "ExecutablePath": "/" + long, "Package": long + " " + long, "SourcePackage": long,
 		"DistroRelease": long, "Architecture": long, "PackageArchitecture": long, "StacktraceAddressSignature": long, "Tags": long,
 	})
-	// What PostgreSQL's indexes take in one row is 2,704 bytes.
+	// The size limit of a row in PostgreSQL's indexes is 2,704 bytes.
 	if n := len(s.ProblemType + s.Package + s.Version + string(s.Release) + s.Architecture); n > 2500 {
 		t.Errorf("the indexed texts take %d bytes together, want at most 2500", n)
 	}

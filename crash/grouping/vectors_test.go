@@ -11,7 +11,8 @@ import (
 	"mishap/crash/grouping"
 )
 
-// signatureVector is one report and what apport 2.36 answers for it; null, also where it raises, is our empty text.
+// signatureVector is one report with apport 2.36's result. Our empty text corresponds to null, and
+// to an exception.
 type signatureVector struct {
 	Name             string            `json:"name"`
 	Note             string            `json:"note"`
@@ -58,8 +59,8 @@ func TestSignatureVectors(t *testing.T) {
 	}
 }
 
-// checkGrouping derives from a vector what SignatureOf must say. Where apport has neither signature nor addresses, our own
-// rules may have one: which, their own tests say.
+// checkGrouping derives the result of SignatureOf from a vector. If apport gives neither a
+// signature nor addresses, our own rules may give one; their own tests check that.
 func checkGrouping(t *testing.T, v signatureVector) {
 	t.Helper()
 	got := grouping.SignatureOf(v.Report)
@@ -84,7 +85,7 @@ func checkGrouping(t *testing.T, v signatureVector) {
 	}
 }
 
-// apportRules are the rules that are not ours, and the one for addresses.
+// apportRules lists apport's rules and the one for addresses.
 var apportRules = []crash.Rule{
 	crash.RuleDuplicateSignature, crash.RuleKernelCrash, crash.RuleAssertion, crash.RuleStacktrace, crash.RuleTraceback, crash.RuleSuspendResume,
 	crash.RuleOops, crash.RuleAddress,
@@ -113,7 +114,8 @@ func TestStacktraceTopVectors(t *testing.T) {
 	}
 }
 
-// readVectors fails when the file holds another number of cases than it should: none may be lost unseen.
+// readVectors fails if the file does not contain exactly n cases, so that none can be lost
+// unnoticed.
 func readVectors[T any](t *testing.T, name string, into *[]T, n int) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))

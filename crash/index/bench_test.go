@@ -10,7 +10,8 @@ import (
 	"mishap/crash/index"
 )
 
-// large is a index of 100,000 problems and some four million days, of which few problems have most.
+// large returns an index with 100,000 problems and about four million cells, most of them in a few
+// problems.
 func large() (*index.Index, index.Day) {
 	r := rand.New(rand.NewPCG(1, 2))
 	today := index.DayOf(time.Date(2026, 5, 20, 0, 0, 0, 0, time.UTC))
@@ -34,7 +35,7 @@ func large() (*index.Index, index.Day) {
 	return b, today
 }
 
-// BenchmarkList makes lists anew each time, as the first visitor after a change does.
+// BenchmarkList measures lists that are not cached, as for the first visitor after a change.
 func BenchmarkList(b *testing.B) {
 	all, today := large()
 	for name, f := range map[string]index.Filter{
@@ -74,7 +75,8 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
-// BenchmarkSetStates gives every problem another state, as the first judging of a day may do. Lists wait meanwhile.
+// BenchmarkSetStates changes the state of every problem, as at midnight. Lists have to wait
+// meanwhile.
 func BenchmarkSetStates(b *testing.B) {
 	all, _ := large()
 	problems := all.Select(func(*index.Problem) bool { return true })

@@ -8,8 +8,8 @@ import (
 	"mishap/crash"
 )
 
-// TestCacheIsBounded asks for many lists, whole and in part, and compares what the cache says that it holds with what the
-// heap grew by. It does not run in parallel with others, whose memory would count too.
+// TestCacheIsBounded requests many lists and compares the size that the cache reports with the
+// growth of the heap. It does not run in parallel with other tests, whose memory would count.
 func TestCacheIsBounded(t *testing.T) { //nolint:paralleltest // as said
 	const problems = 20_000
 	b := New()

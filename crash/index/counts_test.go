@@ -8,10 +8,10 @@ import (
 	"mishap/crash"
 )
 
-// day is a day of the tests.
+// day is the day of the tests.
 const day = Day(9000)
 
-// counted makes a index of three buckets, of which two are one problem.
+// counted returns an index of three buckets, two of which form one problem.
 func counted() *Index {
 	b := New()
 	b.Update(func(u *Updater) {

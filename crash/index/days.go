@@ -63,7 +63,7 @@ func (w *window) count(cells []cell) (count, past int64) {
 // update sets the days of a problem after a change.
 func (s *scan) update(p *Problem, head *bucket) {
 	s.cells, s.more, s.first, s.last = head.cells, nil, 1<<16-1, 0
-	s.reach(head.cells)
+	s.extend(head.cells)
 	if len(p.buckets) < 2 {
 		return
 	}
@@ -71,12 +71,12 @@ func (s *scan) update(p *Problem, head *bucket) {
 	for _, l := range p.buckets {
 		if l != head {
 			s.more.buckets = append(s.more.buckets, l)
-			s.reach(l.cells)
+			s.extend(l.cells)
 		}
 	}
 }
 
-func (s *scan) reach(cells []cell) {
+func (s *scan) extend(cells []cell) {
 	if n := len(cells); n > 0 {
 		s.first, s.last = min(s.first, cells[0].day), max(s.last, cells[n-1].day)
 	}

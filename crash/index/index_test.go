@@ -14,7 +14,7 @@ import (
 	"mishap/crash/index"
 )
 
-// model is the index as plain lists, counted through for every question.
+// model is a simple reference implementation, which counts everything for each request.
 type model struct {
 	buckets map[byte]index.Bucket
 	cells   map[cellKey]int64
@@ -28,7 +28,8 @@ type cellKey struct {
 
 func id(n byte) crash.BucketID { return crash.BucketID{19: n} }
 
-// count is what a filter counts of a problem, on days from since to until.
+// count returns the number of reports of a problem that a filter counts on days from since to
+// until.
 func (m model) count(head byte, f index.Filter, since, until index.Day) int64 {
 	var sum int64
 	for k, n := range m.cells {
@@ -40,7 +41,7 @@ func (m model) count(head byte, f index.Filter, since, until index.Day) int64 {
 	return sum
 }
 
-// list is the list by counting through.
+// list returns the list of a filter by counting.
 func (m model) list(f index.Filter) []string {
 	type row struct {
 		id            byte
@@ -64,7 +65,7 @@ func (m model) list(f index.Filter) []string {
 	return texts
 }
 
-// A index that is told changes in any order says what counting through says.
+// TestIndexIsTheModel checks that an index that is updated in random order agrees with the model.
 func TestIndexIsTheModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -142,7 +143,7 @@ func TestIndexIsTheModel(t *testing.T) {
 	}
 }
 
-// facts are those of one release and version.
+// facts returns the facts of one release and version.
 func facts(version string, first, last time.Time) []*index.Facts {
 	at := func(t time.Time) crash.Occurrence {
 		return crash.Occurrence{At: t, Version: version, Release: "Ubuntu 24.04"}
@@ -232,7 +233,8 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// The problem that was more common before has moved down; the others are new.
+// TestMovement checks ranks: the problem that was more frequent before has moved down; the others
+// are new.
 func TestMovement(t *testing.T) {
 	t.Parallel()
 	rows := sample().List(week, nil, nil, 10).Rows
@@ -241,7 +243,8 @@ func TestMovement(t *testing.T) {
 	}
 }
 
-// Pages follow each other without gaps, also when the row at which they meet is gone.
+// TestPaging checks that pages follow each other without gaps, even if the row between them is
+// removed.
 func TestPaging(t *testing.T) {
 	t.Parallel()
 	b := sample()
@@ -260,7 +263,7 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// TestListsAreCached checks that a list is made once until the index changes.
+// TestListsAreCached checks that a list is computed once until the index changes.
 func TestListsAreCached(t *testing.T) {
 	t.Parallel()
 	b := sample()
@@ -299,7 +302,7 @@ func TestMatchesAreCached(t *testing.T) {
 	}
 }
 
-// Lists may be made and the index changed at the same time; each list is of one moment.
+// TestListsWhileChanging reads lists while the index changes; each list must be consistent.
 func TestListsWhileChanging(t *testing.T) {
 	t.Parallel()
 	b := sample()
@@ -330,8 +333,8 @@ func TestListsWhileChanging(t *testing.T) {
 	all.Wait()
 }
 
-// TestReleaseFacts: with a release, rows, filters, sorting and matches see the facts of that release, of all buckets that
-// were merged.
+// TestReleaseFacts checks that with a release, rows, filters, sorting and matches use the facts of
+// that release, of all merged buckets.
 func TestReleaseFacts(t *testing.T) {
 	t.Parallel()
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 9, 0, 0, 0, time.UTC) }

@@ -8,7 +8,7 @@ import (
 	"mishap/crash/index"
 )
 
-// Problems are found by the names of their packages as these are now.
+// TestOfPackages checks that problems are found by the present names of their packages.
 func TestOfPackages(t *testing.T) {
 	t.Parallel()
 	b := index.New()

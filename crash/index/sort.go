@@ -109,14 +109,14 @@ func (ix *Index) columnKey(c Column, release crash.Release) func(*found) uint64 
 func latest(micro int64) uint64 { return ^(uint64(micro) ^ 1<<63) } //nolint:gosec // the sign becomes the highest bit
 
 // textOrder returns for each problem of b.order its rank by package or signature. Equal texts have equal ranks.
-func (b *Index) textOrder(c Column) []uint32 {
+func (ix *Index) textOrder(c Column) []uint32 {
 	type text struct {
 		text string
 		at   int
 	}
-	return cached(b, c, func() []uint32 {
-		texts := make([]text, len(b.order))
-		for i, p := range b.order {
+	return cached(ix, c, func() []uint32 {
+		texts := make([]text, len(ix.order))
+		for i, p := range ix.order {
 			texts[i] = text{p.Signature, i}
 			if c == ByPackage {
 				texts[i].text = p.Package

@@ -44,9 +44,9 @@ func (u *Updater) SetBucket(l Bucket) {
 	}
 	known.Bucket = &l
 	known.changed = u.ix.change + 1
-	u.name(known, before, l.Package)
+	u.addToPackage(known, before, l.Package)
 	if l.Source != l.Package {
-		u.name(known, before, l.Source)
+		u.addToPackage(known, before, l.Source)
 	}
 	u.heads[l.Head] = true
 	u.updated = append(u.updated, known)
@@ -55,8 +55,8 @@ func (u *Updater) SetBucket(l Bucket) {
 	}
 }
 
-// name adds a bucket to the buckets of a package, unless before had the same package.
-func (u *Updater) name(l *bucket, before *Bucket, name string) {
+// addToPackage adds a bucket to the buckets of a package, unless before had the same package.
+func (u *Updater) addToPackage(l *bucket, before *Bucket, name string) {
 	if name != "" && name != before.Package && name != before.Source {
 		u.ix.byPackage[name] = append(u.ix.byPackage[name], l)
 	}

@@ -27,7 +27,7 @@ func examine(r crashtest.Report) (crash.Record, error) {
 	return intake.New(config, nil).Examine(crash.Report{System: "machine", Fields: r.Fields()})
 }
 
-// TestRefusals goes through every reason, and through what comes close to one.
+// TestRefusals tests every reason of a refusal, and reports that almost meet it.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	with := func(fields ...string) crashtest.Report {
@@ -72,7 +72,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestReleaseTable judges by the table that it is given, here one that knows no release.
+// TestReleaseTable checks that the configured table is used, with one that contains no release.
 func TestReleaseTable(t *testing.T) {
 	t.Parallel()
 	header := "version,codename,series,created,release,eol,eol-server,eol-esm\n"
@@ -87,7 +87,7 @@ func TestReleaseTable(t *testing.T) {
 	}
 }
 
-// TestSamples works out what is stored of realistic reports.
+// TestSamples checks what is stored for realistic reports.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	day := func(text string) time.Time {
@@ -151,7 +151,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestJournal keeps the last fifty lines, and everything else as it was.
+// TestJournal checks that the last 50 lines of the journal are stored, and everything else
+// unchanged.
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	var lines []string
@@ -181,7 +182,7 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// store remembers what it is given and answers what it is told.
+// store records the reports that it receives and returns configured answers.
 type store struct {
 	got       []crash.Record
 	first     crash.OopsID

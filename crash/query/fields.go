@@ -76,11 +76,11 @@ func kindValues() []string {
 var fields = map[string]field{
 	"": {read: func(_, value string) (func(*index.Problem) bool, string) { return anywhere(value), "" }},
 	"package": {means: "binary or source package; * for any letters", example: "zsh",
-		read: words(func(p *index.Problem) [2]string { return [2]string{p.Package, p.Source} })},
+		read: names(func(p *index.Problem) [2]string { return [2]string{p.Package, p.Source} })},
 	"source": {means: "source package", example: "mesa",
-		read: words(func(p *index.Problem) [2]string { return [2]string{p.Source} })},
+		read: names(func(p *index.Problem) [2]string { return [2]string{p.Source} })},
 	"program": {means: "program, by its path or name", example: "nautilus",
-		read: words(func(p *index.Problem) [2]string { return [2]string{p.Executable, path.Base(p.Executable)} })},
+		read: names(func(p *index.Problem) [2]string { return [2]string{p.Executable, path.Base(p.Executable)} })},
 	"frame": {means: "a function of the signature has this in its name", example: "parse_row", read: frame},
 	"file": {means: "the program, or a file of the traceback, has this in its path", example: "gnome-shell",
 		read: file},
@@ -92,9 +92,9 @@ var fields = map[string]field{
 		read: counted},
 	"arch": {means: "counted are reports from this architecture", example: "arm64", counts: true, read: counted},
 	"type": {means: "kind of problem", example: "Crash",
-		read: words(func(p *index.Problem) [2]string { return [2]string{p.Type} })},
+		read: names(func(p *index.Problem) [2]string { return [2]string{p.Type} })},
 	"rule": {means: "rule that grouped it", example: "traceback",
-		read: words(func(p *index.Problem) [2]string { return [2]string{string(p.Rule)} })},
+		read: names(func(p *index.Problem) [2]string { return [2]string{string(p.Rule)} })},
 	"state": {means: "how it stands, as its page says", example: "regression", values: states, read: state},
 	"is": {means: "filed, unfiled (without a bug), symbolised, provisional, named, or a state", example: "unfiled",
 		values: kinds, read: is},
@@ -151,7 +151,7 @@ func glob(pattern string) func(string) bool {
 	}
 }
 
-func words(of func(*index.Problem) [2]string) func(op, value string) (func(*index.Problem) bool, string) {
+func names(of func(*index.Problem) [2]string) func(op, value string) (func(*index.Problem) bool, string) {
 	return func(_, value string) (func(*index.Problem) bool, string) {
 		is := glob(value)
 		return func(p *index.Problem) bool {

@@ -29,7 +29,7 @@ func Parse(text string) (Query, error) {
 	if p.peek().kind == end {
 		return Query{}, nil
 	}
-	n, err := p.alternatives(0)
+	n, err := p.anyOf(0)
 	if err != nil {
 		return Query{}, err
 	}
@@ -66,12 +66,12 @@ func (p *parser) next() token {
 	return t
 }
 
-// alternatives parses terms separated by OR.
-func (p *parser) alternatives(depth int) (node, *Error) {
+// anyOf parses terms separated by OR.
+func (p *parser) anyOf(depth int) (node, *Error) {
 	first := len(p.counts)
-	var parts some
+	var parts anyOf
 	for {
-		n, err := p.together(depth)
+		n, err := p.allOf(depth)
 		if err != nil {
 			return nil, err
 		}
@@ -94,17 +94,17 @@ func (p *parser) nest(from int) {
 	}
 }
 
-// together parses terms that must all match.
-func (p *parser) together(depth int) (node, *Error) {
-	var parts all
+// allOf parses terms that must all match.
+func (p *parser) allOf(depth int) (node, *Error) {
+	var parts allOf
 	for {
 		switch t := p.peek(); t.kind {
 		case word, open, minus:
-			n, err := p.one(depth)
+			n, err := p.factor(depth)
 			if err != nil {
 				return nil, err
 			}
-			if group, ok := n.(all); ok {
+			if group, ok := n.(allOf); ok {
 				parts = append(parts, group...)
 			} else {
 				parts = append(parts, n)
@@ -134,7 +134,8 @@ func (p *parser) missing(t token) *Error {
 	}
 }
 
-func (p *parser) one(depth int) (node, *Error) {
+// factor parses a term, a group in parentheses, or a negation of either.
+func (p *parser) factor(depth int) (node, *Error) {
 	if p.terms++; p.terms > maxTerms {
 		return nil, errorAt(p.peek().at, p.peek().length, "A query has at most %d terms.", maxTerms)
 	}
@@ -144,7 +145,7 @@ func (p *parser) one(depth int) (node, *Error) {
 		if k := p.peek().kind; k != word && k != open {
 			return nil, errorAt(t.at, 1, "Something has to follow the minus.")
 		}
-		n, err := p.one(depth)
+		n, err := p.factor(depth)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +155,7 @@ func (p *parser) one(depth int) (node, *Error) {
 		if depth == maxDepth {
 			return nil, errorAt(t.at, 1, "Parentheses are nested too deeply.")
 		}
-		n, err := p.alternatives(depth + 1)
+		n, err := p.anyOf(depth + 1)
 		if err != nil {
 			return nil, err
 		}

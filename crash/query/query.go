@@ -41,10 +41,10 @@ const (
 )
 
 type (
-	all  []node
-	some []node
-	not  struct{ node }
-	term struct {
+	allOf []node
+	anyOf []node
+	not   struct{ node }
+	term  struct {
 		field string // empty: a word
 		op    string // "", "<", "<=", ">", ">="
 		value string
@@ -52,7 +52,7 @@ type (
 	}
 )
 
-func (n all) match(p *index.Problem) bool {
+func (n allOf) match(p *index.Problem) bool {
 	for _, part := range n {
 		if !part.match(p) {
 			return false
@@ -61,7 +61,7 @@ func (n all) match(p *index.Problem) bool {
 	return true
 }
 
-func (n some) match(p *index.Problem) bool {
+func (n anyOf) match(p *index.Problem) bool {
 	for _, part := range n {
 		if part.match(p) {
 			return true
@@ -73,9 +73,9 @@ func (n some) match(p *index.Problem) bool {
 func (n not) match(p *index.Problem) bool  { return !n.node.match(p) }
 func (n term) match(p *index.Problem) bool { return n.holds(p) }
 
-func (n all) text(inside int) string  { return join(n, " ", bindAnd, inside) }
-func (n some) text(inside int) string { return join(n, " OR ", bindOr, inside) }
-func (n not) text(int) string         { return "-" + n.node.text(bindNot) }
+func (n allOf) text(inside int) string { return join(n, " ", bindAnd, inside) }
+func (n anyOf) text(inside int) string { return join(n, " OR ", bindOr, inside) }
+func (n not) text(int) string          { return "-" + n.node.text(bindNot) }
 
 func join(parts []node, with string, binds, inside int) string {
 	texts := make([]string, len(parts))

@@ -250,8 +250,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever is typed is either read, and then means the same when it is written and read again, or refused with a
-// place inside the text.
+// FuzzParse checks that any text either gives a query, which stays the same when it is printed and
+// parsed again, or an error with a position inside the text.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`package:zsh release:"Ubuntu 24.04" frame:parse_row seen:>=5.9 -state:fixed`, `(a OR "b c") -(d e) f::g()`, `"\\\"":x`, "OR ) ( - -a", "new:<2026-01-01"} {
 		f.Add(s)

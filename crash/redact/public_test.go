@@ -49,7 +49,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// What is not suspicious is not changed by redacting it.
+// checkSuspicious checks that redacting does not change a text that is not suspicious.
 func checkSuspicious(t *testing.T, s string) {
 	t.Helper()
 	var r Redactor
@@ -94,7 +94,7 @@ func TestSuspicious(t *testing.T) {
 	}
 }
 
-// BenchmarkPublic measures a hundred rows of a list.
+// BenchmarkPublic measures a list of 100 rows.
 func BenchmarkPublic(b *testing.B) {
 	rows := map[string]Texts{
 		"usual":   {Title: "tidewatch crashed with SIGSEGV in tide_parse_row()", Signature: "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:g_closure_invoke:main", Executable: "/usr/bin/tidewatch"},

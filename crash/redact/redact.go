@@ -72,24 +72,24 @@ func New(f crash.Fields) Redactor {
 
 // Text redacts prose, such as an error message or a line of a traceback.
 func (r Redactor) Text(s string) string {
-	return r.people(r.rest(keyedSecret.ReplaceAllString(r.given(r.first(s)), "${1}"+Removed)))
+	return r.people(r.patterns(keyedSecret.ReplaceAllString(r.secrets(r.urls(s)), "${1}"+Removed)))
 }
 
 // Code redacts a line of source code, in which "user" and "host" are variables.
 func (r Redactor) Code(s string) string {
-	return r.rest(keyedSecret.ReplaceAllString(r.given(r.first(s)), "${1}"+Removed))
+	return r.patterns(keyedSecret.ReplaceAllString(r.secrets(r.urls(s)), "${1}"+Removed))
 }
 
 // Name redacts text in place of the name of a function or exception, which can be anything.
-func (r Redactor) Name(s string) string { return r.rest(r.first(s)) }
+func (r Redactor) Name(s string) string { return r.patterns(r.urls(s)) }
 
-// given removes secrets by their context: in quotation marks, as an option, in an HTTP header,
+// secrets removes secrets by their context: in quotation marks, as an option, in an HTTP header,
 // after a word.
-func (r Redactor) given(s string) string {
-	s = called.ReplaceAllString(s, "Command '${1} "+Removed+"' ${2}")
+func (r Redactor) secrets(s string) string {
+	s = pythonCommand.ReplaceAllString(s, "Command '${1} "+Removed+"' ${2}")
 	s = header.ReplaceAllString(s, "${1}"+Removed)
-	s = single.ReplaceAllString(s, "${1}"+Removed+"'")
-	s = double.ReplaceAllString(s, "${1}"+Removed+`"`)
+	s = singleQuoted.ReplaceAllString(s, "${1}"+Removed+"'")
+	s = doubleQuoted.ReplaceAllString(s, "${1}"+Removed+`"`)
 	s = optSecret.ReplaceAllString(s, "${1}"+Removed)
 	return saidSecret.ReplaceAllString(s, "${1}"+Removed)
 }
@@ -159,10 +159,11 @@ func logins(s string) string {
 // Signature redacts a signature, in which colons separate names: "/usr/bin/gnome-session:11:main"
 // contains no secret.
 func (r Redactor) Signature(s string) string {
-	return r.rest(givenSecret.ReplaceAllString(r.first(s), "${1}"+Removed))
+	return r.patterns(givenSecret.ReplaceAllString(r.urls(s), "${1}"+Removed))
 }
 
-func (r Redactor) first(s string) string {
+// urls removes private keys, and logins, hosts and queries of URLs.
+func (r Redactor) urls(s string) string {
 	s = privateKey.ReplaceAllString(s, Removed)
 	s = urlLogin.ReplaceAllString(s, "${1}"+Removed+"@")
 	s = hosts(s)
@@ -170,7 +171,9 @@ func (r Redactor) first(s string) string {
 	return urlQuery.ReplaceAllString(s, "${1}?"+Removed)
 }
 
-func (r Redactor) rest(s string) string {
+// patterns removes data with a recognisable form: tokens, paths, email addresses, identifiers and IP
+// addresses. It also removes the names of the person and the machine.
+func (r Redactor) patterns(s string) string {
 	s = bearer.ReplaceAllString(s, Removed)
 	s = knownToken.ReplaceAllString(s, Removed)
 	s = tildeName.ReplaceAllString(r.Path(s), "${1}"+Removed+"${2}")
@@ -227,7 +230,7 @@ func replaceWord(s, name string) string {
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
 		after, _ := utf8.DecodeRuneInString(s[end:])
 		b.WriteString(s[:i])
-		if i > 0 && wordly(before) || end < len(s) && wordly(after) {
+		if i > 0 && isWordRune(before) || end < len(s) && isWordRune(after) {
 			b.WriteString(s[i:end])
 		} else {
 			b.WriteString(Removed)
@@ -250,7 +253,7 @@ func indexName(s, name string) int {
 	return -1
 }
 
-func wordly(r rune) bool {
+func isWordRune(r rune) bool {
 	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127
 }
 
@@ -306,8 +309,8 @@ func replaceLone(s string, re *regexp.Regexp, hide func(m, before, after string)
 	for _, m := range re.FindAllStringIndex(s, -1) {
 		before, _ := utf8.DecodeLastRuneInString(s[:m[0]])
 		after, _ := utf8.DecodeRuneInString(s[m[1]:])
-		joined := m[0] > 0 && (wordly(before) || before == ':' && re == ipv6) || m[1] < len(s) &&
-			(wordly(after) || after == '(' || after == '<')
+		joined := m[0] > 0 && (isWordRune(before) || before == ':' && re == ipv6) || m[1] < len(s) &&
+			(isWordRune(after) || after == '(' || after == '<')
 		if joined || !hide(s[m[0]:m[1]], s[max(0, m[0]-2):m[0]], s[m[1]:]) {
 			continue
 		}

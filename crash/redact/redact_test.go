@@ -7,7 +7,7 @@ import (
 	"mishap/crash"
 )
 
-// ines is a report that knows who it is from.
+// ines is a report that contains the name of its user.
 var ines = crash.Fields{
 	"ProcEnviron": "LANG=en_GB.UTF-8\nUSER=ines.almeida\nHOSTNAME=cedar-laptop\nHOME=/home/ines.almeida",
 	"ProcCwd":     "/home/inesa/Documents", "Uname": "Linux cedarbox 6.8.0-31-generic x86_64", "RealName": "Inês Almeida",
@@ -59,7 +59,7 @@ func TestRedact(t *testing.T) {
 		{"name made of an address", "ip-10-1-2-3", "[removed]"},
 		{"hardware address of a Bluetooth device", "/org/bluez/hci0/dev_00_1A_2B_3C_4D_5E", "/org/bluez/hci0/dev[removed]"},
 		{"hardware address with dots", "001a.2b3c.4d5e", "[removed]"},
-		{"somebody at a machine", "bob@cedar:~$ ls, bob@localhost", "[removed]:~$ ls, [removed]"},
+		{"user and machine", "bob@cedar:~$ ls, bob@localhost", "[removed]:~$ ls, [removed]"},
 		{"versions of symbols stay", "memcpy@GLIBC_2.14 malloc@plt read@@GLIBC_2.2.5", "memcpy@GLIBC_2.14 malloc@plt read@@GLIBC_2.2.5"},
 		{"users by what is before them", `user 'bob' USER=bob Username: bob uid=1000(bob) gid=4(adm),27(sudo) sudo -u bob x`,
 			`user [removed] USER=[removed] Username: [removed] uid=1000([removed]) gid=4([removed]),27([removed]) sudo -u [removed] x`},
@@ -116,7 +116,8 @@ func TestRedactSignature(t *testing.T) {
 	}
 }
 
-// Whatever the text, nothing of a name that the report gives away survives, and redacting twice changes nothing more.
+// FuzzRedact checks that no name in the report survives in any text, and that redacting twice
+// changes nothing more.
 func FuzzRedact(f *testing.F) {
 	f.Add("ines.almeida at /home/ines.almeida/x, fe80::1 10.1.2.3 token=abc")
 	f.Add("::::1:2%%ines.almeida,password:ines.almeida")

@@ -39,10 +39,10 @@ var (
 		`[\w-]*\s+)[^\s'"-][^\s'"]*`)
 	saidSecret = regexp.MustCompile(`(?i)\b((?:password|passphrase|token|secret|api key)\s+)(?:'[^'\s]*\d[^'\s]*'|` +
 		`"[^"\s]*\d[^"\s]*"|[\w.+/=-]*[a-z][\w.+/=-]*\d[\w.+/=-]*)`)
-	single     = regexp.MustCompile(`(?i)` + secretName + `(?:=>|[=:])\s*')[^'\n]*'`)
-	double     = regexp.MustCompile(`(?i)` + secretName + `(?:=>|[=:])\s*")[^"\n]*"`)
-	header     = regexp.MustCompile(`(?i)\b((?:set-)?cookie:\s*|authorization:\s*)[^'"\n]+`)
-	knownToken = regexp.MustCompile(`\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|` +
+	singleQuoted = regexp.MustCompile(`(?i)` + secretName + `(?:=>|[=:])\s*')[^'\n]*'`)
+	doubleQuoted = regexp.MustCompile(`(?i)` + secretName + `(?:=>|[=:])\s*")[^"\n]*"`)
+	header       = regexp.MustCompile(`(?i)\b((?:set-)?cookie:\s*|authorization:\s*)[^'"\n]+`)
+	knownToken   = regexp.MustCompile(`\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|` +
 		`xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{12,}|AIza[\w-]{30,}|sk-[\w-]{16,}|(?:npm|hf|dop_v1)_\w{16,}|pypi-[\w-]{16,}|` +
 		`[rs]k_(?:live|test)_\w{10,}|ya29\.[\w-]{6,}|SG\.[\w-]{10,}\.[\w-]+|eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?)`)
 	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
@@ -69,7 +69,7 @@ var (
 	idNamed = regexp.MustCompile(`(\b(?:[ug]id=|groups=)\d+|,\d+)\([^)\n]*\)`)
 	sudo    = regexp.MustCompile(`(\b(?:sudo|runuser|su)\s+(?:-u|--user[= ]|-l|-)\s*)[\w.-]+`)
 
-	// Private machines.
+	// Names of machines in private networks.
 	localHost = regexp.MustCompile(`(^|[\s'"@=(\[,:]|//)([\w-]+(?:\.[\w-]+)*\.(?:local|lan|localdomain|intranet|` +
 		`corp|home\.arpa|fritz\.box))\b`)
 	hostNamed = regexp.MustCompile(`(?i)\b((?:host(?:name)?|server|resolve|lookup|connect(?:ing|ion)? to|ssh|scp)` +
@@ -77,7 +77,7 @@ var (
 	webAddress = regexp.MustCompile(`\b([a-z][a-z0-9+.-]*://)((?:\[removed\]@)?)(\[[0-9a-fA-F:.%\w]+\]|` +
 		`[^\s/:?#'"<>\[\]()]+)((?::\d+)?)([/?#][^\s'"<>]*)?`)
 	// The arguments of a program, in Python's error messages.
-	called = regexp.MustCompile(`\bCommand (?:'\[?['"]?|\[['"]|")([^'",\s\]]+)[^\n]*?(returned non-zero|timed out|` +
+	pythonCommand = regexp.MustCompile(`\bCommand (?:'\[?['"]?|\[['"]|")([^'",\s\]]+)[^\n]*?(returned non-zero|timed out|` +
 		`died with)`)
 	memory = regexp.MustCompile(`\b0x[0-9a-fA-F]{6,}\b`)
 )

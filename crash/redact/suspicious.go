@@ -3,7 +3,7 @@ package redact
 import "strings"
 
 // anywhere lists lower-case texts. Each rule that applies to all texts requires one of them, or one
-// of the forms of [shapes].
+// of the forms of [hasShape].
 var anywhere = []string{
 	"@", "%2f", "%40", "://", "home", "/root/", "/run/", "/media/", "/mnt/", "users", `\`, "~", "/mail/", "/crontabs/",
 	"accountsservice", "/ppd/", "system-connections", "bearer", "basic", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
@@ -26,20 +26,20 @@ var secrets = []string{"pass", "pin", "otp", "key", "sig", "pwd", "secret", "tok
 // Quiet reports whether no rule applies to a text in lower case. It accepts several joined texts,
 // to test them at once.
 func Quiet(lower string) bool {
-	return !containsAny(lower, anywhere) && !containsAny(lower, inText) && !shapes(lower)
+	return !containsAny(lower, anywhere) && !containsAny(lower, inText) && !hasShape(lower)
 }
 
 // Suspicious reports whether redacting prose may change it. It may return true for harmless text.
 // It takes about 1 % of the time of redacting.
 func Suspicious(s string) bool {
 	lower := strings.ToLower(s)
-	return containsAny(lower, anywhere) || containsAny(lower, inText) || shapes(s)
+	return containsAny(lower, anywhere) || containsAny(lower, inText) || hasShape(s)
 }
 
 // suspiciousSignature works like [Suspicious], for signatures and paths.
 func suspiciousSignature(s string) bool {
 	lower := strings.ToLower(s)
-	return containsAny(lower, anywhere) || strings.Contains(s, "=") && containsAny(lower, secrets) || shapes(s)
+	return containsAny(lower, anywhere) || strings.Contains(s, "=") && containsAny(lower, secrets) || hasShape(s)
 }
 
 func containsAny(s string, parts []string) bool {
@@ -51,9 +51,9 @@ func containsAny(s string, parts []string) bool {
 	return false
 }
 
-// shapes reports whether a text contains something in the form of an address, an identifier or a
+// hasShape reports whether a text contains something in the form of an address, an identifier or a
 // key.
-func shapes(s string) bool {
+func hasShape(s string) bool {
 	var hex, word, digits, dots, pairs, colons int // lengths of runs, and counts within them
 	double, numbered := false, false               // in a run of hexadecimal digits and colons: "::" and a digit occurred
 	for i := range len(s) {

@@ -26,9 +26,9 @@ func Judge(b crash.Bucket, seen []crash.VersionSeen, inUse []VersionKnown, now t
 	slices.SortFunc(out.Releases, func(a, b crash.ReleaseStatus) int { return b.Release.Compare(a.Release) })
 	markEnded(out.Releases, j.today)
 	if j.reading != nil {
-		out.Tracker = j.trackerWord(out.Releases)
+		out.Tracker = j.trackerStatus(out.Releases)
 	}
-	out.Word, out.Note = j.word(out.Releases)
+	out.Word, out.Note = j.state(out.Releases)
 	return out
 }
 
@@ -90,11 +90,11 @@ func newJudgement(b crash.Bucket, seen []crash.VersionSeen, inUse []VersionKnown
 	return j
 }
 
-// word returns the state of the problem, and a sentence that explains it if the releases do not.
-func (j *judgement) word(releases []crash.ReleaseStatus) (crash.StateWord, string) {
+// state returns the state of the problem, and a sentence that explains it if the releases do not.
+func (j *judgement) state(releases []crash.ReleaseStatus) (crash.StateWord, string) {
 	counting := crash.PickReleases(releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
 	if j.b.Bug.Number != 0 {
-		return j.wordOfBug(counting)
+		return j.stateOfBug(counting)
 	}
 	switch {
 	case j.b.Reports == 0:
@@ -112,8 +112,8 @@ func (j *judgement) word(releases []crash.ReleaseStatus) (crash.StateWord, strin
 	return crash.StateUnfiled, ""
 }
 
-// wordOfBug returns the state of a problem with a bug, and a sentence like word.
-func (j *judgement) wordOfBug(counting []crash.ReleaseStatus) (crash.StateWord, string) {
+// stateOfBug returns the state of a problem with a bug, and a sentence like state.
+func (j *judgement) stateOfBug(counting []crash.ReleaseStatus) (crash.StateWord, string) {
 	closedAndSeen := func(r crash.ReleaseStatus) bool { return r.Word == crash.StateClosed && r.Week > 0 }
 	switch {
 	case j.unsaid == crash.StateUnread:
@@ -135,7 +135,7 @@ func (j *judgement) wordOfBug(counting []crash.ReleaseStatus) (crash.StateWord, 
 	}
 	// Here, the problem is gone from every release, or was last seen so long ago that no release is
 	// known.
-	switch verdict, word := j.whole(); {
+	switch verdict, word := j.bugVerdict(); {
 	case verdict == crash.StateFixed:
 		return crash.StateFixed, j.unseen("The bug is closed with a fix", len(counting))
 	case verdict == crash.StateClosed:

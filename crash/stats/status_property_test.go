@@ -18,7 +18,8 @@ import (
 
 var someReleases = []crash.Release{jammy, noble, questing, resolute, trixie, sid, mint, kylin, ""}
 
-// someSituation makes up a problem: which versions it was seen in and when, which are in use, and what the tracker says.
+// someSituation returns a random problem: the versions in which it was seen, the versions in use,
+// and the bug.
 func someSituation(r *rand.Rand) situation {
 	one := func(of ...string) string { return of[r.IntN(len(of))] }
 	version := func() string {
@@ -82,7 +83,7 @@ var (
 	saysShut  = regexp.MustCompile(`(?i)\bclosed as [^;.]* for ([^;.]|\.\d)+`)
 )
 
-// contradictions lists the statements about a problem that cannot all be true.
+// contradictions returns the statements about a problem that contradict each other.
 func contradictions(b crash.Bucket, s situation) (found []string) {
 	st := b.Status
 	text := st.Text()
@@ -112,6 +113,7 @@ func contradictions(b crash.Bucket, s situation) (found []string) {
 		if len(counting) > 0 && !saysOpen.MatchString(text) {
 			wrong("the badge says %s", st.Word)
 		}
+	default: // nothing to contradict
 	}
 	if _, _, ok := st.Regressed(); ok != (st.Word == crash.StateRegression) {
 		wrong("whether it is a regression: %v", ok)
@@ -135,7 +137,7 @@ func contradictions(b crash.Bucket, s situation) (found []string) {
 	return found
 }
 
-// ofRelease lists what is said of one release and cannot be true.
+// ofRelease returns the statements about one release that contradict the situation.
 func ofRelease(r crash.ReleaseStatus, text string, s situation) (found []string) {
 	wrong := func(format string, args ...any) {
 		found = append(found, fmt.Sprintf("%s: ", r.Release)+fmt.Sprintf(format, args...))
@@ -174,7 +176,8 @@ func ofRelease(r crash.ReleaseStatus, text string, s situation) (found []string)
 	return found
 }
 
-// namesRelease reports whether a list of releases has one: "24.04" is not part of "Ubuntu Kylin 24.04".
+// namesRelease reports whether a list contains a release: "24.04" is not part of "Ubuntu Kylin
+// 24.04".
 func namesRelease(list string, release crash.Release) bool {
 	at := regexp.MustCompile(`(?:^|[^\w] |in |for |and )` + regexp.QuoteMeta(release.Short()) + `(?: \(|,| and |$)`)
 	if release.Distribution() == "ubuntu" {
@@ -183,11 +186,11 @@ func namesRelease(list string, release crash.Release) bool {
 	return at.MatchString(list)
 }
 
-// TestStatementsAgree makes problems up and checks that no two statements about one contradict.
+// TestStatementsAgree checks that no two statements about a random problem contradict each other.
 func TestStatementsAgree(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(sizetest.Rounds(800, 4_000)) {
-		r := rand.New(rand.NewPCG(seed, 13)) //nolint:gosec // a test
+		r := rand.New(rand.NewPCG(seed, 13))
 		s := someSituation(r)
 		b := s.bucket()
 		if found := contradictions(b, s); len(found) > 0 {
@@ -206,7 +209,8 @@ func TestStatementsAgree(t *testing.T) {
 	}
 }
 
-// checkApart checks that what is in use in one distribution changes nothing that is said of another.
+// checkApart checks that versions in use in one distribution do not affect the status in another
+// one.
 func checkApart(t *testing.T, r *rand.Rand, s situation, b crash.Bucket) {
 	t.Helper()
 	release := someReleases[r.IntN(len(someReleases)-1)]

@@ -31,7 +31,7 @@ func (j *judgement) release(release crash.Release, seen []crash.VersionSeen) cra
 	case crash.StateClosed:
 		r.Word, r.Tracker = crash.StateClosed, says.word
 		return r
-	case crash.StateOpen:
+	default: // open
 	}
 	if j.gone(r, seen) {
 		r.Word = crash.StateGone

@@ -28,12 +28,13 @@ var (
 
 func daysAgo(n int) time.Time { return judgedAt.Truncate(24*time.Hour).AddDate(0, 0, -n) }
 
-// seenIn is one occurrence: the newest report is some days old, and some are of the past week.
+// seenIn returns an occurrence whose newest report is some days old, with some reports in the past
+// week.
 func seenIn(release crash.Release, version string, days int, inWeek int64) []crash.VersionSeen {
 	return []crash.VersionSeen{{Release: release, Version: version, Reports: inWeek + 20, Week: inWeek, First: daysAgo(200), Last: daysAgo(days)}}
 }
 
-// used is a version in use for some days.
+// used returns a version that has been in use for some days.
 func used(release crash.Release, version string, days int) []stats.VersionKnown {
 	return []stats.VersionKnown{{Release: release, Version: version, Arrived: daysAgo(days), Since: daysAgo(days)}}
 }
@@ -57,7 +58,7 @@ func task(target, status string) crash.BugTask {
 
 func bugWith(tasks ...crash.BugTask) *crash.BugReading { return &crash.BugReading{Tasks: tasks} }
 
-// fixedBy is a bug that is closed with a fix in the package as a whole.
+// fixedBy returns a bug that is closed with a fix, in the whole package.
 func fixedBy(fixes ...crash.BugFix) *crash.BugReading {
 	return &crash.BugReading{Tasks: []crash.BugTask{task(mainTask, "Fix Released")}, Fixes: fixes}
 }
@@ -66,7 +67,7 @@ func fixIn(version, series string) crash.BugFix {
 	return crash.BugFix{Package: "tidewatch", Version: version, Series: series}
 }
 
-// situation is a problem and what is known around it.
+// situation is a problem with everything that Judge takes into account.
 type situation struct {
 	bug    *crash.BugReading // nil: none
 	master *crash.BugReading
@@ -153,7 +154,7 @@ var situations = map[string]struct {
 	"many releases": {situation{seen: join(seenIn(noble, "1", 0, 1), seenIn(jammy, "1", 0, 1), seenIn(resolute, "1", 0, 1), seenIn(trixie, "1", 0, 1), seenIn(mint, "1", 0, 1))},
 		crash.StateUnfiled, "Open in 26.04 (1 report this week), 24.04 (1 report this week), 22.04 (1 report this week) and 2 other releases (2 reports this week)."},
 
-	// The tracker says little.
+	// The tracker gives little information.
 	"never read": {situation{bug: bugWith(), unread: true, seen: seenIn(noble, "1.0", 0, 1)}, crash.StateUnread,
 		"The tracker has not been asked about this bug yet. Open in 24.04 (1 report this week)."},
 	"hidden": {situation{bug: &crash.BugReading{Hidden: true}, seen: seenIn(noble, "1.2", 0, 1)}, crash.StatePrivate,
@@ -176,7 +177,7 @@ var situations = map[string]struct {
 		"The bug is open; not seen for more than a year."},
 	"open, test machines": {situation{bug: bugWith(task(mainTask, "New"))}, crash.StateOpen, "The bug is open; no counted report is known."},
 
-	// The bug is closed with a fix whose version is known.
+	// The bug is closed with a fix in a known version.
 	"before the fix":                    {situation{bug: fixedBy(fixIn("1.3-1", "")), seen: seenIn(noble, "1.2-9", 0, 3)}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions)."},
 	"in the fix":                        {situation{bug: fixedBy(fixIn("1.3-1", "")), seen: seenIn(noble, "1.3-1", 0, 3)}, crash.StateRegression, "Seen again after the fix in 24.04 (3 reports this week)."},
 	"after the fix":                     {situation{bug: fixedBy(fixIn("1.3-1", "")), seen: seenIn(noble, "1.10-1", 90, 0)}, crash.StateRegression, "Seen again after the fix in 24.04 (no report this week)."},
@@ -210,7 +211,7 @@ var situations = map[string]struct {
 	"reports without a version before the fix": {situation{bug: fixedBy(fixIn("1.3", "noble")), seen: join(seenIn(noble, "1.2", 20, 0), seenIn(noble, "", 20, 0))},
 		crash.StateFixed, "Fixed in 24.04."},
 
-	// The bug is closed with a fix whose version is not known.
+	// The bug is closed with a fix in an unknown version.
 	"known at the closing":                         {situation{bug: fixedBy(), seen: seenIn(noble, "1.1", 0, 3), inUse: join(used(noble, "1.1", 20), used(noble, "1.0", 90))}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions)."},
 	"arrived after the closing":                    {situation{bug: fixedBy(), seen: seenIn(noble, "1.2", 0, 3), inUse: join(used(noble, "1.2", 5), used(noble, "1.1", 20))}, crash.StateRegression, "Seen again after the fix in 24.04 (3 reports this week)."},
 	"crashed before the closing, arrived after it": {situation{bug: fixedBy(), seen: seenIn(noble, "1.2", 12, 0), inUse: join(used(noble, "1.2", 5), used(noble, "1.1", 20))}, crash.StateFixed, "Fixed in 24.04."},
@@ -223,7 +224,7 @@ var situations = map[string]struct {
 	"upstream alone counts everywhere": {situation{bug: bugWith(task(upstream, "Fix Released")), seen: join(seenIn(noble, "1.2", 20, 0), seenIn(sid, "1.9", 20, 0)), inUse: join(used(noble, "1.2", 90), used(sid, "1.9", 90))},
 		crash.StateFixed, "Fixed in 24.04 and sid."},
 
-	// Tasks of series, and of others.
+	// Tasks for series and for other targets.
 	"upstream does not count":        {situation{bug: bugWith(task(mainTask, "New"), task(upstream, "Fix Released")), seen: seenIn(noble, "1.2", 0, 3)}, crash.StateOpen, "Open in 24.04 (3 reports this week)."},
 	"another package does not count": {situation{bug: bugWith(task(otherTask, "Fix Released"), task(mainTask, "New")), seen: seenIn(noble, "1.2", 0, 3)}, crash.StateOpen, "Open in 24.04 (3 reports this week)."},
 	"only another package":           {situation{bug: bugWith(task(otherTask, "New"), task(upstream, "Fix Released")), seen: seenIn(noble, "1.2", 0, 3)}, crash.StateOpen, "Open in 24.04 (3 reports this week)."},

@@ -55,9 +55,9 @@ func verdictOf(tasks []crash.BugTask) trackerSays {
 	return says
 }
 
-// whole returns what the tracker says about the bug as a whole, for problems that no release had
+// bugVerdict returns what the tracker says about the bug as a whole, for problems that no release had
 // recently.
-func (j *judgement) whole() (crash.StateWord, string) {
+func (j *judgement) bugVerdict() (crash.StateWord, string) {
 	if len(j.reading.Tasks) == 0 {
 		return crash.StateOpen, ""
 	}
@@ -65,9 +65,9 @@ func (j *judgement) whole() (crash.StateWord, string) {
 	return says.verdict, says.word
 }
 
-// trackerWord returns the tracker's status of the task that counts. That is the task of the newest
+// trackerStatus returns the tracker's status of the task that counts. That is the task of the newest
 // release among those that determine the state of the problem.
-func (j *judgement) trackerWord(releases []crash.ReleaseStatus) string {
+func (j *judgement) trackerStatus(releases []crash.ReleaseStatus) string {
 	for _, want := range []crash.StateWord{crash.StateRegression, crash.StateOpen, crash.StateGone, crash.StateClosed,
 		crash.StateFixed} {
 		for _, r := range releases {
@@ -152,10 +152,10 @@ func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string
 		}
 	}
 	if len(here) > 0 {
-		return greatest(here), true
+		return highest(here), true
 	}
 	if ofSeries || release == "" || distribution == "" {
-		return greatest(unplaced), true
+		return highest(unplaced), true
 	}
 	newest := release.Key() == j.newestOf(distribution).Key() && !elsewhere
 	for _, v := range unplaced {
@@ -164,7 +164,7 @@ func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string
 		}
 	}
 	if len(before) > 0 {
-		return greatest(before), true
+		return highest(before), true
 	}
 	return "", newest && len(unplaced) == 0 || len(distributionsOf(j.reading.Tasks)) == 0
 }
@@ -178,7 +178,7 @@ func (j *judgement) arrived(release crash.Release, version string) bool {
 		})
 }
 
-func greatest(versions []string) string {
+func highest(versions []string) string {
 	version := ""
 	for _, v := range versions {
 		if version == "" || dpkg.Compare(v, version) > 0 {

@@ -13,7 +13,7 @@ func TestTrends(t *testing.T) {
 	until := time.Date(2026, 9, 14, 15, 0, 0, 0, time.UTC)
 	day := func(n int) time.Time { return time.Date(2026, 9, 14-n, 0, 0, 0, 0, time.UTC) }
 	rates := []stats.DayRate{
-		{Release: "Ubuntu 22.04", Day: day(20), Reports: 9, Machines: 100}, // out of both weeks; its machines are active still
+		{Release: "Ubuntu 22.04", Day: day(20), Reports: 9, Machines: 100}, // before both weeks; its machines still count as active
 		{Release: "Ubuntu 22.04", Day: day(10), Reports: 70, Machines: 200},
 		{Release: "Ubuntu 22.04", Day: day(6), Reports: 140, Machines: 200},
 		{Release: "Ubuntu 24.04", Day: day(0), Reports: 5, Machines: 50},
@@ -27,7 +27,8 @@ func TestTrends(t *testing.T) {
 	if noble.Now.Reports != 5 || noble.Now.MachineDays != 50 || noble.Before.Known() || noble.Change().Known() {
 		t.Errorf("24.04, new today: got %+v, want 5 reports in 50 machine-days and nothing before", noble)
 	}
-	// Days 13 to 11 before the first report of the span have the 100 machines of day 20, days 10 to 7 have 200.
+	// Days 13 to 11 precede the first report in the range: they have the 100 machines of day 20.
+	// Days 10 to 7 have 200.
 	if jammy.Before.Reports != 70 || jammy.Before.MachineDays != 3*100+4*200 || jammy.Now.Reports != 140 || jammy.Now.MachineDays != 7*200 {
 		t.Errorf("22.04: got %+v, want 70 in 1100 and 140 in 1400", jammy)
 	}

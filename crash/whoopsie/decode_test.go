@@ -21,14 +21,14 @@ import (
 	"mishap/crash/grouping"
 )
 
-// doc makes a document of raw elements.
+// doc returns a document of raw elements.
 func doc(elements ...string) []byte {
 	all := strings.Join(elements, "")
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(all)+5))
 	return append(append(b, all...), 0)
 }
 
-// text makes an element of kind text.
+// text returns an element of kind text.
 func text(name, value string) string {
 	return "\x02" + name + "\x00" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(value)+1))) + value + "\x00"
 }
@@ -68,7 +68,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Every kind of element that MongoDB's driver can write is read or skipped, and what follows it is found.
+// TestDecodeOtherKinds checks that every kind of element that MongoDB's driver writes is decoded or
+// skipped, and the next one found.
 func TestDecodeOtherKinds(t *testing.T) {
 	t.Parallel()
 	when := time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
@@ -98,7 +99,7 @@ func TestDecodeOtherKinds(t *testing.T) {
 	if at, ok := crash.OccurredAt(got["Date"]); !ok || !at.Equal(when) {
 		t.Errorf("the date reads as %v, %v, want %v", at, ok, when)
 	}
-	// Cut anywhere, with the length put right, it is refused or read, never worse.
+	// Truncated anywhere, with a corrected length, it is either rejected or decoded.
 	for n := range body {
 		cut := append(bytes.Clone(body[:n]), 0)
 		if len(cut) >= 4 {
@@ -138,7 +139,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// A body that nests 800,000 documents is stepped over in one go.
+// TestDecodeDoesNotDescend checks that 800,000 nested documents are skipped without recursion.
 func TestDecodeDoesNotDescend(t *testing.T) {
 	t.Parallel()
 	const depth, size = 800_000, 8
@@ -158,7 +159,7 @@ func TestDecodeDoesNotDescend(t *testing.T) {
 
 func TestDecodePacked(t *testing.T) {
 	t.Parallel()
-	// As the wire has it: the second line is the rest of the stream.
+	// As sent by whoopsie: the second line is the rest of the stream.
 	const wire = "H4sICAAAAAAC/1RyYWNlYmFjawA=\nCylKTE5NSkzOVtDIzS8uUShKTU7NK1FITszJUchJLC7RtOIqP7ytKCcFAC34pC8pAAAA"
 	bomb, data := pack(strings.Repeat("x", 20<<20)), pack("\x00\x01")
 	sent := []string{text("Traceback", wire), text("Cut", wire[:60]), text("Binary", data), text("NotPacked", "eJwe all like eJ"), text("UnderVolt", "eJwe")}
@@ -170,7 +171,7 @@ func TestDecodePacked(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
-	// A bomb stays as it is, and so does what is unpacked after it: what may be unpacked of a report is used up.
+	// A bomb stays compressed, and so do the fields after it, because it has used up the limit.
 	got, err = crashtest.Decode(doc(append(sent, text("Bomb", bomb))...))
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +190,7 @@ func pack(s string) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// Every report of crashtest survives the way over the wire.
+// TestRoundTrip checks that every report of crashtest is decoded unchanged.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, r := range []crashtest.Report{crashtest.Native(), crashtest.Python(), crashtest.Package(), crashtest.Unicode(), crashtest.Long()} {

@@ -23,7 +23,8 @@ import (
 	"mishap/crash/grouping"
 )
 
-// sample is what is known of one report: which fields whoopsie 0.1.33 sends of it, and what apport says of the whole.
+// sample is a report, with the fields that whoopsie 0.1.33 sends of it, and apport's results for
+// the complete report.
 type sample struct {
 	File               string   `json:"file"`
 	Old                string   `json:"bson_whoopsie_0_1_33"`
@@ -60,7 +61,8 @@ func read(t testing.TB, path string) []byte {
 	return data
 }
 
-// old0133 is what whoopsie 0.1.33 loses: it does not send OopsText, Failure, ErrorMessage and the exception's qualifier.
+// old0133 lists what whoopsie 0.1.33 omits: OopsText, Failure, ErrorMessage and the exception's
+// qualifier.
 var old0133 = map[string]struct{ signature, title string }{
 	"linux-image-5.15.0-97-generic.77aa01.v0133.bson":  {"", ""},
 	"linux-image-6.8.0-41-generic.3f1b77aa.v0133.bson": {"", ""},
@@ -69,7 +71,7 @@ var old0133 = map[string]struct{ signature, title string }{
 	"_usr_bin_żeglarz.1000.v0133.bson":                 {"/usr/bin/żeglarz:OSError:główna:zapisz", "żeglarz crashed with OSError in zapisz(): [Errno 28] Brak miejsca na urządzeniu"},
 }
 
-// ownRules are the samples to which apport gives no signature, but we do.
+// ownRules lists the samples to which apport gives no signature, but mishap does.
 var ownRules = map[string]string{
 	"linux-image-6.8.0-41-generic.3f1b77aa.modern.bson": "kernel:NULL pointer dereference:brig_tx_done [brigwifi]:brig_irq [brigwifi]:__handle_irq_event_percpu:handle_irq_event",
 }
@@ -140,7 +142,8 @@ func checkSample(t *testing.T, s sample, name string, fields crash.Fields) {
 	}
 }
 
-// TestAgainstReference compares with the decoder of MongoDB's driver, which is safe for these documents.
+// TestAgainstReference compares the results with the decoder of MongoDB's driver, which is safe for
+// these documents.
 func TestAgainstReference(t *testing.T) {
 	t.Parallel()
 	for _, file := range glob(t, "*.bson") {
@@ -162,7 +165,7 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
-// The sha256 of what Python unpacks of these bodies, line by line, begins so.
+// Prefixes of the SHA-256 of what Python decompresses from these bodies, line by line.
 var cores = map[string]string{
 	"_usr_bin_lumen-shell.1000.core.txt": "ee6c5e3367feb1ba", "_usr_bin_quillpad.1000.core.txt": "be0ecf81ca1de79c",
 	"_usr_bin_tidewatch.1000.core.txt": "83cb8bb8733262b3", "_usr_bin_tidewatch.1001.core.txt": "62e4c91f243cc116",
@@ -201,8 +204,8 @@ func glob(t testing.TB, pattern string) []string {
 	return files
 }
 
-// apportSignature is the signature of a report without its DuplicateSignature, when apport gives one: else rules of our own
-// may apply.
+// apportSignature returns the signature of a report without its DuplicateSignature, if apport gives
+// one. Otherwise our own rules may apply.
 func apportSignature(f crash.Fields, want string) string {
 	if want == "" {
 		return ""

@@ -71,7 +71,7 @@ func StartPair(t testing.TB) *Pair {
 	p.run("initdb", "--pgdata="+p.nodes[0].data, "--username=mishap", "--auth=trust", "--encoding=UTF8",
 		"--locale=C.UTF-8", "--no-sync", "--no-instructions")
 	p.start(0)
-	p.exec(0, "postgres", "create database "+pairDatabase)
+	p.exec(0, "create database "+pairDatabase)
 	p.AddStandby()
 	return p
 }
@@ -99,13 +99,13 @@ func (p *Pair) AddStandby() {
 	if err := os.RemoveAll(n.data); err != nil {
 		p.t.Fatal(err)
 	}
-	p.exec(p.first, "postgres", "alter system reset synchronous_standby_names")
+	p.exec(p.first, "alter system reset synchronous_standby_names")
 	p.run("pg_basebackup", "--dbname="+p.url(p.first, "postgres"), "--pgdata="+n.data, "--write-recovery-conf",
 		"--checkpoint=fast", "--no-sync")
 	p.start(1 - p.first)
-	p.exec(p.first, "postgres", "alter system set synchronous_standby_names = '*'")
-	p.exec(p.first, "postgres", "select pg_reload_conf()")
-	p.until("the standby confirms commits", func() bool {
+	p.exec(p.first, "alter system set synchronous_standby_names = '*'")
+	p.exec(p.first, "select pg_reload_conf()")
+	p.waitFor("the standby confirms commits", func() bool {
 		return p.ask(p.first, "select count(*) from pg_stat_replication where sync_state = 'sync'") == "1"
 	})
 }
@@ -113,8 +113,8 @@ func (p *Pair) AddStandby() {
 // DropStandby stops the standby. Commits no longer wait for it.
 func (p *Pair) DropStandby() {
 	p.t.Helper()
-	p.exec(p.first, "postgres", "alter system reset synchronous_standby_names")
-	p.exec(p.first, "postgres", "select pg_reload_conf()")
+	p.exec(p.first, "alter system reset synchronous_standby_names")
+	p.exec(p.first, "select pg_reload_conf()")
 	p.kill(1 - p.first)
 }
 
@@ -190,7 +190,7 @@ func (p *Pair) start(i int) {
 	if err := n.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	p.until("PostgreSQL answers on port "+n.port, func() bool { return p.ask(i, "select 1") == "1" })
+	p.waitFor("PostgreSQL answers on port "+n.port, func() bool { return p.ask(i, "select 1") == "1" })
 }
 
 // processes returns the process ids of the postmaster and its children.
@@ -258,9 +258,10 @@ func (p *Pair) run(program string, args ...string) {
 	}
 }
 
-func (p *Pair) exec(i int, database, sql string) {
+// exec runs a statement in the database "postgres" of a node.
+func (p *Pair) exec(i int, sql string) {
 	p.t.Helper()
-	Exec(p.t, p.url(i, database), sql)
+	Exec(p.t, p.url(i, "postgres"), sql)
 }
 
 // ask returns the text that a statement selects, or "" if the server does not answer.
@@ -278,7 +279,7 @@ func (p *Pair) ask(i int, sql string) (text string) {
 	return text
 }
 
-func (p *Pair) until(what string, holds func() bool) {
+func (p *Pair) waitFor(what string, holds func() bool) {
 	p.t.Helper()
 	tick, limit := time.NewTicker(20*time.Millisecond), time.After(2*time.Minute)
 	defer tick.Stop()

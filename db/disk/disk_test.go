@@ -36,7 +36,7 @@ func TestSpace(t *testing.T) {
 	}
 }
 
-// TestOf reads the space of a real file system.
+// TestOf checks the space of a real file system.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	if s, err := Of(t.TempDir()); err != nil || s.Total == 0 || s.Free > s.Total {

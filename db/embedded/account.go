@@ -64,8 +64,8 @@ func (a account) command(ctx context.Context, dir, program string, args ...strin
 	return cmd
 }
 
-// give changes the owner of a file or directory to the account.
-func (a account) give(path string) error {
+// chown changes the owner of a file or directory to the account.
+func (a account) chown(path string) error {
 	if !a.other {
 		return nil
 	}

@@ -10,8 +10,8 @@ import (
 	"mishap/crash/sizetest"
 )
 
-// asRoot skips what only root can do: become somebody else. Everybody else runs the server as themselves, which is what
-// all other tests try then.
+// asRoot skips tests that need root, in order to run the server as another user. Without root, all
+// other tests run it as the present user.
 func asRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -19,7 +19,7 @@ func asRoot(t *testing.T) {
 	}
 }
 
-func TestRootRunsServerAsSomebodyElse(t *testing.T) {
+func TestRootRunsServerAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
 	s := start(t, Config{DataDir: dataDir(t), Throwaway: true})
@@ -48,7 +48,7 @@ func TestOtherUsers(t *testing.T) {
 				t.Fatalf("got %s %s, want started", word, url)
 			}
 			query(t, url, "create table kept as select 'theirs'::text as word; select word from kept")
-			// Root may use the server of another user, and run it when that user does not.
+			// Root can use the server of another user, and start it if that user does not.
 			guest := start(t, Config{DataDir: dir})
 			if guest.Started() {
 				t.Error("root: got started, want attached")
@@ -68,7 +68,7 @@ func TestOtherUsers(t *testing.T) {
 	}
 }
 
-// TestForeignDataDir tries a data directory that belongs to somebody else.
+// TestForeignDataDir uses a data directory that belongs to another user.
 func TestForeignDataDir(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -100,7 +100,7 @@ func TestDataDirBelowRootsHome(t *testing.T) {
 	query(t, s.URL(), "create table kept as select 'found again'::text as word; select word from kept")
 	stop(t, s)
 
-	// The checkout is moved: the database comes along.
+	// If the checkout is moved, the database is found again.
 	moved := filepath.Join(closed, "renamed")
 	if err := os.Rename(filepath.Join(closed, "checkout"), moved); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func (h home) makeCluster(ctx context.Context, p programs, throwaway bool) error
 		return fmt.Errorf("make the private database: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(scratch) }() // after success, it has been renamed
-	if err := h.account.give(scratch); err != nil {
+	if err := h.account.chown(scratch); err != nil {
 		return err
 	}
 	args := []string{

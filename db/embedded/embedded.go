@@ -43,12 +43,12 @@ const (
 
 // Server is a running private PostgreSQL, owned by this process or by another one.
 type Server struct {
-	cfg    Config
-	home   home
-	socket string // directory of the Unix socket
-	owner  *lockFile
-	users  *lockFile
-	keeper *keeper // nil: another process owns the server
+	cfg        Config
+	home       home
+	socket     string // directory of the Unix socket
+	owner      *lockFile
+	users      *lockFile
+	supervisor *supervisor // nil: another process owns the server
 
 	stop    sync.Once
 	stopErr error
@@ -75,7 +75,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		s.owner.close()
 		return nil, err
 	}
-	if err := s.take(ctx); err != nil {
+	if err := s.acquire(ctx); err != nil {
 		s.owner.close()
 		s.users.close()
 		return nil, err
@@ -83,8 +83,8 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// take becomes the owner of the server or attaches to the owner's server.
-func (s *Server) take(ctx context.Context) error {
+// acquire becomes the owner of the server or attaches to the owner's server.
+func (s *Server) acquire(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	began := time.Now()
@@ -94,7 +94,7 @@ func (s *Server) take(ctx context.Context) error {
 			return err
 		}
 		if owned {
-			return s.own(ctx)
+			return s.startAsOwner(ctx)
 		}
 		other, ready := readOwner(s.owner)
 		switch {
@@ -129,8 +129,8 @@ func (s *Server) attach(other owner) (bool, error) {
 	return true, nil
 }
 
-// own starts the server as its owner.
-func (s *Server) own(ctx context.Context) error {
+// startAsOwner starts the server as its owner.
+func (s *Server) startAsOwner(ctx context.Context) error {
 	me := owner{pid: os.Getpid(), exclusive: s.cfg.Exclusive}
 	if err := me.write(s.owner); err != nil {
 		return err
@@ -148,13 +148,13 @@ func (s *Server) own(ctx context.Context) error {
 	if s.socket, err = s.home.socketFolder(); err != nil {
 		return err
 	}
-	s.keeper = newKeeper(s.home, programs, s.cfg, s.socket)
-	if err := s.keeper.start(ctx); err != nil {
+	s.supervisor = newSupervisor(s.home, programs, s.cfg, s.socket)
+	if err := s.supervisor.start(ctx); err != nil {
 		return err
 	}
 	me.socket = s.socket
 	if err := me.write(s.owner); err != nil {
-		return errors.Join(err, s.keeper.stop(ctx))
+		return errors.Join(err, s.supervisor.stop(ctx))
 	}
 	return nil
 }
@@ -178,9 +178,9 @@ func (s *Server) Notice() string { return s.home.notice }
 // immediately; the next start recovers the database. Stop may be called several times.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
-		if s.keeper != nil {
+		if s.supervisor != nil {
 			s.awaitUsers(ctx)
-			s.stopErr = s.keeper.stop(ctx)
+			s.stopErr = s.supervisor.stop(ctx)
 			_ = os.Remove(s.socket) // the next start creates it again
 		}
 		s.users.close()

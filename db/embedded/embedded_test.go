@@ -40,8 +40,8 @@ func TestColdAndWarmStart(t *testing.T) {
 	if len(s.testProcesses(t)) == 0 {
 		t.Error("its processes were not found while it runs")
 	}
-	// Asked of a folder that a server is using: a crashed one is started again in the same way.
-	if s.home.accepts(t.Context(), s.keeper.programs, "wal_compression=of_another_build") || !s.home.accepts(t.Context(), s.keeper.programs, walCompression) {
+	// Checked in a directory in use, since a crashed server is restarted in the same way.
+	if s.home.accepts(t.Context(), s.supervisor.programs, "wal_compression=of_another_build") || !s.home.accepts(t.Context(), s.supervisor.programs, walCompression) {
 		t.Error("a value that the server does not know is given to it, or one that it knows is not")
 	}
 	stop(t, s)
@@ -69,7 +69,7 @@ func TestAttach(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- owner.Stop(t.Context()) }()
-	// The owner now waits and lets nobody else in; the guest can go on to its end.
+	// The owner now waits and lets no other process attach; the guest can finish.
 	if got := query(t, guest.URL(), "select 'works'::text from pg_sleep(0.2)"); got != "works" {
 		t.Errorf("guest: got %q", got)
 	}
@@ -131,7 +131,7 @@ func TestTwoServersOnOneDataDir(t *testing.T) {
 	if crash.KindOf(err) != crash.Conflict {
 		t.Errorf("got kind %v, want conflict", crash.KindOf(err))
 	}
-	// A command finds its way all the same.
+	// A command still finds the database.
 	if s := start(t, Config{DataDir: dir}); s.Started() {
 		t.Error("got started, want attached")
 	}
@@ -175,7 +175,7 @@ func TestServersOwnWordsInError(t *testing.T) {
 	if err := os.WriteFile(conf, []byte("work_mem = banana\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.home.account.give(conf); err != nil {
+	if err := s.home.account.chown(conf); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Start(t.Context(), c)

@@ -20,8 +20,8 @@ import (
 	"mishap/crash/sizetest"
 )
 
-// helperVar makes the test program a user of the data directory that it names, so that tests have other processes to
-// meet and to kill.
+// helperVar is an environment variable that names a data directory and turns the test program into
+// a process that uses it. Tests start and kill such processes.
 const helperVar = "MISHAP_TEST_DATA_DIR"
 
 func TestMain(m *testing.M) {
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// usedCluster is a data directory whose server was started and stopped once. Tests that do not care for the first start
-// work on copies of it.
+// usedCluster is a data directory whose server was started and stopped once. Tests that do not test
+// the first start use copies of it.
 var usedCluster = sync.OnceValues(func() (string, error) {
 	parent, err := os.MkdirTemp("", "embedded-")
 	if err != nil {
@@ -53,7 +53,7 @@ var usedCluster = sync.OnceValues(func() (string, error) {
 	return dir, s.Stop(context.Background())
 })
 
-// usedDataDir is a data directory with a cluster in it.
+// usedDataDir returns a data directory with a cluster.
 func usedDataDir(t *testing.T) string {
 	t.Helper()
 	sizetest.Needs(t, "PostgreSQL")
@@ -68,7 +68,7 @@ func usedDataDir(t *testing.T) string {
 	return dir
 }
 
-// helper starts or attaches, says which, and stops when its standard input ends.
+// helper starts the server or attaches, prints which, and stops when its standard input ends.
 func helper(dir string) int {
 	ctx := context.Background()
 	s, err := Start(ctx, Config{DataDir: dir, Exclusive: os.Getenv("MISHAP_TEST_EXCLUSIVE") != ""})
@@ -91,7 +91,7 @@ type other struct {
 	says  *bufio.Reader
 }
 
-// startOther runs a helper on dir; options change its command before it starts.
+// startOther starts a helper on dir; options modify its command first.
 func startOther(t *testing.T, dir string, options ...func(*exec.Cmd)) *other {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -121,7 +121,7 @@ func startOther(t *testing.T, dir string, options ...func(*exec.Cmd)) *other {
 
 func serving(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "MISHAP_TEST_EXCLUSIVE=1") }
 
-// line is the next line that the helper says: "started URL", "attached URL" or "error: …".
+// line returns the next line of the helper's output: "started URL", "attached URL" or "error: …".
 func (o *other) line(t *testing.T) string {
 	t.Helper()
 	line, err := o.says.ReadString('\n')
@@ -131,7 +131,7 @@ func (o *other) line(t *testing.T) string {
 	return strings.TrimSpace(line)
 }
 
-// kill is kill -9.
+// kill sends SIGKILL.
 func (o *other) kill(t *testing.T) {
 	t.Helper()
 	if err := o.cmd.Process.Kill(); err != nil {
@@ -140,7 +140,7 @@ func (o *other) kill(t *testing.T) {
 	_ = o.cmd.Wait() // says "signal: killed"
 }
 
-// dataDir is a folder that the server's user may enter, unlike t.TempDir.
+// dataDir returns a directory that the server's user can access, unlike t.TempDir.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	sizetest.Needs(t, "PostgreSQL")
@@ -172,7 +172,7 @@ func stop(t *testing.T, s *Server) {
 	}
 }
 
-// query runs sql on a connection of its own and gives the first value.
+// query runs sql on a new connection and returns the first value.
 func query(t *testing.T, url, sql string) string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -191,7 +191,7 @@ func query(t *testing.T, url, sql string) string {
 	return strings.Join(got, "\n")
 }
 
-// await polls until ok, for things that happen in other processes.
+// await polls until ok returns true, for events in other processes.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(pollEvery)
@@ -217,7 +217,7 @@ func (s *Server) testProcesses(t *testing.T) []int {
 	return pids
 }
 
-// postmasterPID reads the server's process id from its own file.
+// postmasterPID reads the server's process id from its status file.
 func postmasterPID(t *testing.T, s *Server) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.home.cluster(), "postmaster.pid"))
@@ -232,7 +232,7 @@ func postmasterPID(t *testing.T, s *Server) int {
 	return pid
 }
 
-// as runs a helper as another user, from a copy of the test program that this user may read.
+// as makes a helper run as another user, from a copy of the test program that this user can read.
 func as(t *testing.T, name string) func(*exec.Cmd) {
 	t.Helper()
 	u, err := user.Lookup(name)
@@ -261,5 +261,5 @@ func as(t *testing.T, name string) func(*exec.Cmd) {
 	}
 }
 
-// Started reports whether this process started the server, rather than attached to a running one.
-func (s *Server) Started() bool { return s.keeper != nil }
+// Started reports whether this process started the server, rather than attaching to it.
+func (s *Server) Started() bool { return s.supervisor != nil }

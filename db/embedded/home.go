@@ -130,7 +130,7 @@ func (h home) socketFolder() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("socket folder: %w", err)
 	}
-	return dir, h.account.give(dir)
+	return dir, h.account.chown(dir)
 }
 
 func privateTo(info os.FileInfo, a account) bool {

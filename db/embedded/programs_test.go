@@ -10,7 +10,7 @@ import (
 	"mishap/crash"
 )
 
-// fakePrograms makes a folder with a postgres that says it is of this version.
+// fakePrograms creates a directory with a postgres program that reports this version.
 func fakePrograms(t *testing.T, version string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func TestChoosePrograms(t *testing.T) {
 		name    string
 		dirs    []string
 		cluster string // PG_VERSION; empty: none yet
-		want    string // folder, or
+		want    string // directory, if there is no error
 		err     string // part of the sentence
 	}{
 		{"newest", []string{half, v15, v18, v14}, "", v18, ""},

@@ -21,14 +21,14 @@ func TestOwnerKilled(t *testing.T) {
 	query(t, url, "create table kept as select 'committed'::text as word; select word from kept")
 	first.kill(t)
 
-	// At once: the server may still be stopping.
+	// Immediately, since the server may still be stopping.
 	s := start(t, Config{DataDir: dir, Exclusive: true})
 	if got := query(t, s.URL(), "select word from kept"); got != "committed" {
 		t.Errorf("got %q", got)
 	}
 	stop(t, s)
 
-	// And when nobody comes, the server ends by itself.
+	// Without a next process, the server stops by itself.
 	second := startOther(t, dir)
 	second.line(t)
 	second.kill(t)
@@ -75,14 +75,14 @@ func TestBothKilled(t *testing.T) {
 	}
 }
 
-// TestKilledAnywhere kills a first start at random moments, among them the making of the cluster.
+// TestKilledAnywhere kills a first start at random moments, including during initdb.
 func TestKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	const rounds = 12
 	for i := range rounds {
 		if i%3 == 0 {
-			// What initdb had started may go on for a moment and make files.
+			// Processes of initdb may continue for a moment and create files.
 			await(t, "for an empty folder", func() bool { return os.RemoveAll(dir) == nil })
 		}
 		o := startOther(t, dir)
@@ -101,7 +101,8 @@ func TestKilledAnywhere(t *testing.T) {
 	})
 }
 
-// TestStalePID puts a living process of the server's user into the files that say who the server is.
+// TestStalePID writes the process id of another running process of the server's user to the
+// server's status files.
 func TestStalePID(t *testing.T) {
 	t.Parallel()
 	c := Config{DataDir: usedDataDir(t)}
@@ -128,11 +129,11 @@ func TestStalePID(t *testing.T) {
 		if err := os.WriteFile(path, []byte(itoa(sleeper.Process.Pid)+"\n"+rest), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.home.account.give(path); err != nil {
+		if err := s.home.account.chown(path); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.home.account.give(s.socket); err != nil {
+	if err := s.home.account.chown(s.socket); err != nil {
 		t.Fatal(err)
 	}
 	s = start(t, c)
@@ -142,18 +143,19 @@ func TestStalePID(t *testing.T) {
 	}
 }
 
-// TestOrphan starts over a server that outlived its owner, as on systems without a death signal.
+// TestOrphan starts over a server that outlived its owner, as on systems without a parent-death
+// signal.
 func TestOrphan(t *testing.T) {
 	t.Parallel()
 	c := Config{DataDir: usedDataDir(t)}
 	s := start(t, c)
-	programs := s.keeper.programs
+	programs := s.supervisor.programs
 	stop(t, s)
 	socket, err := s.home.socketFolder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Without a death signal: it does not matter which thread starts it.
+	// Without a parent-death signal, any thread can start it.
 	orphan := s.home.account.command(t.Context(), s.home.cluster(), programs.path("postgres"),
 		"-D", s.home.cluster(), "-k", socket, "-c", "listen_addresses=", "-c", "cluster_name="+s.home.name())
 	if err := orphan.Start(); err != nil {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// keeper runs the server and restarts it after a crash. It has one goroutine with its own thread.
+// supervisor runs the server and restarts it after a crash. It has one goroutine with its own thread.
 // The kernel stops the server when that thread ends, at the latest with the process.
-type keeper struct {
+type supervisor struct {
 	home      home
 	programs  programs
 	throwaway bool
@@ -20,22 +20,22 @@ type keeper struct {
 	ended   chan struct{}
 }
 
-func newKeeper(h home, p programs, c Config, socket string) *keeper {
-	return &keeper{
+func newSupervisor(h home, p programs, c Config, socket string) *supervisor {
+	return &supervisor{
 		home: h, programs: p, throwaway: c.Throwaway, socket: socket, log: c.Log,
 		running: make(chan *postmaster), ended: make(chan struct{}),
 	}
 }
 
 // start waits until the server is ready, or returns the error.
-func (k *keeper) start(ctx context.Context) error {
+func (k *supervisor) start(ctx context.Context) error {
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		pm, err := k.launch(ctx)
 		started <- err
 		if err == nil {
-			k.keep(context.WithoutCancel(ctx), pm)
+			k.supervise(context.WithoutCancel(ctx), pm)
 			close(k.ended)
 		}
 	}()
@@ -43,7 +43,7 @@ func (k *keeper) start(ctx context.Context) error {
 }
 
 // stop stops the server. It must be called exactly once, after a successful start.
-func (k *keeper) stop(ctx context.Context) error {
+func (k *supervisor) stop(ctx context.Context) error {
 	if pm := <-k.running; pm != nil {
 		if err := pm.shutdown(ctx); err != nil {
 			return err
@@ -54,7 +54,7 @@ func (k *keeper) stop(ctx context.Context) error {
 }
 
 // launch starts the server and waits until it is ready.
-func (k *keeper) launch(ctx context.Context) (*postmaster, error) {
+func (k *supervisor) launch(ctx context.Context) (*postmaster, error) {
 	if err := k.home.removeStale(k.socket); err != nil {
 		return nil, err
 	}
@@ -74,8 +74,8 @@ const (
 	maxPause   = 30 * time.Second
 )
 
-// keep restarts the server when it dies, until stop has received it and it has ended.
-func (k *keeper) keep(ctx context.Context, pm *postmaster) {
+// supervise restarts the server when it dies, until stop has received it and it has ended.
+func (k *supervisor) supervise(ctx context.Context, pm *postmaster) {
 	for {
 		select {
 		case k.running <- pm:
@@ -100,7 +100,7 @@ func (k *keeper) keep(ctx context.Context, pm *postmaster) {
 	}
 }
 
-func (k *keeper) revive(ctx context.Context) (*postmaster, error) {
+func (k *supervisor) revive(ctx context.Context) (*postmaster, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := k.home.endOrphans(ctx, k.log); err != nil {
