@@ -8,7 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/redact"
-	"mishap/db"
+	"mishap/db/counts"
 	"mishap/views"
 )
 
@@ -31,7 +31,7 @@ func (s *Server) rates(r *http.Request, choice views.ListChoice) (views.RateChar
 func (s *Server) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.RateChart, error) {
 	until := s.now().UTC()
 	since := until.AddDate(0, 0, 1-ratesDays)
-	rates, err := s.counts.Rates(ctx, db.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version})
+	rates, err := s.counts.Rates(ctx, counts.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version})
 	if err != nil {
 		return views.RateChart{}, err
 	}

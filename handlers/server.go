@@ -24,6 +24,11 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/redact"
 	"mishap/db"
+	"mishap/db/accounts"
+	"mishap/db/bugs"
+	"mishap/db/counts"
+	"mishap/db/filings"
+	"mishap/db/reports"
 	"mishap/handlers/api"
 	"mishap/handlers/proxies"
 	"mishap/tracker"
@@ -56,12 +61,12 @@ type Config struct {
 type Deps struct {
 	Releases    *crash.ReleaseTable // nil: the one that is built in
 	Store       *db.Store
-	Accounts    *db.Accounts
-	Bugs        *db.Bugs
-	Counts      *db.Counts
+	Accounts    *accounts.Store
+	Bugs        *bugs.Store
+	Counts      *counts.Store
 	Decisions   *db.Decisions
-	Filings     *db.Filings
-	Reports     *db.Reports
+	Filings     *filings.Store
+	Reports     *reports.Store
 	Filer       *tracker.Filer
 	Tracker     *tracker.Client
 	Credentials *tracker.Credentials
@@ -79,12 +84,12 @@ type Deps struct {
 // Server answers browsers and scripts. It holds nothing that another unit on the same database would need to know.
 type Server struct {
 	store     *db.Store
-	accounts  *db.Accounts
-	bugs      *db.Bugs
-	counts    *db.Counts
+	accounts  *accounts.Store
+	bugs      *bugs.Store
+	counts    *counts.Store
 	decisions *db.Decisions
-	filings   *db.Filings
-	reports   *db.Reports
+	filings   *filings.Store
+	reports   *reports.Store
 	filer     *tracker.Filer
 	tracker   *tracker.Client
 	creds     *tracker.Credentials

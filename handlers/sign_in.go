@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/accounts"
 	"mishap/handlers/proxies"
 	"mishap/views"
 )
@@ -35,7 +35,7 @@ func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request) error {
 // signIn checks name and password and starts a session. What was typed, but the password, is kept when they are wrong.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{Name: r.PostFormValue("username"), Next: localPath(r.PostFormValue("next")), Kept: r.PostFormValue("kept")}
-	in := db.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
+	in := accounts.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
 	if c, err := r.Cookie(cookieBrowser); err == nil {
 		in.Browsers = c.Value
 	}
@@ -50,9 +50,9 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := errors.Join(s.sessions.Clear(r.Context()), s.sessions.RenewToken(r.Context())); err != nil {
 		return err
 	}
-	s.sessions.Put(r.Context(), db.SessionUser, strconv.FormatInt(signed.User.ID, 10))
+	s.sessions.Put(r.Context(), accounts.SessionUser, strconv.FormatInt(signed.User.ID, 10))
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieBrowser, Value: signed.Browsers, Path: pathSignIn, MaxAge: int(db.KnownBrowserFor.Seconds()),
+		Name: cookieBrowser, Value: signed.Browsers, Path: pathSignIn, MaxAge: int(accounts.KnownBrowserFor.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.base.Scheme == "https",
 	})
 	renewToken(w, r)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -34,7 +34,7 @@ func want(kind crash.ArchiveKind, key string) crash.ArchiveWant {
 // archiveFacts reads what is known, without when.
 func archiveFacts(t *testing.T, u *unit, wants ...crash.ArchiveWant) []crash.ArchiveFact {
 	t.Helper()
-	facts, err := db.NewBugs(u.store).ArchiveFacts(t.Context(), wants)
+	facts, err := bugs.New(u.store).ArchiveFacts(t.Context(), wants)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestArchive(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, trackertest.Options{Archive: &practiceArchive, PageSize: 1})
 	u := h.unit(func(c *tracker.Config) { c.Token = crash.AccessToken{} }) // nobody has authorised anything
-	archivist := tracker.NewArchivist(h.cfg, db.NewBugs(u.store), u.lp, tracker.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
+	archivist := tracker.NewArchivist(h.cfg, bugs.New(u.store), u.lp, tracker.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
 	wants := []crash.ArchiveWant{
 		want(crash.ArchiveSource, "tidewatch"), want(crash.ArchiveSource, "nosuch"), want(crash.ArchiveBinary, "libtide1"),
 		want(crash.ArchiveVersion, "tidewatch 0.9-1"), want(crash.ArchiveVersion, "tidewatch 9-1"),
@@ -93,14 +93,14 @@ func TestArchive(t *testing.T) {
 			t.Errorf("%s: sent a token, want none", r.URI)
 		}
 	}
-	names, known, err := db.NewBugs(u.store).PackagesOfSet(t.Context(), "Ubuntu 24.04", "desktop-core")
+	names, known, err := bugs.New(u.store).PackagesOfSet(t.Context(), "Ubuntu 24.04", "desktop-core")
 	if err != nil || !known || len(names) != 2 {
 		t.Errorf("PackagesOfSet: got %v, %v, %v, want two", names, known, err)
 	}
-	if _, _, err := db.NewBugs(u.store).PackagesOfPerson(t.Context(), "nobody"); crash.KindOf(err) != crash.NotFound {
+	if _, _, err := bugs.New(u.store).PackagesOfPerson(t.Context(), "nobody"); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("PackagesOfPerson(nobody): got %v, want not found", err)
 	}
-	if names, known, err := db.NewBugs(u.store).PackagesOfPerson(t.Context(), "new-team"); err != nil || known || names != nil {
+	if names, known, err := bugs.New(u.store).PackagesOfPerson(t.Context(), "new-team"); err != nil || known || names != nil {
 		t.Errorf("PackagesOfPerson(new-team): got %v, %v, %v, want not known yet", names, known, err)
 	}
 }
@@ -112,7 +112,7 @@ func TestArchiveTrouble(t *testing.T) {
 	now := time.Now()
 	cfg := h.cfg
 	cfg.Now = func() time.Time { return now }
-	archivist := tracker.NewArchivist(cfg, db.NewBugs(u.store), u.lp, tracker.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
+	archivist := tracker.NewArchivist(cfg, bugs.New(u.store), u.lp, tracker.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
 	set := want(crash.ArchiveSet, "noble/desktop-core")
 	archiveFacts(t, u, set)
 	for _, fault := range []trackertest.Fault{

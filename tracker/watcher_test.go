@@ -9,7 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -19,7 +19,7 @@ var hasty = tracker.WatchOptions{Pause: -1, Changes: time.Nanosecond, Again: tim
 
 // watcher returns a watcher of a unit.
 func (h *house) watcher(u *unit, o tracker.WatchOptions) *tracker.Watcher {
-	return tracker.NewWatcher(h.cfg, db.NewBugs(u.store), u.lp, o)
+	return tracker.NewWatcher(h.cfg, bugs.New(u.store), u.lp, o)
 }
 
 // round runs one round that must not fail.
@@ -217,7 +217,7 @@ func TestOneReadsAtATime(t *testing.T) {
 	}
 	group.Wait()
 	// Changes are asked for with an overlap, so bugs that were just filed may be read again, but by one unit at a time.
-	if totals, err := db.NewBugs(h.db).BugTotals(t.Context()); err != nil || totals.Followed != 5 || totals.Failing != 0 || totals.Oldest.IsZero() {
+	if totals, err := bugs.New(h.db).BugTotals(t.Context()); err != nil || totals.Followed != 5 || totals.Failing != 0 || totals.Oldest.IsZero() {
 		t.Errorf("got %+v, %v; want 5 bugs, all read", totals, err)
 	}
 	if got := len(h.lp.Requests(trackertest.OpBug)) - before; got < 5 {
@@ -262,7 +262,7 @@ func TestWordGoesOut(t *testing.T) {
 	if got := said(); len(got) != 0 {
 		t.Fatalf("switched off: got %q, want nothing said", got)
 	}
-	if err := db.NewBugs(u.store).SetComments(t.Context(), true, "root"); err != nil {
+	if err := bugs.New(u.store).SetComments(t.Context(), true, "root"); err != nil {
 		t.Fatal(err)
 	}
 	silent := hasty

@@ -11,6 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/filings"
 	"mishap/tracker"
 )
 
@@ -53,7 +54,7 @@ them.`,
 
 func (p *program) reconcile(ctx context.Context, c Config, store *db.Store, apply bool) error {
 	settings := c.tracker(newLog(p.err, slog.LevelWarn), nil)
-	strays, err := tracker.NewClient(settings, tracker.NewCredentials(settings, db.NewFilings(store))).StrayBugs(ctx, db.NewFilings(store).KnownBugs)
+	strays, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).StrayBugs(ctx, filings.New(store).KnownBugs)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func reconcileOne(ctx context.Context, store *db.Store, stray tracker.Stray, app
 		return "", false, err
 	case apply:
 		what = "linked"
-		err = db.NewFilings(store).ReconcileBug(ctx, stray.Bucket, crash.Bug{Number: stray.Number, Title: stray.Title, URL: stray.URL, How: crash.Filed})
+		err = filings.New(store).ReconcileBug(ctx, stray.Bucket, crash.Bug{Number: stray.Number, Title: stray.Title, URL: stray.URL, How: crash.Filed})
 	default:
 		what = "can be linked"
 	}

@@ -13,6 +13,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/filings"
 	"mishap/tracker"
 )
 
@@ -59,7 +60,7 @@ func (p *program) setupOAuthToken(ctx context.Context, c Config) error {
 	}
 	settings.Token = crash.AccessToken{}
 	kept := useStore(ctx, c, log, func(store *db.Store) error {
-		return tracker.NewCredentials(settings, db.NewFilings(store)).Remember(ctx, token, "")
+		return tracker.NewCredentials(settings, filings.New(store)).Remember(ctx, token, "")
 	})
 	switch {
 	case kept != nil && ctx.Err() == nil:

@@ -17,7 +17,7 @@ const sqlAddUser = `
 	insert into users (name, role, password_hash, created) values (@name, @role, @hash, now())
 	on conflict do nothing`
 
-// AddUser makes an account like [db.Accounts.Add], unless there is one of that name, but with a hash that is cheap to check.
+// AddUser makes an account like accounts.Store.Add, unless there is one of that name, but with a hash that is cheap to check.
 // Hashes name their own cost, so signing in works as always. The store must come from this package.
 func AddUser(t testing.TB, s *db.Store, name string, role crash.Role, password string) {
 	t.Helper()

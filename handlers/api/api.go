@@ -13,6 +13,9 @@ import (
 	"mishap/crash"
 	"mishap/crash/redact"
 	"mishap/db"
+	"mishap/db/bugs"
+	"mishap/db/counts"
+	"mishap/db/reports"
 )
 
 // Prefix is the address below which the resources are.
@@ -21,9 +24,9 @@ const Prefix = "/api/1.0/"
 // Deps are the things that an API works with. All but Releases are required.
 type Deps struct {
 	Store    *db.Store
-	Bugs     *db.Bugs
-	Counts   *db.Counts
-	Reports  *db.Reports
+	Bugs     *bugs.Store
+	Counts   *counts.Store
+	Reports  *reports.Store
 	BaseURL  string // of the site, for links in answers
 	Version  string // of the program, for the OpenAPI document
 	Releases *crash.ReleaseTable
@@ -33,9 +36,9 @@ type Deps struct {
 // API answers the requests below Prefix. It is safe for concurrent use.
 type API struct {
 	store     *db.Store
-	bugs      *db.Bugs
-	counts    *db.Counts
-	reports   *db.Reports
+	bugs      *bugs.Store
+	counts    *counts.Store
+	reports   *reports.Store
 	base      string
 	version   string
 	releases  *crash.ReleaseTable

@@ -11,8 +11,9 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
-	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/filings"
 	"mishap/handlers/handlertest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -126,8 +127,8 @@ func (h *house) bucket(signature string) crash.Bucket {
 func (h *house) read() {
 	h.t.Helper()
 	cfg := tracker.Config{URL: h.Tracker.URL, APIURL: h.Tracker.APIURL, ConsumerKey: handlertest.ConsumerKey, Target: "ubuntu", BaseURL: base, Now: func() time.Time { return now }}
-	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, db.NewFilings(h.Store)))
-	if err := tracker.NewArchivist(cfg, db.NewBugs(h.Store), client, tracker.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
+	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, filings.New(h.Store)))
+	if err := tracker.NewArchivist(cfg, bugs.New(h.Store), client, tracker.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
 		h.t.Fatalf("read the archive: %v", err)
 	}
 }
