@@ -93,7 +93,7 @@ func ScanBucket(row pgx.CollectableRow) (crash.Bucket, error) {
 	return b, err
 }
 
-// ScanBucketAnd reads bucketColumns into b and the columns that follow them into more.
+// ScanBucketAnd reads BucketColumns into b and the columns that follow them into more.
 func ScanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
 	var bug BugScan
 	columns := []any{

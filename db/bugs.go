@@ -54,7 +54,7 @@ type StoredState struct {
 	Failure         string          `json:"failure"`
 }
 
-// State makes the domain's value of a row; nil gives the state of a bug of which nothing is known.
+// State converts a row, or nil for a bug about which nothing is known.
 func (s *StoredState) State(number int64, title string) crash.BugState {
 	if s == nil {
 		return crash.BugState{BugReading: crash.BugReading{Number: number, Title: title}}
