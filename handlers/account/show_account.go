@@ -8,7 +8,7 @@ import (
 	"mishap/views"
 )
 
-// showAccount is what a person may change about their own account.
+// ShowAccount is what a person may change about their own account.
 func (s *Pages) ShowAccount(w http.ResponseWriter, r *http.Request) error {
 	return s.accountPage(w, r, http.StatusOK, web.CurrentUser(r).TrackerName, "")
 }
@@ -30,7 +30,7 @@ func (s *Pages) accountWith(w http.ResponseWriter, r *http.Request, status int, 
 	return s.Page(w, r, status, views.Account(page))
 }
 
-// saveAccount notes what the person is called at the tracker, after it was looked up there.
+// SaveAccount notes what the person is called at the tracker, after it was looked up there.
 func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 	u, name := web.CurrentUser(r), r.PostFormValue("tracker_name")
 	if name != "" {

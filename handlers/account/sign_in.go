@@ -12,7 +12,7 @@ import (
 	"mishap/views"
 )
 
-// showSignIn is the form; somebody who is signed in already is sent on.
+// ShowSignIn is the form; somebody who is signed in already is sent on.
 func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
 	next := web.LocalPath(r.URL.Query().Get("next"))
 	if web.CurrentUser(r).ID != 0 {
@@ -21,7 +21,7 @@ func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.SignInPage(s.SignInShell(r), views.SignInForm{Next: next}))
 }
 
-// signIn checks name and password and starts a session. What was typed, but the password, is kept when they are wrong.
+// SignIn checks name and password and starts a session. What was typed, but the password, is kept when they are wrong.
 func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{Name: r.PostFormValue("username"), Next: web.LocalPath(r.PostFormValue("next")), Kept: r.PostFormValue("kept")}
 	in := accounts.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
@@ -64,7 +64,7 @@ func (s *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, form views.
 	return s.Page(w, r, a.Status, views.SignInPage(s.SignInShell(r), form))
 }
 
-// signOut ends the session.
+// SignOut ends the session.
 func (s *Pages) SignOut(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Sessions.Destroy(r.Context()); err != nil {
 		return err

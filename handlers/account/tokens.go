@@ -16,7 +16,7 @@ import (
 // newTokenForm is the form before anything is typed.
 func newTokenForm() views.TokenForm { return views.TokenForm{Read: true, Days: 90} }
 
-// makeToken makes an API token and shows it: this page is the only place that ever has it.
+// MakeToken makes an API token and shows it: this page is the only place that ever has it.
 func (s *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
 	u := web.CurrentUser(r)
 	days, _ := strconv.Atoi(r.PostFormValue("days")) // what is no number is no choice
@@ -54,7 +54,7 @@ func (s *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
 	return s.accountWith(w, r, http.StatusCreated, page, newTokenForm())
 }
 
-// revokeToken ends one of the person's own tokens.
+// RevokeToken ends one of the person's own tokens.
 func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 // requestLife is how long the tracker takes a request token: two hours at Launchpad.
 const requestLife = 2 * time.Hour
 
-// showTracker is the page on which an admin sees and makes the connection.
+// ShowTracker is the page on which an admin sees and makes the connection.
 func (s *Pages) ShowTracker(w http.ResponseWriter, r *http.Request) error {
 	return s.trackerPage(w, r, nil)
 }
@@ -81,7 +81,7 @@ func (s *Pages) dropRequest(r *http.Request) {
 	}
 }
 
-// beginConnecting asks the tracker for a request token.
+// BeginConnecting asks the tracker for a request token.
 func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 	rt, err := s.Tracker.RequestToken(r.Context())
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request",
 	"There is no request under way in this session, or it is older than two hours. Begin again.")
 
-// finishConnecting exchanges the request token for the access token. The tracker gives that once only, so what follows does
+// FinishConnecting exchanges the request token for the access token. The tracker gives that once only, so what follows does
 // not end when the admin leaves the page.
 func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	ctx := context.WithoutCancel(r.Context())
@@ -140,7 +140,7 @@ func (s *Pages) unwritten(r *http.Request, err error) string {
 	return "The configuration file could not be written."
 }
 
-// tryConnection asks the tracker who we are there.
+// TryConnection asks the tracker who we are there.
 func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
 	account, err := s.Tracker.Check(context.WithoutCancel(r.Context()))
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
 	return web.Redirect(w, r, web.PathTracker)
 }
 
-// showToken shows the lines for the configuration file to the admin whose session has just made the connection.
+// ShowToken shows the lines for the configuration file to the admin whose session has just made the connection.
 func (s *Pages) ShowToken(w http.ResponseWriter, r *http.Request) error {
 	token, err := s.Creds.Current(r.Context())
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Pages) ShowToken(w http.ResponseWriter, r *http.Request) error {
 		views.ConfigLine{Key: "tracker_oauth_secret", Value: string(token.Secret)})
 }
 
-// forgetToken drops the access token that the database remembers.
+// ForgetToken drops the access token that the database remembers.
 func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Creds.Forget(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err

@@ -10,12 +10,12 @@ import (
 	"mishap/views"
 )
 
-// showHealth says that the process answers, and nothing more.
+// ShowHealth says that the process answers, and nothing more.
 func ShowHealth(w http.ResponseWriter, _ *http.Request) error {
 	return writeText(w, "ok\n")
 }
 
-// showReady says whether this instance can do its job, for load balancers. Anyone may ask, so details are left out.
+// ShowReady says whether this instance can do its job, for load balancers. Anyone may ask, so details are left out.
 func (s *Pages) ShowReady(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTime)
 	defer cancel()
@@ -34,7 +34,7 @@ func (s *Pages) ShowReady(w http.ResponseWriter, r *http.Request) error {
 // healthTime is how long all checks may take together.
 const healthTime = 2 * time.Second
 
-// showAdmin is the page on which an admin sees whether all is well.
+// ShowAdmin is the page on which an admin sees whether all is well.
 func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTime)
 	defer cancel()

@@ -16,7 +16,7 @@ const (
 	shownRuns  = 10
 )
 
-// showRegroup is how regrouping stands: the last run, or the one in the query (run).
+// ShowRegroup is how regrouping stands: the last run, or the one in the query (run).
 func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 	p := views.RegroupPage{Version: grouping.RulesVersion}
 	var err error
@@ -55,12 +55,12 @@ func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 
 var errNoRun = crash.Errorf(crash.NotFound, "unknown_run", "There is no such run of regrouping.")
 
-// tryRegroup finds out what the grouping rules of this program would change.
+// TryRegroup finds out what the grouping rules of this program would change.
 func (s *Pages) TryRegroup(w http.ResponseWriter, r *http.Request) error {
 	return s.startRegroup(w, r, true)
 }
 
-// applyRegroup has the stored reports regrouped.
+// ApplyRegroup has the stored reports regrouped.
 func (s *Pages) ApplyRegroup(w http.ResponseWriter, r *http.Request) error {
 	return s.startRegroup(w, r, false)
 }
@@ -71,7 +71,7 @@ func (s *Pages) startRegroup(w http.ResponseWriter, r *http.Request, dry bool) e
 	return s.regroupSaid(w, r, err)
 }
 
-// stopRegroup ends a run.
+// StopRegroup ends a run.
 func (s *Pages) StopRegroup(w http.ResponseWriter, r *http.Request) error {
 	id, err := strconv.ParseInt(r.PostFormValue("run"), 10, 64)
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *Pages) commentsView(r *http.Request) (v views.CommentsView, err error) 
 	return v, err
 }
 
-// switchComments has mishap say so in the tracker when a fixed bug is seen again, or not.
+// SwitchComments has mishap say so in the tracker when a fixed bug is seen again, or not.
 func (s *Pages) SwitchComments(w http.ResponseWriter, r *http.Request) error {
 	on := r.PostFormValue("on")
 	if on != "true" && on != "false" {

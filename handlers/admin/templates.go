@@ -14,7 +14,7 @@ import (
 	"mishap/views"
 )
 
-// showTemplates is the page on which the texts of bugs are changed, opened at the one for the package and type of the query.
+// ShowTemplates is the page on which the texts of bugs are changed, opened at the one for the package and type of the query.
 func (s *Pages) ShowTemplates(w http.ResponseWriter, r *http.Request) error {
 	form, kept := s.TakeSavedForm(r)
 	if !kept {
@@ -31,7 +31,7 @@ func (s *Pages) ShowTemplates(w http.ResponseWriter, r *http.Request) error {
 	return s.sendTemplates(w, r, http.StatusOK, page)
 }
 
-// changeTemplate shows a preview, saves the text, or goes back to the default.
+// ChangeTemplate shows a preview, saves the text, or goes back to the default.
 func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return crash.Errorf(crash.Invalid, "bad_form", "The form cannot be read.").Because(err)

@@ -14,7 +14,7 @@ import (
 	"mishap/views"
 )
 
-// changeChosen has bugs created for the chosen problems, or has the tracker asked again about those that they have; then it
+// ChangeChosen has bugs created for the chosen problems, or has the tracker asked again about those that they have; then it
 // leads to the page that says how far that is. Bugs are created by the same Filer as with a single click.
 func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(r.PostForm["bucket"]) // read by the guard
@@ -95,7 +95,7 @@ func (s *Pages) recheckChosen(r *http.Request, buckets []crash.Bucket) (string, 
 	return fmt.Sprintf("The tracker is asked about %s within a few seconds.", views.Counted(int64(len(numbers)), "bug", "bugs")), nil
 }
 
-// showChosen is how far each of the chosen problems is.
+// ShowChosen is how far each of the chosen problems is.
 func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {

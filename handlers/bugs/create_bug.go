@@ -45,7 +45,7 @@ type creation struct {
 	err    error // why no bug was created
 }
 
-// createBug creates one bug for the bucket with the given signature. The same address serves
+// CreateBug creates one bug for the bucket with the given signature. The same address serves
 // programs (JSON), the form with scripts (a part), and the form without (303 back to the bucket).
 func (s *Pages) CreateBug(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.requestBug(r)

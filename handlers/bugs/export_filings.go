@@ -14,7 +14,7 @@ import (
 	"mishap/views"
 )
 
-// exportFilings is the ledger as a file or feed, all of it or the filings in one state.
+// ExportFilings is the ledger as a file or feed, all of it or the filings in one state.
 func (s *Pages) ExportFilings(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if web.ExportTypes[format] == "" {

@@ -17,7 +17,7 @@ import (
 // ledgerSize is how many filings a page of the ledger has.
 const ledgerSize = 25
 
-// listFilings is the ledger: every filing and what became of it. State and place stand in the query.
+// ListFilings is the ledger: every filing and what became of it. State and place stand in the query.
 func (s *Pages) ListFilings(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
 		return s.exportLedger(w, r, format)
@@ -75,7 +75,7 @@ func readLedgerFilter(q url.Values) (filter crash.LedgerFilter, err error) {
 // maxMicros is a time far in the future that the database still knows, in microseconds since 1970.
 const maxMicros = 1 << 57
 
-// showFiling is one filing: the page of it, or the part that takes its place on a page.
+// ShowFiling is one filing: the page of it, or the part that takes its place on a page.
 func (s *Pages) ShowFiling(w http.ResponseWriter, r *http.Request) error {
 	id, err := filingID(r)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Pages) filing(r *http.Request, id int64) (views.FilingPart, error) {
 	return s.FilingPart(r, entries[0]), nil
 }
 
-// retryFiling has a filing tried again now.
+// RetryFiling has a filing tried again now.
 func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
 	return s.manageFiling(w, r, func(id int64) (string, error) {
 		f, err := s.Filer.Retry(r.Context(), id, web.CurrentUser(r).Name, s.Config.CreateWait)
@@ -125,7 +125,7 @@ func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// giveUpFiling ends a filing that has not led to a bug.
+// GiveUpFiling ends a filing that has not led to a bug.
 func (s *Pages) GiveUpFiling(w http.ResponseWriter, r *http.Request) error {
 	return s.manageFiling(w, r, func(id int64) (string, error) {
 		_, err := s.Filer.GiveUp(r.Context(), id, web.CurrentUser(r).Name, r.PostFormValue("reason"))

@@ -18,7 +18,7 @@ import (
 // lookTime is the longest that a person waits for the tracker to say what bug it has under a number.
 const lookTime = 5 * time.Second
 
-// showLinkBug asks which bug is meant, and with one in the query (bug) shows what the tracker has under that number.
+// ShowLinkBug asks which bug is meant, and with one in the query (bug) shows what the tracker has under that number.
 func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Pages) sentBug(r *http.Request) (int64, error) {
 	return s.Tracker.BugNumber(text)
 }
 
-// linkBug links a bug to a problem. What the tracker says of it is read at once, if it answers.
+// LinkBug links a bug to a problem. What the tracker says of it is read at once, if it answers.
 func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: text})
 }
 
-// unlinkBug takes a bug away from a problem, and offers to put it back.
+// UnlinkBug takes a bug away from a problem, and offers to put it back.
 func (s *Pages) UnlinkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Pages) UnlinkBug(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// relinkBug undoes unlinkBug.
+// RelinkBug undoes unlinkBug.
 func (s *Pages) RelinkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Pages) RelinkBug(w http.ResponseWriter, r *http.Request) error {
 	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is linked again, as it was.", number)})
 }
 
-// recheckBugs has the states of a problem's bugs read in the tracker soon.
+// RecheckBugs has the states of a problem's bugs read in the tracker soon.
 func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"mishap/views"
 )
 
-// showLinkChosen asks which bug the chosen problems are to be linked to, and with one in the query (bug) shows what the
+// ShowLinkChosen asks which bug the chosen problems are to be linked to, and with one in the query (bug) shows what the
 // tracker has under that number and which of the problems have it already.
 func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
@@ -52,7 +52,7 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, status, views.LinkChosen(p))
 }
 
-// linkChosen links one bug to all chosen problems that do not have it. What the tracker says of it is read at once, if it
+// LinkChosen links one bug to all chosen problems that do not have it. What the tracker says of it is read at once, if it
 // answers.
 func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
@@ -96,7 +96,7 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 	return web.Redirect(w, r, views.ChosenURL(ids))
 }
 
-// unlinkChosen undoes linkChosen, for the problems in the query. One that has lost the bug meanwhile is as it should be.
+// UnlinkChosen undoes linkChosen, for the problems in the query. One that has lost the bug meanwhile is as it should be.
 func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {

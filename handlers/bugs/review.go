@@ -14,7 +14,7 @@ import (
 	"mishap/views"
 )
 
-// showReview is the bug of a bucket before it is filed, for a person to go over: a page, or a part opened on another page.
+// ShowReview is the bug of a bucket before it is filed, for a person to go over: a page, or a part opened on another page.
 func (s *Pages) ShowReview(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.reviewed(r)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Pages) ShowReview(w http.ResponseWriter, r *http.Request) error {
 	return s.sendReview(w, r, http.StatusOK, page)
 }
 
-// showReviewBugs is the part that tells what the tracker knows.
+// ShowReviewBugs is the part that tells what the tracker knows.
 func (s *Pages) ShowReviewBugs(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.reviewed(r)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Pages) ShowReviewBugs(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.ReviewFound(*s.searchBugs(r, b)))
 }
 
-// reviewBug takes the form: it shows the bug as it will look, or has it filed. Whatever stands in the way, the form comes
+// ReviewBug takes the form: it shows the bug as it will look, or has it filed. Whatever stands in the way, the form comes
 // back with what was typed.
 func (s *Pages) ReviewBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.reviewed(r)

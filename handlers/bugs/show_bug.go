@@ -7,7 +7,7 @@ import (
 	"mishap/handlers/web"
 )
 
-// showBug is the bug cell alone, or the status around it: what it asks for while a bug is being created. Without scripts it is on the bucket's page.
+// ShowBug is the bug cell alone, or the status around it: what it asks for while a bug is being created. Without scripts it is on the bucket's page.
 func (s *Pages) ShowBug(w http.ResponseWriter, r *http.Request) error {
 	id, err := crash.ParseBucketID(r.PathValue("id"))
 	if err != nil {

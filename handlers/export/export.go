@@ -16,10 +16,10 @@ import (
 	"mishap/handlers/web"
 )
 
-// exportTime is the longest that an export may take, the reading of a slow client included.
+// ExportTime is the longest that an export may take, the reading of a slow client included.
 const ExportTime = 15 * time.Minute
 
-// table is a list as it is exported. Rows are made one after the other, as they are written.
+// Table is a list as it is exported. Rows are made one after the other, as they are written.
 type Table struct {
 	Title   string
 	Path    string // of the page, with its query
@@ -27,7 +27,7 @@ type Table struct {
 	Rows    iter.Seq2[Row, error]
 }
 
-// row is one line of a table: a value for each column (string, int, int64 or time.Time), and what feeds say of it.
+// Row is one line of a table: a value for each column (string, int, int64 or time.Time), and what feeds say of it.
 type Row struct {
 	Cells   []any
 	Path    string    // of its page: also what tells it from others, for ever
@@ -37,7 +37,7 @@ type Row struct {
 	Last    time.Time // when something happened to it last
 }
 
-// export sends a table. Nothing is made and sent when the client has it already. own is what the table depends on besides what
+// Export sends a table. Nothing is made and sent when the client has it already. own is what the table depends on besides what
 // everybody sees, such as whom it is for; when that changed is not known.
 func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, own string, make func(context.Context) (Table, error)) error {
 	revision, err := s.Store.Revision(r.Context())
@@ -136,7 +136,7 @@ func (v *revisions) since(word string, now time.Time) time.Time {
 	return v.first
 }
 
-// pages makes one sequence of a list that is read page by page, each beginning below the last row of the one before.
+// Pages makes one sequence of a list that is read page by page, each beginning below the last row of the one before.
 func Pages[T any](read func(after *T) ([]T, error), make func(T) Row) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var after *T
@@ -159,10 +159,10 @@ func Pages[T any](read func(after *T) ([]T, error), make func(T) Row) iter.Seq2[
 	}
 }
 
-// exportPage is how many rows are read at once.
+// ExportPage is how many rows are read at once.
 const ExportPage = 500
 
-// errNoFormat is the answer to an ending that is none.
+// ErrNoFormat is the answer to an ending that is none.
 var ErrNoFormat = crash.Errorf(crash.NotFound, "no_page", "There is no such file: lists are to be had as .csv, .json and .atom.")
 
 // Exporter sends lists as files and feeds.

@@ -15,7 +15,7 @@ import (
 	"mishap/handlers/web"
 )
 
-// maxFeed is how many entries a feed has: readers ask again and again.
+// MaxFeed is how many entries a feed has: readers ask again and again.
 const MaxFeed = 100
 
 // writeTable writes a table in its format. The first row decides whether there is an answer or an error; an error after it

@@ -33,7 +33,7 @@ func (s *Pages) decisionsView(r *http.Request, b crash.Bucket) (views.DecisionsV
 	return v, err
 }
 
-// undoDecision takes one decision about a problem back.
+// UndoDecision takes one decision about a problem back.
 func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Decisions) moveNow(ctx context.Context, decision int64) (finished bool,
 	return finished, nil
 }
 
-// showRename asks for a name.
+// ShowRename asks for a name.
 func (s *Decisions) ShowRename(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Decisions) ShowRename(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.Rename(p))
 }
 
-// renameProblem gives a problem a name, and offers to take that back.
+// RenameProblem gives a problem a name, and offers to take that back.
 func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // versionColumns are the columns of the list of a problem's versions.
 var versionColumns = []string{"version", "release", "reports", "machines", "first_day", "last_day", "url"}
 
-// exportVersions is the list of the versions that a problem was seen with, as a file or feed: each with each release.
+// ExportVersions is the list of the versions that a problem was seen with, as a file or feed: each with each release.
 func (s *Pages) ExportVersions(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if web.ExportTypes[format] == "" {

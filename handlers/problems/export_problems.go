@@ -24,7 +24,7 @@ var problemColumns = []string{
 	"last_seen", "last_version", "last_release", "highest_version", "bug", "state", "status", "url",
 }
 
-// exportFile is the front list as a file or feed, at its own address; the query is that of the page.
+// ExportFile is the front list as a file or feed, at its own address; the query is that of the page.
 func (s *Lists) ExportFile(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if web.ExportTypes[format] == "" {

@@ -19,7 +19,7 @@ var reportColumns = []string{
 	"machine", "problem", "url",
 }
 
-// exportProblemReports is the list of a problem's reports as a file or feed.
+// ExportProblemReports is the list of a problem's reports as a file or feed.
 func (s *Pages) ExportProblemReports(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if web.ExportTypes[format] == "" {

@@ -22,7 +22,7 @@ func readFollow(r *http.Request) (crash.Follow, error) {
 	return crash.NewFollow(kind, name)
 }
 
-// follow lets the person follow a package, the packages of a person or team, or a package set.
+// Follow lets the person follow a package, the packages of a person or team, or a package set.
 func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 	f, err := readFollow(r)
 	if err == nil {
@@ -54,7 +54,7 @@ func (s *Lists) nameable(r *http.Request, f crash.Follow) error {
 	return err
 }
 
-// unfollow ends that the person follows something.
+// Unfollow ends that the person follows something.
 func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
 	f, err := readFollow(r)
 	if err != nil {
@@ -103,7 +103,7 @@ func followPage(r *http.Request) string {
 	return from
 }
 
-// saveSeen says that what came until a time is new to the person no longer, or takes that back.
+// SaveSeen says that what came until a time is new to the person no longer, or takes that back.
 func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	var seen time.Time
 	if text := r.PostFormValue("seen"); text != "never" {

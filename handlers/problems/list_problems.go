@@ -10,7 +10,7 @@ import (
 	"mishap/views"
 )
 
-// listProblems is the front page: how reliable releases are, and the most common problems of what was chosen. All that is
+// ListProblems is the front page: how reliable releases are, and the most common problems of what was chosen. All that is
 // chosen stands in the query, see readChoice, and after for the next pages.
 func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {

@@ -22,7 +22,7 @@ var (
 	errNoHead    = crash.Errorf(crash.Invalid, "no_head", "Choose which of the problems stands for all of them.")
 )
 
-// findMerge asks which problem one is to be merged with. With an answer in the query (with) it leads to the look at both.
+// FindMerge asks which problem one is to be merged with. With an answer in the query (with) it leads to the look at both.
 func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -88,7 +88,7 @@ func idInAddress(text string) string {
 	return text
 }
 
-// showMerge shows what merging the problems in the query gives.
+// ShowMerge shows what merging the problems in the query gives.
 func (s *Decisions) ShowMerge(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	ids, err := web.ChosenIDs(strings.Split(q.Get("problems"), "."))
@@ -163,7 +163,7 @@ func mostFitting(buckets []crash.Bucket) crash.Bucket {
 	})
 }
 
-// mergeProblems merges problems into the one that is to stand for all, and offers to take that back.
+// MergeProblems merges problems into the one that is to stand for all, and offers to take that back.
 func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(r.PostForm["problem"]) // read by the guard
 	if err != nil {

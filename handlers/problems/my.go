@@ -22,7 +22,7 @@ const (
 	lateDays = 30
 )
 
-// showMy is what the person follows: problems that are new since the last visit first, then regressions, then those without
+// ShowMy is what the person follows: problems that are new since the last visit first, then regressions, then those without
 // a bug. With an ending, or by Accept, it is the list as a file.
 func (s *Lists) ShowMy(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
@@ -67,7 +67,7 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	return s.Page(w, r, status, views.My(page))
 }
 
-// exportMyFile is the person's list as a file, at its own address.
+// ExportMyFile is the person's list as a file, at its own address.
 func (s *Lists) ExportMyFile(w http.ResponseWriter, r *http.Request) error {
 	format := r.PathValue("format")
 	if web.ExportTypes[format] == "" {

@@ -20,7 +20,7 @@ func (s *Pages) notesView(r *http.Request, b crash.Bucket) (views.NotesView, err
 	return v, err
 }
 
-// addNote writes a note down.
+// AddNote writes a note down.
 func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
 	return s.noted(w, r, b, err, "The note is written down.")
 }
 
-// changeNote gives a note another text, or takes it away. Viewers change their own, triagers any: what was there before
+// ChangeNote gives a note another text, or takes it away. Viewers change their own, triagers any: what was there before
 // stays in its history.
 func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)

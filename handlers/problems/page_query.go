@@ -12,10 +12,10 @@ import (
 // The functions below return the part of a query that a public page depends on, always written the same way. Parameters
 // that a page does not know, and other ways to write the same, make no further entries in the cache.
 
-// noQuery is for pages that know no parameters.
+// NoQuery is for pages that know no parameters.
 func NoQuery(*http.Request) (string, error) { return "", nil }
 
-// listQuery reads the choice of the front page. Errors are as of readChoice.
+// ListQuery reads the choice of the front page. Errors are as of readChoice.
 func (s *Lists) ListQuery(r *http.Request) (string, error) {
 	q := r.URL.Query()
 	choice, err := s.readChoice(r.Context(), q)
@@ -25,7 +25,7 @@ func (s *Lists) ListQuery(r *http.Request) (string, error) {
 	return choiceQuery(choice, q.Get("after"), views.ListChoice{Period: defaultPeriod})
 }
 
-// searchQuery reads what a search wants. What is no query, or no choice, is left to the page itself.
+// SearchQuery reads what a search wants. What is no query, or no choice, is left to the page itself.
 func (s *Lists) SearchQuery(r *http.Request) (string, error) {
 	text, err := searchText(r)
 	if err != nil || text == "" {

@@ -9,7 +9,7 @@ import (
 	"mishap/views"
 )
 
-// problemQuery reads how the page of a problem is shown to visitors: with all versions, with the facts of one release,
+// ProblemQuery reads how the page of a problem is shown to visitors: with all versions, with the facts of one release,
 // with the problem that led here when it was merged, and with the way through a list.
 func (s *Pages) ProblemQuery(r *http.Request) (string, error) {
 	known := url.Values{}

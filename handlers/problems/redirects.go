@@ -13,7 +13,7 @@ import (
 	"mishap/views"
 )
 
-// redirectBug leads from a bug's number to the bucket that has it; of several it shows a list. With an ending, or by Accept,
+// RedirectBug leads from a bug's number to the bucket that has it; of several it shows a list. With an ending, or by Accept,
 // the list is a file or feed.
 func (s *Lists) RedirectBug(w http.ResponseWriter, r *http.Request) error {
 	text, format := web.CutFormat(chi.URLParam(r, "number"))
@@ -49,7 +49,7 @@ func (s *Lists) RedirectBug(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.BugProblems(page))
 }
 
-// redirectBucket leads from a signature in the query (id) to the page of its bucket.
+// RedirectBucket leads from a signature in the query (id) to the page of its bucket.
 func (s *Lists) RedirectBucket(w http.ResponseWriter, r *http.Request) error {
 	signature, ok := rawQueryValue(r.URL.RawQuery, "id")
 	if !ok || signature == "" {

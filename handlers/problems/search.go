@@ -17,7 +17,7 @@ import (
 	"mishap/views"
 )
 
-// search answers what stands in the search box: an id, a number or a whole signature leads straight to what it names,
+// Search answers what stands in the search box: an id, a number or a whole signature leads straight to what it names,
 // anything else is a query, whose problems are listed as on the front page.
 func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 	text, err := searchText(r)
@@ -119,7 +119,7 @@ func (s *Lists) found(r *http.Request, text string, q query.Query) (views.ListPa
 	return s.problemList(r, choice, q, place)
 }
 
-// exportSearch is what a search finds as a file or feed, at an address of its own.
+// ExportSearch is what a search finds as a file or feed, at an address of its own.
 func (s *Lists) ExportSearch(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if web.ExportTypes[format] == "" {
@@ -155,7 +155,7 @@ func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format strin
 	})
 }
 
-// completeSearch offers ways to go on with what was typed so far: of a query, or, with of, of a name.
+// CompleteSearch offers ways to go on with what was typed so far: of a query, or, with of, of a name.
 func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 	text, err := searchText(r)
 	if err != nil {
@@ -219,7 +219,7 @@ func beginning(all []string) func(string) []string {
 	}
 }
 
-// showKeys says what keys do: on a page, or in a dialog on the one that the visitor is on.
+// ShowKeys says what keys do: on a page, or in a dialog on the one that the visitor is on.
 func (s *Lists) ShowKeys(w http.ResponseWriter, r *http.Request) error {
 	if web.WantsPart(r) {
 		return s.Page(w, r, http.StatusOK, views.KeysPart())

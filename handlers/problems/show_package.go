@@ -18,7 +18,7 @@ const (
 	packageVersions = 40 // that it compares
 )
 
-// showPackage is the page of one package, by the name of a binary or a source package: its problems, reports by day, and
+// ShowPackage is the page of one package, by the name of a binary or a source package: its problems, reports by day, and
 // versions compared. With an ending, or by Accept, it is the list of its problems as a file or feed.
 func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	text, err := web.PathText(r, "name")

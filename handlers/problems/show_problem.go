@@ -19,7 +19,7 @@ import (
 	"mishap/views"
 )
 
-// showProblem is the page of one bucket. Visitors see what is counted; people who are signed in see the stack and the
+// ShowProblem is the page of one bucket. Visitors see what is counted; people who are signed in see the stack and the
 // reports too. The list of reports is also sent alone, as a part: it has the same address with after.
 func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 	id, err := crash.ParseBucketID(chi.URLParam(r, "id"))

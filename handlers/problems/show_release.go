@@ -21,7 +21,7 @@ const (
 	activeDays      = 90 // for which a machine that reported something counts as active
 )
 
-// showRelease is the page of one release: how reliable it is beside the one before, its problems and packages. With an
+// ShowRelease is the page of one release: how reliable it is beside the one before, its problems and packages. With an
 // ending, or by Accept, it is the list of its problems as a file or feed.
 func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	text, err := web.PathText(r, "name")

@@ -11,7 +11,7 @@ import (
 	"mishap/views"
 )
 
-// showReport is the page of one report; with an ending, .json or .crash, the report as a file.
+// ShowReport is the page of one report; with an ending, .json or .crash, the report as a file.
 func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	name, format, _ := strings.Cut(chi.URLParam(r, "id"), ".")
 	id, err := crash.ParseOopsID(name)

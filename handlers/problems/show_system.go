@@ -8,7 +8,7 @@ import (
 	"mishap/views"
 )
 
-// showSystem is the page of one machine: its reports, the newest first. A machine that is not known here has a page too:
+// ShowSystem is the page of one machine: its reports, the newest first. A machine that is not known here has a page too:
 // it has not reported anything, and says so.
 func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	text, err := web.PathText(r, "system")

@@ -14,7 +14,7 @@ type traitFacts struct {
 	here, there int
 }
 
-// showTraits is what the reports of a problem have in common that others of its package have not: a page, or the part of the
+// ShowTraits is what the reports of a problem have in common that others of its package have not: a page, or the part of the
 // problem's page that asks for it when it is there.
 func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)

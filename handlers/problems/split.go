@@ -15,7 +15,7 @@ import (
 // splitTerms is how many lines the form for a condition has.
 const splitTerms = 3
 
-// showSplit asks which reports are to be taken out of a problem. With a condition in the query it shows what that would do.
+// ShowSplit asks which reports are to be taken out of a problem. With a condition in the query it shows what that would do.
 func (s *Decisions) ShowSplit(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -76,7 +76,7 @@ func fillTerms(terms []crash.Term) []crash.Term {
 	return terms
 }
 
-// splitProblem takes reports out of a problem: those that are chosen, or those that meet the condition.
+// SplitProblem takes reports out of a problem: those that are chosen, or those that meet the condition.
 func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {

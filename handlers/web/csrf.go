@@ -40,7 +40,7 @@ func (s *Kit) errForeign() error {
 			"(Administrators: base_url has to be the address by which people reach this site.)", s.Base)
 }
 
-// guard lets a request that may change something through only when it comes from a page of this site and carries the
+// Guard lets a request that may change something through only when it comes from a page of this site and carries the
 // token of its cookie. nosurf is the judge; guard translates what scripts send into what nosurf understands.
 //
 //   - The token may come in X-CSRFToken, X-CSRF-Token or the form field csrf_token, masked or as it stands in the cookie.
@@ -170,7 +170,7 @@ func (s *Kit) isAddressed(r *http.Request, u *url.URL) bool {
 	return u.Scheme == scheme && u.Host == r.Host
 }
 
-// renewToken gives the browser a new CSRF token, so that one known from before a sign-in is worth nothing after it.
+// RenewToken gives the browser a new CSRF token, so that one known from before a sign-in is worth nothing after it.
 func RenewToken(w http.ResponseWriter, r *http.Request) {
 	if h := VisitOf(r).csrf; h != nil {
 		h.RegenerateToken(w, r)

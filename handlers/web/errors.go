@@ -49,14 +49,14 @@ var (
 	errSlow   = crash.Errorf(crash.Unavailable, "too_slow", "This took too long and was given up. Please try again shortly.")
 )
 
-// answer is an error as it is shown.
+// Answer is an error as it is shown.
 type Answer struct {
 	*crash.Error
 	Status     int
 	retryAfter time.Duration // 0: not said
 }
 
-// answerTo decides what is shown of err. Internal errors lose everything but the request id.
+// AnswerTo decides what is shown of err. Internal errors lose everything but the request id.
 func AnswerTo(r *http.Request, err error) Answer {
 	if e, ok := errors.AsType[*crash.Error](err); ok && kinds[e.Kind].status != 0 {
 		return answerOf(e)
@@ -124,7 +124,7 @@ func (a Answer) part(r *http.Request) templ.Component {
 	return views.Flashes([]views.Flash{{Kind: views.FlashError, Text: a.Message}})
 }
 
-// logError notes once what the visitor is not told.
+// LogError notes once what the visitor is not told.
 func (s *Kit) LogError(r *http.Request, err error, a Answer) {
 	if a.Status < http.StatusInternalServerError {
 		return
@@ -136,7 +136,7 @@ func (s *Kit) LogError(r *http.Request, err error, a Answer) {
 	s.Log.Log(r.Context(), level, "request failed", "request_id", RequestID(r), "status", a.Status, "code", a.Code, "error", err)
 }
 
-// headers sets what goes with the status.
+// Headers sets what goes with the status.
 func (a Answer) Headers(w http.ResponseWriter) {
 	if a.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(a.retryAfter.Seconds()))))
@@ -179,7 +179,7 @@ const (
 	ShapeJSON
 )
 
-// shapeOf says in which form a request wants its answer.
+// ShapeOf says in which form a request wants its answer.
 func ShapeOf(r *http.Request) Shape {
 	accept := r.Header.Values("Accept")
 	page := negotiate.Preferred(accept, mediaHTML, mediaXHTML, "application/json") != "application/json"
@@ -198,7 +198,7 @@ func ShapeOf(r *http.Request) Shape {
 	return ShapePage
 }
 
-// methodError is the answer to a method that an address does not know.
+// MethodError is the answer to a method that an address does not know.
 type MethodError struct{}
 
 func (*MethodError) Error() string { return "method not allowed" }

@@ -15,7 +15,7 @@ import (
 // alike: pages of people who are signed in are rendered for each request, but from cached facts.
 const maxFactBytes = 32 << 20
 
-// cachedFacts returns the facts of type V about a key, which must not be changed, or calls read.
+// CachedFacts returns the facts of type V about a key, which must not be changed, or calls read.
 // read gets a request that contains nothing of r: other people get what it returns.
 func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Request) (V, error)) (V, error) {
 	revision, err := s.revision(r)
@@ -30,7 +30,7 @@ func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Req
 	})
 }
 
-// cachedProblems returns the problems of some counts, in their order and without those that no
+// CachedProblems returns the problems of some counts, in their order and without those that no
 // longer exist. It reads those that are not cached with one query.
 func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]crash.Problem, error) {
 	revision, err := s.revision(r)

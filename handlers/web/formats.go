@@ -21,7 +21,7 @@ const (
 	mediaXHTML = "application/xhtml+xml"
 )
 
-// acceptedExport returns the format that Accept wants more than a page; empty: the page.
+// AcceptedExport returns the format that Accept wants more than a page; empty: the page.
 func AcceptedExport(r *http.Request) string {
 	if WantsPart(r) {
 		return ""
@@ -37,14 +37,14 @@ func AcceptedExport(r *http.Request) string {
 	return ""
 }
 
-// forFile reports whether a request is for a file or feed, by its address or by Accept.
+// ForFile reports whether a request is for a file or feed, by its address or by Accept.
 func ForFile(r *http.Request) bool {
 	_, ending := CutFormat(r.URL.Path)
 	report := strings.HasPrefix(r.URL.Path, "/oops/") && strings.HasSuffix(r.URL.Path, ".crash")
 	return SafeMethods[r.Method] && (ending != "" || report || AcceptedExport(r) != "")
 }
 
-// cutFormat takes the ending of an export off a name that may hold dots itself.
+// CutFormat takes the ending of an export off a name that may hold dots itself.
 func CutFormat(name string) (base, format string) {
 	if at := strings.LastIndexByte(name, '.'); at > 0 && ExportTypes[name[at+1:]] != "" {
 		return name[:at], name[at+1:]

@@ -128,7 +128,7 @@ func (d Deps) missing() []string {
 	return names
 }
 
-// parseBase reads the base address and writes it as browsers write origins.
+// ParseBase reads the base address and writes it as browsers write origins.
 func ParseBase(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(address, "/"))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -141,7 +141,7 @@ func ParseBase(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// do makes an http.HandlerFunc of a handler that returns an error.
+// Do makes an http.HandlerFunc of a handler that returns an error.
 func (s *Kit) Do(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
@@ -150,7 +150,7 @@ func (s *Kit) Do(h func(http.ResponseWriter, *http.Request) error) http.HandlerF
 	}
 }
 
-// deadline gives every request of a route at most d.
+// Deadline gives every request of a route at most d.
 func Deadline(d time.Duration) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -171,10 +171,10 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(context.Background(), at) //nolint:forbidigo // see above
 }
 
-// pageTime is the longest that a page may take.
+// PageTime is the longest that a page may take.
 const PageTime = 30 * time.Second
 
-// newKit returns the kit. Its error names every dependency that is missing.
+// NewKit returns the kit. Its error names every dependency that is missing.
 func NewKit(d Deps) (*Kit, error) {
 	base, err := ParseBase(d.Config.BaseURL)
 	if missing := d.missing(); len(missing) > 0 {

@@ -17,7 +17,7 @@ import (
 
 const headerRequestID = "X-Request-ID"
 
-// identify gives each request a name of our own. One that a client or proxy sends is not used: logs could be forged by it.
+// Identify gives each request a name of our own. One that a client or proxy sends is not used: logs could be forged by it.
 func (s *Kit) Identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{id: rand.Text()[:16]}
@@ -71,7 +71,7 @@ func (s *Kit) registerCaches(reg prometheus.Registerer) error {
 	return nil
 }
 
-// observe logs and counts each request once it is answered: which route, never the path or the query, since these can hold
+// Observe logs and counts each request once it is answered: which route, never the path or the query, since these can hold
 // signatures and names of machines.
 func (s *Kit) Observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +109,7 @@ var knownMethods = map[string]bool{
 	http.MethodPatch: true, http.MethodDelete: true, http.MethodOptions: true,
 }
 
-// recovered makes an internal error of a panic in a handler, so that the visitor gets a page and the log gets the stack.
+// Recovered makes an internal error of a panic in a handler, so that the visitor gets a page and the log gets the stack.
 func (s *Kit) Recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.rescue(w, r)
@@ -138,7 +138,7 @@ func (s *Kit) rescue(w http.ResponseWriter, r *http.Request) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// headers restrict what a browser does with an answer.
+// Headers restrict what a browser does with an answer.
 func Headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -43,7 +43,7 @@ type cachedPage struct {
 // errNotCacheable comes with a page that is sent but not cached: a redirect or an error.
 var errNotCacheable = errors.New("only pages with status 200 are cached")
 
-// cachePage returns a handler that sends all visitors the same compressed page until its revision
+// CachePage returns a handler that sends all visitors the same compressed page until its revision
 // changes (see [handlers.Server.revision]). People who are signed in get a page of their own.
 //
 // canonical returns the part of the query that the page depends on, always written the same way;

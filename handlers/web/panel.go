@@ -48,7 +48,7 @@ func (s *Panel) Buckets(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, 
 	return buckets, nil
 }
 
-// bucket is the problem that the bucket with this id is part of, with its status.
+// Bucket is the problem that the bucket with this id is part of, with its status.
 func (s *Panel) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
 	b, err := s.Store.Bucket(ctx, id)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Panel) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, er
 	return b, err
 }
 
-// bugPart decides what the bug cell of a bucket, with its status, shows to the person who asks.
+// BugPart decides what the bug cell of a bucket, with its status, shows to the person who asks.
 func (s *Panel) BugPart(r *http.Request, b crash.Bucket) views.BugPart {
 	u := CurrentUser(r)
 	p := views.BugPart{
@@ -116,7 +116,7 @@ func (s *Panel) bugState(u crash.User, b crash.Bucket) views.BugState {
 	return views.BugNothing
 }
 
-// answerBug shows the bug cell as it is now, or, where the request says that it replaces that, the whole status around it.
+// AnswerBug shows the bug cell as it is now, or, where the request says that it replaces that, the whole status around it.
 func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b crash.Bucket) error {
 	if !views.IsStatusTarget(r.Header.Get("HX-Target")) {
 		p := s.BugPart(r, s.SeenBy(r, b))
@@ -130,7 +130,7 @@ func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b 
 	return s.Page(w, r, status, views.StatusPart(v))
 }
 
-// statusView is how a problem stands, to the person who asks.
+// StatusView is how a problem stands, to the person who asks.
 func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, error) {
 	bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
 	if err != nil {
@@ -147,13 +147,13 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, e
 	return v, nil
 }
 
-// statusViewOf is statusView without advice, when the bugs have been read.
+// StatusViewOf is statusView without advice, when the bugs have been read.
 func (s *Panel) StatusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.StatusView {
 	b = s.SeenBy(r, b)
 	return views.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.Now()}
 }
 
-// onProblemPage reports whether htmx asks from the page of a problem.
+// OnProblemPage reports whether htmx asks from the page of a problem.
 func OnProblemPage(r *http.Request, id crash.BucketID) bool {
 	from, err := url.Parse(r.Header.Get("HX-Current-URL"))
 	return err == nil && from.Path == id.Path()
@@ -162,7 +162,7 @@ func OnProblemPage(r *http.Request, id crash.BucketID) bool {
 // Panel shows the status of problems and what can be done about their bugs.
 type Panel struct{ *Kit }
 
-// chosenIDs reads which problems are meant, each once, in their order.
+// ChosenIDs reads which problems are meant, each once, in their order.
 func ChosenIDs(texts []string) ([]crash.BucketID, error) {
 	var ids []crash.BucketID
 	for _, text := range texts {

@@ -20,7 +20,7 @@ func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) views.FilingPar
 	return p
 }
 
-// bucketFiling is the ledger of one bucket, nil when nobody has asked for a bug.
+// BucketFiling is the ledger of one bucket, nil when nobody has asked for a bug.
 func (s *Panel) BucketFiling(r *http.Request, id crash.BucketID) (*views.FilingPart, error) {
 	entries, err := s.Filings.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
 	if err != nil || len(entries) == 0 {

@@ -10,7 +10,7 @@ import (
 	"mishap/views"
 )
 
-// bugsOf returns the bug cells of the problems of reports, by the buckets that the reports are in.
+// BugsOf returns the bug cells of the problems of reports, by the buckets that the reports are in.
 func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.BucketID]views.BugPart, error) {
 	b, err := s.Store.Index(r.Context())
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.Bucke
 	return cells, nil
 }
 
-// reportList is the page of a list of reports that begins below after; rows may hold one more than the page shows, and
+// ReportList is the page of a list of reports that begins below after; rows may hold one more than the page shows, and
 // then there is a next page.
 func (s *Panel) ReportList(path string, after crash.OopsID, rows []crash.ReportRow) views.ReportList {
 	list := views.ReportList{ID: "reports", Rows: rows, Now: s.Now()}
@@ -72,7 +72,7 @@ func (s *Panel) HasBug(r *http.Request, id crash.BucketID, number int64) (bool, 
 	return false, nil
 }
 
-// hurry has bugs read soon whose state is old. The page never waits for the tracker, and hardly for this.
+// Hurry has bugs read soon whose state is old. The page never waits for the tracker, and hardly for this.
 func (s *Panel) Hurry(r *http.Request, older time.Duration, bugs ...crash.Bug) {
 	var stale []crash.Bug
 	for _, b := range bugs {
@@ -90,7 +90,7 @@ func (s *Panel) Hurry(r *http.Request, older time.Duration, bugs ...crash.Bug) {
 	}
 }
 
-// numbersOf are the numbers of bugs and of those that they repeat.
+// NumbersOf are the numbers of bugs and of those that they repeat.
 func NumbersOf(bugs ...crash.Bug) []int64 {
 	numbers := make([]int64, 0, len(bugs))
 	for _, b := range bugs {

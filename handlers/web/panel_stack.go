@@ -14,7 +14,7 @@ import (
 	"mishap/views"
 )
 
-// whyBucket says why the reports of a bucket are together, as far as everybody may know it.
+// WhyBucket says why the reports of a bucket are together, as far as everybody may know it.
 func (s *Panel) WhyBucket(b crash.Bucket) views.WhyPart {
 	return views.WhyPart{Rule: b.Rule, Signature: b.Signature, Address: strings.TrimSuffix(s.Config.BaseURL, "/") + b.ID.Path()}
 }
@@ -30,7 +30,7 @@ func (s *Panel) whyLike(r *http.Request, b crash.Bucket, report crash.StoredRepo
 	return whole, nil
 }
 
-// whyReport says why a report is where it is, and whether today's rules would put it elsewhere.
+// WhyReport says why a report is where it is, and whether today's rules would put it elsewhere.
 func (s *Panel) WhyReport(r *http.Request, report crash.StoredReport) (views.WhyPart, error) {
 	e := grouping.Explain(report.Fields)
 	why := views.WhyPart{Rule: report.Rule, Explained: &e}
@@ -81,14 +81,14 @@ func (s *Panel) readStack(r *http.Request, b crash.Bucket, advise bool) (facts s
 	return facts, nil
 }
 
-// stackOf is what readStack reads, cached.
+// StackOf is what readStack reads, cached.
 func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (stackFacts, error) {
 	return CachedFacts(s.Kit, r, string(b.ID[:])+strconv.FormatBool(advise), func(r *http.Request) (stackFacts, error) {
 		return s.readStack(r, b, advise)
 	})
 }
 
-// advice says whether filing will help, and which problems with a bug look like this one.
+// Advice says whether filing will help, and which problems with a bug look like this one.
 func (s *Panel) Advice(ctx context.Context, b crash.Bucket, report crash.Fields) (stats.Advice, []grouping.SimilarProblem, error) {
 	similar, err := s.Counts.Similar(ctx, b)
 	if err != nil {

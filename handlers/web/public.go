@@ -14,10 +14,10 @@ import (
 // What visitors see is redacted as bugs are: pages, feeds, files and the API must hold nothing that tells who somebody is.
 // Values that everybody's pages are made of are cached as they are, and redacted when they are put on a visitor's page.
 
-// isPublic reports whether the answer to a request is for somebody who may not read reports.
+// IsPublic reports whether the answer to a request is for somebody who may not read reports.
 func IsPublic(r *http.Request) bool { return !CurrentUser(r).Role.Allows(crash.RoleViewer) }
 
-// seenBy returns b as whoever asks may see it.
+// SeenBy returns b as whoever asks may see it.
 func (s *Kit) SeenBy(r *http.Request, b crash.Bucket) crash.Bucket {
 	if IsPublic(r) {
 		return s.Redacted.Bucket(b)
@@ -25,7 +25,7 @@ func (s *Kit) SeenBy(r *http.Request, b crash.Bucket) crash.Bucket {
 	return b
 }
 
-// seenRow returns a row of the index as whoever asks may see it.
+// SeenRow returns a row of the index as whoever asks may see it.
 func SeenRow(r *http.Request, row index.Row) index.Row {
 	if IsPublic(r) {
 		return row.ForVisitors()
@@ -33,7 +33,7 @@ func SeenRow(r *http.Request, row index.Row) index.Row {
 	return row
 }
 
-// seenLabels returns the names that whoever asks may see, for choices.
+// SeenLabels returns the names that whoever asks may see, for choices.
 func SeenLabels[T ~string](r *http.Request, names []T) []T {
 	if IsPublic(r) {
 		return redact.Labels(names)
@@ -41,7 +41,7 @@ func SeenLabels[T ~string](r *http.Request, names []T) []T {
 	return names
 }
 
-// seenLabel returns a name that whoever asks may see.
+// SeenLabel returns a name that whoever asks may see.
 func SeenLabel[T ~string](r *http.Request, name T) T {
 	if IsPublic(r) {
 		return redact.Label(name)
@@ -49,7 +49,7 @@ func SeenLabel[T ~string](r *http.Request, name T) T {
 	return name
 }
 
-// searched makes a list count what a query speaks of, and says which problems it wants; nil: all. What a visitor searches for is
+// Searched makes a list count what a query speaks of, and says which problems it wants; nil: all. What a visitor searches for is
 // looked for in what visitors see, else answers would tell by trial what is hidden.
 func Searched(r *http.Request, q query.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
 	filter = q.Narrow(filter)
@@ -63,7 +63,7 @@ func Searched(r *http.Request, q query.Query, filter index.Filter) (index.Filter
 	return filter, q.Match
 }
 
-// hideProblem redacts what visitors see of a problem.
+// HideProblem redacts what visitors see of a problem.
 func (s *Kit) HideProblem(page *views.ProblemPage) {
 	page.Why.Signature = page.Bucket.Signature
 	page.Alike = slices.Clone(page.Alike)
@@ -100,7 +100,7 @@ func (s *Kit) hideProblems(list []views.PackageProblem) []views.PackageProblem {
 	return list
 }
 
-// hidePackage redacts what visitors see of a package.
+// HidePackage redacts what visitors see of a package.
 func (s *Kit) HidePackage(page *views.PackagePage) {
 	page.Problems, page.Binaries = s.hideProblems(page.Problems), redact.Labels(page.Binaries)
 	page.Versions = slices.Clone(page.Versions)
@@ -110,7 +110,7 @@ func (s *Kit) HidePackage(page *views.PackagePage) {
 	}
 }
 
-// hideRelease redacts what visitors see of a release.
+// HideRelease redacts what visitors see of a release.
 func (s *Kit) HideRelease(page *views.ReleasePage) {
 	page.Worst, page.New, page.Regressions = s.hideProblems(page.Worst), s.hideProblems(page.New), s.hideProblems(page.Regressions)
 	page.Packages = slices.DeleteFunc(slices.Clone(page.Packages), func(p views.ReleasePackage) bool { return redact.Label(p.Name) != p.Name })

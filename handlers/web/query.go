@@ -14,13 +14,13 @@ import (
 	"mishap/views"
 )
 
-// listSize is how many rows a page of a list has.
+// ListSize is how many rows a page of a list has.
 const ListSize = 50
 
-// maxQueryText is how many characters of text a filter may have.
+// MaxQueryText is how many characters of text a filter may have.
 const MaxQueryText = 200
 
-// part sends a part of a page together with what takes old messages away.
+// Part sends a part of a page together with what takes old messages away.
 func (s *Kit) Part(w http.ResponseWriter, r *http.Request, c templ.Component) error {
 	return s.Page(w, r, http.StatusOK, templ.Join(c, views.NoFlashes()))
 }
@@ -28,7 +28,7 @@ func (s *Kit) Part(w http.ResponseWriter, r *http.Request, c templ.Component) er
 // errBadPath is the answer to a name in a path that is not text.
 var errBadPath = crash.Errorf(crash.Invalid, "bad_path", "The address is not readable: it holds bytes that are not text.")
 
-// pathText is a part of the path that may hold any text, slashes too. The router hands it out as it was sent when it was
+// PathText is a part of the path that may hold any text, slashes too. The router hands it out as it was sent when it was
 // sent with escapes that matter, else decoded. NUL and invalid UTF-8 are Invalid: nothing here can have such a name, and the
 // database takes no such text.
 func PathText(r *http.Request, name string) (string, error) {
@@ -44,7 +44,7 @@ func PathText(r *http.Request, name string) (string, error) {
 	return text, nil
 }
 
-// queryText is a short text of the query, without blanks around it. Text that nothing here can be called is Invalid.
+// QueryText is a short text of the query, without blanks around it. Text that nothing here can be called is Invalid.
 func QueryText(q url.Values, name string) (string, error) {
 	text := strings.TrimSpace(q.Get(name))
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > MaxQueryText {
@@ -53,7 +53,7 @@ func QueryText(q url.Values, name string) (string, error) {
 	return text, nil
 }
 
-// queryOops is the report that a list goes on below; zero: from the start.
+// QueryOops is the report that a list goes on below; zero: from the start.
 func QueryOops(q url.Values, name string) (crash.OopsID, error) {
 	if q.Get(name) == "" {
 		return crash.OopsID{}, nil
@@ -65,10 +65,10 @@ func QueryOops(q url.Values, name string) (crash.OopsID, error) {
 	return id, nil
 }
 
-// errBadPlace is the answer to a place in a list that no list has.
+// ErrBadPlace is the answer to a place in a list that no list has.
 var ErrBadPlace = crash.Errorf(crash.Invalid, "bad_after", "The address asks for a page of the list that does not exist; start again at its first page.")
 
-// lastDays are the last n UTC days, today included.
+// LastDays are the last n UTC days, today included.
 func (s *Kit) LastDays(n int) (since, until time.Time) {
 	until = s.Now().UTC().Truncate(24 * time.Hour)
 	return until.AddDate(0, 0, 1-n), until

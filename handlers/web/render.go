@@ -21,11 +21,11 @@ const (
 	requestTypePart   = "partial"
 )
 
-// wantsPart reports whether htmx will put the answer into an existing page. HX-Request alone does not say so: it is sent for
+// WantsPart reports whether htmx will put the answer into an existing page. HX-Request alone does not say so: it is sent for
 // whole pages too.
 func WantsPart(r *http.Request) bool { return r.Header.Get(headerRequestType) == requestTypePart }
 
-// isForm reports whether the request is what a browser sends for a form without scripts.
+// IsForm reports whether the request is what a browser sends for a form without scripts.
 func IsForm(r *http.Request) bool {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && (media == "application/x-www-form-urlencoded" || media == "multipart/form-data")
@@ -34,7 +34,7 @@ func IsForm(r *http.Request) bool {
 // maxKeptPage is the largest buffer of a page that is kept for the next one, in bytes.
 const maxKeptPage = 1 << 20
 
-// page sends a page or a part of one. It is rendered completely before the first byte goes out, so that an error in the
+// Page sends a page or a part of one. It is rendered completely before the first byte goes out, so that an error in the
 // middle becomes an error page and not half a page.
 func (s *Kit) Page(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
 	b, ok := s.pages.Get().(*bytes.Buffer)
@@ -63,7 +63,7 @@ func (s *Kit) Page(w http.ResponseWriter, r *http.Request, status int, c templ.C
 	return nil
 }
 
-// redirect sends the visitor on to a local path: a browser by 303, a part of a page by telling htmx.
+// Redirect sends the visitor on to a local path: a browser by 303, a part of a page by telling htmx.
 func Redirect(w http.ResponseWriter, r *http.Request, path string) error {
 	if WantsPart(r) {
 		w.Header().Set("HX-Redirect", path)
@@ -74,7 +74,7 @@ func Redirect(w http.ResponseWriter, r *http.Request, path string) error {
 	return nil
 }
 
-// shell is what every page needs besides its content; it takes the waiting messages out of the session.
+// Shell is what every page needs besides its content; it takes the waiting messages out of the session.
 func (s *Kit) Shell(r *http.Request, title string) views.Shell {
 	shell := s.BareShell(r, title)
 	shell.Flash = s.takeFlashes(r)
@@ -82,7 +82,7 @@ func (s *Kit) Shell(r *http.Request, title string) views.Shell {
 	return shell
 }
 
-// bareShell is shell without touching the session.
+// BareShell is shell without touching the session.
 func (s *Kit) BareShell(r *http.Request, title string) views.Shell {
 	return views.Shell{
 		Title: title, User: CurrentUser(r), CSRFToken: nosurf.Token(r), Path: ComeBackTo(r),
@@ -90,7 +90,7 @@ func (s *Kit) BareShell(r *http.Request, title string) views.Shell {
 	}
 }
 
-// comeBackTo is where sign-in should lead from this request: to the page itself, or from a form to the page it stands on.
+// ComeBackTo is where sign-in should lead from this request: to the page itself, or from a form to the page it stands on.
 func ComeBackTo(r *http.Request) string {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return LocalPath(r.URL.RequestURI())
@@ -101,7 +101,7 @@ func ComeBackTo(r *http.Request) string {
 	return "/"
 }
 
-// localPath returns path if it is one within this site, else "/": nobody is sent elsewhere by a link that begins here.
+// LocalPath returns path if it is one within this site, else "/": nobody is sent elsewhere by a link that begins here.
 func LocalPath(path string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || len(path) > 2048 ||
@@ -113,13 +113,13 @@ func LocalPath(path string) string {
 
 const sessionFlash = "flash"
 
-// flash keeps a message for the next page that the visitor sees. Without somebody signed in there is no session to keep
+// Flash keeps a message for the next page that the visitor sees. Without somebody signed in there is no session to keep
 // it in, and it is dropped.
 func (s *Kit) Flash(r *http.Request, kind views.FlashKind, text string) error {
 	return s.FlashUndo(r, views.Flash{Kind: kind, Text: text})
 }
 
-// flashUndo is flash for a message that may have a way to take back what it is about.
+// FlashUndo is flash for a message that may have a way to take back what it is about.
 func (s *Kit) FlashUndo(r *http.Request, message views.Flash) error {
 	if CurrentUser(r).ID == 0 {
 		return nil

@@ -22,7 +22,7 @@ const maxTextBytes = 1 << 20
 
 const sessionSavedForm = "kept" // the value is in sessions that exist already
 
-// holdsLongText reports whether the form at a path holds a long text.
+// HoldsLongText reports whether the form at a path holds a long text.
 func HoldsLongText(path string) bool {
 	return strings.HasPrefix(path, "/problem/") && strings.HasSuffix(path, "/review") || path == views.PathTemplates
 }
@@ -35,7 +35,7 @@ func requestLimit(path string) int64 {
 	return MaxRequestBytes
 }
 
-// draftIn reads the fields of the form in which a person reviews a bug.
+// DraftIn reads the fields of the form in which a person reviews a bug.
 func DraftIn(form url.Values) crash.Draft {
 	return tracker.TidyDraft(crash.Draft{
 		Title: form.Get("title"), Description: form.Get("description"), Tags: crash.ReadTags(form.Get("tags")),
@@ -77,13 +77,13 @@ func (s *Kit) saveForSignIn(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusUnauthorized, views.SignInPage(s.SignInShell(r), form))
 }
 
-// saveInSession stores what was typed into the form at a path in the session, and redirects there.
+// SaveInSession stores what was typed into the form at a path in the session, and redirects there.
 func (s *Kit) SaveInSession(w http.ResponseWriter, r *http.Request, path, encoded string) error {
 	s.Sessions.Put(r.Context(), sessionSavedForm, path+" "+encoded)
 	return Redirect(w, r, path)
 }
 
-// takeSavedForm returns what was typed into the form at this path, and removes it from the session.
+// TakeSavedForm returns what was typed into the form at this path, and removes it from the session.
 func (s *Kit) TakeSavedForm(r *http.Request) (url.Values, bool) {
 	path, encoded, found := strings.Cut(s.Sessions.GetString(r.Context(), sessionSavedForm), " ")
 	if !found || path != r.URL.Path {

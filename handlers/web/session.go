@@ -31,7 +31,7 @@ func (s *Kit) newSessions() *scs.SessionManager {
 	return m
 }
 
-// withSession loads the session of a request and stores it, when it was changed, before the answer begins. The session
+// WithSession loads the session of a request and stores it, when it was changed, before the answer begins. The session
 // manager's own middleware goes on with the answer when storing fails; this one answers with the error.
 func (s *Kit) WithSession(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +106,7 @@ func (w *sessionWriter) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w *sessionWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// recognise finds out who is signed in. It asks the database each time, so that a changed role and a disabled account take
+// Recognise finds out who is signed in. It asks the database each time, so that a changed role and a disabled account take
 // effect with the next request; visitors without a session cost no query.
 func (s *Kit) Recognise(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -133,7 +133,7 @@ func (s *Kit) Recognise(next http.Handler) http.Handler {
 	})
 }
 
-// need lets only people of at least this role through. Visitors are asked to sign in; others are told whom to ask.
+// Need lets only people of at least this role through. Visitors are asked to sign in; others are told whom to ask.
 func (s *Kit) Need(role crash.Role) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return s.Do(func(w http.ResponseWriter, r *http.Request) error {

@@ -18,7 +18,7 @@ const (
 // signInPath is the sign-in page that leads back to a local path.
 func signInPath(next string) string { return PathSignIn + "?next=" + url.QueryEscape(next) }
 
-// signInShell is a shell whose own "Sign in" leads where this one would have led.
+// SignInShell is a shell whose own "Sign in" leads where this one would have led.
 func (s *Kit) SignInShell(r *http.Request) views.Shell {
 	shell := s.Shell(r, "Sign in")
 	shell.Path = PathSignIn

@@ -22,7 +22,7 @@ type visit struct {
 
 type visitKey struct{}
 
-// visitOf returns the visit of a request; an empty one where the middleware has not run.
+// VisitOf returns the visit of a request; an empty one where the middleware has not run.
 func VisitOf(r *http.Request) *visit {
 	if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
 		return v
@@ -34,8 +34,8 @@ func withVisit(r *http.Request, v *visit) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
 }
 
-// currentUser is the account that is signed in, as it is now; the zero User for visitors.
+// CurrentUser is the account that is signed in, as it is now; the zero User for visitors.
 func CurrentUser(r *http.Request) crash.User { return VisitOf(r).User }
 
-// requestID names the request in logs, answers and error pages.
+// RequestID names the request in logs, answers and error pages.
 func RequestID(r *http.Request) string { return VisitOf(r).id }
