@@ -4,17 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
 )
 
-// bucketColumns and bucketJoins make a crash.Bucket of each row of buckets as b; scanBucket reads it. The row should be a
-// head: what it says of reports, bugs and filings is about all buckets that were merged into it. A problem may have several
-// bugs: bugOrder says which one is shown. Of several filings it is the one that a bug may still come of.
+// A crash.Bucket is made of each row of buckets as b. Reports, bugs and filings are those of all
+// buckets that were merged into it, so the row should not itself be merged into another.
 const (
-	bucketColumns = `
+	// BucketColumns are the columns that ScanBucket reads. Of several bugs they have the first by
+	// BugOrder, of several filings the one that may still become a bug.
+	BucketColumns = `
 		b.id, b.signature, b.rule, b.provisional, b.problem_type, b.title, b.name, b.executable, b.package, b.source_package,
 		w.members, w.reports, w.systems,
 		o.seen, coalesce(o.version, ''), coalesce(o.release, ''), n.seen, coalesce(n.version, ''), coalesce(n.release, ''),
@@ -26,7 +29,8 @@ const (
 		coalesce(f.title, ''), coalesce(f.marker, ''), coalesce(f.problem, ''),
 		coalesce(f.reason, ''), coalesce(f.attempts, 0),
 		f.created, f.updated, f.not_before`
-	bucketJoins = `
+	// BucketJoins joins the tables of BucketColumns.
+	BucketJoins = `
 		cross join lateral (
 			select count(*) as members, sum(m.reports)::bigint as reports,
 				case when count(*) = 1 then max(m.systems)
@@ -48,8 +52,8 @@ const (
 			order by r.last_seen desc, r.release desc limit 1
 		) as n on true
 		left join lateral (
-			select ` + bugColumns + ` from bucket_bugs as l ` + bugJoins + `
-			where l.bucket_id in (select id from buckets where head = b.id) order by ` + bugOrder + ` limit 1
+			select ` + BugColumns + ` from bucket_bugs as l ` + BugJoins + `
+			where l.bucket_id in (select id from buckets where head = b.id) order by ` + BugOrder + ` limit 1
 		) as g (number, title, url, how, person, at, state, master, master_title, master_url) on true
 		left join lateral (
 			select * from filings where bucket_id in (select id from buckets where head = b.id)
@@ -58,55 +62,147 @@ const (
 				bucket_id = b.id desc, updated desc, id desc limit 1
 		) as f on true`
 
-	// members are all buckets of the problem that @bucket is part of.
-	members = `(select id from buckets where head = (select head from buckets where id = @bucket))`
+	// Members are all buckets of the problem that @bucket is part of.
+	Members = `(select id from buckets where head = (select head from buckets where id = @bucket))`
 )
 
-const sqlBucket = `select ` + bucketColumns + ` from buckets as b ` + bucketJoins + ` where b.id = (select head from buckets where id = @id)`
+const sqlBucket = `select ` + BucketColumns + ` from buckets as b ` + BucketJoins + ` where b.id = (select head from buckets where id = @id)`
 
 // Bucket returns the problem that the bucket with this id is part of: the bucket itself, or the one that it was merged into,
 // which then has another id; with all that was merged into it. It has its bug and where the filing of one stands (all but the text and the tags that
 // are sent). It returns NotFound when there is none.
 func (s *Store) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
-	rows, err := s.pool.Query(ctx, sqlBucket, pgx.NamedArgs{"id": id[:]})
+	rows, err := s.Pool.Query(ctx, sqlBucket, pgx.NamedArgs{"id": id[:]})
 	if err != nil {
-		return crash.Bucket{}, fmt.Errorf("bucket %s: %w", id, classify(err))
+		return crash.Bucket{}, fmt.Errorf("bucket %s: %w", id, Classify(err))
 	}
-	b, err := pgx.CollectExactlyOneRow(rows, scanBucket)
+	b, err := pgx.CollectExactlyOneRow(rows, ScanBucket)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return crash.Bucket{}, crash.ErrUnknownBucket
 	}
 	if err != nil {
-		return crash.Bucket{}, fmt.Errorf("bucket %s: %w", id, classify(err))
+		return crash.Bucket{}, fmt.Errorf("bucket %s: %w", id, Classify(err))
 	}
 	return b, nil
 }
 
-func scanBucket(row pgx.CollectableRow) (crash.Bucket, error) {
+// ScanBucket reads BucketColumns.
+func ScanBucket(row pgx.CollectableRow) (crash.Bucket, error) {
 	var b crash.Bucket
-	err := scanBucketAnd(row, &b)
+	err := ScanBucketAnd(row, &b)
 	return b, err
 }
 
-// scanBucketAnd reads bucketColumns into b and the columns that follow them into more.
-func scanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
-	var bug bugScan
+// ScanBucketAnd reads BucketColumns into b and the columns that follow them into more.
+func ScanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
+	var bug BugScan
 	columns := []any{
-		into(b.ID[:]), &b.Signature, &b.Rule, &b.Provisional, &b.ProblemType, &b.Title, &b.Name, &b.Executable, &b.Package, &b.SourcePackage,
+		ScanTo(b.ID[:]), &b.Signature, &b.Rule, &b.Provisional, &b.ProblemType, &b.Title, &b.Name, &b.Executable, &b.Package, &b.SourcePackage,
 		&b.Members, &b.Reports, &b.Systems,
-		orZero(&b.FirstSeen), &b.FirstSeenVersion, &b.FirstSeenRelease, orZero(&b.LastSeen), &b.LastSeenVersion, &b.LastSeenRelease,
+		OrZero(&b.FirstSeen), &b.FirstSeenVersion, &b.FirstSeenRelease, OrZero(&b.LastSeen), &b.LastSeenVersion, &b.LastSeenRelease,
 		&b.LowestVersion, &b.LowestVersionRelease, &b.HighestVersion, &b.HighestVersionRelease, &b.LowestRelease, &b.HighestRelease,
 	}
-	columns = append(columns, bug.columns()...)
+	columns = append(columns, bug.Columns()...)
 	columns = append(columns,
 		&b.Filing.ID, &b.Filing.State, &b.Filing.Bug, &b.Filing.Person, &b.Filing.Target,
 		&b.Filing.Title, &b.Filing.Marker, &b.Filing.Problem, &b.Filing.Reason, &b.Filing.Attempts,
-		orZero(&b.Filing.Created), orZero(&b.Filing.Updated), orZero(&b.Filing.NotBefore),
+		OrZero(&b.Filing.Created), OrZero(&b.Filing.Updated), OrZero(&b.Filing.NotBefore),
 	)
 	err := row.Scan(append(columns, more...)...)
-	b.Bug = bug.bug()
+	b.Bug = bug.Bug()
 	if b.Filing.ID != 0 {
 		b.Filing.Bucket = b.ID
 	}
 	return err
+}
+
+const sqlBucketVersions = `
+	select version, release, sum(reports)::bigint from bucket_versions where bucket_id in ` + Members + `
+	group by version, release, version_key
+	order by version_key desc nulls last, version, release`
+
+// BucketVersions returns how often the problem that a bucket is part of was seen by version and release: the newest version
+// by dpkg's order first, versions that it cannot order last, the releases of one version in their order. Unknown buckets have
+// none.
+func (s *Store) BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error) {
+	rows, err := s.Pool.Query(ctx, sqlBucketVersions, pgx.NamedArgs{"bucket": id[:]})
+	if err != nil {
+		return nil, fmt.Errorf("versions of bucket %s: %w", id, Classify(err))
+	}
+	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.VersionCount])
+	if err != nil {
+		return nil, fmt.Errorf("versions of bucket %s: %w", id, Classify(err))
+	}
+	for from := 0; from < len(counts); {
+		to := from + 1
+		for to < len(counts) && counts[to].Version == counts[from].Version {
+			to++
+		}
+		slices.SortStableFunc(counts[from:to], func(a, b crash.VersionCount) int { return CompareReleases(a.Release, b.Release) })
+		from = to
+	}
+	return counts, nil
+}
+
+const sqlBucketDays = `
+	select day, release, sum(reports)::bigint from bucket_days
+	where bucket_id in ` + Members + ` and day between @since and @until
+	group by day, release order by day`
+
+// BucketDays returns how often the problem that a bucket is part of was seen on each UTC day from since to until, both
+// included, by release: earliest day first, the releases of a day in their order. Days without a report are left out.
+func (s *Store) BucketDays(ctx context.Context, id crash.BucketID, since, until time.Time) ([]crash.DayCount, error) {
+	rows, err := s.Pool.Query(ctx, sqlBucketDays, pgx.NamedArgs{"bucket": id[:], "since": since, "until": until})
+	if err != nil {
+		return nil, fmt.Errorf("days of bucket %s: %w", id, Classify(err))
+	}
+	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DayCount])
+	if err != nil {
+		return nil, fmt.Errorf("days of bucket %s: %w", id, Classify(err))
+	}
+	slices.SortStableFunc(counts, func(a, b crash.DayCount) int {
+		if c := a.Day.Compare(b.Day); c != 0 {
+			return c
+		}
+		return CompareReleases(a.Release, b.Release)
+	})
+	return counts, nil
+}
+
+const sqlBucketArchitectures = `
+	select architecture, sum(reports)::bigint, sum(proposed)::bigint from bucket_days where bucket_id in ` + Members + `
+	group by architecture order by 2 desc, architecture limit 20`
+
+// BucketArchitectures returns how often the problem that a bucket is part of was seen by architecture, the most first, and
+// how many of all its reports came from the proposed pocket. What is returned is not to be changed.
+func (s *Store) BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error) {
+	all, err := CachedCounts(ctx, s, id, func(ctx context.Context) (a architectures, err error) {
+		a.counts, a.proposed, err = s.readArchitectures(ctx, id)
+		return a, err
+	})
+	return all.counts, all.proposed, Classify(err)
+}
+
+// architectures is how often a problem was seen by architecture.
+type architectures struct {
+	counts   []crash.NameCount
+	proposed int64
+}
+
+func (s *Store) readArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error) {
+	rows, err := s.Pool.Query(ctx, sqlBucketArchitectures, pgx.NamedArgs{"bucket": id[:]})
+	if err != nil {
+		return nil, 0, fmt.Errorf("architectures of bucket %s: %w", id, Classify(err))
+	}
+	var c crash.NameCount
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&c.Name, &c.Reports, &n}, func() error {
+		counts = append(counts, c)
+		proposed += n
+		return nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("architectures of bucket %s: %w", id, Classify(err))
+	}
+	return counts, proposed, nil
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/filings"
 )
 
 func TestLinks(t *testing.T) {
@@ -20,7 +21,7 @@ func TestLinks(t *testing.T) {
 	ctx := t.Context()
 	link := func(name string, number int64, person string) bool {
 		t.Helper()
-		isNew, err := db.NewBugs(s).LinkBug(ctx, ids[name], crash.Bug{Number: number, Title: "t", URL: "u", By: person})
+		isNew, err := bugs.New(s).LinkBug(ctx, ids[name], crash.Bug{Number: number, Title: "t", URL: "u", By: person})
 		if err != nil {
 			t.Fatalf("link %d to %s: %v", number, name, err)
 		}
@@ -31,7 +32,7 @@ func TestLinks(t *testing.T) {
 	}
 	numbers := func(name string) []int64 {
 		t.Helper()
-		bugs, err := db.NewBugs(s).BucketBugs(ctx, ids[name])
+		bugs, err := bugs.New(s).BucketBugs(ctx, ids[name])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,13 +45,13 @@ func TestLinks(t *testing.T) {
 	if diff := cmp.Diff([]int64{8, 7}, numbers("alpha")); diff != "" {
 		t.Errorf("bugs of alpha, the one linked last first (-want +got):\n%s", diff)
 	}
-	if got, err := db.NewBugs(s).SignaturesOfBug(ctx, 7, 0); err != nil || cmp.Diff([]string{"alpha", "beta"}, got) != "" {
+	if got, err := bugs.New(s).SignaturesOfBug(ctx, 7, 0); err != nil || cmp.Diff([]string{"alpha", "beta"}, got) != "" {
 		t.Errorf("signatures of bug 7: got %q, %v; want alpha and beta", got, err)
 	}
-	if got, err := db.NewBugs(s).BucketsOfBug(ctx, 7); err != nil || len(got) != 2 {
+	if got, err := bugs.New(s).BucketsOfBug(ctx, 7); err != nil || len(got) != 2 {
 		t.Errorf("buckets of bug 7: got %d, %v; want 2", len(got), err)
 	}
-	if _, err := db.NewBugs(s).LinkBug(ctx, crash.BucketIDOf("no such"), crash.Bug{Number: 9, URL: "u"}); crash.KindOf(err) != crash.NotFound {
+	if _, err := bugs.New(s).LinkBug(ctx, crash.BucketIDOf("no such"), crash.Bug{Number: 9, URL: "u"}); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("unknown bucket: got %v, want NotFound", err)
 	}
 
@@ -58,25 +59,25 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.NewBugs(s).UnlinkBug(ctx, ids["alpha"], 8, "eve"); err != nil {
+	if err := bugs.New(s).UnlinkBug(ctx, ids["alpha"], 8, "eve"); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]int64{7}, numbers("alpha")); diff != "" {
 		t.Errorf("after unlinking (-want +got):\n%s", diff)
 	}
 	for _, number := range []int64{8, 9} {
-		if err := db.NewBugs(s).UnlinkBug(ctx, ids["alpha"], number, "eve"); crash.KindOf(err) != crash.NotFound {
+		if err := bugs.New(s).UnlinkBug(ctx, ids["alpha"], number, "eve"); crash.KindOf(err) != crash.NotFound {
 			t.Errorf("unlinking %d, which is not linked: got %v, want NotFound", number, err)
 		}
 	}
-	if err := db.NewBugs(s).RelinkBug(ctx, ids["alpha"], 8, "ada"); err != nil {
+	if err := bugs.New(s).RelinkBug(ctx, ids["alpha"], 8, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	after, err := s.Bucket(ctx, ids["alpha"])
 	if err != nil || cmp.Diff(before.Bug, after.Bug) != "" {
 		t.Errorf("after putting it back: %v\n%s", err, cmp.Diff(before.Bug, after.Bug))
 	}
-	if err := db.NewBugs(s).RelinkBug(ctx, ids["alpha"], 8, "ada"); crash.KindOf(err) != crash.NotFound {
+	if err := bugs.New(s).RelinkBug(ctx, ids["alpha"], 8, "ada"); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("putting it back twice: got %v, want NotFound", err)
 	}
 	got := lines(t, url, `select id::text, concat_ws(' ', person, action, detail ->> 'bug') from audit_events where subject = '`+ids["alpha"].String()+`'`)
@@ -97,7 +98,7 @@ func TestLinkingAtTheSameTime(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			first, err := db.NewBugs(s).LinkBug(t.Context(), id, crash.Bug{Number: 7, URL: "u", By: "ada"})
+			first, err := bugs.New(s).LinkBug(t.Context(), id, crash.Bug{Number: 7, URL: "u", By: "ada"})
 			if err != nil {
 				t.Errorf("link: %v", err)
 			}
@@ -107,7 +108,7 @@ func TestLinkingAtTheSameTime(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if bugs, err := db.NewBugs(s).BucketBugs(t.Context(), id); err != nil || len(bugs) != 1 || isNew.Load() != 1 {
+	if bugs, err := bugs.New(s).BucketBugs(t.Context(), id); err != nil || len(bugs) != 1 || isNew.Load() != 1 {
 		t.Errorf("got %d bugs, %d new, %v; want one of each", len(bugs), isNew.Load(), err)
 	}
 }
@@ -117,14 +118,14 @@ func TestLinkEndsAnOpenFiling(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	id := fill(t, s)["alpha"]
-	filing, _, err := db.NewFilings(s).AskFiling(t.Context(), crash.Intent{Bucket: id, Person: "ada", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
+	filing, _, err := filings.New(s).AskFiling(t.Context(), crash.Intent{Bucket: id, Person: "ada", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.NewBugs(s).LinkBug(t.Context(), id, crash.Bug{Number: 7, URL: "u", By: "bob"}); err != nil {
+	if _, err := bugs.New(s).LinkBug(t.Context(), id, crash.Bug{Number: 7, URL: "u", By: "bob"}); err != nil {
 		t.Fatal(err)
 	}
-	if claim, err := db.NewFilings(s).ClaimFiling(t.Context(), filing.ID); err != nil || claim.Step != crash.StepNone {
+	if claim, err := filings.New(s).ClaimFiling(t.Context(), filing.ID); err != nil || claim.Step != crash.StepNone {
 		t.Errorf("after linking: got the step %q, %v; want none", claim.Step, err)
 	}
 	if b, err := s.Bucket(t.Context(), id); err != nil || b.Filing.State != crash.FilingFiled || b.Filing.Bug != 7 {

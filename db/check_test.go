@@ -7,18 +7,19 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/check"
 	"mishap/db/dbtest"
 )
 
-func check(t *testing.T, s *db.Store, scope crash.CheckScope) crash.CheckResult {
+func checkStore(t *testing.T, s *db.Store, scope crash.CheckScope) crash.CheckResult {
 	t.Helper()
 	steps := 0
-	result, err := db.Check(t.Context(), s, scope, func() { steps++ })
+	result, err := check.Run(t.Context(), s, scope, func() { steps++ })
 	if err != nil {
 		t.Fatalf("check: %v", err)
 	}
-	if steps != db.CheckSteps {
-		t.Errorf("got %d steps, want the %d that were announced", steps, db.CheckSteps)
+	if steps != check.Steps {
+		t.Errorf("got %d steps, want the %d that were announced", steps, check.Steps)
 	}
 	return result
 }
@@ -75,14 +76,14 @@ func TestCheckSeesDamage(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)
 			s := mixture(t, url, 60)
-			if got := check(t, s, crash.CheckScope{Most: 5}); got.Found != 0 || got.Reports < 30 || got.Buckets == 0 || got.Counts < 100 {
+			if got := checkStore(t, s, crash.CheckScope{Most: 5}); got.Found != 0 || got.Reports < 30 || got.Buckets == 0 || got.Counts < 100 {
 				t.Fatalf("got %+v, want most of 60 reports, many counts and no difference", got)
 			}
 			if tag, err := connect(t, url).Exec(t.Context(), damage); err != nil || tag.RowsAffected() != 1 {
 				t.Fatalf("got %v, %v; want one row", tag, err)
 			}
 			for _, scope := range []crash.CheckScope{{Most: 5}, {Buckets: 1 << 20, Seed: 7, Most: 5}} {
-				if got := check(t, s, scope); got.Found == 0 || len(got.Differences) == 0 {
+				if got := checkStore(t, s, scope); got.Found == 0 || len(got.Differences) == 0 {
 					t.Errorf("check %+v: got no difference", scope)
 				}
 			}

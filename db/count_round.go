@@ -36,7 +36,7 @@ const (
 // inRound runs fn in a transaction that holds the lock on counting and has the next number. Nothing else changes counts
 // meanwhile, in no instance.
 func (s *Store) inRound(ctx context.Context, fn func(tx pgx.Tx, at stamp) error) error {
-	return s.inTx(ctx, func(tx pgx.Tx) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
 		var at stamp
 		if err := tx.QueryRow(ctx, sqlNextRound).Scan(&at.round, &at.server.started, &at.server.database); err != nil {
 			return fmt.Errorf("next round: %w", err)
@@ -180,7 +180,7 @@ func (s *Store) readReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) ([]s
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r storedReport, err error) {
 		var bucket []byte
 		var occurred time.Time
-		err = row.Scan((*[16]byte)(&r.id), &r.counted, &r.day, &r.received, orZero(&occurred), &r.system, &bucket, &r.rule,
+		err = row.Scan((*[16]byte)(&r.id), &r.counted, &r.day, &r.received, OrZero(&occurred), &r.system, &bucket, &r.rule,
 			&r.ProblemType, &r.Title, &r.Executable, &r.Package, &r.Version, &r.SourcePackage, &r.Release, &r.Architecture,
 			&r.PackageArchitecture, &r.Proposed, &r.AddressSignature)
 		if bucket != nil && err == nil {

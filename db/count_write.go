@@ -123,7 +123,7 @@ func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (buckets map[cr
 	var bucket crash.BucketID
 	var release, version *string
 	var n int64
-	_, err = pgx.ForEachRow(rows, []any{into(bucket[:]), &release, &version, &n}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{ScanTo(bucket[:]), &release, &version, &n}, func() error {
 		if release == nil {
 			buckets[bucket] += n
 		} else {
@@ -209,7 +209,7 @@ func (c *roundSum) bucketArgs(round int64, newToBucket map[crash.BucketID]int64)
 	text := func(value func(*bucketSum) string) []string { return column(rows, value) }
 	return pgx.NamedArgs{
 		"round":               round,
-		"id":                  idBytes(ids),
+		"id":                  IDBytes(ids),
 		"problem_type":        text(func(s *bucketSum) string { return s.newest.ProblemType }),
 		"title":               text(func(s *bucketSum) string { return s.newest.Title }),
 		"executable":          text(func(s *bucketSum) string { return s.newest.Executable }),

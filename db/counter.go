@@ -193,7 +193,7 @@ func (c *counter) countOwn(ctx context.Context) error {
 	r, err := c.round(ctx, workOf(ids))
 	c.failing.result(err)
 	if err != nil {
-		c.store.log.ErrorContext(ctx, "reports not counted yet", "reports", r.reports, "error", err)
+		c.store.Log.ErrorContext(ctx, "reports not counted yet", "reports", r.reports, "error", err)
 		return err
 	}
 	c.large.Store(r.reports > promptReports)
@@ -218,12 +218,12 @@ func (c *counter) countOrphans(ctx context.Context, age time.Duration) {
 		r, err := c.round(ctx, workOlderThan(age))
 		c.orphansFailing.result(err)
 		if err != nil && !away(err) {
-			c.store.log.ErrorContext(ctx, "reports of another instance not counted yet", "error", err)
+			c.store.Log.ErrorContext(ctx, "reports of another instance not counted yet", "error", err)
 		}
 		if err != nil || r.reports == 0 {
 			return
 		}
-		c.store.log.InfoContext(ctx, "counted what another instance left", "reports", r.reports)
+		c.store.Log.InfoContext(ctx, "counted what another instance left", "reports", r.reports)
 	}
 }
 
@@ -272,7 +272,7 @@ func (s *Store) WaitCounted(ctx context.Context) error {
 	began := time.Now()
 	for {
 		var left bool
-		err := s.pool.QueryRow(ctx, sqlAnyUncounted, workOlderThan(time.Since(began)).args).Scan(&left)
+		err := s.Pool.QueryRow(ctx, sqlAnyUncounted, workOlderThan(time.Since(began)).args).Scan(&left)
 		if err == nil && !left {
 			return nil
 		}
@@ -280,7 +280,7 @@ func (s *Store) WaitCounted(ctx context.Context) error {
 			_, err = s.counter.round(ctx, workOlderThan(time.Since(began)))
 		}
 		if err != nil {
-			return crash.Errorf(crash.Unavailable, "not_counted", "The reports could not be counted in time; please try again.").Because(classify(err))
+			return crash.Errorf(crash.Unavailable, "not_counted", "The reports could not be counted in time; please try again.").Because(Classify(err))
 		}
 		s.counter.failing.result(nil)
 		s.counter.orphansFailing.result(nil)

@@ -70,8 +70,8 @@ const (
 func scanDecision(row pgx.CollectableRow) (d crash.Decision, err error) {
 	var other []byte
 	err = row.Scan(
-		&d.ID, &d.Kind, &d.Cause, into(d.Bucket[:]), &other, &d.BucketLabel, &d.OtherLabel,
-		&d.Before, &d.After, &d.Condition, &d.Person, &d.Reason, &d.At, &d.UndoneBy, orZero(&d.UndoneAt),
+		&d.ID, &d.Kind, &d.Cause, ScanTo(d.Bucket[:]), &other, &d.BucketLabel, &d.OtherLabel,
+		&d.Before, &d.After, &d.Condition, &d.Person, &d.Reason, &d.At, &d.UndoneBy, OrZero(&d.UndoneAt),
 		&d.LookedAt, &d.Moved, &d.Finished)
 	copy(d.Other[:], other)
 	return d, err
@@ -80,13 +80,13 @@ func scanDecision(row pgx.CollectableRow) (d crash.Decision, err error) {
 // Decisions returns what was decided about a problem and about those that are part of it, the last decision first, at most
 // limit.
 func (s *Decisions) Decisions(ctx context.Context, id crash.BucketID, limit int) ([]crash.Decision, error) {
-	rows, err := s.pool.Query(ctx, sqlDecisions, pgx.NamedArgs{"bucket": id[:], "limit": limit})
+	rows, err := s.Pool.Query(ctx, sqlDecisions, pgx.NamedArgs{"bucket": id[:], "limit": limit})
 	if err != nil {
-		return nil, fmt.Errorf("decisions about %s: %w", id, classify(err))
+		return nil, fmt.Errorf("decisions about %s: %w", id, Classify(err))
 	}
 	found, err := pgx.CollectRows(rows, scanDecision)
 	if err != nil {
-		return nil, fmt.Errorf("decisions about %s: %w", id, classify(err))
+		return nil, fmt.Errorf("decisions about %s: %w", id, Classify(err))
 	}
 	return found, nil
 }
@@ -98,9 +98,9 @@ var (
 
 // Decision returns one entry of the history, or NotFound.
 func (s *Decisions) Decision(ctx context.Context, id int64) (crash.Decision, error) {
-	rows, err := s.pool.Query(ctx, sqlDecision, pgx.NamedArgs{"id": id})
+	rows, err := s.Pool.Query(ctx, sqlDecision, pgx.NamedArgs{"id": id})
 	if err != nil {
-		return crash.Decision{}, fmt.Errorf("decision %d: %w", id, classify(err))
+		return crash.Decision{}, fmt.Errorf("decision %d: %w", id, Classify(err))
 	}
 	return oneDecision(id, rows)
 }
@@ -111,7 +111,7 @@ func oneDecision(id int64, rows pgx.Rows) (crash.Decision, error) {
 		return d, errUnknownDecision
 	}
 	if err != nil {
-		return d, fmt.Errorf("decision %d: %w", id, classify(err))
+		return d, fmt.Errorf("decision %d: %w", id, Classify(err))
 	}
 	return d, nil
 }
@@ -134,7 +134,7 @@ func (s *Decisions) Undo(ctx context.Context, id int64, person string) (crash.De
 		if !decision.Stands() {
 			return errUndone
 		}
-		decision.UndoneBy, decision.UndoneAt = person, s.now()
+		decision.UndoneBy, decision.UndoneAt = person, s.Now()
 		if _, err := d.Exec(ctx, sqlUndone, pgx.NamedArgs{"id": id, "person": person, "at": decision.UndoneAt}); err != nil {
 			return err
 		}
@@ -164,12 +164,12 @@ const sqlSignature = `select signature, head from buckets where id = @id`
 
 // Signature returns the signature of one bucket, and the head under which it counts. It returns NotFound when there is none.
 func (s *Decisions) Signature(ctx context.Context, id crash.BucketID) (signature string, head crash.BucketID, err error) {
-	err = s.pool.QueryRow(ctx, sqlSignature, pgx.NamedArgs{"id": id[:]}).Scan(&signature, into(head[:]))
+	err = s.Pool.QueryRow(ctx, sqlSignature, pgx.NamedArgs{"id": id[:]}).Scan(&signature, ScanTo(head[:]))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", head, crash.ErrUnknownBucket
 	}
 	if err != nil {
-		return "", head, fmt.Errorf("signature of %s: %w", id, classify(err))
+		return "", head, fmt.Errorf("signature of %s: %w", id, Classify(err))
 	}
 	return signature, head, nil
 }

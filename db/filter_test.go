@@ -6,8 +6,9 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/db"
+	"mishap/db/counts"
 	"mishap/db/dbtest"
+	"mishap/db/reports"
 )
 
 // TestUnsupportedFilters checks that statements refuse a filter that asks for more than they can
@@ -17,11 +18,11 @@ func TestUnsupportedFilters(t *testing.T) {
 	s := dbtest.New(t)
 	ctx, day := t.Context(), index.DayOf(time.Date(2025, 5, 1, 0, 0, 0, 0, time.UTC))
 	reports := func(f index.Filter) error {
-		_, _, err := db.NewReports(s).BucketReportsLike(ctx, crash.BucketID{}, f, crash.OopsID{}, 10)
+		_, _, err := reports.New(s).BucketReportsLike(ctx, crash.BucketID{}, f, crash.OopsID{}, 10)
 		return err
 	}
 	problems := func(f index.Filter) error {
-		_, err := db.NewCounts(s).CommonProblems(ctx, f, true, true, 10)
+		_, err := counts.New(s).CommonProblems(ctx, f, true, true, 10)
 		return err
 	}
 	for _, c := range []struct {

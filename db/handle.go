@@ -16,9 +16,9 @@ import (
 // Handle is the part of a [Store] that every area of the database needs. The packages below db
 // embed it in stores of their own.
 type Handle struct {
-	pool *pgxpool.Pool
-	log  *slog.Logger
-	now  func() time.Time
+	Pool *pgxpool.Pool
+	Log  *slog.Logger
+	Now  func() time.Time
 
 	instance *instance             // shows other instances that this one is alive
 	password string                // of the database; it seals the secrets of the tracker
@@ -31,21 +31,25 @@ func newHandle(ctx context.Context, pool *pgxpool.Pool, c Config) (*Handle, erro
 		return nil, err
 	}
 	h := &Handle{
-		pool: pool, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), now: c.Now,
+		Pool: pool, Log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), Now: c.Now,
 		instance: newInstance(ctx, pool.Config().ConnConfig), password: pool.Config().ConnConfig.Password, inserter: inserter,
 	}
-	if h.now == nil {
-		h.now = time.Now
+	if h.Now == nil {
+		h.Now = time.Now
 	}
 	return h, nil
 }
 
-// inTx runs fn in a transaction. It commits if fn returns nil, and otherwise rolls back.
-func (h *Handle) inTx(ctx context.Context, fn func(pgx.Tx) error) error {
-	return classify(pgx.BeginFunc(ctx, h.pool, fn))
+// InTx runs fn in a transaction. It commits if fn returns nil, and otherwise rolls back.
+func (h *Handle) InTx(ctx context.Context, fn func(pgx.Tx) error) error {
+	return Classify(pgx.BeginFunc(ctx, h.Pool, fn))
 }
 
-// AuditEvent says who did what to which thing. The table of these is for ever; nothing secret goes in.
+// InstanceNumber returns the number under which this instance claims work. Others may take the work
+// over once this instance no longer holds the lock on its number.
+func (h *Handle) InstanceNumber(ctx context.Context) (int64, error) { return h.instance.number(ctx) }
+
+// AuditEvent records who did what to which thing. Events are stored for ever and hold no secrets.
 type AuditEvent struct {
 	Person  string         // name of the account; empty: the command line, or mishap itself
 	Action  string         // "user.add", "tracker.connect"
@@ -67,7 +71,7 @@ func (s *Handle) Audit(ctx context.Context, tx pgx.Tx, e AuditEvent) error {
 		}
 	}
 	_, err := tx.Exec(ctx, sqlInsertAuditEvent, pgx.NamedArgs{
-		"at": s.now(), "person": e.Person, "action": e.Action, "subject": e.Subject, "detail": detail,
+		"at": s.Now(), "person": e.Person, "action": e.Action, "subject": e.Subject, "detail": detail,
 	})
 	if err != nil {
 		return fmt.Errorf("audit %s: %w", e.Action, err)

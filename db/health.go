@@ -83,12 +83,12 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	applied, err := readHistory(ctx, s.pool)
+	applied, err := readHistory(ctx, s.Pool)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedTable {
 		err = nil // an empty database, or one of before 0.1.0
 	}
 	if err != nil {
-		return classify(err)
+		return Classify(err)
 	}
 	if err := compareHistory(applied, own); err != nil {
 		return errReplaced.Because(err)

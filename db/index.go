@@ -73,7 +73,7 @@ const (
 
 // IndexSince returns the first UTC day of which indexes have every report.
 func (s *Store) IndexSince() time.Time {
-	return s.now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-IndexDays)
+	return s.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-IndexDays)
 }
 
 // Index returns all problems, up to date: what was counted before the call is in it. The first call
@@ -92,7 +92,7 @@ func (s *Store) Index(ctx context.Context) (*index.Index, error) {
 	defer func() { <-s.keeper.updating }()
 	b, err := s.keeper.update(ctx, s)
 	if err != nil {
-		return nil, fmt.Errorf("index: %w", classify(err))
+		return nil, fmt.Errorf("index: %w", Classify(err))
 	}
 	return b, nil
 }
@@ -100,8 +100,8 @@ func (s *Store) Index(ctx context.Context) (*index.Index, error) {
 // stamp returns which database answers, and how many rounds of counting it has seen. The number of
 // rounds grows with every change of problems and counts.
 func (s *Store) stamp(ctx context.Context) (at stamp, err error) {
-	err = s.pool.QueryRow(ctx, sqlRound).Scan(&at.round, &at.server.started, &at.server.database)
-	return at, classify(err)
+	err = s.Pool.QueryRow(ctx, sqlRound).Scan(&at.round, &at.server.started, &at.server.database)
+	return at, Classify(err)
 }
 
 // update applies to the index what has changed since the last update. Rows may be newer than the
@@ -153,7 +153,7 @@ func (s *Store) loadIndex(ctx context.Context) (*index.Index, error) {
 }
 
 func (s *Store) indexArgs(round int64) pgx.NamedArgs {
-	return pgx.NamedArgs{"round": round, "since": s.now().UTC().AddDate(0, 0, -IndexDays)}
+	return pgx.NamedArgs{"round": round, "since": s.Now().UTC().AddDate(0, 0, -IndexDays)}
 }
 
 // applyNewer applies to a index what is newer than its stamp.
@@ -173,7 +173,7 @@ func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 		return err
 	}
 	if len(shrunk) > 0 {
-		args["ids"] = idBytes(shrunk)
+		args["ids"] = IDBytes(shrunk)
 		if err := s.indexCells(ctx, sqlIndexCellsOf, args, keep); err != nil {
 			return err
 		}
@@ -195,12 +195,12 @@ func applyRows(u *index.Updater, leaves []index.Bucket, shrunk []crash.BucketID,
 }
 
 func (s *Store) indexLeaves(ctx context.Context, args pgx.NamedArgs) ([]index.Bucket, error) {
-	rows, err := s.pool.Query(ctx, sqlIndexLeaves, args)
+	rows, err := s.Pool.Query(ctx, sqlIndexLeaves, args)
 	if err != nil {
 		return nil, err
 	}
 	leaves, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l index.Bucket, err error) {
-		err = row.Scan(into(l.ID[:]), into(l.Head[:]), &l.Signature, &l.Rule, &l.Provisional, &l.Type, &l.Title, &l.Name, &l.Executable, &l.Package, &l.Source,
+		err = row.Scan(ScanTo(l.ID[:]), ScanTo(l.Head[:]), &l.Signature, &l.Rule, &l.Provisional, &l.Type, &l.Title, &l.Name, &l.Executable, &l.Package, &l.Source,
 			&l.Reports, &l.Systems)
 		return l, err
 	})
@@ -219,7 +219,7 @@ func (s *Store) indexLeaves(ctx context.Context, args pgx.NamedArgs) ([]index.Bu
 
 // indexSeen reads when and in which versions buckets were seen, by release.
 func (s *Store) indexSeen(ctx context.Context, args pgx.NamedArgs) (map[crash.BucketID][]*index.Facts, error) {
-	rows, err := s.pool.Query(ctx, sqlIndexSeen, args)
+	rows, err := s.Pool.Query(ctx, sqlIndexSeen, args)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (s *Store) indexSeen(ctx context.Context, args pgx.NamedArgs) (map[crash.Bu
 		var id crash.BucketID
 		var release crash.Release
 		var f index.Facts
-		if err := rows.Scan(into(id[:]), &release, &f.First.At, &f.First.Version, (*keyText)(&f.FirstKey),
+		if err := rows.Scan(ScanTo(id[:]), &release, &f.First.At, &f.First.Version, (*keyText)(&f.FirstKey),
 			&f.Last.At, &f.Last.Version, (*keyText)(&f.LastKey),
 			&f.LowestVersion, (*keyText)(&f.LowestKey), &f.HighestVersion, (*keyText)(&f.HighestKey)); err != nil {
 			return nil, err
@@ -250,12 +250,12 @@ func (t *keyText) ScanBytes(v []byte) error {
 }
 
 func (s *Store) indexShrunk(ctx context.Context, args pgx.NamedArgs) ([]crash.BucketID, error) {
-	rows, err := s.pool.Query(ctx, sqlIndexShrunk, args)
+	rows, err := s.Pool.Query(ctx, sqlIndexShrunk, args)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.BucketID, err error) {
-		err = row.Scan(into(id[:]))
+		err = row.Scan(ScanTo(id[:]))
 		return id, err
 	})
 }
@@ -281,14 +281,14 @@ func (c indexCell) copy() indexCell {
 
 // indexCells calls each for rows of bucket_days.
 func (s *Store) indexCells(ctx context.Context, sql string, args pgx.NamedArgs, each func(indexCell)) error {
-	rows, err := s.pool.Query(ctx, sql, args)
+	rows, err := s.Pool.Query(ctx, sql, args)
 	if err != nil {
 		return err
 	}
 	var c indexCell
 	var day time.Time
 	_, err = pgx.ForEachRow(rows, []any{
-		into(c.id[:]), &day, (*pgtype.DriverBytes)(&c.release), (*pgtype.DriverBytes)(&c.version), (*pgtype.DriverBytes)(&c.architecture),
+		ScanTo(c.id[:]), &day, (*pgtype.DriverBytes)(&c.release), (*pgtype.DriverBytes)(&c.version), (*pgtype.DriverBytes)(&c.architecture),
 		(*pgtype.DriverBytes)(&c.packageArchitecture), &c.reports,
 	}, func() error {
 		c.day = index.DayOf(day)

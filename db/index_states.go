@@ -38,9 +38,9 @@ const judgeChunk = 5000
 func utcDay(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 const sqlCountingBugs = `
-	select distinct on (h.head) h.head, ` + bugColumns + `
-	from bucket_bugs as l join buckets as h on h.id = l.bucket_id ` + bugJoins + `
-	order by h.head, ` + bugOrder
+	select distinct on (h.head) h.head, ` + BugColumns + `
+	from bucket_bugs as l join buckets as h on h.id = l.bucket_id ` + BugJoins + `
+	order by h.head, ` + BugOrder
 
 // IndexWithStates returns the index with the states of problems: by links and by what the tracker
 // said as they are now, and by counts as they were at most statesMaxAge ago. The first call judges
@@ -53,14 +53,14 @@ func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
 		return nil, fmt.Errorf("states of problems: %w", err)
 	}
 	k := s.keeper
-	if l := k.loaded.Load(); l != nil && l.at == now.stamp && k.states.Load().current(l.ix, now, s.now()) {
+	if l := k.loaded.Load(); l != nil && l.at == now.stamp && k.states.Load().current(l.ix, now, s.Now()) {
 		return l.ix, nil
 	}
 	b, err := s.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if old := k.states.Load(); old != nil && old.ix == b && old.day.Equal(utcDay(s.now()).AddDate(0, 0, -1)) {
+	if old := k.states.Load(); old != nil && old.ix == b && old.day.Equal(utcDay(s.Now()).AddDate(0, 0, -1)) {
 		s.judgeInBackground(ctx, b, now)
 		return b, nil
 	}
@@ -84,7 +84,7 @@ func (s *Store) judgeInBackground(ctx context.Context, b *index.Index, now revis
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
 		defer cancel()
 		if err := s.judge(ctx, b, now); err != nil {
-			s.log.WarnContext(ctx, "the states of problems are those of yesterday", "error", err)
+			s.Log.WarnContext(ctx, "the states of problems are those of yesterday", "error", err)
 		}
 	})
 }
@@ -92,17 +92,17 @@ func (s *Store) judgeInBackground(ctx context.Context, b *index.Index, now revis
 // judge brings the states of a index up to a revision. The caller holds k.judging.
 func (s *Store) judge(ctx context.Context, b *index.Index, now revision) (err error) {
 	old := s.keeper.states.Load()
-	if old.current(b, now, s.now()) {
+	if old.current(b, now, s.Now()) {
 		return nil
 	}
-	next := &statuses{ix: b, revision: now, at: time.Now(), day: utcDay(s.now())}
+	next := &statuses{ix: b, revision: now, at: time.Now(), day: utcDay(s.Now())}
 	if next.inUse, err = s.versionsInUse(ctx); err != nil {
 		return err
 	}
 	if next.bugs, err = s.countingBugs(ctx); err != nil {
 		return err
 	}
-	next.judge(old, s.now())
+	next.judge(old, s.Now())
 	s.keeper.states.Store(next)
 	return nil
 }
@@ -110,22 +110,22 @@ func (s *Store) judge(ctx context.Context, b *index.Index, now revision) (err er
 // countingBugs returns, for each problem with bugs, the one that its state depends on.
 func (s *Store) countingBugs(ctx context.Context) (map[crash.BucketID]crash.Bug, error) {
 	bugs := map[crash.BucketID]crash.Bug{}
-	rows, err := s.pool.Query(ctx, sqlCountingBugs)
+	rows, err := s.Pool.Query(ctx, sqlCountingBugs)
 	if err != nil {
-		return nil, fmt.Errorf("states of problems: %w", classify(err))
+		return nil, fmt.Errorf("states of problems: %w", Classify(err))
 	}
 	var id crash.BucketID
-	var bug bugScan
+	var bug BugScan
 	for rows.Next() {
-		bug = bugScan{}
-		if err := rows.Scan(append([]any{into(id[:])}, bug.columns()...)...); err != nil {
+		bug = BugScan{}
+		if err := rows.Scan(append([]any{ScanTo(id[:])}, bug.Columns()...)...); err != nil {
 			rows.Close()
 			return nil, fmt.Errorf("states of problems: %w", err)
 		}
-		bugs[id] = bug.bug()
+		bugs[id] = bug.Bug()
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("states of problems: %w", classify(err))
+		return nil, fmt.Errorf("states of problems: %w", Classify(err))
 	}
 	return bugs, nil
 }
@@ -194,7 +194,7 @@ func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
 	st := &statuses{ix: b, inUse: inUse}
 	for _, bucket := range buckets {
 		p, _ := b.Problem(bucket.ID)
-		bucket.Status = st.judgeBucket(*bucket, p, s.now())
+		bucket.Status = st.judgeBucket(*bucket, p, s.Now())
 	}
 	return nil
 }
@@ -205,5 +205,5 @@ func (s *Store) StatusOf(p *index.Problem) crash.Status {
 	if st == nil {
 		return crash.Status{}
 	}
-	return st.of(p, s.now())
+	return st.of(p, s.Now())
 }

@@ -9,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
 )
 
@@ -39,12 +40,12 @@ func TestStatesFollow(t *testing.T) {
 			dbtest.Exec(t, url, `update package_versions set arrived = arrived - interval '9 days', first_day = first_day - 9`)
 		}
 		number := 1 + r.Int64N(5)
-		_, err := db.NewBugs(s).LinkBug(t.Context(), crash.BucketIDOf(fmt.Sprint("problem ", r.IntN(6))), crash.Bug{Number: number, URL: "u", By: "ada"})
+		_, err := bugs.New(s).LinkBug(t.Context(), crash.BucketIDOf(fmt.Sprint("problem ", r.IntN(6))), crash.Bug{Number: number, URL: "u", By: "ada"})
 		if err != nil && crash.KindOf(err) != crash.NotFound {
 			t.Fatal(err)
 		}
 		status := []string{"New", "Fix Released", "Won't Fix"}[r.IntN(3)]
-		err = db.NewBugs(s).SaveBugReading(t.Context(), crash.BugReading{
+		err = bugs.New(s).SaveBugReading(t.Context(), crash.BugReading{
 			Number: number, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Status: status, Complete: status != "New", Closed: now.AddDate(0, 0, -r.IntN(20))}},
 			Fixes: []crash.BugFix{{Package: "tidewatch", Version: fmt.Sprintf("1.%d-1", r.IntN(6)), Series: []string{"", "noble", "resolute"}[r.IntN(3)]}},
 		}, "", time.Hour)

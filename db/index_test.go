@@ -14,6 +14,7 @@ import (
 	"mishap/crash/index"
 	"mishap/crash/intake"
 	"mishap/db"
+	"mishap/db/counts"
 	"mishap/db/dbtest"
 )
 
@@ -71,7 +72,7 @@ func checkIndex(t *testing.T, s *db.Store, f index.Filter, since, until time.Tim
 	t.Helper()
 	var want []string
 	if f.Type == "" {
-		problems, err := db.NewCounts(s).CommonProblems(t.Context(), f, true, true, 1000)
+		problems, err := counts.New(s).CommonProblems(t.Context(), f, true, true, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}

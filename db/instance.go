@@ -58,7 +58,7 @@ func (i *instance) number(ctx context.Context) (int64, error) {
 	}
 	conn, err := pgx.ConnectConfig(ctx, i.config)
 	if err != nil {
-		return 0, classify(fmt.Errorf("connect for the lock of the instance: %w", err))
+		return 0, Classify(fmt.Errorf("connect for the lock of the instance: %w", err))
 	}
 	id := randomNumber()
 	var locked bool
@@ -71,7 +71,7 @@ func (i *instance) number(ctx context.Context) (int64, error) {
 	}
 	if err != nil {
 		_ = conn.Close(ctx)
-		return 0, classify(fmt.Errorf("acquire the lock of the instance: %w", err))
+		return 0, Classify(fmt.Errorf("acquire the lock of the instance: %w", err))
 	}
 	i.conn, i.id = conn, id
 	return id, nil
@@ -142,7 +142,7 @@ func (i *instance) ask(ctx context.Context, sql string, lock int64) (yes bool, e
 		return false, errUnavailable
 	}
 	if err := i.conn.QueryRow(ctx, sql, pgx.NamedArgs{"lock": lock}).Scan(&yes); err != nil {
-		return false, classify(fmt.Errorf("advisory lock %d: %w", lock, err))
+		return false, Classify(fmt.Errorf("advisory lock %d: %w", lock, err))
 	}
 	return yes, nil
 }

@@ -10,6 +10,8 @@ import (
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
+	"mishap/db/filings"
+	"mishap/db/jobs"
 )
 
 var fileTerms = crash.FilingTerms{Sending: time.Minute, Answer: time.Minute, Settle: time.Hour}
@@ -27,7 +29,7 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 		t.Fatal(err)
 	}
 	dbtest.Counted(t, s)
-	f, stored, err := db.NewFilings(s).AskFiling(t.Context(), crash.Intent{
+	f, stored, err := filings.New(s).AskFiling(t.Context(), crash.Intent{
 		Bucket: crash.BucketIDOf(rec.Grouping.Signature), Person: "ines", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m",
 	}, crash.Filing{})
 	if err != nil || !stored || f.State != crash.FilingQueued {
@@ -38,7 +40,7 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 
 func due(t *testing.T, s *db.Store) []int64 {
 	t.Helper()
-	ids, err := db.NewFilings(s).DueFilings(t.Context(), fileTerms, 10)
+	ids, err := filings.New(s).DueFilings(t.Context(), fileTerms, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,7 @@ func due(t *testing.T, s *db.Store) []int64 {
 
 func stateOf(t *testing.T, s *db.Store, id int64) crash.FilingState {
 	t.Helper()
-	f, err := db.NewFilings(s).Filing(t.Context(), id)
+	f, err := filings.New(s).Filing(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +65,11 @@ func TestClaimsOfUnits(t *testing.T) {
 	if got := due(t, two); len(got) != 1 || got[0] != f.ID {
 		t.Errorf("got due %v, want %d", got, f.ID)
 	}
-	if c, err := db.NewFilings(one).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepCreate || c.Attempts != 1 {
+	if c, err := filings.New(one).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepCreate || c.Attempts != 1 {
 		t.Fatalf("claim: got %+v, %v", c, err)
 	}
 	for name, s := range map[string]*db.Store{"the same": one, "another": two} {
-		if c, err := db.NewFilings(s).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
+		if c, err := filings.New(s).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
 			t.Errorf("second claim by %s instance: got %s, %v, want none", name, c.Step, err)
 		}
 	}
@@ -79,7 +81,7 @@ func TestClaimsOfUnits(t *testing.T) {
 		due(t, two)
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
-	if _, err := db.NewFilings(one).ClaimFiling(t.Context(), f.ID); crash.KindOf(err) != crash.Unavailable {
+	if _, err := filings.New(one).ClaimFiling(t.Context(), f.ID); crash.KindOf(err) != crash.Unavailable {
 		t.Errorf("claim by a closed unit: got %v, want unavailable", err)
 	}
 }
@@ -90,20 +92,20 @@ func TestUnitIsCutOff(t *testing.T) {
 	url := dbtest.URL(t)
 	one, two := dbtest.Open(t, url), dbtest.Open(t, url)
 	f := asked(t, two)
-	if _, err := db.NewFilings(one).ClaimFiling(t.Context(), f.ID); err != nil {
+	if _, err := filings.New(one).ClaimFiling(t.Context(), f.ID); err != nil {
 		t.Fatal(err)
 	}
-	runSQL(t, url, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mishap instance' and datname = current_database()`)
+	dbtest.Exec(t, url, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mishap instance' and datname = current_database()`)
 	waitFor(t, "the instance counts as dead", func() bool {
 		due(t, two)
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
-	runSQL(t, url, `update filings set not_before = now()`)
-	if c, err := db.NewFilings(one).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepSearch {
+	dbtest.Exec(t, url, `update filings set not_before = now()`)
+	if c, err := filings.New(one).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepSearch {
 		t.Errorf("claim after the cut: got %+v, %v, want a search", c, err)
 	}
 	due(t, two)
-	if c, err := db.NewFilings(two).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
+	if c, err := filings.New(two).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
 		t.Errorf("got %s, %v, want the instance alive under its new number", c.Step, err)
 	}
 }
@@ -120,9 +122,9 @@ func TestIntentAndJobAreOne(t *testing.T) {
 	if n := countRows(t, url, `select count(*) from audit_events where action = 'bug.create' and person = 'ines'`); n != 1 {
 		t.Errorf("got %d audit events, want 1", n)
 	}
-	runSQL(t, url, `delete from filings`)
-	runSQL(t, url, `alter table river_job rename to river_job_away`)
-	if _, _, err := db.NewFilings(s).AskFiling(t.Context(), f.Intent, crash.Filing{}); err == nil {
+	dbtest.Exec(t, url, `delete from filings`)
+	dbtest.Exec(t, url, `alter table river_job rename to river_job_away`)
+	if _, _, err := filings.New(s).AskFiling(t.Context(), f.Intent, crash.Filing{}); err == nil {
 		t.Error("ask without a queue: got no error, want one")
 	}
 	if n := countRows(t, url, `select count(*) from filings`); n != 0 {
@@ -136,18 +138,29 @@ func TestJobs(t *testing.T) {
 	s := dbtest.New(t)
 	f := asked(t, s)
 	worked := make(chan int64, 1)
-	startJobs(t, s, db.JobsConfig{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
+	workers, err := jobs.New(s, jobs.Config{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
 		select {
 		case worked <- id:
 		default:
 		}
 		return nil
 	}})
-	if err := db.NewFilings(s).ParkFilings(t.Context(), "tracker_credentials", "r", time.Hour); err != nil {
+	if err == nil {
+		err = workers.Start(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := workers.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := filings.New(s).ParkFilings(t.Context(), "tracker_credentials", "r", time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "c"}
-	if err := db.NewFilings(s).SaveToken(t.Context(), key, crash.AccessToken{Token: "t", Secret: "s"}, "ada"); err != nil {
+	if err := filings.New(s).SaveToken(t.Context(), key, crash.AccessToken{Token: "t", Secret: "s"}, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -168,13 +181,6 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited too long until %s", what)
 		}
-	}
-}
-
-func runSQL(t *testing.T, url, sql string) {
-	t.Helper()
-	if _, err := connect(t, url).Exec(t.Context(), sql); err != nil {
-		t.Fatal(err)
 	}
 }
 

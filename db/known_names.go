@@ -52,7 +52,7 @@ func (s *Store) learnNames(
 	for i, id := range ids {
 		buckets[i], learnt[id] = names[id], true
 	}
-	if _, err := tx.Exec(ctx, sqlInsertNames, pgx.NamedArgs{"ids": idBytes(ids), "buckets": idBytes(buckets)}); err != nil {
+	if _, err := tx.Exec(ctx, sqlInsertNames, pgx.NamedArgs{"ids": IDBytes(ids), "buckets": IDBytes(buckets)}); err != nil {
 		return nil, fmt.Errorf("learn names: %w", err)
 	}
 	return learnt, nil
@@ -85,7 +85,7 @@ func (s *Store) adoptProvisional(ctx context.Context, tx pgx.Tx, round int64) er
 	}
 	type pair struct{ from, named crash.BucketID }
 	pairs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p pair, err error) {
-		err = row.Scan(into(p.from[:]), into(p.named[:]))
+		err = row.Scan(ScanTo(p.from[:]), ScanTo(p.named[:]))
 		return p, err
 	})
 	if err != nil {

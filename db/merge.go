@@ -58,13 +58,13 @@ func (s *Decisions) Merge(ctx context.Context, into crash.BucketID, from []crash
 
 // heads finds the heads of all the given buckets.
 func (d *deciding) heads(ctx context.Context, ids []crash.BucketID) (map[crash.BucketID]crash.BucketID, error) {
-	rows, err := d.Query(ctx, sqlHeads, pgx.NamedArgs{"ids": idBytes(ids)})
+	rows, err := d.Query(ctx, sqlHeads, pgx.NamedArgs{"ids": IDBytes(ids)})
 	if err != nil {
 		return nil, err
 	}
 	heads := map[crash.BucketID]crash.BucketID{}
 	var id, head crash.BucketID
-	if _, err := pgx.ForEachRow(rows, []any{into(id[:]), into(head[:])}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{ScanTo(id[:]), ScanTo(head[:])}, func() error {
 		heads[id] = head
 		return nil
 	}); err != nil {
@@ -78,7 +78,8 @@ func (d *deciding) heads(ctx context.Context, ids []crash.BucketID) (map[crash.B
 	return heads, nil
 }
 
-func idBytes(ids []crash.BucketID) [][]byte {
+// IDBytes returns ids as an argument of type bytea[].
+func IDBytes(ids []crash.BucketID) [][]byte {
 	out := make([][]byte, len(ids))
 	for i, id := range ids {
 		out[i] = id[:]
@@ -90,7 +91,7 @@ func idBytes(ids []crash.BucketID) [][]byte {
 func (d *deciding) merge(ctx context.Context, from, head crash.BucketID, cause crash.DecisionCause, person, reason string) error {
 	args := pgx.NamedArgs{
 		"bucket": from[:], "other": head[:], "head": head[:], "cause": string(cause), "person": person, "reason": reason,
-		"at": d.store.now(), "round": d.round,
+		"at": d.store.Now(), "round": d.round,
 	}
 	for _, sql := range []string{sqlInsertMerge, sqlMoveHeads, sqlTouchHead} {
 		if _, err := d.Exec(ctx, sql, args); err != nil {
@@ -159,7 +160,7 @@ func (s *Decisions) Rename(ctx context.Context, bucket crash.BucketID, name, per
 	err := s.decide(ctx, func(d *deciding) error {
 		var head crash.BucketID
 		var before string
-		if err := d.QueryRow(ctx, sqlHeadName, pgx.NamedArgs{"bucket": bucket[:]}).Scan(into(head[:]), &before); err != nil {
+		if err := d.QueryRow(ctx, sqlHeadName, pgx.NamedArgs{"bucket": bucket[:]}).Scan(ScanTo(head[:]), &before); err != nil {
 			return err
 		}
 		if name == before {
@@ -179,7 +180,7 @@ func (s *Decisions) Rename(ctx context.Context, bucket crash.BucketID, name, per
 func (d *deciding) rename(ctx context.Context, head crash.BucketID, before, after string, cause crash.DecisionCause, person, reason string) error {
 	args := pgx.NamedArgs{
 		"bucket": head[:], "name": after, "before": before, "after": after, "cause": string(cause), "person": person, "reason": reason,
-		"at": d.store.now(), "round": d.round,
+		"at": d.store.Now(), "round": d.round,
 	}
 	for _, sql := range []string{sqlSetName, sqlInsertRename} {
 		if _, err := d.Exec(ctx, sql, args); err != nil {

@@ -5,12 +5,14 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/filings"
 )
 
 func ask(t *testing.T, s *db.Store, bucket crash.BucketID, seen crash.Filing) crash.Filing {
 	t.Helper()
-	f, _, err := db.NewFilings(s).AskFiling(t.Context(), crash.Intent{Bucket: bucket, Person: "ada", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}, seen)
+	f, _, err := filings.New(s).AskFiling(t.Context(), crash.Intent{Bucket: bucket, Person: "ada", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}, seen)
 	if err != nil {
 		t.Fatalf("ask: %v", err)
 	}
@@ -19,7 +21,7 @@ func ask(t *testing.T, s *db.Store, bucket crash.BucketID, seen crash.Filing) cr
 
 func claim(t *testing.T, s *db.Store, f crash.Filing) crash.FilingClaim {
 	t.Helper()
-	c, err := db.NewFilings(s).ClaimFiling(t.Context(), f.ID)
+	c, err := filings.New(s).ClaimFiling(t.Context(), f.ID)
 	if err != nil {
 		t.Fatalf("claim: %v", err)
 	}
@@ -28,7 +30,7 @@ func claim(t *testing.T, s *db.Store, f crash.Filing) crash.FilingClaim {
 
 func finish(t *testing.T, s *db.Store, c crash.FilingClaim, state crash.FilingState, number int64) crash.Filing {
 	t.Helper()
-	f, err := db.NewFilings(s).FinishFiling(t.Context(), crash.FilingResult{Claim: c, State: state, Bug: crash.Bug{Number: number, How: crash.Filed}}, crash.FilingTerms{})
+	f, err := filings.New(s).FinishFiling(t.Context(), crash.FilingResult{Claim: c, State: state, Bug: crash.Bug{Number: number, How: crash.Filed}}, crash.FilingTerms{})
 	if err != nil {
 		t.Fatalf("finish: %v", err)
 	}
@@ -71,10 +73,10 @@ func TestOneBugForTheWhole(t *testing.T) {
 	if c := claim(t, s, third); c.Step != crash.StepNone || c.Bug != 2100001 {
 		t.Errorf("the third: got step %q, bug %d, want nothing sent", c.Step, c.Bug)
 	}
-	if bugs, err := db.NewBugs(s).BucketBugs(t.Context(), p[0]); err != nil || len(bugs) != 1 {
+	if bugs, err := bugs.New(s).BucketBugs(t.Context(), p[0]); err != nil || len(bugs) != 1 {
 		t.Errorf("bugs of the whole: got %d, %v, want the one", len(bugs), err)
 	}
-	if buckets, err := db.NewBugs(s).BucketsOfBug(t.Context(), 2100001); err != nil || len(buckets) != 1 || buckets[0].ID != p[2] {
+	if buckets, err := bugs.New(s).BucketsOfBug(t.Context(), 2100001); err != nil || len(buckets) != 1 || buckets[0].ID != p[2] {
 		t.Errorf("problems with the bug: got %d, %v, want the whole", len(buckets), err)
 	}
 }
@@ -110,21 +112,21 @@ func TestBugsOfMembers(t *testing.T) {
 	p := problems(t, s, 2)
 	ctx := t.Context()
 	for i, id := range p {
-		if _, err := db.NewBugs(s).LinkBug(ctx, id, crash.Bug{Number: int64(11 + i), By: "ada"}); err != nil {
+		if _, err := bugs.New(s).LinkBug(ctx, id, crash.Bug{Number: int64(11 + i), By: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	merge(t, s, p[1], p[0])
-	if isNew, err := db.NewBugs(s).LinkBug(ctx, p[1], crash.Bug{Number: 11, By: "ada"}); err != nil || isNew {
+	if isNew, err := bugs.New(s).LinkBug(ctx, p[1], crash.Bug{Number: 11, By: "ada"}); err != nil || isNew {
 		t.Errorf("a bug of a member: got %v, %v, want that it is there", isNew, err)
 	}
-	if err := db.NewBugs(s).UnlinkBug(ctx, p[1], 11, "ada"); err != nil {
+	if err := bugs.New(s).UnlinkBug(ctx, p[1], 11, "ada"); err != nil {
 		t.Fatalf("unlink: %v", err)
 	}
-	if bugs, err := db.NewBugs(s).BucketBugs(ctx, p[0]); err != nil || len(bugs) != 1 || bugs[0].Number != 12 {
+	if bugs, err := bugs.New(s).BucketBugs(ctx, p[0]); err != nil || len(bugs) != 1 || bugs[0].Number != 12 {
 		t.Errorf("after unlinking: got %v, %v, want 12", bugs, err)
 	}
-	if err := db.NewBugs(s).RelinkBug(ctx, p[1], 11, "ada"); err != nil {
+	if err := bugs.New(s).RelinkBug(ctx, p[1], 11, "ada"); err != nil {
 		t.Fatalf("relink: %v", err)
 	}
 	undo(t, s, decisions(t, s, p[0])[0])

@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"mishap/crash"
+	"mishap/db/connect"
 	"mishap/migrations"
 )
 
@@ -44,7 +45,7 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 }
 
 func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) error {
-	pc, err := parseURL(url)
+	pc, err := connect.ParseURL(url)
 	if err != nil {
 		return err
 	}
@@ -62,17 +63,17 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
-		if refused := refusal(err); refused != nil {
+		if refused := connect.Refusal(err); refused != nil {
 			return refused.Because(err)
 		}
-		return classify(fmt.Errorf("migrate: %w", err))
+		return Classify(fmt.Errorf("migrate: %w", err))
 	}
 	defer conn.Release()
 	if err := checkServer(conn.Conn()); err != nil {
 		return err
 	}
 	if err := lockMigrations(ctx, conn.Conn(), log); err != nil {
-		return classify(fmt.Errorf("migrate: %w", err))
+		return Classify(fmt.Errorf("migrate: %w", err))
 	}
 	defer func() {
 		// The lock also goes with the connection, so a failure here loses nothing.
@@ -86,7 +87,7 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == lockNotAvailable {
 		return crash.Errorf(crash.Unavailable, "schema_busy", "A table is in use and the schema cannot be changed right now; start again in a moment.").Because(err)
 	}
-	return classify(err)
+	return Classify(err)
 }
 
 // checkServer refuses a PostgreSQL that is older than what mishap is tested with.

@@ -124,7 +124,7 @@ func (d *deciding) applySystems(ctx context.Context, c *countChange) (map[crash.
 		}
 		in := map[systemCell]bool{}
 		var at systemCell
-		if _, err := pgx.ForEachRow(rows, []any{into(at.bucket[:]), &at.system, &at.release, &at.version}, func() error {
+		if _, err := pgx.ForEachRow(rows, []any{ScanTo(at.bucket[:]), &at.system, &at.release, &at.version}, func() error {
 			cells[at.cell] += sign
 			if whole := (systemCell{cell{bucket: at.bucket}, at.system}); !in[whole] {
 				in[whole] = true

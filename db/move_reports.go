@@ -142,7 +142,7 @@ func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte, received [
 	for rows.Next() {
 		var r movedReport
 		var from []byte
-		if err := rows.Scan(&id, &from, &r.counted, &r.day, &r.received, orZero(&r.occurred), &r.system, &r.release, &r.version,
+		if err := rows.Scan(&id, &from, &r.counted, &r.day, &r.received, OrZero(&r.occurred), &r.system, &r.release, &r.version,
 			&r.architecture, &r.of, &r.proposed, &r.summary.ProblemType, &r.summary.Title, &r.summary.Executable, &r.summary.Package,
 			&r.summary.SourcePackage); err != nil {
 			return nil, err

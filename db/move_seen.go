@@ -103,7 +103,7 @@ func (d *deciding) seenRows(ctx context.Context, args pgx.NamedArgs) (map[bucket
 	for found.Next() {
 		var key bucketRelease
 		row := &crash.SeenSpan{}
-		if err := found.Scan(into(key.bucket[:]), &key.release, &row.First.At, &row.First.Version,
+		if err := found.Scan(ScanTo(key.bucket[:]), &key.release, &row.First.At, &row.First.Version,
 			&row.Last.At, &row.Last.Version); err != nil {
 			return nil, err
 		}
@@ -126,7 +126,7 @@ func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map
 	for found.Next() {
 		var key bucketRelease
 		var version string
-		if err := found.Scan(into(key.bucket[:]), &key.release, &version); err != nil {
+		if err := found.Scan(ScanTo(key.bucket[:]), &key.release, &version); err != nil {
 			return err
 		}
 		counted[key] = true

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/counts"
 	"mishap/db/dbtest"
 )
 
@@ -38,7 +38,7 @@ func TestNewBucketsOfMerged(t *testing.T) {
 	report("old", "Debian 13", "1-1", 9)
 	list := func(previous, newer string, few int) map[string][2]int64 {
 		t.Helper()
-		found, err := db.NewCounts(s).NewBuckets(t.Context(), pkg, previous, newer, few)
+		found, err := counts.New(s).NewBuckets(t.Context(), pkg, previous, newer, few)
 		if err != nil {
 			t.Fatalf("new buckets: %v", err)
 		}

@@ -59,7 +59,7 @@ func TestPackageArchitectureMigration(t *testing.T) {
 	if diff := cmp.Diff(want.Days, storedCounts(t, url).Days); diff != "" {
 		t.Errorf("days of problems (-want +got):\n%s", diff)
 	}
-	if got := check(t, s, crash.CheckScope{Most: 5}); got.Found != 0 {
+	if got := checkStore(t, s, crash.CheckScope{Most: 5}); got.Found != 0 {
 		t.Errorf("check of everything: got %d differences: %v", got.Found, got.Differences)
 	}
 }

@@ -59,17 +59,17 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	if last != nil && last.at == next.at {
 		return last, nil
 	}
-	if err := s.pool.QueryRow(ctx, sqlVersionsStamp).Scan(&next.sum.rows, &next.sum.arrivals, &next.sum.days); err != nil {
-		return nil, fmt.Errorf("versions in use: %w", classify(err))
+	if err := s.Pool.QueryRow(ctx, sqlVersionsStamp).Scan(&next.sum.rows, &next.sum.arrivals, &next.sum.days); err != nil {
+		return nil, fmt.Errorf("versions in use: %w", Classify(err))
 	}
 	if last != nil && last.at.server == next.at.server && last.sum == next.sum {
 		next.of = last.of
 		s.allInUse.Store(next)
 		return next, nil
 	}
-	rows, err := s.pool.Query(ctx, sqlAllVersionsInUse)
+	rows, err := s.Pool.Query(ctx, sqlAllVersionsInUse)
 	if err != nil {
-		return nil, fmt.Errorf("versions in use: %w", classify(err))
+		return nil, fmt.Errorf("versions in use: %w", Classify(err))
 	}
 	texts := map[string]string{} // many rows have the same
 	once := func(text string) string {
@@ -88,7 +88,7 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("versions in use: %w", classify(err))
+		return nil, fmt.Errorf("versions in use: %w", Classify(err))
 	}
 	s.allInUse.Store(next)
 	return next, nil

@@ -117,7 +117,7 @@ func (p *partitions) forget() {
 }
 
 func (s *Store) makePartitions(ctx context.Context, all ...partition) error {
-	return s.inTx(ctx, func(tx pgx.Tx) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlPartitionLock, pgx.NamedArgs{"lock": partitionLock}); err != nil {
 			return fmt.Errorf("make partition: %w", err)
 		}

@@ -48,7 +48,7 @@ type askedReport struct {
 }
 
 func scanAsked(row pgx.CollectableRow) (r askedReport, err error) {
-	err = row.Scan((*[16]byte)(&r.id), into(r.bucket[:]), &r.summary.Executable, &r.summary.Package, &r.summary.Version,
+	err = row.Scan((*[16]byte)(&r.id), ScanTo(r.bucket[:]), &r.summary.Executable, &r.summary.Package, &r.summary.Version,
 		&r.summary.Release, &r.summary.Architecture)
 	return r, err
 }
@@ -75,7 +75,7 @@ func (p *placer) rulesOf(ctx context.Context, bucket crash.BucketID) ([]splitRul
 	}
 	rules, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r splitRule, err error) {
 		var source crash.BucketID
-		err = row.Scan(into(source[:]), into(r.to[:]), &r.condition)
+		err = row.Scan(ScanTo(source[:]), ScanTo(r.to[:]), &r.condition)
 		return r, err
 	})
 	p.rules[bucket] = rules
@@ -123,9 +123,9 @@ func (p *placer) read(ctx context.Context, r *askedReport) error {
 		return nil
 	}
 	var body []byte
-	err := p.tx.QueryRow(ctx, sqlBody, reportArgs(r.id)).Scan(&body)
+	err := p.tx.QueryRow(ctx, sqlBody, ReportArgs(r.id)).Scan(&body)
 	if err == nil {
-		r.fields, err = p.store.bodies.unpack(body)
+		r.fields, err = p.store.bodies.Unpack(body)
 	}
 	return err
 }

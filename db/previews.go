@@ -17,8 +17,8 @@ const sqlTogether = `
 
 // Together counts the reports and the distinct machines of some problems as one.
 func (s *Decisions) Together(ctx context.Context, ids []crash.BucketID) (reports, machines int64, err error) {
-	if err := s.pool.QueryRow(ctx, sqlTogether, pgx.NamedArgs{"ids": idBytes(ids)}).Scan(&reports, &machines); err != nil {
-		return 0, 0, fmt.Errorf("count problems together: %w", classify(err))
+	if err := s.Pool.QueryRow(ctx, sqlTogether, pgx.NamedArgs{"ids": IDBytes(ids)}).Scan(&reports, &machines); err != nil {
+		return 0, 0, fmt.Errorf("count problems together: %w", Classify(err))
 	}
 	return reports, machines, nil
 }
@@ -31,12 +31,12 @@ const (
 )
 
 const sqlPreviewReports = `
-	select ` + reportColumns + `, case when @bodies then body end from unnest(@buckets::bytea[]) as s (source) cross join lateral (
+	select ` + ReportColumns + `, case when @bodies then body end from unnest(@buckets::bytea[]) as s (source) cross join lateral (
 		select * from reports where bucket_id = s.source order by received desc, id desc limit @limit
 	) as r
 	order by received desc, id desc limit @limit`
 
-const sqlMembers = `select id from buckets where id in ` + members + ` order by id`
+const sqlMembers = `select id from buckets where id in ` + Members + ` order by id`
 
 // PreviewSplit looks which of the newest reports of a problem meet a condition. It returns Invalid for a condition that is
 // none.
@@ -48,7 +48,7 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 	if c.NeedsFields() {
 		limit = previewBodies
 	}
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, sqlMembers, pgx.NamedArgs{"bucket": bucket[:]})
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 		if err != nil {
 			return err
 		}
-		rows, err = tx.Query(ctx, sqlPreviewReports, pgx.NamedArgs{"buckets": idBytes(buckets), "limit": limit + 1, "bodies": c.NeedsFields()})
+		rows, err = tx.Query(ctx, sqlPreviewReports, pgx.NamedArgs{"buckets": IDBytes(buckets), "limit": limit + 1, "bodies": c.NeedsFields()})
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 			p.LookedAt++
 			var fields crash.Fields
 			if body != nil {
-				if fields, err = s.bodies.unpack(body); err != nil {
+				if fields, err = s.bodies.Unpack(body); err != nil {
 					return err
 				}
 			}

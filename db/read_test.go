@@ -15,7 +15,9 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/index"
 	"mishap/db"
+	"mishap/db/counts"
 	"mishap/db/dbtest"
+	"mishap/db/reports"
 )
 
 var midnight = today.Truncate(24 * time.Hour)
@@ -222,13 +224,13 @@ func TestBucketVersionsAndDays(t *testing.T) {
 	if diff := cmp.Diff(wantDays, days); diff != "" {
 		t.Errorf("days (-want +got):\n%s", diff)
 	}
-	list, err := db.NewCounts(s).Releases(t.Context(), crash.BuiltInReleases())
+	list, err := counts.New(s).Releases(t.Context(), crash.BuiltInReleases())
 	releases := list.Ascending()
 	if want := []crash.Release{"Ubuntu 24.04", "Ubuntu 26.04", "Ubuntu 9.10 derivative"}; err != nil || !slices.Equal(releases, want) {
 		t.Errorf("got releases %v, %v; want %v, known ones first", releases, err, want)
 	}
 	for release, want := range map[crash.Release]bool{"Ubuntu 24.04": true, "Ubuntu 9.10 derivative": true, "Ubuntu 9.10": false} {
-		if has, err := db.NewCounts(s).HasRelease(t.Context(), release); err != nil || has != want {
+		if has, err := counts.New(s).HasRelease(t.Context(), release); err != nil || has != want {
 			t.Errorf("has %s: got %v, %v; want %v", release, has, err, want)
 		}
 	}
@@ -250,10 +252,10 @@ func TestReportLists(t *testing.T) {
 	slices.Reverse(newest)
 	for name, read := range map[string]func(crash.OopsID) ([]crash.ReportRow, error){
 		"bucket": func(after crash.OopsID) ([]crash.ReportRow, error) {
-			return db.NewReports(s).BucketReports(t.Context(), bucket, after, 10)
+			return reports.New(s).BucketReports(t.Context(), bucket, after, 10)
 		},
 		"machine": func(after crash.OopsID) ([]crash.ReportRow, error) {
-			return db.NewReports(s).SystemReports(t.Context(), "machine", after, 10)
+			return reports.New(s).SystemReports(t.Context(), "machine", after, 10)
 		},
 	} {
 		var got []crash.OopsID
@@ -274,7 +276,7 @@ func TestReportLists(t *testing.T) {
 		}
 	}
 	for i, id := range all {
-		newer, older, err := db.NewReports(s).ReportNeighbours(t.Context(), bucket, index.Filter{}, id)
+		newer, older, err := reports.New(s).ReportNeighbours(t.Context(), bucket, index.Filter{}, id)
 		var wantNewer, wantOlder crash.OopsID
 		if i+1 < len(all) {
 			wantNewer = all[i+1]
@@ -352,17 +354,17 @@ func TestReadsDatabaseAway(t *testing.T) {
 		"Bucket":               func() error { _, err := s.Bucket(ctx, bucket); return err },
 		"BucketVersions":       func() error { _, err := s.BucketVersions(ctx, bucket); return err },
 		"BucketDays":           func() error { _, err := s.BucketDays(ctx, bucket, today, today); return err },
-		"BucketReports":        func() error { _, err := db.NewReports(s).BucketReports(ctx, bucket, id, 1); return err },
-		"SystemReports":        func() error { _, err := db.NewReports(s).SystemReports(ctx, "x", id, 1); return err },
+		"BucketReports":        func() error { _, err := reports.New(s).BucketReports(ctx, bucket, id, 1); return err },
+		"SystemReports":        func() error { _, err := reports.New(s).SystemReports(ctx, "x", id, 1); return err },
 		"RepresentativeReport": func() error { _, err := s.RepresentativeReport(ctx, bucket); return err },
 		"Report":               func() error { _, err := s.Report(ctx, id); return err },
 		"ReportSystem":         func() error { _, err := s.ReportSystem(ctx, id); return err },
 		"ReportNeighbours": func() error {
-			_, _, err := db.NewReports(s).ReportNeighbours(ctx, bucket, index.Filter{}, id)
+			_, _, err := reports.New(s).ReportNeighbours(ctx, bucket, index.Filter{}, id)
 			return err
 		},
-		"HasRelease": func() error { _, err := db.NewCounts(s).HasRelease(ctx, "x"); return err },
-		"Releases":   func() error { _, err := db.NewCounts(s).Releases(ctx, crash.BuiltInReleases()); return err },
+		"HasRelease": func() error { _, err := counts.New(s).HasRelease(ctx, "x"); return err },
+		"Releases":   func() error { _, err := counts.New(s).Releases(ctx, crash.BuiltInReleases()); return err },
 	} {
 		if err := read(); !errors.Is(err, crash.Unavailable) {
 			t.Errorf("%s: got %v, want unavailable", name, err)

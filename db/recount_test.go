@@ -20,8 +20,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// counts are the contents of all tables that are counted from reports, one line of text for each row.
-type counts struct {
+// countedTables are the contents of all tables that are counted from reports, one line of text for each row.
+type countedTables struct {
 	Buckets, Seen, Systems, Travellers, Versions, Days, Reports, Releases, Active, Packages map[string]string
 }
 
@@ -35,7 +35,7 @@ func checkCounts(t *testing.T, url string) {
 func checkCountsOf(t *testing.T, url string, s *db.Store) {
 	t.Helper()
 	dbtest.Counted(t, s)
-	for _, d := range check(t, s, crash.CheckScope{Most: 3}).Differences {
+	for _, d := range checkStore(t, s, crash.CheckScope{Most: 3}).Differences {
 		t.Errorf("check: %s of %s: kept %q, recounted %q", d.Count, d.Of, d.Kept, d.Recounted)
 	}
 	if diff := gocmp.Diff(recount(t, url), storedCounts(t, url)); diff != "" {
@@ -73,8 +73,8 @@ func lines(t *testing.T, url, sql string) map[string]string {
 	return found
 }
 
-func storedCounts(t *testing.T, url string) counts {
-	return counts{
+func storedCounts(t *testing.T, url string) countedTables {
+	return countedTables{
 		Buckets: lines(t, url, `select encode(id, 'hex'), concat_ws('|', reports, systems,
 			coalesce((first_version).version, '-'), coalesce((first_version).release, '-'),
 			coalesce((last_version).version, '-'), coalesce((last_version).release, '-'),
@@ -149,7 +149,7 @@ type storedReport struct {
 	occurred                                                                  *time.Time
 }
 
-func recount(t *testing.T, url string) counts {
+func recount(t *testing.T, url string) countedTables {
 	t.Helper()
 	c := recounted{
 		buckets: map[string]*bucketCount{}, seen: map[string]*seenCount{}, reports: map[string]int{}, releases: map[string]int{}, versions: map[string]int{},
@@ -227,7 +227,7 @@ func (c *recounted) add(r storedReport) {
 }
 
 // counts writes down what was counted as the tables have it.
-func (c *recounted) counts() counts {
+func (c *recounted) counts() countedTables {
 	text := func(sums map[string]int) map[string]string {
 		found := map[string]string{}
 		for key, n := range sums {
@@ -235,7 +235,7 @@ func (c *recounted) counts() counts {
 		}
 		return found
 	}
-	all := counts{
+	all := countedTables{
 		Buckets: map[string]string{}, Seen: map[string]string{}, Systems: map[string]string{}, Versions: map[string]string{}, Days: map[string]string{},
 		Travellers: map[string]string{}, Reports: text(c.reports), Releases: text(c.releases), Active: c.activity(), Packages: map[string]string{},
 	}

@@ -38,11 +38,11 @@ var (
 )
 
 // StartRegroup begins to apply grouping rules to the stored reports, or dry, to find out what they would change. The work is
-// done in steps by [Store.GoOnRegroup], in any unit. It returns Conflict while another run is under way.
+// done in steps by [Decisions.GoOnRegroup], in any unit. It returns Conflict while another run is under way.
 func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, person string) (crash.RegroupRun, error) {
 	var run crash.RegroupRun
-	err := s.inTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlInsertRun, pgx.NamedArgs{"rules": rules, "dry": dry, "person": person, "at": s.now()})
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sqlInsertRun, pgx.NamedArgs{"rules": rules, "dry": dry, "person": person, "at": s.Now()})
 		if err != nil {
 			return err
 		}
@@ -67,8 +67,8 @@ func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, perso
 // StopRegroup ends a run before it is through. What it has moved stays moved. It returns Conflict when the run has ended.
 func (s *Decisions) StopRegroup(ctx context.Context, id int64, person string) (crash.RegroupRun, error) {
 	var run crash.RegroupRun
-	err := s.inTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlStopRun, pgx.NamedArgs{"id": id, "at": s.now()})
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sqlStopRun, pgx.NamedArgs{"id": id, "at": s.Now()})
 		if err != nil {
 			return err
 		}
@@ -96,29 +96,29 @@ func (s *Decisions) Regroup(ctx context.Context, id int64) (crash.RegroupRun, er
 }
 
 func (s *Decisions) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) (crash.RegroupRun, error) {
-	rows, err := s.pool.Query(ctx, sql, args)
+	rows, err := s.Pool.Query(ctx, sql, args)
 	if err != nil {
-		return crash.RegroupRun{}, fmt.Errorf("run of regrouping: %w", classify(err))
+		return crash.RegroupRun{}, fmt.Errorf("run of regrouping: %w", Classify(err))
 	}
 	run, err := pgx.CollectExactlyOneRow(rows, scanRun)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return run, errUnknownRun
 	}
 	if err != nil {
-		return run, fmt.Errorf("run of regrouping: %w", classify(err))
+		return run, fmt.Errorf("run of regrouping: %w", Classify(err))
 	}
 	return run, nil
 }
 
 // Regroups lists runs, the last first.
 func (s *Decisions) Regroups(ctx context.Context, limit int) ([]crash.RegroupRun, error) {
-	rows, err := s.pool.Query(ctx, sqlRuns, pgx.NamedArgs{"limit": limit})
+	rows, err := s.Pool.Query(ctx, sqlRuns, pgx.NamedArgs{"limit": limit})
 	if err != nil {
-		return nil, fmt.Errorf("runs of regrouping: %w", classify(err))
+		return nil, fmt.Errorf("runs of regrouping: %w", Classify(err))
 	}
 	runs, err := pgx.CollectRows(rows, scanRun)
 	if err != nil {
-		return nil, fmt.Errorf("runs of regrouping: %w", classify(err))
+		return nil, fmt.Errorf("runs of regrouping: %w", Classify(err))
 	}
 	return runs, nil
 }
@@ -132,9 +132,9 @@ const sqlRunMoves = `
 
 // RegroupMoves lists how many reports a run has moved, or would move, from where to where, the most first.
 func (s *Decisions) RegroupMoves(ctx context.Context, run int64, limit int) ([]crash.RegroupMove, error) {
-	rows, err := s.pool.Query(ctx, sqlRunMoves, pgx.NamedArgs{"run": run, "limit": limit})
+	rows, err := s.Pool.Query(ctx, sqlRunMoves, pgx.NamedArgs{"run": run, "limit": limit})
 	if err != nil {
-		return nil, fmt.Errorf("moves of run %d: %w", run, classify(err))
+		return nil, fmt.Errorf("moves of run %d: %w", run, Classify(err))
 	}
 	moves, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m crash.RegroupMove, err error) {
 		var from, to []byte
@@ -144,7 +144,7 @@ func (s *Decisions) RegroupMoves(ctx context.Context, run int64, limit int) ([]c
 		return m, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("moves of run %d: %w", run, classify(err))
+		return nil, fmt.Errorf("moves of run %d: %w", run, Classify(err))
 	}
 	return moves, nil
 }
@@ -163,9 +163,9 @@ const sqlRunEffect = `
 // RegroupEffect sums up what a run has done, or dry, would do.
 func (s *Decisions) RegroupEffect(ctx context.Context, run crash.RegroupRun) (crash.RegroupEffect, error) {
 	var e crash.RegroupEffect
-	err := s.pool.QueryRow(ctx, sqlRunEffect, pgx.NamedArgs{"run": run.ID, "dry": run.Dry}).Scan(&e.Changed, &e.Split, &e.New, &e.Merged)
+	err := s.Pool.QueryRow(ctx, sqlRunEffect, pgx.NamedArgs{"run": run.ID, "dry": run.Dry}).Scan(&e.Changed, &e.Split, &e.New, &e.Merged)
 	if err != nil {
-		return e, fmt.Errorf("effect of run %d: %w", run.ID, classify(err))
+		return e, fmt.Errorf("effect of run %d: %w", run.ID, Classify(err))
 	}
 	return e, nil
 }

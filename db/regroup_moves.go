@@ -155,7 +155,7 @@ func (d *deciding) splitTargets(ctx context.Context, reports []groupedReport) (m
 			ids = append(ids, *r.from)
 		}
 	}
-	rows, err := d.Query(ctx, sqlSplitTargets, pgx.NamedArgs{"buckets": idBytes(ids)})
+	rows, err := d.Query(ctx, sqlSplitTargets, pgx.NamedArgs{"buckets": IDBytes(ids)})
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (r groupedReport) differs() bool {
 func (s *Decisions) GoOnRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {
 	run, err := s.stepRegroup(ctx, id, rules)
 	if err != nil {
-		return run, fmt.Errorf("regroup: %w", classify(err))
+		return run, fmt.Errorf("regroup: %w", Classify(err))
 	}
 	return run, nil
 }
@@ -88,11 +88,11 @@ func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Rules
 		return run, err
 	}
 	var behind int64
-	if err := s.pool.QueryRow(ctx, sqlBehind).Scan(&behind); err != nil {
+	if err := s.Pool.QueryRow(ctx, sqlBehind).Scan(&behind); err != nil {
 		return run, err
 	}
 	run.Waiting = behind > maxBehind
-	if _, err := s.pool.Exec(ctx, sqlRunWaits, pgx.NamedArgs{"id": id, "waiting": run.Waiting, "at": s.now()}); err != nil || run.Waiting {
+	if _, err := s.Pool.Exec(ctx, sqlRunWaits, pgx.NamedArgs{"id": id, "waiting": run.Waiting, "at": s.Now()}); err != nil || run.Waiting {
 		return run, err
 	}
 	reports, err := s.groupAgain(ctx, since, from, rules)
@@ -121,7 +121,7 @@ func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Rules
 }
 
 func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from *crash.OopsID) (crash.RegroupRun, error) {
-	rows, err := s.pool.Query(ctx, sqlRunCursor, pgx.NamedArgs{"id": id})
+	rows, err := s.Pool.Query(ctx, sqlRunCursor, pgx.NamedArgs{"id": id})
 	if err != nil {
 		return crash.RegroupRun{}, err
 	}
@@ -141,7 +141,7 @@ func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from 
 
 // groupAgain reads the next reports and groups them by the new rules.
 func (s *Decisions) groupAgain(ctx context.Context, since time.Time, from crash.OopsID, rules crash.Rules) ([]groupedReport, error) {
-	rows, err := s.pool.Query(ctx, sqlReportsToGroup, pgx.NamedArgs{
+	rows, err := s.Pool.Query(ctx, sqlReportsToGroup, pgx.NamedArgs{
 		"received": since, "id": [16]byte(from), "rules": rules.Version, "limit": regroupBatch,
 	})
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Decisions) groupAgain(ctx context.Context, since time.Time, from crash.
 		if bucket != nil {
 			r.from = (*crash.BucketID)(bucket)
 		}
-		fields, err := s.bodies.unpack(body)
+		fields, err := s.bodies.Unpack(body)
 		if err != nil {
 			return r, err
 		}
@@ -168,10 +168,10 @@ func (s *Decisions) groupAgain(ctx context.Context, since time.Time, from crash.
 
 // noteStep notes that reports were grouped by the new rules, and where the run goes on; of a dry run, what would move.
 func (s *Decisions) noteStep(ctx context.Context, run crash.RegroupRun, reports, changed []groupedReport, since time.Time, from crash.OopsID) error {
-	return s.inTx(ctx, func(tx pgx.Tx) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
 		last := reports[len(reports)-1].id
 		tag, err := tx.Exec(ctx, sqlRunStep, pgx.NamedArgs{
-			"id": run.ID, "looked_at": len(reports), "received": last.Received(), "report": [16]byte(last), "at": s.now(),
+			"id": run.ID, "looked_at": len(reports), "received": last.Received(), "report": [16]byte(last), "at": s.Now(),
 			"from": since, "from_id": [16]byte(from),
 		})
 		if err != nil || tag.RowsAffected() == 0 {

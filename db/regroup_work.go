@@ -22,15 +22,15 @@ const (
 // progress, which hears of each step, it also watches a run that another unit works on, and goes on with it when that dies;
 // without, it leaves such a run alone. It returns the run as it then stands; when ctx ends, with ctx's error.
 func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.Rules, progress func(crash.RegroupRun)) (crash.RegroupRun, error) {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.Pool.Acquire(ctx)
 	if err != nil {
-		return crash.RegroupRun{}, fmt.Errorf("work on regrouping: %w", classify(err))
+		return crash.RegroupRun{}, fmt.Errorf("work on regrouping: %w", Classify(err))
 	}
 	defer conn.Release()
 	for {
 		var mine bool
 		if err := conn.QueryRow(ctx, sqlTryLock, pgx.NamedArgs{"lock": regroupLock}).Scan(&mine); err != nil {
-			return crash.RegroupRun{}, fmt.Errorf("work on regrouping: %w", classify(err))
+			return crash.RegroupRun{}, fmt.Errorf("work on regrouping: %w", Classify(err))
 		}
 		if mine {
 			break
@@ -94,7 +94,7 @@ func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash
 			}
 			type pair struct{ from, to crash.BucketID }
 			pairs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p pair, err error) {
-				err = row.Scan(into(p.from[:]), into(p.to[:]))
+				err = row.Scan(ScanTo(p.from[:]), ScanTo(p.to[:]))
 				return p, err
 			})
 			if err != nil {
@@ -112,7 +112,7 @@ func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash
 			return run, err
 		}
 	}
-	if _, err := s.pool.Exec(ctx, sqlEndRun, pgx.NamedArgs{"id": run.ID, "at": s.now()}); err != nil {
+	if _, err := s.Pool.Exec(ctx, sqlEndRun, pgx.NamedArgs{"id": run.ID, "at": s.Now()}); err != nil {
 		return run, err
 	}
 	return s.Regroup(ctx, run.ID)
@@ -125,7 +125,7 @@ func (d *deciding) follow(ctx context.Context, from, to crash.BucketID, run cras
 	var empty bool
 	var name, headName string
 	var head crash.BucketID
-	if err := d.QueryRow(ctx, sqlLeftEmpty, args).Scan(&empty, &name, into(head[:]), &headName); err != nil {
+	if err := d.QueryRow(ctx, sqlLeftEmpty, args).Scan(&empty, &name, ScanTo(head[:]), &headName); err != nil {
 		return err
 	}
 	if !empty || head == from {

@@ -9,7 +9,10 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/db"
+	"mishap/db/accounts"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/filings"
 )
 
 // fillReleased leaves something in almost every table, as people and machines would.
@@ -48,19 +51,19 @@ func fillReleased(t *testing.T, url string) {
 	}
 
 	// People.
-	accounts := db.NewAccounts(s)
+	people := accounts.New(s)
 	for name, role := range map[string]crash.Role{"ada": crash.RoleAdmin, "bob": crash.RoleTriager, "cleo": crash.RoleViewer} {
-		_, err := accounts.Add(ctx, "", name, role, "correct horse battery "+name)
+		_, err := people.Add(ctx, "", name, role, "correct horse battery "+name)
 		must(err)
 	}
-	ada, err := accounts.ByName(ctx, "ada")
+	ada, err := people.ByName(ctx, "ada")
 	must(err)
-	must(accounts.SetTrackerName(ctx, "ada", "ada", "ada-lovelace"))
-	must(accounts.Disable(ctx, "ada", "cleo"))
-	_, _, err = accounts.AddToken(ctx, ada, "my script", []crash.Scope{crash.ScopeRead, crash.ScopeFile}, today.AddDate(0, 6, 0))
+	must(people.SetTrackerName(ctx, "ada", "ada", "ada-lovelace"))
+	must(people.Disable(ctx, "ada", "cleo"))
+	_, _, err = people.AddToken(ctx, ada, "my script", []crash.Scope{crash.ScopeRead, crash.ScopeFile}, today.AddDate(0, 6, 0))
 	must(err)
-	must(db.NewAccounts(s).Follow(ctx, ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "harbor"}))
-	_, err = db.NewAccounts(s).Visit(ctx, ada.ID)
+	must(people.Follow(ctx, ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "harbor"}))
+	_, err = people.Visit(ctx, ada.ID)
 	must(err)
 
 	// Decisions and notes.
@@ -69,34 +72,34 @@ func fillReleased(t *testing.T, url string) {
 	undo(t, s, decisions(t, s, p[3])[0])
 	must(db.NewDecisions(s).Rename(ctx, p[1], "The sync falls over", "ada", "easier to remember"))
 	split(t, s, mixed, arm)
-	note, err := db.NewAccounts(s).AddNote(ctx, p[1], "It needs a full disk.", "ada")
+	note, err := people.AddNote(ctx, p[1], "It needs a full disk.", "ada")
 	must(err)
-	must(db.NewAccounts(s).ChangeNote(ctx, p[1], note, "It needs two full disks.", "bob"))
+	must(people.ChangeNote(ctx, p[1], note, "It needs two full disks.", "bob"))
 
 	// Bugs: filed, refused, waiting, linked, unlinked, duplicates, and what the tracker said of them.
 	finish(t, s, claim(t, s, ask(t, s, p[1], crash.Filing{})), crash.FilingFiled, 2100001)
 	finish(t, s, claim(t, s, ask(t, s, p[4], crash.Filing{})), crash.FilingRefused, 0)
 	ask(t, s, p[5], crash.Filing{})
 	for number := range int64(3) {
-		_, err := db.NewBugs(s).LinkBug(ctx, p[2], crash.Bug{Number: 7 + number, Title: fmt.Sprint("It fell over ", number), URL: fmt.Sprint("https://bugs.example/", 7+number), By: "bob"})
+		_, err := bugs.New(s).LinkBug(ctx, p[2], crash.Bug{Number: 7 + number, Title: fmt.Sprint("It fell over ", number), URL: fmt.Sprint("https://bugs.example/", 7+number), By: "bob"})
 		must(err)
 	}
-	must(db.NewBugs(s).UnlinkBug(ctx, p[2], 9, "bob"))
-	must(db.NewBugs(s).SaveBugReading(ctx, crash.BugReading{Number: 7, Title: "It fell over", InformationType: "Public", DuplicateOf: 8,
+	must(bugs.New(s).UnlinkBug(ctx, p[2], 9, "bob"))
+	must(bugs.New(s).SaveBugReading(ctx, crash.BugReading{Number: 7, Title: "It fell over", InformationType: "Public", DuplicateOf: 8,
 		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/harbor", Name: "harbor (Ubuntu)", Status: "Fix Released"}}}, "https://bugs.example/8", time.Hour))
-	must(db.NewBugs(s).FailBugReading(ctx, 8, "the tracker is away", time.Hour))
-	must(db.NewBugs(s).SaveChanges(ctx, []int64{7}, today))
-	_, err = db.NewBugs(s).BeginComment(ctx, 7, "1.0-1", p[2])
+	must(bugs.New(s).FailBugReading(ctx, 8, "the tracker is away", time.Hour))
+	must(bugs.New(s).SaveChanges(ctx, []int64{7}, today))
+	_, err = bugs.New(s).BeginComment(ctx, 7, "1.0-1", p[2])
 	must(err)
-	must(db.NewFilings(s).SaveBugTemplate(ctx, crash.BugTemplate{Package: "harbor", Body: "{description}", By: "ada"}))
+	must(filings.New(s).SaveBugTemplate(ctx, crash.BugTemplate{Package: "harbor", Body: "{description}", By: "ada"}))
 
 	// The archive, the tracker's credentials, regrouping.
 	facts := []crash.ArchiveWant{{Kind: crash.ArchiveSource, Key: "harbor"}, {Kind: crash.ArchivePerson, Key: "ada-lovelace"}}
-	_, err = db.NewBugs(s).ArchiveFacts(ctx, facts)
+	_, err = bugs.New(s).ArchiveFacts(ctx, facts)
 	must(err)
-	must(db.NewBugs(s).SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: facts[1], Exists: true, Names: []string{"harbor"}}, time.Hour))
+	must(bugs.New(s).SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: facts[1], Exists: true, Names: []string{"harbor"}}, time.Hour))
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "mishap"}
-	must(db.NewFilings(s).SaveToken(ctx, key, crash.AccessToken{Token: "token", Secret: "secret"}, "ada"))
+	must(filings.New(s).SaveToken(ctx, key, crash.AccessToken{Token: "token", Secret: "secret"}, "ada"))
 	run, err := db.NewDecisions(s).StartRegroup(ctx, grouping.RulesVersion, true, "ada")
 	must(err)
 	_, err = db.NewDecisions(s).StopRegroup(ctx, run.ID, "ada")

@@ -12,12 +12,13 @@ import (
 	"mishap/crash"
 )
 
-// reportColumns make a crash.ReportRow; scanReportAnd reads them.
-const reportColumns = `
+// ReportColumns make a crash.ReportRow; scanReportAnd reads them.
+const ReportColumns = `
 	id, problem_type, title, executable, package, version, source_package, release, architecture, package_architecture,
 	address_signature, proposed, complete, system, occurred, bucket_id, unbucketed`
 
-func scanReport(row pgx.CollectableRow) (r crash.ReportRow, err error) {
+// ScanReport reads ReportColumns.
+func ScanReport(row pgx.CollectableRow) (r crash.ReportRow, err error) {
 	err = scanReportAnd(row, &r)
 	return r, err
 }
@@ -28,7 +29,7 @@ func scanReportAnd(row pgx.CollectableRow, r *crash.ReportRow, more ...any) erro
 	err := row.Scan(append([]any{
 		(*[16]byte)(&r.ID), &r.ProblemType, &r.Title, &r.Executable, &r.Package, &r.Version, &r.SourcePackage, &r.Release,
 		&r.Architecture, &r.PackageArchitecture, &r.AddressSignature, &r.Proposed, &r.Complete, &r.System,
-		orZero(&r.Occurred), &bucket, &r.Unbucketed,
+		OrZero(&r.Occurred), &bucket, &r.Unbucketed,
 	}, more...)...)
 	if bucket != nil && err == nil {
 		r.Bucket = (*crash.BucketID)(bucket)
@@ -36,16 +37,16 @@ func scanReportAnd(row pgx.CollectableRow, r *crash.ReportRow, more ...any) erro
 	return err
 }
 
-const sqlReport = `select ` + reportColumns + `, rule, rules, body from reports where received = @received and id = @id`
+const sqlReport = `select ` + ReportColumns + `, rule, rules, body from reports where received = @received and id = @id`
 
 // Report returns one report with all its fields. It returns NotFound when there is none with this id.
 func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport, error) {
-	r, err := s.oneReport(ctx, sqlReport, reportArgs(id))
+	r, err := s.oneReport(ctx, sqlReport, ReportArgs(id))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, errUnknownReport
 	}
 	if err != nil {
-		return r, fmt.Errorf("report %s: %w", id, classify(err))
+		return r, fmt.Errorf("report %s: %w", id, Classify(err))
 	}
 	return r, nil
 }
@@ -53,9 +54,9 @@ func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport
 var errUnknownReport = crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
 
 const sqlRepresentativeReport = `
-	select ` + reportColumns + `, rule, rules, body from reports where (received, id) = (
+	select ` + ReportColumns + `, rule, rules, body from reports where (received, id) = (
 		select received, id from (
-			select r.* from (select id from buckets where id in ` + members + `) as m (source) cross join lateral (
+			select r.* from (select id from buckets where id in ` + Members + `) as m (source) cross join lateral (
 				select received, id, complete, rule from reports where bucket_id = m.source order by received desc, id desc limit 20
 			) as r
 		) as newest
@@ -69,13 +70,13 @@ func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (cr
 		return r, errUnknownReport
 	}
 	if err != nil {
-		return r, fmt.Errorf("representative report of bucket %s: %w", id, classify(err))
+		return r, fmt.Errorf("representative report of bucket %s: %w", id, Classify(err))
 	}
 	return r, nil
 }
 
 func (s *Store) oneReport(ctx context.Context, sql string, args pgx.NamedArgs) (crash.StoredReport, error) {
-	rows, err := s.pool.Query(ctx, sql, args)
+	rows, err := s.Pool.Query(ctx, sql, args)
 	if err != nil {
 		return crash.StoredReport{}, err
 	}
@@ -87,10 +88,10 @@ func (s *Store) oneReport(ctx context.Context, sql string, args pgx.NamedArgs) (
 	if err != nil {
 		return crash.StoredReport{}, err
 	}
-	if err := s.reading.reserve(ctx, body); err != nil {
+	if err := s.reading.Reserve(ctx, body); err != nil {
 		return crash.StoredReport{}, err
 	}
-	r.Fields, err = s.bodies.unpack(body)
+	r.Fields, err = s.bodies.Unpack(body)
 	return r, err
 }
 
@@ -99,47 +100,48 @@ const sqlReportSystem = `select system from reports where received = @received a
 // ReportSystem returns the machine that sent a report. It returns NotFound when there is no report with this id.
 func (s *Store) ReportSystem(ctx context.Context, id crash.OopsID) (crash.SystemID, error) {
 	var system crash.SystemID
-	err := s.pool.QueryRow(ctx, sqlReportSystem, reportArgs(id)).Scan(&system)
+	err := s.Pool.QueryRow(ctx, sqlReportSystem, ReportArgs(id)).Scan(&system)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", errUnknownReport
 	}
 	if err != nil {
-		return "", fmt.Errorf("system of report %s: %w", id, classify(err))
+		return "", fmt.Errorf("system of report %s: %w", id, Classify(err))
 	}
 	return system, nil
 }
 
-// reportArgs find a report by its id; the time in the id tells in which partition it lies.
-func reportArgs(id crash.OopsID) pgx.NamedArgs {
+// ReportArgs returns the arguments that find a report by its id, and its partition by the time in it.
+func ReportArgs(id crash.OopsID) pgx.NamedArgs {
 	return pgx.NamedArgs{"id": [16]byte(id), "received": id.Received()}
 }
 
-func compareReleases(a, b crash.Release) int {
+// CompareReleases orders releases by their keys, then by their names.
+func CompareReleases(a, b crash.Release) int {
 	return cmp.Or(cmp.Compare(a.Key(), b.Key()), cmp.Compare(a, b))
 }
 
-// endOfTime is later than anything that is stored.
-var endOfTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+// EndOfTime is later than anything that is stored.
+var EndOfTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// newestFirst are the arguments of a list that continues below the report after; the zero id begins at the newest.
-func newestFirst(after crash.OopsID, limit int) pgx.NamedArgs {
-	args := reportArgs(after)
+// NewestFirst returns the arguments of a list of reports older than after, which may be zero: all.
+func NewestFirst(after crash.OopsID, limit int) pgx.NamedArgs {
+	args := ReportArgs(after)
 	if after.IsZero() {
-		args["received"] = endOfTime
+		args["received"] = EndOfTime
 	}
 	args["limit"] = limit
 	return args
 }
 
-// readBody calls read with the fields of the body of a stored report. It reserves the memory of a
+// ReadBody calls read with the fields of the body of a stored report. It reserves the memory of a
 // large one until read returns, and returns Unavailable if there is none for too long.
-func (s *Store) readBody(ctx context.Context, body []byte, read func(crash.Fields)) error {
-	release, err := s.reading.borrow(ctx, body)
+func (s *Store) ReadBody(ctx context.Context, body []byte, read func(crash.Fields)) error {
+	release, err := s.reading.Borrow(ctx, body)
 	if err != nil {
 		return err
 	}
 	defer release()
-	fields, err := s.bodies.unpack(body)
+	fields, err := s.bodies.Unpack(body)
 	if err == nil {
 		read(fields)
 	}

@@ -8,6 +8,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/db"
+	"mishap/db/counts"
 	"mishap/db/dbtest"
 )
 
@@ -62,7 +63,7 @@ func TestOlderCopyRestored(t *testing.T) {
 	}
 	rates := func() (sum int64) {
 		t.Helper()
-		all, err := db.NewCounts(s).Rates(t.Context(), db.RateFilter{Since: today, Until: today})
+		all, err := counts.New(s).Rates(t.Context(), counts.RateFilter{Since: today, Until: today})
 		if err != nil {
 			t.Fatal(err)
 		}

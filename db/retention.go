@@ -39,9 +39,9 @@ func (s *Store) DropOldReports(ctx context.Context, keepDays int) error {
 	if keepDays == 0 {
 		return nil
 	}
-	months, err := s.DropReports(ctx, s.now().AddDate(0, 0, -keepDays))
+	months, err := s.DropReports(ctx, s.Now().AddDate(0, 0, -keepDays))
 	if len(months) > 0 {
-		s.log.InfoContext(ctx, "dropped reports; their counts stay", "months", months, "reports_keep_days", keepDays)
+		s.Log.InfoContext(ctx, "dropped reports; their counts stay", "months", months, "reports_keep_days", keepDays)
 	}
 	return err
 }
@@ -50,29 +50,29 @@ func (s *Store) DropOldReports(ctx context.Context, keepDays int) error {
 // and returns the dropped months, "2025-11". It does nothing while another instance drops reports. A call that was interrupted
 // is finished by the next one.
 func (s *Store) DropReports(ctx context.Context, before time.Time) (months []string, err error) {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.Pool.Acquire(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("drop reports: %w", classify(err))
+		return nil, fmt.Errorf("drop reports: %w", Classify(err))
 	}
 	defer conn.Release()
 	var locked bool
 	lock := pgx.NamedArgs{"lock": retentionLock}
 	if err := conn.QueryRow(ctx, sqlTryLock, lock).Scan(&locked); err != nil || !locked {
-		return nil, classify(err)
+		return nil, Classify(err)
 	}
 	defer func() {
 		_, unlockErr := conn.Exec(context.WithoutCancel(ctx), sqlUnlock, lock)
-		err = errors.Join(err, classify(unlockErr))
+		err = errors.Join(err, Classify(unlockErr))
 	}()
 	d := &dropping{store: s, conn: conn.Conn()}
 	if err := d.drop(ctx, before, false); err != nil {
-		return d.months, fmt.Errorf("drop reports: %w", classify(err))
+		return d.months, fmt.Errorf("drop reports: %w", Classify(err))
 	}
-	if oldest := s.now().Add(-keysKept); before.After(oldest) {
+	if oldest := s.Now().Add(-keysKept); before.After(oldest) {
 		before = oldest
 	}
 	if err := d.drop(ctx, before, true); err != nil {
-		return d.months, fmt.Errorf("drop keys of reports: %w", classify(err))
+		return d.months, fmt.Errorf("drop keys of reports: %w", Classify(err))
 	}
 	return d.months, nil
 }
@@ -168,7 +168,7 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) e
 			if err := tx.QueryRow(ctx, "select count(*) from "+p.table()).Scan(&reports); err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, sqlDroppedMonth, pgx.NamedArgs{"month": p.from, "reports": reports, "now": d.store.now()}); err != nil {
+			if _, err := tx.Exec(ctx, sqlDroppedMonth, pgx.NamedArgs{"month": p.from, "reports": reports, "now": d.store.Now()}); err != nil {
 				return err
 			}
 			d.months = append(d.months, p.from.Format("2006-01"))

@@ -98,7 +98,7 @@ func TestDropKeys(t *testing.T) {
 // also one that is too high.
 func checkAfterDrop(t *testing.T, s *db.Store, url string) {
 	t.Helper()
-	got := check(t, s, crash.CheckScope{Most: 5})
+	got := checkStore(t, s, crash.CheckScope{Most: 5})
 	if got.Found != 0 || got.Dropped != "2026-09" || got.Reports != 6 {
 		t.Errorf("got %+v, want no difference in 6 reports after 2026-09 was dropped", got)
 	}
@@ -115,7 +115,7 @@ func checkAfterDrop(t *testing.T, s *db.Store, url string) {
 		if _, err := conn.Exec(t.Context(), step.change); err != nil {
 			t.Fatal(err)
 		}
-		if got := check(t, s, crash.CheckScope{Most: 5}); (got.Found > 0) != step.found {
+		if got := checkStore(t, s, crash.CheckScope{Most: 5}); (got.Found > 0) != step.found {
 			t.Errorf("after %s: got %+v, want a difference: %v", step.change, got, step.found)
 		}
 	}

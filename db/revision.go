@@ -98,8 +98,8 @@ type revision struct {
 }
 
 func (s *Store) revision(ctx context.Context) (r revision, err error) {
-	err = s.pool.QueryRow(ctx, sqlRevision).Scan(&r.round, &r.changes, &r.server.started, &r.server.database)
-	return r, classify(err)
+	err = s.Pool.QueryRow(ctx, sqlRevision).Scan(&r.round, &r.changes, &r.server.started, &r.server.database)
+	return r, Classify(err)
 }
 
 // Revision returns a word that changes with everything that lists and pages show to everybody:
@@ -114,8 +114,8 @@ func (s *Store) Revision(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s.%d.%s", r.server, r.round, r.changes), nil
 }
 
-// deleteOldChanges deletes rows of the table changes that [Store.Revision] no longer needs.
-func (h *Handle) deleteOldChanges(ctx context.Context, tx pgx.Tx) error {
+// DeleteOldChanges deletes rows of the table changes that [Store.Revision] no longer needs.
+func (h *Handle) DeleteOldChanges(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, sqlDeleteOldChanges); err != nil {
 		return fmt.Errorf("delete old changes: %w", err)
 	}
@@ -127,11 +127,11 @@ const (
 	cachedCountTime = 30 * time.Second // longest time to read a value for the cache
 )
 
-// cachedCounts returns the counts of type V about a key, which must not be changed, or calls read.
+// CachedCounts returns the counts of type V about a key, which must not be changed, or calls read.
 // Everything that read looks at may change only when reports are counted: the stamp is read first,
 // so the counts are at least as new as it says. read gets a context that is not cancelled when the
 // caller leaves, since others may wait for the result.
-func cachedCounts[V any](ctx context.Context, s *Store, key any, read func(context.Context) (V, error)) (V, error) {
+func CachedCounts[V any](ctx context.Context, s *Store, key any, read func(context.Context) (V, error)) (V, error) {
 	at, err := s.stamp(ctx)
 	if err != nil {
 		var none V

@@ -7,7 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/accounts"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
 )
 
@@ -61,7 +62,7 @@ func TestRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("rolled back", false)
-	if err := db.NewSessions(s).DeleteExpired(t.Context()); err != nil {
+	if err := accounts.NewSessions(s).DeleteExpired(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	check("new rows stay", false)
@@ -90,7 +91,7 @@ func TestRevisionOfPolls(t *testing.T) {
 	s := dbtest.Open(t, url)
 	ctx := t.Context()
 	id := problems(t, s, 1)[0]
-	if _, err := db.NewBugs(s).LinkBug(ctx, id, crash.Bug{Number: 7, Title: "It fell over", URL: "https://bugs.example/7", By: "ada"}); err != nil {
+	if _, err := bugs.New(s).LinkBug(ctx, id, crash.Bug{Number: 7, Title: "It fell over", URL: "https://bugs.example/7", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.WaitCounted(ctx); err != nil {
@@ -116,29 +117,29 @@ func TestRevisionOfPolls(t *testing.T) {
 		changed bool
 		do      func() error
 	}{
-		{"the first reading", true, func() error { return db.NewBugs(s).SaveBugReading(ctx, reading, "", time.Minute) }},
-		{"the same again", false, func() error { return db.NewBugs(s).SaveBugReading(ctx, reading, "", time.Minute) }},
+		{"the first reading", true, func() error { return bugs.New(s).SaveBugReading(ctx, reading, "", time.Minute) }},
+		{"the same again", false, func() error { return bugs.New(s).SaveBugReading(ctx, reading, "", time.Minute) }},
 		{"time", false, wait},
-		{"somebody looks at it", false, func() error { return db.NewBugs(s).HurryBugs(ctx, []int64{7}, time.Minute) }},
-		{"somebody has it read", false, func() error { return db.NewBugs(s).ReadBugsNow(ctx, []int64{7}) }},
-		{"the tracker lists it as changed", false, func() error { return db.NewBugs(s).SaveChanges(ctx, []int64{7}, today) }},
-		{"the tracker is away", true, func() error { return db.NewBugs(s).FailBugReading(ctx, 7, "away", time.Minute) }},
-		{"it still is", false, func() error { return db.NewBugs(s).FailBugReading(ctx, 7, "away", time.Minute) }},
-		{"it is back", true, func() error { return db.NewBugs(s).SaveBugReading(ctx, reading, "", time.Minute) }},
+		{"somebody looks at it", false, func() error { return bugs.New(s).HurryBugs(ctx, []int64{7}, time.Minute) }},
+		{"somebody has it read", false, func() error { return bugs.New(s).ReadBugsNow(ctx, []int64{7}) }},
+		{"the tracker lists it as changed", false, func() error { return bugs.New(s).SaveChanges(ctx, []int64{7}, today) }},
+		{"the tracker is away", true, func() error { return bugs.New(s).FailBugReading(ctx, 7, "away", time.Minute) }},
+		{"it still is", false, func() error { return bugs.New(s).FailBugReading(ctx, 7, "away", time.Minute) }},
+		{"it is back", true, func() error { return bugs.New(s).SaveBugReading(ctx, reading, "", time.Minute) }},
 		{"a duplicate", true, func() error {
-			return db.NewBugs(s).SaveBugReading(ctx, duplicate, "https://bugs.example/8", time.Minute)
+			return bugs.New(s).SaveBugReading(ctx, duplicate, "https://bugs.example/8", time.Minute)
 		}},
 		{"the duplicate again", false, func() error {
-			return db.NewBugs(s).SaveBugReading(ctx, duplicate, "https://bugs.example/8", time.Minute)
+			return bugs.New(s).SaveBugReading(ctx, duplicate, "https://bugs.example/8", time.Minute)
 		}},
-		{"a fact is wanted", false, func() error { _, err := db.NewBugs(s).ArchiveFacts(ctx, []crash.ArchiveWant{want}); return err }},
-		{"the archive is away", false, func() error { return db.NewBugs(s).FailArchiveFact(ctx, want, "away", time.Minute) }},
-		{"a fact becomes known", true, func() error { return db.NewBugs(s).SaveArchiveFact(ctx, known, time.Minute) }},
-		{"the same fact", false, func() error { return db.NewBugs(s).SaveArchiveFact(ctx, known, time.Minute) }},
+		{"a fact is wanted", false, func() error { _, err := bugs.New(s).ArchiveFacts(ctx, []crash.ArchiveWant{want}); return err }},
+		{"the archive is away", false, func() error { return bugs.New(s).FailArchiveFact(ctx, want, "away", time.Minute) }},
+		{"a fact becomes known", true, func() error { return bugs.New(s).SaveArchiveFact(ctx, known, time.Minute) }},
+		{"the same fact", false, func() error { return bugs.New(s).SaveArchiveFact(ctx, known, time.Minute) }},
 		{"days", false, wait},
-		{"it is wanted again", false, func() error { _, err := db.NewBugs(s).ArchiveFacts(ctx, []crash.ArchiveWant{want}); return err }},
+		{"it is wanted again", false, func() error { _, err := bugs.New(s).ArchiveFacts(ctx, []crash.ArchiveWant{want}); return err }},
 		{"there is no such thing", true, func() error {
-			return db.NewBugs(s).SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: want}, time.Minute)
+			return bugs.New(s).SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: want}, time.Minute)
 		}},
 		{"the same title", false, func() error {
 			_, err := connect(t, url).Exec(ctx, `update bugs set title = title`)

@@ -19,12 +19,12 @@ import (
 func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.OopsID, duplicate bool, err error) {
 	s.saver.underWay.Add(1)
 	defer s.saver.underWay.Add(-1)
-	p := newPendingReport(rec, s.bodies.pack(rec.Fields))
+	p := newPendingReport(rec, s.bodies.Pack(rec.Fields))
 	if rec.Done != nil {
 		rec.Done()
 	}
 	if err := s.saver.submit(p); err != nil {
-		s.bodies.drop(p.body)
+		s.bodies.Drop(p.body)
 		return crash.OopsID{}, false, err
 	}
 	select {
@@ -78,7 +78,7 @@ func newPendingReport(rec crash.Record, body []byte) *pendingReport {
 	rec.Fields, rec.Done = nil, nil // they are in the body
 	rec.Summary = compact(rec.Summary)
 	rec.Grouping.Signature, rec.Grouping.Reason = strings.Clone(rec.Grouping.Signature), strings.Clone(rec.Grouping.Reason)
-	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), systemKey: systemKey(rec.System)}
+	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), systemKey: SystemKey(rec.System)}
 	if !rec.Occurred.IsZero() {
 		p.occurred = &rec.Occurred
 	}
@@ -102,8 +102,8 @@ func (p *pendingReport) bucketID() []byte {
 	return p.bucket[:]
 }
 
-// systemKey returns the number that identifies a machine in counts, or nil for a machine without an id.
-func systemKey(id crash.SystemID) *int64 {
+// SystemKey returns the number that identifies a machine in counts, or nil for a machine without an id.
+func SystemKey(id crash.SystemID) *int64 {
 	if id == "" {
 		return nil
 	}

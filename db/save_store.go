@@ -20,7 +20,7 @@ func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool)
 		return done, err
 	}
 	done.work = crash.NewOopsID(batch[0].Received())
-	err = v.store.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+	err = v.store.Pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		err := v.transact(ctx, c.Conn(), batch, &done, again)
 		if err != nil {
 			_, _ = c.Exec(ctx, sqlRollback) // if that fails too, the pool closes the connection
@@ -133,7 +133,7 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 	if len(keys) == 0 {
 		return first, nil
 	}
-	rows, err := v.store.pool.Query(ctx, sqlFirstReports, pgx.NamedArgs{"keys": keys})
+	rows, err := v.store.Pool.Query(ctx, sqlFirstReports, pgx.NamedArgs{"keys": keys})
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// orZero scans a time that may be null, as the zero time.
-func orZero(t *time.Time) *nullTime { return (*nullTime)(t) }
+// OrZero scans a time that may be null, as the zero time.
+func OrZero(t *time.Time) *nullTime { return (*nullTime)(t) }
 
 type nullTime time.Time
 
@@ -21,8 +21,8 @@ func (t *nullTime) ScanTimestamptz(v pgtype.Timestamptz) error {
 	return nil
 }
 
-// into scans a bytea that must fill dst exactly.
-func into(dst []byte) *fixedBytes { return (*fixedBytes)(&dst) }
+// ScanTo scans a bytea that must fill dst exactly.
+func ScanTo(dst []byte) *fixedBytes { return (*fixedBytes)(&dst) }
 
 type fixedBytes []byte
 
@@ -35,8 +35,8 @@ func (b *fixedBytes) ScanBytes(v []byte) error {
 	return nil
 }
 
-// orNull writes a zero time as null.
-func orNull(t time.Time) *time.Time {
+// OrNull writes a zero time as null.
+func OrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}

@@ -30,7 +30,7 @@ const (
 
 var errSeal = errors.New("the saved access token cannot be unsealed: the database password has changed, or it was sealed by a unit with another one")
 
-func (s sealer) seal(secret crash.Secret, context string) ([]byte, error) {
+func (s sealer) Seal(secret crash.Secret, context string) ([]byte, error) {
 	head := make([]byte, 1+saltSize+nonceSize)
 	head[0] = sealForm
 	_, _ = rand.Read(head[1:]) // never fails
@@ -42,7 +42,7 @@ func (s sealer) seal(secret crash.Secret, context string) ([]byte, error) {
 }
 
 // open also takes what a unit sealed that needs no password.
-func (s sealer) open(sealed []byte, context string) (crash.Secret, error) {
+func (s sealer) Open(sealed []byte, context string) (crash.Secret, error) {
 	if len(sealed) < 1+saltSize+nonceSize || sealed[0] != sealForm {
 		return "", errSeal
 	}
@@ -60,9 +60,9 @@ func (s sealer) open(sealed []byte, context string) (crash.Secret, error) {
 }
 
 // SealSecret returns a secret as text that may be stored: who reads it off a copy of the database cannot open it without the
-// database's password (see sealer). context says what it is for; [Store.OpenSecret] needs the same.
+// database's password (see sealer). context says what it is for; [Handle.OpenSecret] needs the same.
 func (s *Handle) SealSecret(secret crash.Secret, context string) (string, error) {
-	sealed, err := s.sealer().seal(secret, context)
+	sealed, err := s.Sealer().Seal(secret, context)
 	if err != nil {
 		return "", err
 	}
@@ -75,7 +75,7 @@ func (s *Handle) OpenSecret(sealed, context string) (crash.Secret, error) {
 	if err != nil {
 		return "", errSeal
 	}
-	return s.sealer().open(raw, context)
+	return s.Sealer().Open(raw, context)
 }
 
 func aead(password string, salt []byte) (cipher.AEAD, error) {
@@ -90,5 +90,5 @@ func aead(password string, salt []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// sealer returns the sealer with the password of the database.
-func (s *Handle) sealer() sealer { return sealer{password: s.password} }
+// Sealer returns the sealer with the password of the database.
+func (s *Handle) Sealer() sealer { return sealer{password: s.password} }

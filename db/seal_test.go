@@ -12,7 +12,7 @@ func TestSeal(t *testing.T) {
 	const secret, context = crash.Secret("the secret"), "tracker\x00consumer\x00token"
 	with := func(password string) []byte {
 		t.Helper()
-		sealed, err := sealer{password}.seal(secret, context)
+		sealed, err := sealer{password}.Seal(secret, context)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestSeal(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := sealer{tt.password}.open(tt.sealed, tt.context)
+			got, err := sealer{tt.password}.Open(tt.sealed, tt.context)
 			if (err == nil) != tt.ok || tt.ok && got != secret {
 				t.Errorf("got %q, %v, want it to open: %v", string(got), err, tt.ok)
 			}

@@ -13,7 +13,7 @@ import (
 const (
 	sqlWholeProblem = `
 		select b.id, b.id = b.head, b.signature, b.rule, b.provisional, b.problem_type, b.title, b.executable, b.package, b.source_package
-		from buckets as b where b.id in ` + members + ` order by b.id = b.head desc, b.id`
+		from buckets as b where b.id in ` + Members + ` order by b.id = b.head desc, b.id`
 	sqlCountSplits = `select count(*) from decisions where kind = 'split' and bucket_id = @bucket`
 	// A split into the same bucket that stands, or whose reports are still being brought back.
 	sqlSplitInto   = `select exists (select from decisions where kind = 'split' and other_id = @other and (undone_at is null or not finished))`
@@ -36,14 +36,14 @@ type leaf struct {
 }
 
 func scanLeaf(row pgx.CollectableRow) (l leaf, err error) {
-	err = row.Scan(into(l.id[:]), &l.isHead, &l.grouping.Signature, &l.grouping.Rule, &l.grouping.Provisional, &l.summary.ProblemType,
+	err = row.Scan(ScanTo(l.id[:]), &l.isHead, &l.grouping.Signature, &l.grouping.Rule, &l.grouping.Provisional, &l.summary.ProblemType,
 		&l.summary.Title, &l.summary.Executable, &l.summary.Package, &l.summary.SourcePackage)
 	return l, err
 }
 
 // Split takes the reports of a problem that meet a condition out into a problem of their own, for good, the future ones too,
 // until it is undone: those of all signatures that the problem has now. New reports are asked from the moment when this
-// returns; those that are stored are moved in steps by [Store.GoOnSplit]. It returns the decision, whose Other is the new
+// returns; those that are stored are moved in steps by [Decisions.GoOnSplit]. It returns the decision, whose Other is the new
 // problem; Invalid for a condition that is none, Conflict when such reports are taken out already, and NotFound for an
 // unknown bucket.
 func (s *Decisions) Split(ctx context.Context, bucket crash.BucketID, c crash.Condition, person, reason string) (crash.Decision, error) {
@@ -83,7 +83,7 @@ func (d *deciding) whole(ctx context.Context, bucket crash.BucketID) ([]leaf, er
 
 // split takes reports out of the problem with this head.
 func (d *deciding) split(ctx context.Context, head leaf, c crash.Condition, person, reason string) (id int64, err error) {
-	args := pgx.NamedArgs{"bucket": head.id[:], "condition": c, "person": person, "reason": reason, "at": d.store.now()}
+	args := pgx.NamedArgs{"bucket": head.id[:], "condition": c, "person": person, "reason": reason, "at": d.store.Now()}
 	var number int64
 	if err := d.QueryRow(ctx, sqlCountSplits, args).Scan(&number); err != nil {
 		return 0, err
@@ -116,7 +116,7 @@ func (d *deciding) split(ctx context.Context, head leaf, c crash.Condition, pers
 	for i, l := range whole {
 		sources[i] = l.id
 	}
-	if _, err := d.Exec(ctx, sqlInsertSource, pgx.NamedArgs{"buckets": idBytes(sources), "id": id}); err != nil {
+	if _, err := d.Exec(ctx, sqlInsertSource, pgx.NamedArgs{"buckets": IDBytes(sources), "id": id}); err != nil {
 		return 0, err
 	}
 	return id, d.store.Audit(ctx, d, AuditEvent{
@@ -138,7 +138,7 @@ func (d *deciding) freeAgain(ctx context.Context, id crash.BucketID, person stri
 	if err != nil {
 		return err
 	}
-	if _, err := d.Exec(ctx, sqlUndone, pgx.NamedArgs{"id": merge.ID, "person": person, "at": d.store.now()}); err != nil {
+	if _, err := d.Exec(ctx, sqlUndone, pgx.NamedArgs{"id": merge.ID, "person": person, "at": d.store.Now()}); err != nil {
 		return err
 	}
 	return d.unmerge(ctx, merge)

@@ -48,7 +48,7 @@ type splitReport struct {
 }
 
 func scanSplit(row pgx.CollectableRow) (r splitReport, err error) {
-	err = row.Scan((*[16]byte)(&r.id), into(r.bucket[:]), &r.summary.Executable, &r.summary.Package, &r.summary.Version,
+	err = row.Scan((*[16]byte)(&r.id), ScanTo(r.bucket[:]), &r.summary.Executable, &r.summary.Package, &r.summary.Version,
 		&r.summary.Release, &r.summary.Architecture, &r.rule)
 	return r, err
 }
@@ -124,13 +124,13 @@ func (d *deciding) stepSplit(ctx context.Context, decision crash.Decision) (fini
 }
 
 func scanID(row pgx.CollectableRow) (id crash.BucketID, err error) {
-	err = row.Scan(into(id[:]))
+	err = row.Scan(ScanTo(id[:]))
 	return id, err
 }
 
 // reportsToSplit reads the next reports that a split may move.
 func (d *deciding) reportsToSplit(ctx context.Context, decision crash.Decision, sources []crash.BucketID) (reports []splitReport, last bool, err error) {
-	args := pgx.NamedArgs{"buckets": idBytes(sources)}
+	args := pgx.NamedArgs{"buckets": IDBytes(sources)}
 	sql, limit := sqlReportsToSplit, splitBatch
 	switch chosen := decision.Condition.Reports; {
 	case !decision.Stands():
@@ -193,7 +193,7 @@ func (d *deciding) endUnsplit(ctx context.Context, decision crash.Decision) erro
 	var empty bool
 	var head crash.BucketID
 	args := pgx.NamedArgs{"other": decision.Other[:], "bucket": decision.Bucket[:]}
-	if err := d.QueryRow(ctx, sqlIsEmpty, args).Scan(&empty, into(head[:])); err != nil {
+	if err := d.QueryRow(ctx, sqlIsEmpty, args).Scan(&empty, ScanTo(head[:])); err != nil {
 		return err
 	}
 	if !empty || head == decision.Other {
@@ -206,13 +206,13 @@ const sqlUnfinished = `select id from decisions where not finished order by id l
 
 // UnfinishedSplits lists the splits, and undone splits, whose stored reports have not all been looked through yet.
 func (s *Decisions) UnfinishedSplits(ctx context.Context) ([]int64, error) {
-	rows, err := s.pool.Query(ctx, sqlUnfinished)
+	rows, err := s.Pool.Query(ctx, sqlUnfinished)
 	if err != nil {
-		return nil, fmt.Errorf("unfinished splits: %w", classify(err))
+		return nil, fmt.Errorf("unfinished splits: %w", Classify(err))
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
-		return nil, fmt.Errorf("unfinished splits: %w", classify(err))
+		return nil, fmt.Errorf("unfinished splits: %w", Classify(err))
 	}
 	return ids, nil
 }

@@ -9,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/dbtest"
+	"mishap/db/reports"
 )
 
 func split(t *testing.T, s *db.Store, id crash.BucketID, c crash.Condition) crash.Decision {
@@ -101,7 +102,7 @@ func TestSplitChosen(t *testing.T) {
 	for m := range 4 {
 		another(t, s, 0, m+10)
 	}
-	rows, err := db.NewReports(s).BucketReports(t.Context(), p[0], crash.OopsID{}, 10)
+	rows, err := reports.New(s).BucketReports(t.Context(), p[0], crash.OopsID{}, 10)
 	if err != nil || len(rows) != 5 {
 		t.Fatalf("reports: got %d, %v, want 5", len(rows), err)
 	}

@@ -14,71 +14,111 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestSQL has PostgreSQL parse every statement of this package, that is every constant whose name begins with sql, so
-// that a misspelt column fails here and not in front of a person.
+// The numbers of statements that a reader can still keep apart: see docs/adr/0002-sql-by-hand.md.
+const (
+	maxStatements       = 60  // of one area
+	maxStatementsOfCore = 180 // of package db itself, which stores, counts and decides
+)
+
+// TestSQL lets PostgreSQL parse every statement of package db and the packages below it, so that a
+// misspelt column fails here and not in front of a person. A statement is a constant whose name
+// begins with sql.
 func TestSQL(t *testing.T) {
 	t.Parallel()
-	texts, calls := readPackage(t)
-	statements := 0
+	all := readPackages(t)
 	conn := connect(t, dbtest.URL(t))
-	for name := range texts {
-		if !strings.HasPrefix(name, "sql") {
-			continue
+	for folder, p := range all {
+		statements := 0
+		for name, text := range p.texts {
+			if !strings.HasPrefix(strings.ToLower(name), "sql") {
+				continue
+			}
+			statements++
+			sql, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), nil, all.text(t, folder, text), nil)
+			if err == nil {
+				_, err = conn.Prepare(t.Context(), folder+"."+name, sql)
+			}
+			if err != nil {
+				t.Errorf("%s in %s: %v", name, folder, err)
+			}
 		}
-		statements++
-		sql, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), nil, texts.value(t, name), nil)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		} else if _, err := conn.Prepare(t.Context(), name, sql); err != nil {
-			t.Errorf("%s: %v", name, err)
+		most := maxStatements
+		if folder == core {
+			most = maxStatementsOfCore
+		}
+		if statements > most {
+			t.Errorf("package %s has %d statements, want at most %d: split it", folder, statements, most)
+		}
+		for _, place := range p.calls {
+			t.Errorf("%s: SQL without a name; make it a constant that begins with sql, so that this test sees it", place)
 		}
 	}
-	if statements < 30 {
-		t.Errorf("got %d statements, want those of the whole package", statements)
-	}
-	for _, place := range calls {
-		t.Errorf("%s: SQL without a name; make it a constant that begins with sql, so that this test sees it", place)
+	for _, folder := range []string{core, "accounts", "bugs", "counts", "filings", "reports"} {
+		if p := all[folder]; p == nil || len(p.texts) < 10 {
+			t.Errorf("got %v of package %s, want its statements", p, folder)
+		}
 	}
 }
 
-// constants are the constants of a package by name.
-type constants map[string]ast.Expr
+// core is the name of package db among its packages.
+const core = "db"
 
-// readPackage collects the constants of this folder's program, and the places where a literal is sent to the database.
-func readPackage(t *testing.T) (constants, []string) {
+// packages are package db and those below it, without dbtest, by the names of their folders.
+type packages map[string]*parsed
+
+// parsed is what this test reads from a package without its tests.
+type parsed struct {
+	texts map[string]ast.Expr // constants and variables by name
+	calls []string            // places where a literal is sent to the database
+}
+
+func readPackages(t *testing.T) packages {
 	t.Helper()
-	files := token.NewFileSet()
 	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := constants{}
-	var calls []string
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
+	below, err := filepath.Glob("*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, all := token.NewFileSet(), packages{}
+	for _, name := range append(names, below...) {
+		folder := filepath.Dir(name)
+		if strings.HasSuffix(name, "_test.go") || folder == "dbtest" {
 			continue
 		}
-		file, err := parser.ParseFile(files, name, nil, 0)
+		if folder == "." {
+			folder = core
+		}
+		file, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.ValueSpec:
-				for i, name := range n.Names {
-					if i < len(n.Values) {
-						texts[name.Name] = n.Values[i]
-					}
-				}
-			case *ast.CallExpr:
-				if sendsLiteral(n) {
-					calls = append(calls, files.Position(n.Pos()).String())
+		if all[folder] == nil {
+			all[folder] = &parsed{texts: map[string]ast.Expr{}}
+		}
+		all[folder].read(files, file)
+	}
+	return all
+}
+
+func (p *parsed) read(files *token.FileSet, file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ValueSpec:
+			for i, name := range n.Names {
+				if i < len(n.Values) {
+					p.texts[name.Name] = n.Values[i]
 				}
 			}
-			return true
-		})
-	}
-	return texts, calls
+		case *ast.CallExpr:
+			if sendsLiteral(n) {
+				p.calls = append(p.calls, files.Position(n.Pos()).String())
+			}
+		}
+		return true
+	})
 }
 
 func sendsLiteral(call *ast.CallExpr) bool {
@@ -101,17 +141,9 @@ func sendsLiteral(call *ast.CallExpr) bool {
 	return ok && lit.Kind == token.STRING
 }
 
-// value works out a constant that is made of texts and other constants.
-func (c constants) value(t *testing.T, name string) string {
-	t.Helper()
-	e, ok := c[name]
-	if !ok {
-		t.Fatalf("%s is not a constant of this package", name)
-	}
-	return c.text(t, e)
-}
-
-func (c constants) text(t *testing.T, e ast.Expr) string {
+// text returns the value of an expression in a package. It may consist of literals and constants,
+// also those of package db.
+func (all packages) text(t *testing.T, folder string, e ast.Expr) string {
 	t.Helper()
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -121,11 +153,19 @@ func (c constants) text(t *testing.T, e ast.Expr) string {
 		}
 		return s
 	case *ast.Ident:
-		return c.value(t, e.Name)
+		value, ok := all[folder].texts[e.Name]
+		if !ok {
+			t.Fatalf("%s is not a constant of package %s", e.Name, folder)
+		}
+		return all.text(t, folder, value)
+	case *ast.SelectorExpr:
+		if of, ok := e.X.(*ast.Ident); ok && of.Name == core {
+			return all.text(t, core, e.Sel)
+		}
 	case *ast.BinaryExpr:
-		return c.text(t, e.X) + c.text(t, e.Y)
+		return all.text(t, folder, e.X) + all.text(t, folder, e.Y)
 	case *ast.ParenExpr:
-		return c.text(t, e.X)
+		return all.text(t, folder, e.X)
 	}
 	t.Fatalf("a constant made of %T cannot be read here", e)
 	return ""

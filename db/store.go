@@ -1,9 +1,11 @@
-// Package db keeps everything that mishap remembers in PostgreSQL. An exported method of [Store] is one job and at most
-// one transaction. It knows SQL and nothing of HTTP, pages or the tracker, and it never calls out while a transaction is
-// open.
+// Package db stores everything in PostgreSQL: it stores reports, counts them in rounds, loads the
+// index of problems, and records decisions about problems. The packages below it hold the SQL of
+// other areas; they embed [Handle], or [Store] where they also need its reads. An exported method
+// does one job, in at most one transaction. The package knows nothing of HTTP, pages or the
+// tracker, and calls nothing outside while a transaction is open.
 //
-// Besides the kinds that a method names in its comment, each may return [crash.Unavailable] when the database cannot be
-// reached; any other error is internal.
+// Besides the kinds that a method names in its comment, each may return [crash.Unavailable] when
+// the database cannot be reached; any other error is internal.
 package db
 
 import (
@@ -19,6 +21,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/cache"
+	"mishap/db/body"
+	"mishap/db/connect"
 )
 
 // Config says which database to use and how.
@@ -32,8 +36,8 @@ type Config struct {
 // Store is the database. It is safe for concurrent use.
 type Store struct {
 	*Handle
-	bodies  *bodyCodec
-	reading *readBudget
+	bodies  *body.Codec
+	reading *body.Budget
 	saver   *saver
 	counter *counter
 	keeper  *indexKeeper
@@ -56,7 +60,7 @@ var sessionSettings = map[string]string{
 // Open connects to the database, checks that it answers, and starts the background writers. It does not migrate.
 // It returns Invalid for a URL that cannot be read and Unavailable when nothing answers.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	pc, err := parseURL(c.URL)
+	pc, err := connect.ParseURL(c.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +74,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	pc.AfterConnect = timesInUTC
 	var pool *pgxpool.Pool
-	dropFrozen(pc, func() { pool.Reset() })
+	connect.DropFrozen(pc, func() { pool.Reset() })
 	pool, err = pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -81,7 +85,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		Handle: h, bodies: newBodyCodec(), reading: newReadBudget(), keeper: newIndexKeeper(),
+		Handle: h, bodies: body.NewCodec(), reading: body.NewBudget(), keeper: newIndexKeeper(),
 		counts: cache.New[stamp](maxCountBytes),
 	}
 	s.names.most, s.spans.most = maxSeenNames, maxCachedSpans
@@ -103,12 +107,12 @@ func (s *Store) Close() {
 	s.counter.close()
 	s.keeper.background.Wait()
 	s.instance.close()
-	s.pool.Close()
+	s.Pool.Close()
 }
 
 // Ping returns nil when the database answers and has a schema that this program can work with, else Unavailable.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.pool.Ping(ctx); err != nil {
+	if err := s.Pool.Ping(ctx); err != nil {
 		return errUnavailable.Because(err)
 	}
 	return s.checkSchema(ctx)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -70,14 +70,14 @@ func TestLateAnswers(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
 			claim := h.claimed(h.problem(1))
-			if _, err := db.NewFilings(h.db).DueFilings(t.Context(), overdue, 10); err != nil { // gives the unit up
+			if _, err := filings.New(h.db).DueFilings(t.Context(), overdue, 10); err != nil { // gives the unit up
 				t.Fatal(err)
 			}
-			if f, err := db.NewFilings(h.db).Filing(t.Context(), claim.ID); err != nil || f.State != crash.FilingUncertain {
+			if f, err := filings.New(h.db).Filing(t.Context(), claim.ID); err != nil || f.State != crash.FilingUncertain {
 				t.Fatalf("given up: got %+v, %v, want uncertain", f, err)
 			}
 			tt.late.Claim = claim
-			f, err := db.NewFilings(h.db).FinishFiling(t.Context(), tt.late, overdue)
+			f, err := filings.New(h.db).FinishFiling(t.Context(), tt.late, overdue)
 			if err != nil || f.State != tt.state || f.Bug != tt.late.Bug.Number {
 				t.Errorf("got %+v, %v, want %s", f, err, tt.state)
 			}
@@ -92,11 +92,11 @@ var overdue = crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour}
 func (h *house) claimed(signature string) crash.FilingClaim {
 	h.t.Helper()
 	in := crash.Intent{Bucket: crash.BucketIDOf(signature), Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}
-	f, _, err := db.NewFilings(h.db).AskFiling(h.t.Context(), in, crash.Filing{})
+	f, _, err := filings.New(h.db).AskFiling(h.t.Context(), in, crash.Filing{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	claim, err := db.NewFilings(h.db).ClaimFiling(h.t.Context(), f.ID)
+	claim, err := filings.New(h.db).ClaimFiling(h.t.Context(), f.ID)
 	if err != nil || claim.Step != crash.StepCreate {
 		h.t.Fatalf("claim: got %+v, %v", claim, err)
 	}
@@ -113,14 +113,14 @@ func TestOldOutcomes(t *testing.T) {
 	finish := func(c crash.FilingClaim, r crash.FilingResult) crash.Filing {
 		t.Helper()
 		r.Claim = c
-		f, err := db.NewFilings(h.db).FinishFiling(ctx, r, crash.FilingTerms{})
+		f, err := filings.New(h.db).FinishFiling(ctx, r, crash.FilingTerms{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return f
 	}
 	finish(first, crash.FilingResult{State: crash.FilingQueued})
-	second, err := db.NewFilings(h.db).ClaimFiling(ctx, first.ID)
+	second, err := filings.New(h.db).ClaimFiling(ctx, first.ID)
 	if err != nil || second.Step != crash.StepCreate || second.Attempts != 2 || !second.SentFrom.Equal(first.SentFrom) {
 		t.Fatalf("second claim: got %+v, %v", second, err)
 	}
@@ -130,11 +130,11 @@ func TestOldOutcomes(t *testing.T) {
 		}
 	}
 	finish(second, crash.FilingResult{State: crash.FilingUncertain})
-	search, err := db.NewFilings(h.db).ClaimFiling(ctx, first.ID)
+	search, err := filings.New(h.db).ClaimFiling(ctx, first.ID)
 	if err != nil || search.Step != crash.StepSearch {
 		t.Fatalf("search: got %+v, %v", search, err)
 	}
-	if again, err := db.NewFilings(h.db).ClaimFiling(ctx, first.ID); err != nil || again.Step != crash.StepNone {
+	if again, err := filings.New(h.db).ClaimFiling(ctx, first.ID); err != nil || again.Step != crash.StepNone {
 		t.Errorf("a second search at once: got %s, %v, want none", again.Step, err)
 	}
 	if f := finish(first, crash.FilingResult{State: crash.FilingFiled, Bug: crash.Bug{Number: 9, URL: "u", How: crash.Filed}}); f.State != crash.FilingFiled || f.Bug != 9 {
@@ -165,10 +165,10 @@ func TestWhenToSearch(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
 			claim := h.claimed(h.problem(1))
-			if _, err := db.NewFilings(h.db).DueFilings(t.Context(), tt.terms, 10); err != nil {
+			if _, err := filings.New(h.db).DueFilings(t.Context(), tt.terms, 10); err != nil {
 				t.Fatal(err)
 			}
-			f, err := db.NewFilings(h.db).Filing(t.Context(), claim.ID)
+			f, err := filings.New(h.db).Filing(t.Context(), claim.ID)
 			if in := f.NotBefore.Sub(f.Updated); err != nil || f.State != crash.FilingUncertain || in < tt.want-time.Minute || in > tt.want+time.Minute {
 				t.Errorf("got %s, search in %v, %v, want uncertain, in %v", f.State, in, err, tt.want)
 			}

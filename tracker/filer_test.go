@@ -10,7 +10,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db"
+	"mishap/db/bugs"
+	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -39,10 +40,10 @@ func TestCreateBug(t *testing.T) {
 	if b.Bug.How != crash.Filed || b.Bug.By != "ines" || b.Bug.URL != first.URL || b.Bug.Title == "" {
 		t.Errorf("got bug %+v", b.Bug)
 	}
-	if got, err := db.NewBugs(h.db).BucketsOfBug(t.Context(), first.Bug); err != nil || len(got) != 1 || got[0].ID != b.ID {
+	if got, err := bugs.New(h.db).BucketsOfBug(t.Context(), first.Bug); err != nil || len(got) != 1 || got[0].ID != b.ID {
 		t.Errorf("bucket of the bug: got %d buckets, %v, want %v", len(got), err, b.ID)
 	}
-	if _, err := db.NewBugs(h.db).BucketsOfBug(t.Context(), 1); crash.KindOf(err) != crash.NotFound {
+	if _, err := bugs.New(h.db).BucketsOfBug(t.Context(), 1); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("bucket of no bug: got %v, want NotFound", err)
 	}
 }
@@ -172,7 +173,7 @@ func TestRefusalIsTriedAgainOnce(t *testing.T) {
 	intent := crash.Intent{Bucket: b.ID, Target: "/ubuntu/+source/harbor", Title: "t", Description: "d", Marker: "m"}
 	stored := 0
 	for range 5 {
-		f, ok, err := db.NewFilings(h.db).AskFiling(t.Context(), intent, seen)
+		f, ok, err := filings.New(h.db).AskFiling(t.Context(), intent, seen)
 		if err != nil || f.State != crash.FilingQueued {
 			t.Fatalf("got %+v, %v, want it queued", f, err)
 		}

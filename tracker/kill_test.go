@@ -16,6 +16,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -59,7 +60,7 @@ func runChild(spec string) error {
 		Timeout: 2 * time.Second, Settle: c.Settle, Backoff: 10 * time.Millisecond, Pause: time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
-	filer := tracker.NewFiler(cfg, db.NewFilings(store), tracker.NewClient(cfg, tracker.NewCredentials(cfg, db.NewFilings(store))))
+	filer := tracker.NewFiler(cfg, filings.New(store), tracker.NewClient(cfg, tracker.NewCredentials(cfg, filings.New(store))))
 	var people sync.WaitGroup
 	for i := range c.Count {
 		people.Go(func() {

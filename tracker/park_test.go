@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -35,7 +35,7 @@ func TestDeadCredentialsParkTheQueue(t *testing.T) {
 			}
 		}
 	}
-	totals, err := db.NewFilings(h.db).FilingTotals(t.Context())
+	totals, err := filings.New(h.db).FilingTotals(t.Context())
 	if err != nil || totals.Parked != clicks || totals.States[crash.FilingQueued] != clicks {
 		t.Errorf("got %+v, %v, want %d parked", totals, err, clicks)
 	}
@@ -82,7 +82,7 @@ func TestMissingPermissionParksNothing(t *testing.T) {
 	if r, err := u.filer.CreateBug(t.Context(), second, tracker.Options{Wait: patience}); err != nil || r.State != crash.FilingFiled {
 		t.Errorf("the next: got %+v, %v, want it filed", r.Filing, err)
 	}
-	if totals, err := db.NewFilings(h.db).FilingTotals(t.Context()); err != nil || totals.Parked != 0 {
+	if totals, err := filings.New(h.db).FilingTotals(t.Context()); err != nil || totals.Parked != 0 {
 		t.Errorf("got %d parked, %v, want none", totals.Parked, err)
 	}
 }
@@ -95,13 +95,13 @@ func TestAccountChangesWhileUnknown(t *testing.T) {
 	u := h.unit()
 	signature := h.problem(1)
 	before := crash.TrackerKey{URL: h.cfg.URL, ConsumerKey: consumer}
-	if err := db.NewFilings(h.db).SaveToken(t.Context(), before, crash.AccessToken{Token: "before", Secret: "s"}, "ines"); err != nil {
+	if err := filings.New(h.db).SaveToken(t.Context(), before, crash.AccessToken{Token: "before", Secret: "s"}, "ines"); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.NewFilings(h.db).SaveTokenHealth(t.Context(), before, "before", crash.TokenHealth{Account: "old-robot"}); err != nil {
+	if err := filings.New(h.db).SaveTokenHealth(t.Context(), before, "before", crash.TokenHealth{Account: "old-robot"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.NewFilings(h.db).ForgetToken(t.Context(), before, "ines"); err != nil {
+	if err := filings.New(h.db).ForgetToken(t.Context(), before, "ines"); err != nil {
 		t.Fatal(err)
 	}
 	want := h.lp.Add(trackertest.Bug{

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -77,7 +77,7 @@ func TestQueue(t *testing.T) {
 
 func (h *house) totals() map[crash.FilingState]int64 {
 	h.t.Helper()
-	totals, err := db.NewFilings(h.db).FilingTotals(h.t.Context())
+	totals, err := filings.New(h.db).FilingTotals(h.t.Context())
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestPause(t *testing.T) {
 	ask := func(n int) crash.Filing {
 		t.Helper()
 		in := crash.Intent{Bucket: crash.BucketIDOf(h.problem(n)), Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}
-		f, _, err := db.NewFilings(h.db).AskFiling(ctx, in, crash.Filing{})
+		f, _, err := filings.New(h.db).AskFiling(ctx, in, crash.Filing{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,26 +124,26 @@ func TestPause(t *testing.T) {
 	}
 	wantStep := func(what string, f crash.Filing, want crash.FilingStep) {
 		t.Helper()
-		if c, err := db.NewFilings(h.db).ClaimFiling(ctx, f.ID); err != nil || c.Step != want {
+		if c, err := filings.New(h.db).ClaimFiling(ctx, f.ID); err != nil || c.Step != want {
 			t.Errorf("%s: got step %q, %v, want %q", what, c.Step, err, want)
 		}
 	}
 	second := ask(2)
 	wantStep("while one is being sent", second, crash.StepNone)
-	if next, err := db.NewFilings(h.db).NextFiling(ctx); err != nil || next.Filing != 0 {
+	if next, err := filings.New(h.db).NextFiling(ctx); err != nil || next.Filing != 0 {
 		t.Errorf("while one is being sent: got %+v, %v, want nobody's turn", next, err)
 	}
 	result := crash.FilingResult{Claim: first, State: crash.FilingRefused, Problem: "p", Reason: "r", Rest: time.Hour}
-	if _, err := db.NewFilings(h.db).FinishFiling(ctx, result, crash.FilingTerms{}); err != nil {
+	if _, err := filings.New(h.db).FinishFiling(ctx, result, crash.FilingTerms{}); err != nil {
 		t.Fatal(err)
 	}
 	wantStep("in the queue, within the pause", second, crash.StepNone)
-	if next, err := db.NewFilings(h.db).NextFiling(ctx); err != nil || next.Filing != second.ID || next.In < 59*time.Minute {
+	if next, err := filings.New(h.db).NextFiling(ctx); err != nil || next.Filing != second.ID || next.In < 59*time.Minute {
 		t.Errorf("in the queue: got %+v, %v, want the second in an hour", next, err)
 	}
 	third := ask(3)
 	wantStep("behind the first of the queue", third, crash.StepNone)
-	if _, err := db.NewFilings(h.db).GiveUpFiling(ctx, second.ID, "ada", "not worth it"); err != nil {
+	if _, err := filings.New(h.db).GiveUpFiling(ctx, second.ID, "ada", "not worth it"); err != nil {
 		t.Fatal(err)
 	}
 	wantStep("came after the last was sent", third, crash.StepCreate)

@@ -6,7 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db"
+	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -47,7 +47,7 @@ func TestNothingPrivateLeaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
-			if err := db.NewFilings(h.db).SaveBugTemplate(t.Context(), crash.BugTemplate{Body: everything, By: "ada"}); err != nil {
+			if err := filings.New(h.db).SaveBugTemplate(t.Context(), crash.BugTemplate{Body: everything, By: "ada"}); err != nil {
 				t.Fatal(err)
 			}
 			bug := h.bugOf(h.report(report))
@@ -86,7 +86,7 @@ func TestTemplateChosen(t *testing.T) {
 	}
 	shipped := text()
 	for i, tpl := range saved {
-		if err := db.NewFilings(h.db).SaveBugTemplate(t.Context(), tpl); err != nil {
+		if err := filings.New(h.db).SaveBugTemplate(t.Context(), tpl); err != nil {
 			t.Fatal(err)
 		}
 		want := saved[min(i, 3)].Body[:8]
@@ -95,14 +95,14 @@ func TestTemplateChosen(t *testing.T) {
 		}
 	}
 	for i := 4; i >= 0; i-- {
-		if err := db.NewFilings(h.db).DropBugTemplate(t.Context(), saved[i]); err != nil {
+		if err := filings.New(h.db).DropBugTemplate(t.Context(), saved[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := text(); got != shipped {
 		t.Errorf("without any: got %q, want the shipped text", got)
 	}
-	if err := db.NewFilings(h.db).DropBugTemplate(t.Context(), saved[0]); crash.KindOf(err) != crash.NotFound {
+	if err := filings.New(h.db).DropBugTemplate(t.Context(), saved[0]); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("dropped twice: got %v, want NotFound", err)
 	}
 	// One that somebody broke in the database is passed over.

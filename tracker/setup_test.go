@@ -14,6 +14,8 @@ import (
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
+	"mishap/db/filings"
+	"mishap/db/jobs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -64,9 +66,9 @@ func (h *house) unit(change ...func(*tracker.Config)) *unit {
 		c(&cfg)
 	}
 	u := &unit{store: dbtest.Open(h.t, h.url)}
-	u.creds = tracker.NewCredentials(cfg, db.NewFilings(u.store))
+	u.creds = tracker.NewCredentials(cfg, filings.New(u.store))
 	u.lp = tracker.NewClient(cfg, u.creds)
-	u.filer = tracker.NewFiler(cfg, db.NewFilings(u.store), u.lp)
+	u.filer = tracker.NewFiler(cfg, filings.New(u.store), u.lp)
 	h.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
@@ -94,7 +96,7 @@ func (u *unit) run(t *testing.T) {
 
 // work runs the queue's workers and the loop for due filings until ctx ends.
 func work(ctx context.Context, store *db.Store, filer *tracker.Filer) error {
-	jobs, err := db.NewJobs(store, db.JobsConfig{File: filer.Work})
+	jobs, err := jobs.New(store, jobs.Config{File: filer.Work})
 	if err != nil {
 		return err
 	}

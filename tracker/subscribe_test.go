@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/accounts"
 	"mishap/db/dbtest"
+	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -15,7 +16,7 @@ import (
 // lineOf is the last line of a bucket's ledger about one kind of call.
 func (h *house) lineOf(signature, call string) crash.LedgerLine {
 	h.t.Helper()
-	entries, err := db.NewFilings(h.db).Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature), Limit: 1})
+	entries, err := filings.New(h.db).Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature), Limit: 1})
 	if err != nil || len(entries) != 1 {
 		h.t.Fatalf("ledger: got %d entries, %v", len(entries), err)
 	}
@@ -33,7 +34,7 @@ func TestSubscribe(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	u := h.unit()
-	accounts := db.NewAccounts(h.db)
+	accounts := accounts.New(h.db)
 	for _, name := range []string{"ines", "theo"} {
 		if _, err := accounts.Add(t.Context(), "", name, crash.RoleTriager, "correct horse battery"); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,9 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/db/embedded"
+	"mishap/db/filings"
 	"mishap/tracker"
 )
 
@@ -36,7 +38,7 @@ func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 	}
 	token := p.TokenOf(seedConsumer, "READ_PRIVATE")
 	settings := tracker.Config{URL: p.url, APIURL: p.url + "/devel", ConsumerKey: seedConsumer, Token: token, Target: "ubuntu", Log: slog.New(slog.DiscardHandler)}
-	client := tracker.NewClient(settings, tracker.NewCredentials(settings, db.NewFilings(store)))
+	client := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store)))
 	for _, s := range stories(d.memory.SeedTime) {
 		for i := range s.bugs {
 			if err := d.seedBug(ctx, p, store, client, s, i); err != nil {
@@ -45,7 +47,7 @@ func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 		}
 	}
 	p.Revoke(token.Token)
-	if err := db.NewFilings(store).ForgetToken(ctx, crash.TrackerKey{URL: p.url, ConsumerKey: seedConsumer}, demoAccount); err != nil {
+	if err := filings.New(store).ForgetToken(ctx, crash.TrackerKey{URL: p.url, ConsumerKey: seedConsumer}, demoAccount); err != nil {
 		return err
 	}
 	d.memory.BugsSeeded = true
@@ -70,14 +72,14 @@ func (d *demo) seedBug(ctx context.Context, p *practice, store *db.Store, client
 	if bug.InformationType != "" && bug.InformationType != "Public" {
 		link.Title = ""
 	}
-	if _, err := db.NewBugs(store).LinkBug(ctx, s.bucket(), link); err != nil {
+	if _, err := bugs.New(store).LinkBug(ctx, s.bucket(), link); err != nil {
 		return err
 	}
 	reading, err := client.ReadState(ctx, number)
 	if err != nil {
 		return err
 	}
-	return db.NewBugs(store).SaveBugReading(ctx, reading, "", 6*time.Hour)
+	return bugs.New(store).SaveBugReading(ctx, reading, "", 6*time.Hour)
 }
 
 // openStore opens the database of the running server.

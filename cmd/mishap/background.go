@@ -12,6 +12,8 @@ import (
 
 	"mishap/crash/grouping"
 	"mishap/db"
+	"mishap/db/accounts"
+	"mishap/db/jobs"
 	"mishap/handlers/ingest"
 )
 
@@ -40,7 +42,7 @@ func (i *instance) sharedTasks() []task {
 		},
 	}, {
 		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
-		10 * time.Minute, db.NewSessions(i.store).DeleteExpired,
+		10 * time.Minute, accounts.NewSessions(i.store).DeleteExpired,
 	}, {
 		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
 		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },
@@ -140,10 +142,10 @@ func (b *background) observed(t task) func(context.Context) error {
 }
 
 // jobs returns the tasks as River runs them.
-func (b *background) jobs(tasks []task) []db.Task {
-	var out []db.Task
+func (b *background) jobs(tasks []task) []jobs.Task {
+	var out []jobs.Task
 	for _, t := range tasks {
-		out = append(out, db.Task{Name: t.name, Every: t.every, Run: b.observed(t)})
+		out = append(out, jobs.Task{Name: t.name, Every: t.every, Run: b.observed(t)})
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/check"
 )
 
 // checkExamples is how many differences of one kind are printed.
@@ -57,8 +58,8 @@ func (p *program) check(ctx context.Context, store *db.Store, scope crash.CheckS
 	if err := store.WaitCounted(ctx); err != nil {
 		return err
 	}
-	bar := p.progressBar(db.CheckSteps, "counting again")
-	result, err := db.Check(ctx, store, scope, func() { _ = bar.Add(1) }) // a bar that cannot be drawn is no reason to stop
+	bar := p.progressBar(check.Steps, "counting again")
+	result, err := check.Run(ctx, store, scope, func() { _ = bar.Add(1) }) // a bar that cannot be drawn is no reason to stop
 	_ = bar.Finish()
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
-	"mishap/db"
+	"mishap/db/reports"
 	"mishap/handlers/browsertest"
 )
 
@@ -152,7 +152,7 @@ func TestBrowserPolicySweep(t *testing.T) {
 			pages = append(pages, id.Path(), "/bucket/?id="+url.QueryEscape(signature))
 		}
 	}
-	rows, err := db.NewReports(in.store).SystemReports(t.Context(), "machine-1", crash.OopsID{}, 100)
+	rows, err := reports.New(in.store).SystemReports(t.Context(), "machine-1", crash.OopsID{}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/filings"
 	"mishap/tracker"
 )
 
@@ -54,7 +55,7 @@ them.`,
 
 func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Store, apply bool) error {
 	settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
-	strays, err := tracker.NewClient(settings, tracker.NewCredentials(settings, db.NewFilings(store))).StrayBugs(ctx, db.NewFilings(store).KnownBugs)
+	strays, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).StrayBugs(ctx, filings.New(store).KnownBugs)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func reconcileOne(ctx context.Context, store *db.Store, stray tracker.Stray, app
 		return "", false, err
 	case apply:
 		what = "linked"
-		err = db.NewFilings(store).ReconcileBug(ctx, stray.Bucket, crash.Bug{Number: stray.Number, Title: stray.Title, URL: stray.URL, How: crash.Filed})
+		err = filings.New(store).ReconcileBug(ctx, stray.Bucket, crash.Bug{Number: stray.Number, Title: stray.Title, URL: stray.URL, How: crash.Filed})
 	default:
 		what = "can be linked"
 	}

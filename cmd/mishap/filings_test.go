@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/accounts"
+	"mishap/db/filings"
 	"mishap/tracker/trackertest"
 )
 
@@ -24,7 +25,7 @@ func TestReconcile(t *testing.T) {
 	foreign := p.tracker.Add(trackertest.Bug{Title: "elsewhere", Description: marked(crash.BucketIDOf("not here")), Reporter: me})
 	other := p.tracker.Add(trackertest.Bug{Title: "copied", Description: marked(p.bucket), Reporter: "somebody-else"})
 	// The intent is known, but not what became of it.
-	filing, _, err := db.NewFilings(p.store).AskFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
+	filing, _, err := filings.New(p.store).AskFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestReconcile(t *testing.T) {
 	if out := reconcile("--apply"); line(out, lost) != "" || strings.Contains(out, "linked") {
 		t.Errorf("again: got %s, want nothing to link", out)
 	}
-	entries, err := db.NewFilings(p.store).Ledger(t.Context(), crash.LedgerFilter{Bucket: p.bucket, Limit: 1})
+	entries, err := filings.New(p.store).Ledger(t.Context(), crash.LedgerFilter{Bucket: p.bucket, Limit: 1})
 	if err != nil || len(entries) != 1 || entries[0].Lines[len(entries[0].Lines)-1].Action != "bug.reconciled" {
 		t.Errorf("ledger: got %+v, %v, want that it was reconciled", entries, err)
 	}
@@ -99,7 +100,7 @@ func TestTrackerName(t *testing.T) {
 	}
 	name := func() string {
 		t.Helper()
-		u, err := db.NewAccounts(p.store).ByName(t.Context(), "tess")
+		u, err := accounts.New(p.store).ByName(t.Context(), "tess")
 		if err != nil {
 			t.Fatal(err)
 		}

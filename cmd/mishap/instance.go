@@ -18,7 +18,13 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db"
+	"mishap/db/accounts"
+	"mishap/db/bugs"
+	"mishap/db/counts"
 	"mishap/db/disk"
+	"mishap/db/filings"
+	"mishap/db/jobs"
+	"mishap/db/reports"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
 	"mishap/handlers/web"
@@ -52,7 +58,7 @@ type instance struct {
 	filer                  *tracker.Filer
 	bugReader              *watch.BugReader
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
-	jobs                   *db.Jobs
+	jobs                   *jobs.Jobs
 	background             *background
 }
 
@@ -84,7 +90,7 @@ func (i *instance) build() error {
 	if i.listeners.ingest != nil {
 		handler, err := ingest.New(ingest.Deps{
 			Intake:         intake.New(intakeConfig(i.config), i.store),
-			Store:          db.NewReports(i.store),
+			Store:          reports.New(i.store),
 			DataDir:        i.config.DataDir,
 			MaxBytes:       int64(i.config.IngestMaxBytes),
 			MaxCoresBytes:  int64(i.config.CoresTotalMaxBytes),
@@ -115,7 +121,7 @@ func (i *instance) health(ctx context.Context) []crash.HealthCheck {
 
 func (i *instance) buildWeb() error {
 	settings := trackerConfig(i.config, i.log, i.metrics)
-	filings, bugs := db.NewFilings(i.store), db.NewBugs(i.store)
+	filings, bugs := filings.New(i.store), bugs.New(i.store)
 	credentials := tracker.NewCredentials(settings, filings)
 	client := tracker.NewClient(settings, credentials)
 	i.filer = tracker.NewFiler(settings, filings, client)
@@ -123,7 +129,7 @@ func (i *instance) buildWeb() error {
 	if i.config.ReadArchive {
 		i.archiveReader = watch.NewArchiveReader(settings, bugs, client, watch.ArchiveOptions{})
 	}
-	jobs, err := db.NewJobs(i.store, db.JobsConfig{
+	jobs, err := jobs.New(i.store, jobs.Config{
 		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()),
 	})
 	if err != nil {
@@ -137,12 +143,12 @@ func (i *instance) buildWeb() error {
 	server, err := handlers.New(web.Deps{
 		Releases:    releases,
 		Store:       i.store,
-		Accounts:    db.NewAccounts(i.store),
+		Accounts:    accounts.New(i.store),
 		Bugs:        bugs,
-		Counts:      db.NewCounts(i.store),
+		Counts:      counts.New(i.store),
 		Decisions:   db.NewDecisions(i.store),
 		Filings:     filings,
-		Reports:     db.NewReports(i.store),
+		Reports:     reports.New(i.store),
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,

@@ -13,8 +13,8 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash/crashtest"
-	"mishap/db"
 	"mishap/db/dbtest"
+	"mishap/db/reports"
 	"mishap/tracker/trackertest"
 )
 
@@ -56,7 +56,7 @@ func TestTermFinishesWhatWasAccepted(t *testing.T) {
 		t.Errorf("serve: got status %d, want %d; it said\n%s", status, exitOK, p.said)
 	}
 	machines.Wait()
-	rows, err := db.NewReports(dbtest.Open(t, database)).SystemReports(t.Context(), "machine", [16]byte{}, 1_000_000)
+	rows, err := reports.New(dbtest.Open(t, database)).SystemReports(t.Context(), "machine", [16]byte{}, 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}

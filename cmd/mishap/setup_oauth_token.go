@@ -14,6 +14,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/filings"
 	"mishap/tracker"
 )
 
@@ -60,7 +61,7 @@ func (p *program) setupOAuthToken(ctx context.Context, c config.Config) error {
 	}
 	settings.Token = crash.AccessToken{}
 	kept := useStore(ctx, c, log, func(store *db.Store) error {
-		return tracker.NewCredentials(settings, db.NewFilings(store)).Remember(ctx, token, "")
+		return tracker.NewCredentials(settings, filings.New(store)).Remember(ctx, token, "")
 	})
 	switch {
 	case kept != nil && ctx.Err() == nil:

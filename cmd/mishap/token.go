@@ -15,6 +15,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/accounts"
 )
 
 func (p *program) tokenCommand() *cobra.Command {
@@ -58,7 +59,7 @@ Scopes: read (reports and traces), file (create bugs; for triagers and admins).`
 				scopes = append(scopes, scope)
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts := db.NewAccounts(store)
+				accounts := accounts.New(store)
 				u, err := accounts.ByName(ctx, args[0])
 				if err != nil {
 					return err
@@ -91,7 +92,7 @@ how each begins, never the token itself. Times are UTC.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts, person := db.NewAccounts(store), ""
+				accounts, person := accounts.New(store), ""
 				if len(args) == 1 {
 					u, err := accounts.ByName(ctx, args[0])
 					if err != nil {
@@ -146,7 +147,7 @@ func (p *program) tokenRevokeCommand() *cobra.Command {
 				return &usageError{fmt.Errorf("%q is not the number of a token; mishap token list shows them", args[0]), cmd.CommandPath()}
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				person, err := db.NewAccounts(store).RevokeTokenOf(ctx, "", id)
+				person, err := accounts.New(store).RevokeTokenOf(ctx, "", id)
 				if err != nil {
 					return err
 				}

@@ -6,6 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/accounts"
 	"mishap/db/dbtest"
 )
 
@@ -37,7 +38,7 @@ func TestTokenCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
-	accounts := db.NewAccounts(store)
+	accounts := accounts.New(store)
 	u, kept, err := accounts.ByToken(t.Context(), token)
 	if err != nil || u.Name != "ada" || !kept.Allows(crash.ScopeRead) || !kept.Allows(crash.ScopeFile) {
 		t.Fatalf("got %+v, %+v, %v, want ada's token for both", u, kept, err)

@@ -13,6 +13,8 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/accounts"
+	"mishap/db/filings"
 	"mishap/tracker"
 )
 
@@ -55,7 +57,7 @@ is the first line of the standard input.`,
 				return err
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts := db.NewAccounts(store)
+				accounts := accounts.New(store)
 				removed, err := accounts.Removed(ctx, args[0])
 				if err != nil {
 					return err
@@ -87,7 +89,7 @@ func (p *program) userListCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				users, err := db.NewAccounts(store).List(ctx)
+				users, err := accounts.New(store).List(ctx)
 				if err != nil {
 					return err
 				}
@@ -128,7 +130,7 @@ without being shown; with --password-stdin it is the first line of the standard 
 				return err
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts := db.NewAccounts(store)
+				accounts := accounts.New(store)
 				u, err := accounts.ByName(ctx, args[0])
 				if err != nil {
 					return err
@@ -158,18 +160,18 @@ it themselves at /account.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
 				if len(args) == 1 {
-					if err := db.NewAccounts(store).SetTrackerName(ctx, "", args[0], ""); err != nil {
+					if err := accounts.New(store).SetTrackerName(ctx, "", args[0], ""); err != nil {
 						return err
 					}
 					_, err := fmt.Fprintf(p.out, "%s is not subscribed to bugs any more.\n", args[0])
 					return err
 				}
 				settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
-				found, err := tracker.NewClient(settings, tracker.NewCredentials(settings, db.NewFilings(store))).Account(ctx, args[1])
+				found, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).Account(ctx, args[1])
 				if err != nil {
 					return err
 				}
-				if err := db.NewAccounts(store).SetTrackerName(ctx, "", args[0], found); err != nil {
+				if err := accounts.New(store).SetTrackerName(ctx, "", args[0], found); err != nil {
 					return err
 				}
 				_, err = fmt.Fprintf(p.out, "%s is %s at the tracker.\n", args[0], found)

@@ -10,6 +10,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/accounts"
 )
 
 func (p *program) userDisableCommand() *cobra.Command {
@@ -20,7 +21,7 @@ func (p *program) userDisableCommand() *cobra.Command {
 tokens stop working.`,
 		Example: "  mishap user disable ada",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, accounts *db.Accounts, u crash.User, _ []string) (string, error) {
+	}, func(ctx context.Context, accounts *accounts.Store, u crash.User, _ []string) (string, error) {
 		return u.Name + " can no longer sign in.", accounts.Disable(ctx, "", u.Name)
 	})
 }
@@ -33,7 +34,7 @@ func (p *program) userEnableCommand() *cobra.Command {
 before, and their API tokens work again.`,
 		Example: "  mishap user enable ada",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, accounts *db.Accounts, u crash.User, _ []string) (string, error) {
+	}, func(ctx context.Context, accounts *accounts.Store, u crash.User, _ []string) (string, error) {
 		return fmt.Sprintf("%s can sign in again, with role %s.", u.Name, u.Role), accounts.Enable(ctx, "", u.Name)
 	})
 }
@@ -51,7 +52,7 @@ func (p *program) userRoleCommand() *cobra.Command {
 			}
 			return nil
 		},
-	}, func(ctx context.Context, accounts *db.Accounts, u crash.User, args []string) (string, error) {
+	}, func(ctx context.Context, accounts *accounts.Store, u crash.User, args []string) (string, error) {
 		role := crash.Role(args[1])
 		return fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, role, u.Role) + ifDisabled(u), accounts.SetRole(ctx, "", u.Name, role)
 	})
@@ -68,7 +69,7 @@ An account that is added later with the same name passes for the same person. To
 used again, disable the account instead.`,
 		Example: "  mishap user remove ada",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, accounts *db.Accounts, u crash.User, _ []string) (string, error) {
+	}, func(ctx context.Context, accounts *accounts.Store, u crash.User, _ []string) (string, error) {
 		return fmt.Sprintf("The account of %s is removed. What %s did stays, under this name.", u.Name, u.Name), accounts.Remove(ctx, "", u.Name)
 	})
 }
@@ -76,11 +77,11 @@ used again, disable the account instead.`,
 // userChange completes a command that changes one account. change returns what it says afterwards. When nobody with role
 // admin can sign in any more, the command warns about it.
 func (p *program) userChange(cmd *cobra.Command,
-	change func(context.Context, *db.Accounts, crash.User, []string) (said string, err error),
+	change func(context.Context, *accounts.Store, crash.User, []string) (said string, err error),
 ) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-			accounts := db.NewAccounts(store)
+			accounts := accounts.New(store)
 			u, err := accounts.ByName(ctx, args[0])
 			if err != nil {
 				return err
@@ -98,7 +99,7 @@ func (p *program) userChange(cmd *cobra.Command,
 	return cmd
 }
 
-func (p *program) warnWithoutAdmin(ctx context.Context, accounts *db.Accounts) error {
+func (p *program) warnWithoutAdmin(ctx context.Context, accounts *accounts.Store) error {
 	users, err := accounts.List(ctx)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/connect"
 )
 
 // How an instance waits for a database that takes writes, such as during a failover.
@@ -54,7 +55,7 @@ func (i *instance) openStore(ctx context.Context, url string) (*db.Store, error)
 
 // tryStore is one attempt of openStore.
 func tryStore(ctx context.Context, url string, i *instance) (*db.Store, error) {
-	if err := db.CheckPrimary(ctx, url); err != nil {
+	if err := connect.CheckPrimary(ctx, url); err != nil {
 		return nil, err
 	}
 	if err := db.Migrate(ctx, url, i.log); err != nil {

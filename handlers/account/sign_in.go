@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/accounts"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -24,7 +24,7 @@ func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
 // SignIn checks name and password and starts a session. What was typed, but the password, is kept when they are wrong.
 func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{Name: r.PostFormValue("username"), Next: web.LocalPath(r.PostFormValue("next")), Kept: r.PostFormValue("kept")}
-	in := db.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
+	in := accounts.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
 	if c, err := r.Cookie(web.CookieBrowser); err == nil {
 		in.Browsers = c.Value
 	}
@@ -39,9 +39,9 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	if err := errors.Join(s.Sessions.Clear(r.Context()), s.Sessions.RenewToken(r.Context())); err != nil {
 		return err
 	}
-	s.Sessions.Put(r.Context(), db.SessionUser, strconv.FormatInt(signed.User.ID, 10))
+	s.Sessions.Put(r.Context(), accounts.SessionUser, strconv.FormatInt(signed.User.ID, 10))
 	http.SetCookie(w, &http.Cookie{
-		Name: web.CookieBrowser, Value: signed.Browsers, Path: web.PathSignIn, MaxAge: int(db.KnownBrowserFor.Seconds()),
+		Name: web.CookieBrowser, Value: signed.Browsers, Path: web.PathSignIn, MaxAge: int(accounts.KnownBrowserFor.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
 	})
 	web.RenewCSRFToken(w, r)

@@ -14,6 +14,9 @@ import (
 	"mishap/crash"
 	"mishap/crash/redact"
 	"mishap/db"
+	"mishap/db/bugs"
+	"mishap/db/counts"
+	"mishap/db/reports"
 )
 
 // Prefix is the address below which the resources are.
@@ -22,9 +25,9 @@ const Prefix = "/api/1.0/"
 // Deps are the things that an API works with. All but Releases are required.
 type Deps struct {
 	Store    *db.Store
-	Bugs     *db.Bugs
-	Counts   *db.Counts
-	Reports  *db.Reports
+	Bugs     *bugs.Store
+	Counts   *counts.Store
+	Reports  *reports.Store
 	BaseURL  string // of the site, for links in answers
 	Version  string // of the program, for the OpenAPI document
 	Releases *crash.ReleaseTable
@@ -42,9 +45,9 @@ type API struct {
 // answers computes what the resources answer.
 type answers struct {
 	store    *db.Store
-	bugs     *db.Bugs
-	counts   *db.Counts
-	reports  *db.Reports
+	bugs     *bugs.Store
+	counts   *counts.Store
+	reports  *reports.Store
 	base     string
 	releases *crash.ReleaseTable
 	now      func() time.Time

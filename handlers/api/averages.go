@@ -12,7 +12,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/redact"
-	"mishap/db"
+	"mishap/db/counts"
 )
 
 // chartDays is how many days the averages go back, today included.
@@ -125,7 +125,7 @@ func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 		return nil, crash.Errorf(crash.Invalid, "missing_package", "A version is one of a package: say which by the parameter package.")
 	}
 	since, until := a.span(chartDays)
-	f := db.RateFilter{
+	f := counts.RateFilter{
 		Since: since, Until: until, Release: crash.Release(in.text("release")), Package: in.text("package"),
 		Version: in.text("version"), Apart: recoverable,
 	}

@@ -94,7 +94,7 @@ func TestClaims(t *testing.T) {
 				}
 				continue
 			}
-			if got, want, ok := check(value, a.Header, words.Replace(want)); !ok {
+			if got, want, ok := evaluate(value, a.Header, words.Replace(want)); !ok {
 				t.Errorf("§%s %s: got %s, want %s", c.fact, c.ask, got, want)
 			}
 		}
@@ -184,10 +184,10 @@ func (h *house) words() *strings.Replacer {
 	)
 }
 
-// check evaluates one want, path=JSON. A path goes into objects and lists by names and numbers between slashes; * is every
+// evaluate evaluates one want, path=JSON. A path goes into objects and lists by names and numbers between slashes; * is every
 // one of a list, # how many there are, keys the names of an object; of a text, ^ is whether it begins with the value. A
 // path that begins with @ is a header; ~=text is in the body.
-func check(value any, header http.Header, want string) (got, wanted string, ok bool) {
+func evaluate(value any, header http.Header, want string) (got, wanted string, ok bool) {
 	path, wanted, found := strings.Cut(want, "=")
 	if !found {
 		return "a want without =", want, false

@@ -6,7 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db"
+	"mishap/db/check"
 	"mishap/handlers/handlertest"
 )
 
@@ -64,7 +64,7 @@ func TestPackageArchitecture(t *testing.T) {
 
 func differences(t *testing.T, h *house) int64 {
 	t.Helper()
-	result, err := db.Check(t.Context(), h.Store, crash.CheckScope{Most: 5}, func() {})
+	result, err := check.Run(t.Context(), h.Store, crash.CheckScope{Most: 5}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

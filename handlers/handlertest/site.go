@@ -20,7 +20,12 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db"
+	"mishap/db/accounts"
+	"mishap/db/bugs"
+	"mishap/db/counts"
 	"mishap/db/dbtest"
+	"mishap/db/filings"
+	"mishap/db/reports"
 	"mishap/handlers"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
@@ -54,12 +59,12 @@ type Options struct {
 type Site struct {
 	URL       string // where it listens
 	Store     *db.Store
-	Accounts  *db.Accounts
-	Bugs      *db.Bugs
-	Counts    *db.Counts
+	Accounts  *accounts.Store
+	Bugs      *bugs.Store
+	Counts    *counts.Store
 	Decisions *db.Decisions
-	Filings   *db.Filings
-	Reports   *db.Reports
+	Filings   *filings.Store
+	Reports   *reports.Store
 	Tracker   *trackertest.Tracker
 	Filer     *tracker.Filer
 	Handler   http.Handler // the whole web side, for requests with a context of their own
@@ -93,9 +98,9 @@ func New(t testing.TB, o Options) *Site {
 	}
 	server := httptest.NewUnstartedServer(nil)
 	site := &Site{
-		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: db.NewAccounts(o.Store),
-		Bugs: db.NewBugs(o.Store), Counts: db.NewCounts(o.Store), Decisions: db.NewDecisions(o.Store),
-		Filings: db.NewFilings(o.Store), Reports: db.NewReports(o.Store), Tracker: o.Tracker,
+		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: accounts.New(o.Store),
+		Bugs: bugs.New(o.Store), Counts: counts.New(o.Store), Decisions: db.NewDecisions(o.Store),
+		Filings: filings.New(o.Store), Reports: reports.New(o.Store), Tracker: o.Tracker,
 		Metrics: prometheus.NewRegistry(),
 	}
 	if o.WriteTokens == nil {

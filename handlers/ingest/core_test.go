@@ -12,7 +12,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db"
+	"mishap/db/reports"
 	"mishap/handlers/ingest"
 )
 
@@ -23,7 +23,7 @@ func (h *fixture) ask(t *testing.T, id, system string) {
 	t.Helper()
 	report, err := crash.ParseOopsID(id)
 	if err == nil {
-		err = db.NewReports(h.store).RequestCore(t.Context(), report, crash.SystemID(system))
+		err = reports.New(h.store).RequestCore(t.Context(), report, crash.SystemID(system))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
-	"mishap/db"
 	"mishap/db/dbtest"
+	"mishap/db/reports"
 	"mishap/handlers/ingest"
 )
 
@@ -188,7 +188,7 @@ func TestTestMachines(t *testing.T) {
 	if err != nil || !b.FirstSeen.IsZero() || b.LowestVersion != "" || b.HighestRelease != "" {
 		t.Errorf("got bucket %+v, error %v; want one that was never seen", b, err)
 	}
-	rows, err := db.NewReports(h.store).BucketReports(t.Context(), b.ID, crash.OopsID{}, 10)
+	rows, err := reports.New(h.store).BucketReports(t.Context(), b.ID, crash.OopsID{}, 10)
 	if err != nil || len(rows) != 1 || rows[0].ID != id {
 		t.Errorf("got reports %v, error %v; want %s", rows, err, id)
 	}

@@ -16,6 +16,7 @@ import (
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
+	"mishap/db/reports"
 	"mishap/handlers/ingest"
 	"mishap/handlers/proxies"
 )
@@ -48,7 +49,7 @@ func (h *fixture) serve(t *testing.T, change func(*ingest.Deps)) {
 		t.Fatal(err)
 	}
 	d := ingest.Deps{
-		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, h.store), Store: db.NewReports(h.store), DataDir: h.data,
+		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, h.store), Store: reports.New(h.store), DataDir: h.data,
 		MaxBytes: 1 << 20, AnswerWithin: time.Minute, TrustedProxies: trusted, Log: dbtest.Log(t), Now: now, Registerer: h.metrics,
 	}
 	if change != nil {

@@ -16,10 +16,10 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
-	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/disk"
 	"mishap/db/disk/disktest"
+	"mishap/db/reports"
 	"mishap/handlers/ingest"
 )
 
@@ -229,7 +229,7 @@ func TestRegisterTwice(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
 	_, err := ingest.New(ingest.Deps{
-		Intake: intake.New(intake.Config{}, h.store), Store: db.NewReports(h.store), DataDir: h.data, MaxBytes: 1, Registerer: h.metrics,
+		Intake: intake.New(intake.Config{}, h.store), Store: reports.New(h.store), DataDir: h.data, MaxBytes: 1, Registerer: h.metrics,
 	})
 	if again := (prometheus.AlreadyRegisteredError{}); !errors.As(err, &again) || !strings.Contains(fmt.Sprint(err), "metrics") {
 		t.Errorf("got %v, want an error about metrics", err)

@@ -7,7 +7,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
-	"mishap/db"
+	"mishap/db/counts"
 	"mishap/views"
 )
 
@@ -15,9 +15,9 @@ import (
 const rateDays = 28
 
 // much is how much a problem matters: how many it hits, and how often, beside the machines that could have it.
-func (s *Pages) much(r *http.Request, b crash.Bucket, counts []crash.VersionCount) (views.Much, error) {
+func (s *Pages) much(r *http.Request, b crash.Bucket, versions []crash.VersionCount) (views.Much, error) {
 	releases := map[crash.Release]bool{}
-	for _, c := range counts {
+	for _, c := range versions {
 		releases[c.Release] = true
 	}
 	m := views.Much{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays}
@@ -39,7 +39,7 @@ func (s *Pages) much(r *http.Request, b crash.Bucket, counts []crash.VersionCoun
 			}
 		}
 	}
-	rates, err := s.Counts.Rates(r.Context(), db.RateFilter{Since: today.AddDate(0, 0, 1-ratesDays), Until: today})
+	rates, err := s.Counts.Rates(r.Context(), counts.RateFilter{Since: today.AddDate(0, 0, 1-ratesDays), Until: today})
 	if err != nil {
 		return m, err
 	}

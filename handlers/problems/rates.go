@@ -8,7 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/redact"
-	"mishap/db"
+	"mishap/db/counts"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -32,7 +32,7 @@ func (s *Lists) rates(r *http.Request, choice views.ListChoice) (views.RateChart
 func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.RateChart, error) {
 	until := s.Now().UTC()
 	since := until.AddDate(0, 0, 1-ratesDays)
-	rates, err := s.Counts.Rates(ctx, db.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version})
+	rates, err := s.Counts.Rates(ctx, counts.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version})
 	if err != nil {
 		return views.RateChart{}, err
 	}

@@ -9,7 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
-	"mishap/db"
+	"mishap/db/counts"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -135,7 +135,7 @@ func isNewIn(row index.Row, release crash.Release) bool {
 // releaseRates fills the page with how reliable the release is, and the one before.
 func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 	since, until := s.LastDays(ratesDays)
-	rates, err := s.Counts.Rates(r.Context(), db.RateFilter{Since: since, Until: until}) // the same as on the front page, so usually cached
+	rates, err := s.Counts.Rates(r.Context(), counts.RateFilter{Since: since, Until: until}) // the same as on the front page, so usually cached
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Tim
 		return nil
 	}
 	rateOf := func(release crash.Release, until time.Time) (stats.MachineRate, error) {
-		filter := db.RateFilter{Since: until.AddDate(0, 0, 1-releaseDays-activeDays), Until: until, Release: release}
+		filter := counts.RateFilter{Since: until.AddDate(0, 0, 1-releaseDays-activeDays), Until: until, Release: release}
 		rates, err := s.Counts.Rates(r.Context(), filter)
 		if err != nil {
 			return stats.MachineRate{}, err

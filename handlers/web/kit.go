@@ -22,6 +22,11 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/redact"
 	"mishap/db"
+	"mishap/db/accounts"
+	"mishap/db/bugs"
+	"mishap/db/counts"
+	"mishap/db/filings"
+	"mishap/db/reports"
 	"mishap/handlers/proxies"
 	"mishap/tracker"
 )
@@ -53,12 +58,12 @@ type Config struct {
 type Deps struct {
 	Releases    *crash.ReleaseTable // nil: the built-in table
 	Store       *db.Store
-	Accounts    *db.Accounts
-	Bugs        *db.Bugs
-	Counts      *db.Counts
+	Accounts    *accounts.Store
+	Bugs        *bugs.Store
+	Counts      *counts.Store
 	Decisions   *db.Decisions
-	Filings     *db.Filings
-	Reports     *db.Reports
+	Filings     *filings.Store
+	Reports     *reports.Store
 	Filer       *tracker.Filer
 	Tracker     *tracker.Client
 	Credentials *tracker.Credentials
@@ -76,12 +81,12 @@ type Deps struct {
 // Kit holds the stores, sessions and caches of the web side, and the methods that answer requests.
 type Kit struct {
 	Store     *db.Store
-	Accounts  *db.Accounts
-	Bugs      *db.Bugs
-	Counts    *db.Counts
+	Accounts  *accounts.Store
+	Bugs      *bugs.Store
+	Counts    *counts.Store
 	Decisions *db.Decisions
-	Filings   *db.Filings
-	Reports   *db.Reports
+	Filings   *filings.Store
+	Reports   *reports.Store
 	Filer     *tracker.Filer
 	Tracker   *tracker.Client
 	Creds     *tracker.Credentials

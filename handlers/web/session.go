@@ -9,7 +9,7 @@ import (
 	"github.com/alexedwards/scs/v2"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/accounts"
 )
 
 const (
@@ -20,8 +20,8 @@ const (
 
 func (s *Kit) newSessions() *scs.SessionManager {
 	m := scs.New()
-	m.Store = db.NewSessions(s.Store)
-	m.Codec = db.SessionCodec{}
+	m.Store = accounts.NewSessions(s.Store)
+	m.Codec = accounts.SessionCodec{}
 	m.HashTokenInStore = true // a stolen copy of the table contains no valid token
 	m.Lifetime = sessionLifetime
 	m.Cookie = scs.SessionCookie{
@@ -112,7 +112,7 @@ func (w *sessionWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (s *Kit) Recognise(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := VisitOf(r)
-		id, err := strconv.ParseInt(s.Sessions.GetString(r.Context(), db.SessionUser), 10, 64)
+		id, err := strconv.ParseInt(s.Sessions.GetString(r.Context(), accounts.SessionUser), 10, 64)
 		if err != nil {
 			next.ServeHTTP(w, r)
 			return

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 	"mishap/tracker/watch"
@@ -35,7 +35,7 @@ func want(kind crash.ArchiveKind, key string) crash.ArchiveWant {
 // archiveFacts reads stored facts, with a fixed time of reading.
 func archiveFacts(t *testing.T, i *instance, wants ...crash.ArchiveWant) []crash.ArchiveFact {
 	t.Helper()
-	facts, err := db.NewBugs(i.store).ArchiveFacts(t.Context(), wants)
+	facts, err := bugs.New(i.store).ArchiveFacts(t.Context(), wants)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestArchive(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, trackertest.Options{Archive: &practiceArchive, PageSize: 1})
 	i := f.instance(func(c *tracker.Config) { c.Token = crash.AccessToken{} }) // no token
-	reader := watch.NewArchiveReader(f.cfg, db.NewBugs(i.store), i.lp, watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
+	reader := watch.NewArchiveReader(f.cfg, bugs.New(i.store), i.lp, watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
 	wants := []crash.ArchiveWant{
 		want(crash.ArchiveSource, "tidewatch"), want(crash.ArchiveSource, "nosuch"), want(crash.ArchiveBinary, "libtide1"),
 		want(crash.ArchiveVersion, "tidewatch 0.9-1"), want(crash.ArchiveVersion, "tidewatch 9-1"),
@@ -94,14 +94,14 @@ func TestArchive(t *testing.T) {
 			t.Errorf("%s: sent a token, want none", r.URI)
 		}
 	}
-	names, known, err := db.NewBugs(i.store).PackagesOfSet(t.Context(), "Ubuntu 24.04", "desktop-core")
+	names, known, err := bugs.New(i.store).PackagesOfSet(t.Context(), "Ubuntu 24.04", "desktop-core")
 	if err != nil || !known || len(names) != 2 {
 		t.Errorf("PackagesOfSet: got %v, %v, %v, want two", names, known, err)
 	}
-	if _, _, err := db.NewBugs(i.store).PackagesOfPerson(t.Context(), "nobody"); crash.KindOf(err) != crash.NotFound {
+	if _, _, err := bugs.New(i.store).PackagesOfPerson(t.Context(), "nobody"); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("PackagesOfPerson(nobody): got %v, want not found", err)
 	}
-	if names, known, err := db.NewBugs(i.store).PackagesOfPerson(t.Context(), "new-team"); err != nil || known || names != nil {
+	if names, known, err := bugs.New(i.store).PackagesOfPerson(t.Context(), "new-team"); err != nil || known || names != nil {
 		t.Errorf("PackagesOfPerson(new-team): got %v, %v, %v, want not known yet", names, known, err)
 	}
 }
@@ -113,7 +113,7 @@ func TestArchiveFaults(t *testing.T) {
 	now := time.Now()
 	cfg := f.cfg
 	cfg.Now = func() time.Time { return now }
-	reader := watch.NewArchiveReader(cfg, db.NewBugs(i.store), i.lp, watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
+	reader := watch.NewArchiveReader(cfg, bugs.New(i.store), i.lp, watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
 	set := want(crash.ArchiveSet, "noble/desktop-core")
 	archiveFacts(t, i, set)
 	for _, fault := range []trackertest.Fault{

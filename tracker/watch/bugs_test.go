@@ -9,7 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 	"mishap/tracker/watch"
@@ -20,7 +20,7 @@ var everyRound = watch.BugOptions{Pause: -1, Changes: time.Nanosecond, Again: ti
 
 // reader returns a BugReader of an instance.
 func (f *fixture) reader(i *instance, o watch.BugOptions) *watch.BugReader {
-	return watch.NewBugReader(f.cfg, db.NewBugs(i.store), i.lp, o)
+	return watch.NewBugReader(f.cfg, bugs.New(i.store), i.lp, o)
 }
 
 // round runs one round that must not fail.
@@ -218,7 +218,7 @@ func TestOneInstanceReadsAtATime(t *testing.T) {
 	}
 	group.Wait()
 	// Queries for changes overlap, so a new bug may be read twice, but by one instance at a time.
-	if totals, err := db.NewBugs(f.db).BugTotals(t.Context()); err != nil || totals.Followed != 5 || totals.Failing != 0 || totals.Oldest.IsZero() {
+	if totals, err := bugs.New(f.db).BugTotals(t.Context()); err != nil || totals.Followed != 5 || totals.Failing != 0 || totals.Oldest.IsZero() {
 		t.Errorf("got %+v, %v; want 5 bugs, all read", totals, err)
 	}
 	if got := len(f.lp.Requests(trackertest.OpBug)) - before; got < 5 {
@@ -263,7 +263,7 @@ func TestComments(t *testing.T) {
 	if got := comments(); len(got) != 0 {
 		t.Fatalf("switched off: got %q, want no comment", got)
 	}
-	if err := db.NewBugs(i.store).SetComments(t.Context(), true, "root"); err != nil {
+	if err := bugs.New(i.store).SetComments(t.Context(), true, "root"); err != nil {
 		t.Fatal(err)
 	}
 	silent := everyRound

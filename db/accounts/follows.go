@@ -1,0 +1,138 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+// maxFollowed is how much one person may follow.
+const maxFollowed = 500
+
+// visitGap is how long a person looks elsewhere before the next look is a new visit.
+const visitGap = 30 * time.Minute
+
+var errFollowsTooMuch = crash.Errorf(crash.Conflict, "follows_too_much", "You follow %d things already; stop following one first.", maxFollowed)
+
+const (
+	sqlFollow = `
+		insert into followed (user_id, kind, name, since)
+		select @user, @kind, @name, @now where (select count(*) from followed where user_id = @user) < @most
+		on conflict do nothing returning true`
+	sqlFollows    = `select kind, name, since from followed where user_id = @user order by kind, name`
+	sqlIsFollowed = `select exists (select from followed where user_id = @user and kind = @kind and name = @name)`
+	sqlUnfollow   = `delete from followed where user_id = @user and kind = @kind and name = @name`
+	sqlVisit      = `
+		insert into follow_visits as v (user_id, last) values (@user, @now)
+		on conflict (user_id) do update set
+			seen = case when excluded.last > v.last + @gap::interval then v.last else v.seen end, last = greatest(v.last, excluded.last)
+		returning seen, last`
+	sqlSeen = `
+		insert into follow_visits (user_id, seen, last) values (@user, @seen, @now)
+		on conflict (user_id) do update set seen = excluded.seen`
+	sqlLockVisit = `select seen from follow_visits where user_id = @user for update`
+	sqlArrived   = `
+		select w.id from unnest(@ids::bytea[]) as w (id)
+		where not exists (
+			select from buckets as m join reports as r on r.bucket_id = m.id where m.head = w.id and r.received <= @since)`
+)
+
+// Follow lets a person follow something; following it already is no mistake. It returns Conflict when the person follows too
+// much.
+func (a *Store) Follow(ctx context.Context, user int64, f crash.Follow) error {
+	args := pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name, "now": a.store.Now(), "most": maxFollowed}
+	var done bool
+	err := a.store.Pool.QueryRow(ctx, sqlFollow, args).Scan(&done)
+	if errors.Is(err, pgx.ErrNoRows) {
+		if done, err = a.Follows(ctx, user, f); err == nil && !done {
+			return errFollowsTooMuch
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("follow: %w", db.Classify(err))
+	}
+	return nil
+}
+
+// Unfollow ends that a person follows something; not following it is no mistake.
+func (a *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error {
+	if _, err := a.store.Pool.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}); err != nil {
+		return fmt.Errorf("unfollow: %w", db.Classify(err))
+	}
+	return nil
+}
+
+// Follows reports whether a person follows something.
+func (a *Store) Follows(ctx context.Context, user int64, f crash.Follow) (does bool, err error) {
+	if err := a.store.Pool.QueryRow(ctx, sqlIsFollowed, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}).Scan(&does); err != nil {
+		return false, fmt.Errorf("is followed: %w", db.Classify(err))
+	}
+	return does, nil
+}
+
+// Followed returns what a person follows, by kind and name.
+func (a *Store) Followed(ctx context.Context, user int64) ([]crash.Follow, error) {
+	rows, err := a.store.Pool.Query(ctx, sqlFollows, pgx.NamedArgs{"user": user})
+	if err != nil {
+		return nil, fmt.Errorf("followed: %w", db.Classify(err))
+	}
+	follows, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f crash.Follow, err error) {
+		err = row.Scan(&f.Kind, &f.Name, &f.Since)
+		return f, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("followed: %w", db.Classify(err))
+	}
+	return follows, nil
+}
+
+// Visit notes that a person looks at what they follow, and says what that visit is.
+func (a *Store) Visit(ctx context.Context, user int64) (v crash.Visit, err error) {
+	args := pgx.NamedArgs{"user": user, "now": a.store.Now(), "gap": visitGap}
+	if err := a.store.Pool.QueryRow(ctx, sqlVisit, args).Scan(db.OrZero(&v.Seen), &v.Last); err != nil {
+		return v, fmt.Errorf("visit: %w", db.Classify(err))
+	}
+	return v, nil
+}
+
+// SetSeen says that only what comes after a time is new to a person (zero: nothing is), and returns what that was before.
+func (a *Store) SetSeen(ctx context.Context, user int64, seen time.Time) (before time.Time, err error) {
+	args := pgx.NamedArgs{"user": user, "seen": db.OrNull(seen), "now": a.store.Now()}
+	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, sqlLockVisit, args).Scan(db.OrZero(&before)); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		_, err := tx.Exec(ctx, sqlSeen, args)
+		return err
+	})
+	if err != nil {
+		return before, fmt.Errorf("set what was seen: %w", err)
+	}
+	return before, nil
+}
+
+// ArrivedSince returns those problems of which every report that is kept arrived after a time.
+func (a *Store) ArrivedSince(ctx context.Context, ids []crash.BucketID, since time.Time) ([]crash.BucketID, error) {
+	keys := make([][]byte, len(ids))
+	for i, id := range ids {
+		keys[i] = id[:]
+	}
+	rows, err := a.store.Pool.Query(ctx, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since})
+	if err != nil {
+		return nil, fmt.Errorf("arrived since: %w", db.Classify(err))
+	}
+	arrived, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.BucketID, err error) {
+		err = row.Scan(db.ScanTo(id[:]))
+		return id, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("arrived since: %w", db.Classify(err))
+	}
+	return arrived, nil
+}

@@ -1,0 +1,107 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+const (
+	sqlNotes = `
+		select n.id, n.bucket_id, n.written, n.person, t.at, t.person, t.text
+		from notes as n join note_texts as t on t.note_id = n.id
+		where n.bucket_id in ` + db.Members + ` order by n.id, t.id`
+	sqlInsertNote = `
+		insert into notes (bucket_id, written, person)
+		select head, @at, @person from buckets where id = @bucket returning id`
+	sqlLockNote = `
+		select (select text from note_texts where note_id = n.id order by id desc limit 1) from notes as n
+		where n.id = @id and n.bucket_id in ` + db.Members + ` for update`
+	sqlInsertText = `insert into note_texts (note_id, at, person, text) values (@id, @at, @person, @text)`
+)
+
+// Notes returns what people wrote down about the problem that a bucket is part of, the oldest first, with what each said
+// before; those that were taken away are among them.
+func (a *Store) Notes(ctx context.Context, bucket crash.BucketID) ([]crash.Note, error) {
+	rows, err := a.store.Pool.Query(ctx, sqlNotes, pgx.NamedArgs{"bucket": bucket[:]})
+	if err != nil {
+		return nil, fmt.Errorf("notes of %s: %w", bucket, db.Classify(err))
+	}
+	var notes []crash.Note
+	var n crash.Note
+	var t crash.NoteText
+	_, err = pgx.ForEachRow(rows, []any{&n.ID, db.ScanTo(n.Bucket[:]), &n.Written, &n.Person, &t.At, &t.Person, &t.Text}, func() error {
+		if len(notes) == 0 || notes[len(notes)-1].ID != n.ID {
+			notes = append(notes, n)
+		}
+		last := &notes[len(notes)-1]
+		last.Texts = append(last.Texts, t)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("notes of %s: %w", bucket, db.Classify(err))
+	}
+	return notes, nil
+}
+
+var (
+	errEmptyNote   = crash.Errorf(crash.Invalid, "empty_note", "Write something first.")
+	errUnknownNote = crash.Errorf(crash.NotFound, "unknown_note", "There is no such note.")
+)
+
+// AddNote writes a note down. It returns Invalid for a text that is none, and NotFound for an unknown bucket.
+func (a *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person string) (id int64, err error) {
+	if text, err = crash.CleanNote(text); err != nil {
+		return 0, err
+	}
+	if text == "" {
+		return 0, errEmptyNote
+	}
+	args := pgx.NamedArgs{"bucket": bucket[:], "person": person, "at": a.store.Now(), "text": text}
+	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, sqlInsertNote, args).Scan(&id); err != nil {
+			return err
+		}
+		args["id"] = id
+		_, err := tx.Exec(ctx, sqlInsertText, args)
+		return err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, crash.ErrUnknownBucket
+	}
+	if err != nil {
+		return 0, fmt.Errorf("note about %s: %w", bucket, err)
+	}
+	return id, nil
+}
+
+// ChangeNote gives a note of a problem another text, or with an empty one takes it away; what it said before stays in its
+// history. The same text changes nothing. It returns Invalid for a text that is none, and NotFound when the problem has no
+// such note.
+func (a *Store) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64, text, person string) error {
+	text, err := crash.CleanNote(text)
+	if err != nil {
+		return err
+	}
+	args := pgx.NamedArgs{"bucket": bucket[:], "id": id, "person": person, "at": a.store.Now(), "text": text}
+	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
+		var before string
+		if err := tx.QueryRow(ctx, sqlLockNote, args).Scan(&before); err != nil || before == text {
+			return err
+		}
+		_, err := tx.Exec(ctx, sqlInsertText, args)
+		return err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return errUnknownNote
+	}
+	if err != nil {
+		return fmt.Errorf("change note %d: %w", id, err)
+	}
+	return nil
+}

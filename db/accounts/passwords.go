@@ -1,0 +1,81 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alexedwards/argon2id"
+
+	"mishap/crash"
+)
+
+// The cost of one hash: 19 MiB, two passes, one lane. This is the first choice of OWASP's password storage cheat sheet
+// for argon2id, and about 35 ms on a small machine. Hashes name their own cost, so it can be raised later.
+var hashParams = argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
+// maxHashes is how many passwords are hashed at once, so that a crowd at the door costs 80 MiB and not the machine.
+const maxHashes = 4
+
+// absentHash stands in for the password of names that do not exist, so that they take as long to refuse as those that
+// do. No password is known that gives it.
+const absentHash = "$argon2id$v=19$m=19456,t=2,p=1$AkjTHWCZ3M4u1Tcz5Rk/8g$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+const (
+	minPassword = 8    // characters
+	maxPassword = 1024 // bytes: longer ones cost more to hash than they add
+)
+
+// checkPassword returns Invalid with the reason why a password is not good enough.
+func checkPassword(name, password string) error {
+	switch {
+	case utf8.RuneCountInString(password) < minPassword:
+		return crash.Errorf(crash.Invalid, "short_password",
+			"A password needs at least %d characters, since shorter ones are guessed quickly; a few words in a row do well.", minPassword)
+	case len(password) > maxPassword:
+		return crash.Errorf(crash.Invalid, "long_password", "A password can have at most %d bytes.", maxPassword)
+	case !utf8.ValidString(password) || strings.ContainsAny(password, "\x00\r\n"):
+		return crash.Errorf(crash.Invalid, "unusable_password", "A password is one line of text.")
+	case strings.EqualFold(password, name):
+		return crash.Errorf(crash.Invalid, "password_is_name", "The password must not be the name: it is the first thing that is tried.")
+	}
+	return nil
+}
+
+// hash makes the stored form of a password.
+func (a *Store) hash(ctx context.Context, password string) (string, error) {
+	if err := a.enter(ctx); err != nil {
+		return "", err
+	}
+	defer a.leave()
+	h, err := argon2id.CreateHash(password, &hashParams)
+	if err != nil {
+		return "", fmt.Errorf("hash password: %w", err)
+	}
+	return h, nil
+}
+
+// matches compares a password with a stored hash.
+func (a *Store) matches(ctx context.Context, password, hash string) (bool, error) {
+	if err := a.enter(ctx); err != nil {
+		return false, err
+	}
+	defer a.leave()
+	ok, err := argon2id.ComparePasswordAndHash(password, hash)
+	if err != nil {
+		return false, fmt.Errorf("compare password: %w", err)
+	}
+	return ok, nil
+}
+
+func (a *Store) enter(ctx context.Context) error {
+	select {
+	case a.hashing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait to hash a password: %w", ctx.Err())
+	}
+}
+
+func (a *Store) leave() { <-a.hashing }

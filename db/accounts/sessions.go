@@ -1,0 +1,150 @@
+package accounts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/db"
+)
+
+// SessionUser is the value of a session that holds the id of the account that is signed in, in decimal.
+const SessionUser = "user"
+
+// Sessions keeps browser sessions for all units. It is a store (with contexts) for the scs session manager, which hands it
+// hashed tokens. Sessions written by SessionCodec carry the account they belong to, so that they end with it.
+type Sessions struct{ store *db.Store }
+
+// NewSessions returns the sessions kept in store.
+func NewSessions(store *db.Store) *Sessions { return &Sessions{store: store} }
+
+// maxSessionToken is longer than any key that the session manager makes (the base64 of a sha256: 43 bytes); longer ones
+// are made up by visitors and not worth a query.
+const maxSessionToken = 64
+
+const sqlFindSession = `select data from sessions where token = @token and expiry > @now`
+
+// FindCtx returns the data of a session that has not expired; false when there is none.
+func (s *Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
+	if len(token) > maxSessionToken {
+		return nil, false, nil
+	}
+	var data []byte
+	err := s.store.Pool.QueryRow(ctx, sqlFindSession, pgx.NamedArgs{"token": token, "now": s.store.Now()}).Scan(&data)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("find session: %w", db.Classify(err))
+	}
+	return data, true, nil
+}
+
+const sqlCommitSession = `
+	insert into sessions (token, data, expiry, user_id) values (@token, @data, @expiry, @user)
+	on conflict (token) do update set data = excluded.data, expiry = excluded.expiry, user_id = excluded.user_id`
+
+// CommitCtx stores a session under its token.
+func (s *Sessions) CommitCtx(ctx context.Context, token string, data []byte, expiry time.Time) error {
+	_, err := s.store.Pool.Exec(ctx, sqlCommitSession, pgx.NamedArgs{
+		"token": token, "data": data, "expiry": expiry, "user": sessionOwner(data),
+	})
+	if err != nil {
+		return fmt.Errorf("store session: %w", db.Classify(err))
+	}
+	return nil
+}
+
+const sqlDeleteSession = `delete from sessions where token = @token`
+
+// DeleteCtx forgets a session; one that is not there is no error.
+func (s *Sessions) DeleteCtx(ctx context.Context, token string) error {
+	if _, err := s.store.Pool.Exec(ctx, sqlDeleteSession, pgx.NamedArgs{"token": token}); err != nil {
+		return fmt.Errorf("delete session: %w", db.Classify(err))
+	}
+	return nil
+}
+
+// The session manager's interface also names variants without a context, and never calls them when those above exist.
+var errNoContext = errors.New("sessions are kept in a database: use the method with a context")
+
+// Find always fails: see FindCtx.
+func (*Sessions) Find(string) ([]byte, bool, error) { return nil, false, errNoContext }
+
+// Commit always fails: see CommitCtx.
+func (*Sessions) Commit(string, []byte, time.Time) error { return errNoContext }
+
+// Delete always fails: see DeleteCtx.
+func (*Sessions) Delete(string) error { return errNoContext }
+
+const (
+	sqlDeleteExpiredSessions = `delete from sessions where expiry <= @now`
+	sqlDeleteOldFailures     = `delete from sign_in_failures where last < @before`
+)
+
+// DeleteExpired removes sessions that have ended, failed sign-ins that no longer slow anybody down, and old rows of changes.
+// A periodic job calls it; how often matters for disk space only.
+func (s *Sessions) DeleteExpired(ctx context.Context) error {
+	now := s.store.Now()
+	return s.store.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlDeleteExpiredSessions, pgx.NamedArgs{"now": now}); err != nil {
+			return fmt.Errorf("delete expired sessions: %w", err)
+		}
+		if _, err := tx.Exec(ctx, sqlDeleteOldFailures, pgx.NamedArgs{"before": now.Add(-forgetFailuresAfter)}); err != nil {
+			return fmt.Errorf("delete old sign-in failures: %w", err)
+		}
+		return s.store.DeleteOldChanges(ctx, tx)
+	})
+}
+
+// SessionCodec writes the values of a session, all of them text, as JSON.
+type SessionCodec struct{}
+
+type sessionData struct {
+	Deadline time.Time         `json:"deadline"`
+	Values   map[string]string `json:"values"`
+}
+
+// Encode writes a session; a value that is not text is an error of the program.
+func (SessionCodec) Encode(deadline time.Time, values map[string]any) ([]byte, error) {
+	d := sessionData{Deadline: deadline, Values: make(map[string]string, len(values))}
+	for name, value := range values {
+		text, ok := value.(string)
+		if !ok {
+			return nil, fmt.Errorf("session value %q is a %T, not text", name, value)
+		}
+		d.Values[name] = text
+	}
+	return json.Marshal(d)
+}
+
+// Decode reads a session written by Encode.
+func (SessionCodec) Decode(data []byte) (time.Time, map[string]any, error) {
+	var d sessionData
+	if err := json.Unmarshal(data, &d); err != nil {
+		return time.Time{}, nil, fmt.Errorf("read session: %w", err)
+	}
+	values := make(map[string]any, len(d.Values))
+	for name, text := range d.Values {
+		values[name] = text
+	}
+	return d.Deadline, values, nil
+}
+
+// sessionOwner is the account in a session, nil when nobody is signed in.
+func sessionOwner(data []byte) *int64 {
+	var d sessionData
+	if json.Unmarshal(data, &d) != nil {
+		return nil
+	}
+	id, err := strconv.ParseInt(d.Values[SessionUser], 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &id
+}

@@ -1,0 +1,94 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+// SignIn is one attempt to sign in.
+type SignIn struct {
+	Name, Password string
+	Address        netip.Addr // of the client; the zero value: not known
+	Browsers       string     // what SignedIn.Browsers gave this browser earlier; empty: it has never signed in
+}
+
+// SignedIn is the answer to a right name and password.
+type SignedIn struct {
+	User     crash.User
+	Browsers string // for the browser to keep, and to send with later attempts
+}
+
+var errWrongPassword = crash.Errorf(crash.Unauthenticated, "wrong_password",
+	"This name and password do not belong together. Check both, and whether caps lock is on.")
+
+const sqlPasswordHash = `select id, password_hash, disabled from users where lower(name) = lower(@name)`
+
+// SignIn checks a name and its password. It returns Unauthenticated when they do not belong together or the account is
+// disabled, which cannot be told apart by the answer or by its time, and TooMany with RetryAfter after too many failures,
+// on any instance: see attempts. The attempt is counted before the password is looked at, so that many at once gain nothing.
+func (a *Store) SignIn(ctx context.Context, in SignIn) (SignedIn, error) {
+	account := account{hash: absentHash, disabled: true}
+	err := a.store.Pool.QueryRow(ctx, sqlPasswordHash, pgx.NamedArgs{"name": storable(in.Name)}).
+		Scan(&account.id, &account.hash, &account.disabled)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return SignedIn{}, fmt.Errorf("sign in: %w", db.Classify(err))
+	}
+	browser := account.knownBrowser(in.Browsers, a.store.Now())
+	tries := attempts(in, browser)
+	if err := a.countAttempt(ctx, tries); err != nil {
+		return SignedIn{}, err
+	}
+	ok, err := a.matches(ctx, crash.Truncate(in.Password, maxPassword), account.hash)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	if !ok || account.disabled || len(in.Password) > maxPassword {
+		return SignedIn{}, errWrongPassword
+	}
+	u, err := a.signedIn(ctx, account.id, tries)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return SignedIn{User: u, Browsers: account.rememberBrowser(in.Browsers, browser, a.store.Now())}, nil
+}
+
+const sqlSignedIn = `
+	update users set last_login = @now where id = @id
+	returning id, name, role, disabled, created, last_login, tracker_name`
+
+// signedIn records a sign-in and takes back what was counted for it. It returns Unauthenticated when the account has been
+// removed meanwhile.
+func (a *Store) signedIn(ctx context.Context, id int64, tries []attempt) (crash.User, error) {
+	var u crash.User
+	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
+		if err := takeBack(ctx, tx, tries); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, sqlSignedIn, pgx.NamedArgs{"id": id, "now": a.store.Now()})
+		if err != nil {
+			return fmt.Errorf("record sign-in: %w", err)
+		}
+		u, err = pgx.CollectExactlyOneRow(rows, scanUser)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errWrongPassword
+		}
+		if err != nil {
+			return fmt.Errorf("record sign-in: %w", err)
+		}
+		return nil
+	})
+	return u, err
+}
+
+// storable makes typed text fit for a key and a query: bounded, valid, without NUL.
+func storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(crash.Truncate(s, 128), "�"), "\x00", "�")
+}

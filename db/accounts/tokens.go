@@ -1,0 +1,188 @@
+package accounts
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+const (
+	tokenPrefix   = "mishap_" // scanners for leaked secrets find tokens by it
+	hintLength    = len(tokenPrefix) + 4
+	maxTokens     = 50 // of one person
+	maxTokenName  = 100
+	maxTokenYears = 5
+)
+
+var errBadToken = crash.Errorf(crash.Unauthenticated, "bad_token",
+	"Unauthorized: this API token is not known, was revoked or has expired. Make a new one on the page of your account.")
+
+const (
+	sqlAddToken = `
+		insert into api_tokens (user_id, hash, name, hint, scopes, created, expires)
+		select @user, @hash, @name, @hint, @scopes, @now, @expires
+		where (select count(*) from api_tokens where user_id = @user and revoked is null) < @most
+		returning id`
+	tokenColumns = `t.id, t.name, t.hint, t.scopes, t.created, t.expires, t.last_used`
+	sqlTokens    = `select ` + tokenColumns + ` from api_tokens as t where t.user_id = @user and t.revoked is null order by t.created desc, t.id desc`
+)
+
+// AddToken makes an API token for a person and returns it together with what is kept of it; it cannot be read again. It
+// returns Invalid for a name, scopes or an end that cannot be, and Conflict when the person has too many.
+func (a *Store) AddToken(ctx context.Context, u crash.User, name string, scopes []crash.Scope, expires time.Time) (string, crash.APIToken, error) {
+	return a.AddTokenFor(ctx, u.Name, u, name, scopes, expires)
+}
+
+// AddTokenFor is AddToken done by another; empty: somebody at the command line. It returns Forbidden for a scope that the
+// person's role does not allow, and for an account that is disabled.
+func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name string, scopes []crash.Scope, expires time.Time) (string, crash.APIToken, error) {
+	now := a.store.Now().UTC().Truncate(time.Microsecond)
+	name = strings.TrimSpace(name)
+	t := crash.APIToken{Name: name, Scopes: scopes, Created: now, Expires: expires.UTC()}
+	switch {
+	case name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxTokenName || strings.ContainsRune(name, 0):
+		return "", t, crash.Errorf(crash.Invalid, "bad_token_name", "Give the token a name of one to %d characters, so that you can tell it from others.", maxTokenName)
+	case len(scopes) == 0:
+		return "", t, crash.Errorf(crash.Invalid, "no_scope", "Choose what the token may be used for.")
+	case u.Disabled:
+		return "", t, crash.Errorf(crash.Forbidden, "disabled", "The account %s is disabled, so a token of it would not work.", u.Name)
+	case t.Allows(crash.ScopeFile) && !u.Role.Allows(crash.RoleTriager):
+		return "", t, crash.Errorf(crash.Forbidden, "role", "The role %s does not allow creating bugs, so no token of %s does.", u.Role, u.Name)
+	case !expires.After(now) || expires.After(now.AddDate(maxTokenYears, 0, 0)):
+		return "", t, crash.Errorf(crash.Invalid, "bad_expiry", "A token ends within the next %d years.", maxTokenYears)
+	}
+	token := tokenPrefix + strings.ToLower(rand.Text()+rand.Text())
+	t.Hint = token[:hintLength]
+	hash := sha256.Sum256([]byte(token))
+	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, sqlAddToken, pgx.NamedArgs{
+			"user": u.ID, "hash": hash[:], "name": name, "hint": t.Hint, "scopes": scopes, "now": now, "expires": t.Expires, "most": maxTokens,
+		}).Scan(&t.ID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return crash.Errorf(crash.Conflict, "too_many_tokens", "An account has at most %d tokens: revoke one that is no longer used.", maxTokens)
+		}
+		if err != nil {
+			return fmt.Errorf("add token: %w", err)
+		}
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.add", Subject: u.Name, Detail: map[string]any{"hint": t.Hint, "scopes": scopes}})
+	})
+	if err != nil {
+		return "", t, err
+	}
+	return token, t, nil
+}
+
+const sqlAllTokens = `
+	select u.name, ` + tokenColumns + ` from api_tokens as t join users as u on u.id = t.user_id
+	where t.revoked is null and (@person = '' or lower(u.name) = lower(@person)) order by u.name, t.created desc, t.id desc`
+
+// AllTokens lists the tokens of everybody, or of one person by name, that were not revoked; by person, the newest first.
+func (a *Store) AllTokens(ctx context.Context, person string) ([]crash.PersonToken, error) {
+	rows, err := a.store.Pool.Query(ctx, sqlAllTokens, pgx.NamedArgs{"person": person})
+	if err != nil {
+		return nil, fmt.Errorf("all tokens: %w", db.Classify(err))
+	}
+	tokens, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t crash.PersonToken, err error) {
+		err = row.Scan(append([]any{&t.Person}, tokenFields(&t.APIToken)...)...)
+		return t, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("all tokens: %w", db.Classify(err))
+	}
+	return tokens, nil
+}
+
+// Tokens lists a person's tokens that were not revoked, expired ones too, the newest first.
+func (a *Store) Tokens(ctx context.Context, u crash.User) ([]crash.APIToken, error) {
+	rows, err := a.store.Pool.Query(ctx, sqlTokens, pgx.NamedArgs{"user": u.ID})
+	if err != nil {
+		return nil, fmt.Errorf("tokens: %w", db.Classify(err))
+	}
+	tokens, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t crash.APIToken, err error) {
+		err = row.Scan(tokenFields(&t)...)
+		return t, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("tokens: %w", db.Classify(err))
+	}
+	return tokens, nil
+}
+
+func tokenFields(t *crash.APIToken) []any {
+	return []any{&t.ID, &t.Name, &t.Hint, &t.Scopes, &t.Created, &t.Expires, db.OrZero(&t.LastUsed)}
+}
+
+const sqlRevokeToken = `
+	update api_tokens as t set revoked = @now from users as u
+	where t.id = @id and u.id = t.user_id and (@anybody::boolean or u.id = @user) and t.revoked is null returning t.hint, u.name`
+
+// RevokeToken ends a token of a person at once. It returns NotFound when the person has no such token.
+func (a *Store) RevokeToken(ctx context.Context, u crash.User, id int64) error {
+	_, err := a.revokeToken(ctx, u.Name, pgx.NamedArgs{"id": id, "user": u.ID, "anybody": false},
+		crash.Errorf(crash.NotFound, "unknown_token", "You have no such token."))
+	return err
+}
+
+// RevokeTokenOf ends a token of anybody at once, and returns whose it was. By is who does it; empty: somebody at the command
+// line. It returns NotFound when there is no such token.
+func (a *Store) RevokeTokenOf(ctx context.Context, by string, id int64) (person string, err error) {
+	return a.revokeToken(ctx, by, pgx.NamedArgs{"id": id, "user": int64(0), "anybody": true},
+		crash.Errorf(crash.NotFound, "unknown_token", "There is no token %d that could be revoked.", id))
+}
+
+func (a *Store) revokeToken(ctx context.Context, by string, args pgx.NamedArgs, unknown error) (person string, err error) {
+	args["now"] = a.store.Now()
+	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
+		var hint string
+		err := tx.QueryRow(ctx, sqlRevokeToken, args).Scan(&hint, &person)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return unknown
+		}
+		if err != nil {
+			return fmt.Errorf("revoke token: %w", err)
+		}
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.revoke", Subject: person, Detail: map[string]any{"hint": hint}})
+	})
+	return person, err
+}
+
+const sqlUserByToken = `
+	with used as (
+		update api_tokens set last_used = @now
+		where hash = @hash and revoked is null and expires > @now and (last_used is null or last_used < @now::timestamptz - interval '1 minute')
+	)
+	select u.id, u.name, u.role, u.disabled, u.created, u.last_login, u.tracker_name, ` + tokenColumns + `
+	from api_tokens as t join users as u on u.id = t.user_id
+	where t.hash = @hash and t.revoked is null and t.expires > @now and not u.disabled`
+
+// ByToken returns the person of an API token, as they are now, and the token's scopes. It returns Unauthenticated for a
+// token that is not known, has ended, or is that of a disabled account.
+func (a *Store) ByToken(ctx context.Context, token string) (crash.User, crash.APIToken, error) {
+	var u crash.User
+	var t crash.APIToken
+	if !strings.HasPrefix(token, tokenPrefix) || len(token) > 100 {
+		return u, t, errBadToken
+	}
+	hash := sha256.Sum256([]byte(token))
+	row := a.store.Pool.QueryRow(ctx, sqlUserByToken, pgx.NamedArgs{"hash": hash[:], "now": a.store.Now()})
+	err := row.Scan(append([]any{
+		&u.ID, &u.Name, &u.Role, &u.Disabled, &u.Created, db.OrZero(&u.LastLogin), &u.TrackerName,
+	}, tokenFields(&t)...)...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return u, t, errBadToken
+	}
+	if err != nil {
+		return u, t, fmt.Errorf("read token: %w", db.Classify(err))
+	}
+	return u, t, nil
+}

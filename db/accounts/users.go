@@ -1,0 +1,151 @@
+// Package accounts stores people's accounts, their sessions and API tokens, what they follow, and
+// their notes on problems. It does not store the account at the tracker: see package filings.
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+// Store stores accounts. It is safe for concurrent use. Make one per process: it limits how many
+// passwords are hashed at the same time.
+type Store struct {
+	store   *db.Store
+	hashing chan struct{}
+}
+
+// New returns the accounts in a store.
+func New(store *db.Store) *Store {
+	return &Store{store: store, hashing: make(chan struct{}, maxHashes)}
+}
+
+var accountName = regexp.MustCompile(`^[\pL\pN](?:[\pL\pN._@+-]{0,62}[\pL\pN])?$`)
+
+func errUnknownUser(name string) error {
+	return crash.Errorf(crash.NotFound, "unknown_user", "There is no account named %q.", name)
+}
+
+const sqlInsertUser = `
+	insert into users (name, role, password_hash, created) values (@name, @role, @hash, @now)
+	returning id`
+
+// Add makes an account; by is the account that does it, empty for the command line. Names are 1 to 64 letters, digits
+// and "._@+-", and differ by more than case. It returns Invalid for a name, role or password that cannot be, and Conflict
+// when the name is taken.
+func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, password string) (crash.User, error) {
+	if !accountName.MatchString(name) {
+		return crash.User{}, crash.Errorf(crash.Invalid, "bad_user_name",
+			"%q cannot be a name: use 1 to 64 letters, digits, and . _ @ + - between them.", name)
+	}
+	if _, err := crash.ParseRole(string(role)); err != nil {
+		return crash.User{}, err
+	}
+	if err := checkPassword(name, password); err != nil {
+		return crash.User{}, err
+	}
+	hash, err := a.hash(ctx, password)
+	if err != nil {
+		return crash.User{}, err
+	}
+	u := crash.User{Name: name, Role: role, Created: a.store.Now().UTC().Truncate(time.Microsecond)}
+	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
+		args := pgx.NamedArgs{"name": name, "role": role, "hash": hash, "now": u.Created}
+		if err := tx.QueryRow(ctx, sqlInsertUser, args).Scan(&u.ID); err != nil {
+			if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.ConstraintName == "users_name" {
+				return crash.Errorf(crash.Conflict, "user_exists", "There is already an account named %q.", name)
+			}
+			return fmt.Errorf("add user %q: %w", name, err)
+		}
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.add", Subject: name, Detail: map[string]any{"role": role}})
+	})
+	if err != nil {
+		return crash.User{}, err
+	}
+	return u, nil
+}
+
+const sqlUsers = `select id, name, role, disabled, created, last_login, tracker_name from users order by lower(name)`
+
+// List returns all accounts by name, disabled ones too.
+func (a *Store) List(ctx context.Context) ([]crash.User, error) {
+	rows, err := a.store.Pool.Query(ctx, sqlUsers)
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", db.Classify(err))
+	}
+	users, err := pgx.CollectRows(rows, scanUser)
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", db.Classify(err))
+	}
+	return users, nil
+}
+
+const sqlUserByName = `select id, name, role, disabled, created, last_login, tracker_name from users where lower(name) = lower(@name)`
+
+// ByName returns the account of this name, in any case; NotFound when there is none.
+func (a *Store) ByName(ctx context.Context, name string) (crash.User, error) {
+	u, err := a.one(ctx, sqlUserByName, pgx.NamedArgs{"name": name})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return crash.User{}, errUnknownUser(name)
+	}
+	return u, err
+}
+
+const sqlUserByID = `select id, name, role, disabled, created, last_login, tracker_name from users where id = @id`
+
+// ByID returns an account, as it is now; NotFound when there is none.
+func (a *Store) ByID(ctx context.Context, id int64) (crash.User, error) {
+	u, err := a.one(ctx, sqlUserByID, pgx.NamedArgs{"id": id})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return crash.User{}, crash.Errorf(crash.NotFound, "unknown_user", "There is no such account any more.")
+	}
+	return u, err
+}
+
+func (a *Store) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.User, error) {
+	rows, err := a.store.Pool.Query(ctx, sql, args)
+	if err != nil {
+		return crash.User{}, fmt.Errorf("read user: %w", db.Classify(err))
+	}
+	u, err := pgx.CollectExactlyOneRow(rows, scanUser)
+	if err != nil {
+		return crash.User{}, fmt.Errorf("read user: %w", db.Classify(err))
+	}
+	return u, nil
+}
+
+func scanUser(row pgx.CollectableRow) (crash.User, error) {
+	var u crash.User
+	var lastLogin *time.Time
+	err := row.Scan(&u.ID, &u.Name, &u.Role, &u.Disabled, &u.Created, &lastLogin, &u.TrackerName)
+	if lastLogin != nil {
+		u.LastLogin = *lastLogin
+	}
+	return u, err
+}
+
+const sqlSetTrackerName = `update users set tracker_name = @tracker where lower(name) = lower(@name) returning name`
+
+// SetTrackerName notes, or with an empty one forgets, what an account is called at the tracker. Sessions stay. It returns
+// NotFound for an unknown name.
+func (a *Store) SetTrackerName(ctx context.Context, by, name, trackerName string) error {
+	return a.store.InTx(ctx, func(tx pgx.Tx) error {
+		event := db.AuditEvent{Person: by, Action: "user.tracker-name", Detail: map[string]any{"tracker_name": trackerName}}
+		err := tx.QueryRow(ctx, sqlSetTrackerName, pgx.NamedArgs{"name": name, "tracker": trackerName}).Scan(&event.Subject)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errUnknownUser(name)
+		}
+		if err != nil {
+			return fmt.Errorf("tracker name of %q: %w", name, err)
+		}
+		return a.store.Audit(ctx, tx, event)
+	})
+}

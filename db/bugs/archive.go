@@ -1,0 +1,194 @@
+package bugs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+const (
+	// maxUnread bounds how much the tracker is to be asked that it has not been asked yet: visitors choose the names.
+	maxUnread = 2000
+	// archiveKept is how long something is kept up to date after somebody wanted to know it last.
+	archiveKept = 30 * 24 * time.Hour
+)
+
+const (
+	sqlArchiveFacts = `
+		select w.kind, w.key, f.read, f.value, coalesce(f.asked < @now::timestamptz - interval '1 day', true)
+		from unnest(@kinds::text[], @keys::text[]) with ordinality as w (kind, key, place)
+		left join archive_facts as f using (kind, key)
+		order by w.place`
+	sqlWantFacts = `
+		insert into archive_facts (kind, key, asked, next_read)
+		select distinct kind, key, @now::timestamptz, @now::timestamptz
+		from unnest(@kinds::text[], @keys::text[]) as w (kind, key)
+		where exists (select from archive_facts as f where f.kind = w.kind and f.key = w.key)
+			or (select count(*) from (select from archive_facts where read is null limit @most) as unread) < @most
+		order by kind, key
+		on conflict (kind, key) do update set asked = excluded.asked`
+)
+
+// ArchiveFacts returns what is known of some things in the archive, in the order asked. What is not known yet, or was not
+// asked for lately, is noted for the next reading of the tracker. It never waits for the tracker.
+func (s *Store) ArchiveFacts(ctx context.Context, wants []crash.ArchiveWant) ([]crash.ArchiveFact, error) {
+	facts := make([]crash.ArchiveFact, len(wants))
+	var kinds, keys []string
+	var places []int
+	for i, w := range wants {
+		facts[i].ArchiveWant = w
+		if w.Valid() {
+			kinds, keys, places = append(kinds, string(w.Kind)), append(keys, w.Key), append(places, i)
+		}
+	}
+	if len(places) == 0 {
+		return facts, nil
+	}
+	args := pgx.NamedArgs{"kinds": kinds, "keys": keys, "now": s.Now(), "most": maxUnread}
+	rows, err := s.Pool.Query(ctx, sqlArchiveFacts, args)
+	if err != nil {
+		return nil, fmt.Errorf("archive facts: %w", db.Classify(err))
+	}
+	kinds, keys = nil, nil
+	at := 0
+	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
+		f := &facts[places[at]]
+		at++
+		var value []byte
+		var want bool
+		if err := row.Scan(&f.Kind, &f.Key, db.OrZero(&f.Read), &value, &want); err != nil {
+			return struct{}{}, err
+		}
+		if want {
+			kinds, keys = append(kinds, string(f.Kind)), append(keys, f.Key)
+		}
+		return struct{}{}, readFact(f, value)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("archive facts: %w", db.Classify(err))
+	}
+	if len(kinds) > 0 {
+		args["kinds"], args["keys"] = kinds, keys
+		if _, err := s.Pool.Exec(ctx, sqlWantFacts, args); err != nil {
+			return nil, fmt.Errorf("want archive facts: %w", db.Classify(err))
+		}
+	}
+	return facts, nil
+}
+
+// factValue is how a fact is kept.
+type factValue struct {
+	Publications []crash.Publication `json:"publications,omitempty"`
+	Names        []string            `json:"names,omitempty"`
+}
+
+func readFact(f *crash.ArchiveFact, value []byte) error {
+	if value == nil {
+		return nil
+	}
+	var v factValue
+	if err := json.Unmarshal(value, &v); err != nil {
+		return fmt.Errorf("archive fact %s %s: %w", f.Kind, f.Key, err)
+	}
+	f.Exists, f.Publications, f.Names = true, v.Publications, v.Names
+	return nil
+}
+
+// PackagesOfSet returns the source packages of a package set in the release, sorted. Not known: the tracker has not been
+// asked yet, or knows no series for the release. It returns NotFound when there is no such set.
+func (s *Store) PackagesOfSet(ctx context.Context, release crash.Release, set string) (names []string, known bool, err error) {
+	if release == "" {
+		release = crash.BuiltInReleases().Latest("Ubuntu", s.Now())
+	}
+	return s.namesOf(ctx, crash.ArchiveWant{Kind: crash.ArchiveSet, Key: release.Codename() + "/" + set},
+		crash.Errorf(crash.NotFound, "unknown_set", "The tracker knows no package set %.100q in that release.", set))
+}
+
+// PackagesOfPerson returns the source packages whose bugs a person or team of the tracker is subscribed to, sorted. Not
+// known: the tracker has not been asked yet. It returns NotFound when there is nobody of that name.
+func (s *Store) PackagesOfPerson(ctx context.Context, name string) (names []string, known bool, err error) {
+	return s.namesOf(ctx, crash.ArchiveWant{Kind: crash.ArchivePerson, Key: name},
+		crash.Errorf(crash.NotFound, "unknown_person", "The tracker knows nobody of the name %.100q.", name))
+}
+
+func (s *Store) namesOf(ctx context.Context, want crash.ArchiveWant, unknown error) ([]string, bool, error) {
+	if !want.Valid() {
+		return nil, false, unknown
+	}
+	facts, err := s.ArchiveFacts(ctx, []crash.ArchiveWant{want})
+	if err != nil {
+		return nil, false, err
+	}
+	if facts[0].Known() && !facts[0].Exists {
+		return nil, false, unknown
+	}
+	return facts[0].Names, facts[0].Known(), nil
+}
+
+const sqlDueFacts = `
+	select kind, key from archive_facts where next_read <= @now
+	order by read is not null, next_read, kind, key limit @limit`
+
+// DueArchiveFacts lists what it is time to ask the tracker, what was never asked before first.
+func (s *Store) DueArchiveFacts(ctx context.Context, limit int) ([]crash.ArchiveWant, error) {
+	rows, err := s.Pool.Query(ctx, sqlDueFacts, pgx.NamedArgs{"now": s.Now(), "limit": limit})
+	if err != nil {
+		return nil, fmt.Errorf("due archive facts: %w", db.Classify(err))
+	}
+	wants, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.ArchiveWant])
+	if err != nil {
+		return nil, fmt.Errorf("due archive facts: %w", db.Classify(err))
+	}
+	return wants, nil
+}
+
+const sqlSaveFact = `
+	update archive_facts set value = @value, read = @now, next_read = @now::timestamptz + @again::interval, failures = 0, failure = ''
+	where kind = @kind and key = @key`
+
+// SaveArchiveFact keeps what the tracker said, and after how long to ask again.
+func (s *Store) SaveArchiveFact(ctx context.Context, f crash.ArchiveFact, again time.Duration) error {
+	var value []byte
+	if f.Exists {
+		var err error
+		if value, err = json.Marshal(factValue{Publications: f.Publications, Names: f.Names}); err != nil {
+			return fmt.Errorf("save archive fact: %w", err)
+		}
+	}
+	args := pgx.NamedArgs{"kind": f.Kind, "key": f.Key, "value": value, "now": s.Now(), "again": again}
+	if _, err := s.Pool.Exec(ctx, sqlSaveFact, args); err != nil {
+		return fmt.Errorf("save archive fact: %w", db.Classify(err))
+	}
+	return nil
+}
+
+const sqlFailFact = `
+	update archive_facts set failures = failures + 1, failure = @why,
+		next_read = @now::timestamptz + least(@again::interval * power(2, least(failures, 10)), interval '1 day')
+	where kind = @kind and key = @key`
+
+// FailArchiveFact notes why something could not be asked. The pause before the next try doubles with each failure; what was
+// known before stays.
+func (s *Store) FailArchiveFact(ctx context.Context, w crash.ArchiveWant, why string, again time.Duration) error {
+	args := pgx.NamedArgs{"kind": w.Kind, "key": w.Key, "why": why, "now": s.Now(), "again": again}
+	if _, err := s.Pool.Exec(ctx, sqlFailFact, args); err != nil {
+		return fmt.Errorf("archive fact failed: %w", db.Classify(err))
+	}
+	return nil
+}
+
+const sqlDropFacts = `delete from archive_facts where asked < @before`
+
+// DropArchiveFacts forgets what nobody has wanted to know for a month.
+func (s *Store) DropArchiveFacts(ctx context.Context) error {
+	if _, err := s.Pool.Exec(ctx, sqlDropFacts, pgx.NamedArgs{"before": s.Now().Add(-archiveKept)}); err != nil {
+		return fmt.Errorf("drop archive facts: %w", db.Classify(err))
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+// Package check counts stored reports again and compares the result with the stored counts.
+package check
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+// A check counts the stored reports again, in SQL and so in another way than rounds do, and compares. It reads one
+// snapshot: what is stored in it and not yet counted is left out on both sides, so it may run at any time.
+//
+// Where retention has dropped reports, the counts they left are for ever and cannot be counted again. Then a count must be
+// at least what the remaining reports give; and exactly that on days that no dropped report can have counted on, which are
+// those from the second day after the last dropped month on (a report counts on the day after its arrival at the latest).
+
+const (
+	sqlNoTimeout = `set local statement_timeout = 0`
+	sqlUncounted = `select coalesce(array_agg(r), '{}') from uncounted, unnest(reports) as r`
+	sqlDropped   = `select max(month) from dropped_months`
+	sqlCheckDays = `select day from (select day from release_days union select day from report_days) as d order by md5(day::text || @seed::bigint::text) limit @limit`
+)
+
+// What is compared is copied into tables of the transaction first. They are there only while a check runs, so the statements
+// on them are not among those that TestSQL prepares; TestCheck runs them all.
+const (
+	makeCheckTables = `
+		create temporary table check_buckets (id bytea primary key) on commit drop;
+		create temporary table check_reports (
+			id uuid not null, day date not null, counted boolean not null, system_key bigint, bucket_id bytea, package text not null,
+			version text not null, release text not null, architecture text not null, package_architecture text not null, problem_type text not null,
+			proposed boolean not null, seen timestamptz not null
+		) on commit drop`
+	chooseBuckets = `
+		insert into check_buckets
+		select id from buckets where @everything or id in (
+			select id from buckets order by md5(encode(id, 'hex') || @seed::bigint::text) limit @buckets)`
+	// Reports of the chosen buckets, and all that count on the chosen days.
+	copyReports = `
+		insert into check_reports
+		select id, day, counted, system_key, bucket_id, package, version, release, architecture, package_architecture, problem_type, proposed,
+			case when (occurred at time zone 'UTC')::date = day then occurred else received end
+		from reports
+		where (@everything or bucket_id in (select id from check_buckets) or day = any(@days::date[]))
+			and not id = any(@uncounted::uuid[])`
+	analyseCheckTables = `analyze check_buckets, check_reports`
+	checkSizes         = `select (select count(*) from check_buckets), (select count(*) from check_reports)`
+)
+
+// Steps is the number of steps of Run, for those who show its progress.
+const Steps = 13
+
+// Run counts stored reports again and returns the differences from the stored counts. It calls step
+// after each of its Steps, and changes nothing.
+func Run(ctx context.Context, s *db.Store, scope crash.CheckScope, step func()) (crash.CheckResult, error) {
+	var result crash.CheckResult
+	tx, err := s.Pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		return result, fmt.Errorf("check: %w", db.Classify(err))
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is to be kept
+	c := &checking{Tx: tx, scope: scope, result: &result}
+	for _, do := range c.steps() {
+		if err := do(ctx); err != nil {
+			return result, fmt.Errorf("check: %w", db.Classify(err))
+		}
+		step()
+	}
+	return result, nil
+}
+
+// checking is a check that is under way.
+type checking struct {
+	pgx.Tx
+	scope   crash.CheckScope
+	result  *crash.CheckResult
+	days    []time.Time
+	dropped bool
+	exact   time.Time // the first day that must be exact; zero: all
+}
+
+func (c *checking) steps() []func(context.Context) error {
+	steps := []func(context.Context) error{c.prepare, c.checkEnds}
+	for _, k := range comparisons {
+		steps = append(steps, func(ctx context.Context) error { return c.compare(ctx, k) })
+	}
+	return steps
+}
+
+// prepare copies what is looked at.
+func (c *checking) prepare(ctx context.Context) error {
+	if _, err := c.Exec(ctx, sqlNoTimeout); err != nil {
+		return err
+	}
+	if _, err := c.Exec(ctx, makeCheckTables); err != nil {
+		return err
+	}
+	var uncounted [][16]byte
+	if err := c.QueryRow(ctx, sqlUncounted).Scan(&uncounted); err != nil {
+		return err
+	}
+	var month *time.Time
+	if err := c.QueryRow(ctx, sqlDropped).Scan(&month); err != nil {
+		return err
+	}
+	if month != nil {
+		c.dropped, c.exact, c.result.Dropped = true, month.AddDate(0, 1, 1), month.Format("2006-01")
+	}
+	seed := c.scope.Seed
+	if seed == 0 {
+		seed = rand.Int64() //nolint:gosec // which buckets are looked at is no secret
+	}
+	everything := c.scope.Buckets == 0
+	rows, err := c.Query(ctx, sqlCheckDays, pgx.NamedArgs{"seed": seed, "limit": max(1, c.scope.Buckets/10)})
+	if err != nil {
+		return err
+	}
+	if c.days, err = pgx.CollectRows(rows, pgx.RowTo[time.Time]); err != nil {
+		return err
+	}
+	args := pgx.NamedArgs{"everything": everything, "seed": seed, "buckets": c.scope.Buckets, "days": c.days, "uncounted": uncounted}
+	for _, sql := range []string{chooseBuckets, copyReports, analyseCheckTables} {
+		if _, err := c.Exec(ctx, sql, args); err != nil {
+			return err
+		}
+	}
+	return c.QueryRow(ctx, checkSizes).Scan(&c.result.Buckets, &c.result.Reports)
+}
+
+// compare runs one comparison. Its query has the columns: of what, kept, recounted, and how many were compared and differ.
+func (c *checking) compare(ctx context.Context, k comparison) error {
+	rows, err := c.Query(ctx, k.sql, pgx.NamedArgs{
+		"everything": c.scope.Buckets == 0, "days": c.days, "dropped": c.dropped, "exact": c.exactDay(), "most": max(c.scope.Most, 1),
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.count, err)
+	}
+	d := crash.Difference{Count: k.count}
+	var kept, recounted *string
+	var looked, differ int64
+	var of *string
+	if _, err := pgx.ForEachRow(rows, []any{&of, &kept, &recounted, &looked, &differ}, func() error {
+		if of != nil {
+			d.Of, d.Kept, d.Recounted = *of, orNothing(kept), orNothing(recounted)
+			c.result.Differences = append(c.result.Differences, d)
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("%s: %w", k.count, err)
+	}
+	c.result.Counts += looked
+	c.result.Found += differ
+	return nil
+}
+
+// exactDay is the first day on which counts must be exact.
+func (c *checking) exactDay() time.Time {
+	if !c.dropped {
+		return time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return c.exact
+}
+
+func orNothing(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

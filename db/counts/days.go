@@ -1,0 +1,69 @@
+// Package counts reads what rounds have counted, for charts, comparisons and the API. It changes
+// nothing: package db counts.
+package counts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/db"
+)
+
+// Store reads counts. It is safe for concurrent use.
+type Store struct{ *db.Store }
+
+// New returns the counts in a store.
+func New(s *db.Store) *Store { return &Store{s} }
+
+// What the index no longer knows of days long ago. These statements go through all days, which is rarely asked for.
+const (
+	sqlProblemDays = `
+		select d.day, count(distinct b.head) from bucket_days as d join buckets as b on b.id = d.bucket_id
+		where d.day between @since and @until and d.reports > 0 group by d.day`
+	sqlTracedDays = `
+		select d.day, d.release, d.architecture,
+			coalesce(sum(d.reports) filter (where not h.provisional), 0)::bigint,
+			coalesce(sum(d.reports) filter (where h.provisional), 0)::bigint
+		from bucket_days as d join buckets as b on b.id = d.bucket_id join buckets as h on h.id = b.head
+		where d.day between @since and @until and h.problem_type = 'Crash' and h.rule = any(@rules)
+		group by d.day, d.release, d.architecture order by d.day desc, d.release, d.architecture`
+)
+
+// ProblemDays returns how many different problems were counted on each UTC day from since to until, both included. Days
+// without any are left out.
+func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[time.Time]int64, error) {
+	rows, err := s.Pool.Query(ctx, sqlProblemDays, pgx.NamedArgs{"since": since, "until": until})
+	if err != nil {
+		return nil, fmt.Errorf("days of problems: %w", db.Classify(err))
+	}
+	days := map[time.Time]int64{}
+	var day time.Time
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&day, &n}, func() error { days[day.UTC()] = n; return nil }); err != nil {
+		return nil, fmt.Errorf("days of problems: %w", db.Classify(err))
+	}
+	return days, nil
+}
+
+// TracedDays returns what [index.Index.TracedDays] does, of any days.
+func (s *Store) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]index.Traced, error) {
+	rows, err := s.Pool.Query(ctx, sqlTracedDays, pgx.NamedArgs{"since": since, "until": until, "rules": rules})
+	if err != nil {
+		return nil, fmt.Errorf("days of traces: %w", db.Classify(err))
+	}
+	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t index.Traced, err error) {
+		var day time.Time
+		err = row.Scan(&day, &t.Release, &t.Architecture, &t.Named, &t.Failed)
+		t.Day = index.DayOf(day)
+		return t, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("days of traces: %w", db.Classify(err))
+	}
+	return days, nil
+}

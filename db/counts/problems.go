@@ -1,0 +1,138 @@
+package counts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/db"
+)
+
+// The buckets of some packages are looked up one by one; for all packages the days are added up as they lie.
+const (
+	commonDays = `
+		d.day between @since and @until and (@release = '' or d.release = @release)
+			and (@version = '' or d.version = @version) and (@architecture = '' or d.package_architecture = @architecture)`
+	commonRows = `
+		), heads as (
+			select m.head, sum(counted.n)::bigint as n from counted join buckets as m on m.id = counted.bucket_id
+			group by m.head
+		), page as (
+			select h.head, h.n from heads as h join buckets as b on b.id = h.head
+			where case b.package when '' then @without::boolean else @with::boolean end and (@first = '' or @first = (
+				select (r.lowest_version).version from buckets as m join bucket_releases as r on r.bucket_id = m.id
+				where m.head = h.head and r.lowest_version is not null and (@release = '' or r.release = @release)
+				order by r.lowest_version limit 1))
+			order by h.n desc, b.signature collate "C" limit @limit
+		)
+		select ` + db.BucketColumns + `, page.n from page join buckets as b on b.id = page.head` + db.BucketJoins + `
+		order by page.n desc, b.signature collate "C"`
+	sqlCommonProblems = `
+		with counted as materialized (
+			select d.bucket_id, sum(d.reports)::bigint as n from bucket_days as d
+			where ` + commonDays + `
+			group by d.bucket_id` + commonRows
+	sqlCommonOfPackages = `
+		with counted as materialized (
+			select d.bucket_id, sum(d.reports)::bigint as n from buckets as p join bucket_days as d on d.bucket_id = p.id
+			where (p.package = any(@packages) or p.source_package = any(@packages)) and ` + commonDays + `
+			group by d.bucket_id` + commonRows
+)
+
+// CommonProblems returns the limit problems that were seen most, for days that the index no longer
+// knows; with and without say whether problems with a package count, and those without one.
+// Problems of one count come in the order of their signatures.
+//
+// Of the filter it supports the days, Release, Version, PackageArchitecture, either Package or
+// Packages, and New with a version. It refuses one that asks for more.
+func (s *Store) CommonProblems(
+	ctx context.Context, f index.Filter, with, without bool, limit int,
+) ([]crash.Problem, error) {
+	supported := index.Filter{
+		Since: f.Since, Until: f.Until, Release: f.Release, Version: f.Version, PackageArchitecture: f.PackageArchitecture,
+		Some: f.Some, Packages: f.Packages, New: f.New && f.Version != "",
+	}
+	if !f.Some {
+		supported.Package = f.Package
+	}
+	if f != supported {
+		return nil, fmt.Errorf("common problems of days long ago cannot be chosen by all of %+v", f)
+	}
+	sql, first := sqlCommonProblems, ""
+	if f.Some || f.Package != "" {
+		sql = sqlCommonOfPackages
+	}
+	if f.New {
+		first = f.Version
+	}
+	rows, err := s.Pool.Query(ctx, sql, pgx.NamedArgs{
+		"since": f.Since.Time(), "until": f.Until.Time(), "release": f.Release,
+		"packages": strings.Fields(f.Packages + " " + f.Package), "version": f.Version, "architecture": f.PackageArchitecture,
+		"with": with, "without": without, "first": first, "limit": limit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("common problems: %w", db.Classify(err))
+	}
+	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
+		err = db.ScanBucketAnd(row, &p.Bucket, &p.Count)
+		return p, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("common problems: %w", db.Classify(err))
+	}
+	return problems, nil
+}
+
+const sqlProblemsByID = `
+	select ` + db.BucketColumns + `, i.n from unnest(@ids::bytea[], @counts::bigint[]) with ordinality as i (id, n, place)
+	join buckets as b on b.id = i.id ` + db.BucketJoins + ` order by i.place`
+
+// ProblemsByID returns the problems of some counts, in their order, without those that are no longer there.
+func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) ([]crash.Problem, error) {
+	ids, numbers := make([][]byte, len(counts)), make([]int64, len(counts))
+	for i := range counts {
+		ids[i], numbers[i] = counts[i].ID[:], counts[i].Count
+	}
+	rows, err := s.Pool.Query(ctx, sqlProblemsByID, pgx.NamedArgs{"ids": ids, "counts": numbers})
+	if err != nil {
+		return nil, fmt.Errorf("problems by id: %w", db.Classify(err))
+	}
+	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
+		err = db.ScanBucketAnd(row, &p.Bucket, &p.Count)
+		return p, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("problems by id: %w", db.Classify(err))
+	}
+	return problems, nil
+}
+
+const sqlSignatures = `select id, signature from buckets where id = any(@ids)`
+
+// WholeSignatures returns the signatures of those rows that the index keeps only the beginning of.
+func (s *Store) WholeSignatures(ctx context.Context, of []index.Row) (map[crash.BucketID]string, error) {
+	var ids []crash.BucketID
+	for _, r := range of {
+		if len(r.Signature) >= index.MaxSignature {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := s.Pool.Query(ctx, sqlSignatures, pgx.NamedArgs{"ids": db.IDBytes(ids)})
+	if err != nil {
+		return nil, fmt.Errorf("signatures: %w", db.Classify(err))
+	}
+	signatures := map[crash.BucketID]string{}
+	var id crash.BucketID
+	var signature string
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &signature}, func() error { signatures[id] = signature; return nil }); err != nil {
+		return nil, fmt.Errorf("signatures: %w", db.Classify(err))
+	}
+	return signatures, nil
+}

@@ -1,0 +1,44 @@
+package counts
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/stats"
+	"mishap/db"
+)
+
+const sqlBucketVersionSpans = `
+	with days as (
+		select release, version, min(day) as first, max(day) as last from bucket_days
+		where bucket_id in ` + db.Members + ` and reports > 0 group by release, version
+	)
+	select v.version, v.release, sum(v.reports)::bigint,
+		case count(*) when 1 then max(v.systems) else (
+			select count(distinct s.system) from bucket_systems as s
+			where s.bucket_id in ` + db.Members + ` and s.release = v.release and s.version = v.version
+		) end::bigint, d.first::timestamp at time zone 'UTC', d.last::timestamp at time zone 'UTC'
+	from bucket_versions as v left join days as d on d.release = v.release and d.version = v.version
+	where v.bucket_id in ` + db.Members + ` and v.reports > 0
+	group by v.version, v.release, v.version_key, d.first, d.last
+	order by v.version_key desc nulls last, v.version, v.release`
+
+// BucketVersionSpans returns each version and release that the problem of a bucket was seen with, the newest version by
+// dpkg's order first: how often, on how many distinct machines, and between which days.
+func (s *Store) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]stats.BucketVersion, error) {
+	rows, err := s.Pool.Query(ctx, sqlBucketVersionSpans, pgx.NamedArgs{"bucket": id[:]})
+	if err != nil {
+		return nil, fmt.Errorf("versions of bucket %s: %w", id, db.Classify(err))
+	}
+	spans, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v stats.BucketVersion, err error) {
+		err = row.Scan(&v.Version, &v.Release, &v.Reports, &v.Systems, db.OrZero(&v.First), db.OrZero(&v.Last))
+		return v, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("versions of bucket %s: %w", id, db.Classify(err))
+	}
+	return spans, nil
+}

@@ -1,0 +1,66 @@
+package counts
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/stats"
+	"mishap/db"
+)
+
+// How many of the newest reports are compared: of the problem, and of other problems of its package.
+const (
+	traitsHere   = 100
+	traitsOthers = 20
+	traitsOfEach = 8
+)
+
+const (
+	sqlBodiesHere = `
+		select r.body from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+			select received, id, body from reports where bucket_id = m.source order by received desc, id desc limit @limit
+		) as r
+		order by r.received desc, r.id desc limit @limit`
+	sqlBodiesThere = `
+		select r.body from (
+			select id from buckets
+			where package = @package and head <> (select head from buckets where id = @bucket) and reports > 0
+			order by reports desc, id limit @others
+		) as m (source) cross join lateral (
+			select body from reports where bucket_id = m.source order by received desc, id desc limit @limit
+		) as r`
+)
+
+// StandsOut looks at the newest reports of a problem and at some of other problems of the same package, and returns what the
+// former have in common that the latter have not, with how many were looked at on either side.
+func (s *Store) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.StandOut, here, there int, err error) {
+	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "limit": traitsHere, "others": traitsOthers}
+	of, err := s.traits(ctx, sqlBodiesHere, args)
+	if err == nil {
+		args["limit"] = traitsOfEach
+		var others [][]stats.Trait
+		if others, err = s.traits(ctx, sqlBodiesThere, args); err == nil {
+			return stats.StandsOut(of, others), len(of), len(others), nil
+		}
+	}
+	return nil, 0, 0, fmt.Errorf("what stands out in %s: %w", b.ID, db.Classify(err))
+}
+
+func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][]stats.Trait, error) {
+	rows, err := s.Pool.Query(ctx, sql, args)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]stats.Trait, error) {
+		var body []byte
+		if err := row.Scan(&body); err != nil {
+			return nil, err
+		}
+		var traits []stats.Trait
+		err := s.ReadBody(ctx, body, func(f crash.Fields) { traits = stats.Traits(f) })
+		return traits, err
+	})
+}

@@ -1,0 +1,97 @@
+package filings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+// What people do to filings by hand.
+const (
+	// One that was abandoned while its outcome was not known is searched for before anything is
+	// sent again, as it was sent.
+	sqlReviveFiling = `
+		update filings set state = 'uncertain', unsettled = false, person = @person, problem = '', reason = '',
+			created = now(), updated = now(), not_before = greatest(now(), coalesce(settles, now()))
+		where id = @id and state = 'abandoned' and unsettled
+		returning ` + filingColumns
+	sqlFilingForUpdate = sqlFiling + ` for update`
+	sqlHastenFiling    = `
+		update filings set updated = now(),
+			not_before = case state when 'uncertain' then greatest(now(), coalesce(settles, now())) else now() end
+		where id = @id and state in ('queued', 'uncertain') and unit is null
+		returning ` + filingColumns
+	sqlGiveUpFiling = `
+		update filings set state = 'abandoned', unsettled = state = 'uncertain', unit = null, problem = 'abandoned',
+			reason = @reason, updated = now()
+		where id = @id and state in ('queued', 'uncertain', 'refused')
+		returning ` + filingColumns
+)
+
+// renewFiling gives a filing new contents and moves it to the end of the queue.
+func (s *Store) renewFiling(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, f *crash.Filing) error {
+	err := scanFiling(tx.QueryRow(ctx, sqlReviveFiling, args), f)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = scanFiling(tx.QueryRow(ctx, sqlRenewFiling, args), f)
+	}
+	return err
+}
+
+// HastenFiling makes a filing that waits due at once; one whose outcome is not known as soon as a
+// search can tell. One that is under way or final comes back as it is. It returns NotFound for an
+// unknown filing.
+func (s *Store) HastenFiling(ctx context.Context, id int64, person string) (crash.Filing, error) {
+	return s.byHand(ctx, sqlHastenFiling, pgx.NamedArgs{"id": id}, db.AuditEvent{Person: person, Action: "bug.retry"}, nil)
+}
+
+// GiveUpFiling ends a filing that has not led to a bug, with a reason. A bug that turns out to have
+// been filed all the same still counts. It returns Conflict when the filing is being sent, or is
+// final, and NotFound for an unknown one.
+func (s *Store) GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error) {
+	return s.byHand(ctx, sqlGiveUpFiling, pgx.NamedArgs{"id": id, "reason": reason}, db.AuditEvent{
+		Person: person, Action: "bug.give-up", Detail: map[string]any{"words": reason},
+	}, errNotToGiveUp)
+}
+
+var errNotToGiveUp = crash.Errorf(crash.Conflict, "not_to_give_up",
+	"This filing is being sent at this moment, or it is final; it cannot be given up.")
+
+// byHand changes one filing and records who did it. When the statement does not fit the filing's
+// state, unfit is returned, or without one the filing as it is.
+func (s *Store) byHand(
+	ctx context.Context, sql string, args pgx.NamedArgs, event db.AuditEvent, unfit error,
+) (crash.Filing, error) {
+	var f crash.Filing
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		err := scanFiling(tx.QueryRow(ctx, sqlFilingForUpdate, args), &f)
+		if err != nil {
+			return err
+		}
+		err = scanFiling(tx.QueryRow(ctx, sql, args), &f)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return unfit
+		}
+		if err != nil {
+			return err
+		}
+		if f.State != crash.FilingAbandoned {
+			if err := s.AddFilingJob(ctx, tx, f.ID, jobHead); err != nil {
+				return err
+			}
+		}
+		event.Subject = f.Bucket.String()
+		return s.Audit(ctx, tx, event)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return f, errUnknownFiling
+	}
+	if err != nil {
+		return f, fmt.Errorf("%s of filing %v: %w", event.Action, args["id"], err)
+	}
+	return f, nil
+}

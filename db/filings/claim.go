@@ -1,0 +1,155 @@
+package filings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+const (
+	sqlLockFiling = `
+		select ` + filingColumns + `, unit is not null, not_before <= now(), sent_from
+		from filings where id = @id for update`
+	sqlClaimCreate = `
+		update filings set state = 'filing', unit = @instance, claimed = now(), attempts = attempts + 1,
+			sent_from = coalesce(sent_from, now()), problem = '', reason = '', updated = now()
+		where id = @id
+		returning ` + filingColumns + `, sent_from`
+	sqlClaimSearch = `
+		update filings set unit = @instance, claimed = now(), updated = now()
+		where id = @id
+		returning ` + filingColumns + `, sent_from`
+	sqlInsertAttempt = `
+		insert into filing_attempts (filing_id, action, unit, started) values (@id, @action, @instance, now())
+		returning id`
+)
+
+// ClaimFiling claims the next step of a filing for this instance. The step is StepNone when there
+// is nothing to do now, another instance works on it, or another filing is sent first. It returns
+// NotFound for an unknown filing.
+func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error) {
+	instance, err := s.InstanceNumber(ctx)
+	if err != nil {
+		return crash.FilingClaim{}, err
+	}
+	var claim crash.FilingClaim
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		var taken, due bool
+		row := tx.QueryRow(ctx, sqlLockFiling, pgx.NamedArgs{"id": id})
+		if err := scanFiling(row, &claim.Filing, &taken, &due, db.OrZero(&claim.SentFrom)); err != nil {
+			return err
+		}
+		if claim.Step = nextStep(claim.State); taken || !due {
+			claim.Step = crash.StepNone
+		}
+		if claim.Step == crash.StepCreate {
+			next, err := s.maySend(ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			if next.linked != 0 || next.cedes || !next.allowed {
+				claim.Step = crash.StepNone
+			}
+			if next.linked != 0 {
+				return s.filed(ctx, tx, &claim.Filing, crash.Bug{Number: next.linked, How: crash.Linked})
+			}
+			if next.cedes {
+				return s.cede(ctx, tx, &claim.Filing)
+			}
+		}
+		sql := sqlClaimCreate
+		switch claim.Step {
+		case crash.StepNone:
+			return nil
+		case crash.StepSearch:
+			sql = sqlClaimSearch
+		case crash.StepCreate:
+		}
+		args := pgx.NamedArgs{"id": id, "instance": instance, "action": string(claim.Step)}
+		if err := scanFiling(tx.QueryRow(ctx, sql, args), &claim.Filing, db.OrZero(&claim.SentFrom)); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, sqlInsertAttempt, args).Scan(&claim.Entry)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return claim, errUnknownFiling
+	}
+	if err != nil {
+		return claim, fmt.Errorf("claim filing %d: %w", id, err)
+	}
+	return claim, nil
+}
+
+// nextStep is the step that leads out of a state.
+func nextStep(state crash.FilingState) crash.FilingStep {
+	switch state {
+	case crash.FilingQueued:
+		return crash.StepCreate
+	case crash.FilingUncertain:
+		return crash.StepSearch
+	case crash.FilingSending, crash.FilingFiled, crash.FilingRefused, crash.FilingAbandoned:
+	}
+	return crash.StepNone
+}
+
+// All instances together send one bug at a time, in the order in which they were asked for. A
+// filing that waits for a retry or a search is not in the queue. The lock on filing_writer is
+// released before the tracker is called. Meanwhile the row in state "filing" makes the others wait.
+const (
+	sqlLockWriter = `select from filing_writer for update`
+	sqlMaySend    = `
+		select
+			coalesce((select min(bug_number) from bucket_bugs where bucket_id = any(whole.ids)), 0),
+			exists (
+				select from filings as o
+				where o.bucket_id = any(whole.ids) and o.id <> f.id
+					and (o.state in ('filing', 'uncertain') or o.state = 'queued' and (o.created, o.id) < (f.created, f.id))),
+			not exists (select from filings where state = 'filing')
+			and not exists (
+				select from filings as o
+				where o.state = 'queued' and o.unit is null and o.not_before <= clock_timestamp()
+					and (o.created, o.id) < (f.created, f.id))
+			and (f.created > w.ended or clock_timestamp() >= w.ended + w.rest)
+		from filings as f, filing_writer as w, lateral (
+			select array_agg(id) || f.bucket_id as ids from buckets
+			where head = (select head from buckets where id = f.bucket_id)
+		) as whole
+		where f.id = @id`
+)
+
+// sending is what is to become of a queued filing.
+type sending struct {
+	linked  int64 // bug that the problem has got meanwhile, by hand or by a merge, so that nothing is sent; 0: none
+	cedes   bool  // the problem was merged with another one whose filing is older; its bug is for both
+	allowed bool  // it may be sent now
+}
+
+// maySend finds out what is to become of a queued filing. The caller's transaction then holds the
+// lock on sending. The answer counts all buckets of the problem, as it is merged now.
+func (s *Store) maySend(ctx context.Context, tx pgx.Tx, id int64) (sending, error) {
+	var next sending
+	if _, err := tx.Exec(ctx, sqlLockWriter); err != nil {
+		return next, fmt.Errorf("lock the queue of filings: %w", err)
+	}
+	row := tx.QueryRow(ctx, sqlMaySend, pgx.NamedArgs{"id": id})
+	if err := row.Scan(&next.linked, &next.cedes, &next.allowed); err != nil {
+		return next, fmt.Errorf("place of filing %d in the queue: %w", id, err)
+	}
+	return next, nil
+}
+
+const sqlCedeFiling = `
+	update filings set state = 'abandoned', problem = 'merged', reason = @reason, updated = now() where id = @id
+	returning ` + filingColumns
+
+// cede ends a filing in favour of one for another bucket of the same problem.
+func (s *Store) cede(ctx context.Context, tx pgx.Tx, f *crash.Filing) error {
+	return scanFiling(tx.QueryRow(ctx, sqlCedeFiling, pgx.NamedArgs{
+		"id": f.ID, "reason": "This problem was merged with another one, for which a bug is being created already.",
+	}), f)
+}

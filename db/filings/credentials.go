@@ -1,0 +1,207 @@
+package filings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+const sqlSavedToken = `
+	select token, secret_sealed, context, person, connected from oauth_credentials
+	where tracker_url = @url and consumer_key = @consumer and secret_sealed <> ''`
+
+// SavedToken returns the access token that is remembered for all units: the zero value when there is none, or when it was
+// sealed with another database password, which is logged.
+func (s *Store) SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error) {
+	var out crash.SavedToken
+	var sealed []byte
+	err := s.Pool.QueryRow(ctx, sqlSavedToken, keyArgs(key)).Scan(&out.Token, &sealed, &out.Context, &out.Person, &out.Connected)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return crash.SavedToken{}, nil
+	}
+	if err != nil {
+		return crash.SavedToken{}, fmt.Errorf("saved token: %w", db.Classify(err))
+	}
+	if out.Secret, err = s.Sealer().Open(sealed, sealContext(key, out.Token)); err != nil {
+		s.Log.WarnContext(ctx, "connect the tracker again at /admin/tracker", "error", err)
+		return crash.SavedToken{}, nil
+	}
+	return out, nil
+}
+
+func keyArgs(key crash.TrackerKey) pgx.NamedArgs {
+	return pgx.NamedArgs{"url": key.URL, "consumer": key.ConsumerKey}
+}
+
+// sealContext binds a sealed secret to the row it stands in.
+func sealContext(key crash.TrackerKey, token string) string {
+	return key.URL + "\x00" + key.ConsumerKey + "\x00" + token
+}
+
+const (
+	sqlSaveToken = `
+		insert into oauth_credentials (tracker_url, consumer_key, token, secret_sealed, context, person, connected)
+		values (@url, @consumer, @token, @sealed, @context, @person, now())
+		on conflict (tracker_url, consumer_key) do update set token = excluded.token, secret_sealed = excluded.secret_sealed,
+			context = excluded.context, person = excluded.person, connected = excluded.connected`
+	// A new token has a clean slate. Whose it was is remembered: bugs may have to be looked for that were filed with it.
+	sqlForgetHealth = `
+		update oauth_health set last_success = null, last_error = '', last_error_at = null, dead = false
+		where tracker_url = @url and consumer_key = @consumer and token = @token`
+	sqlWakeFilings = `
+		update filings set not_before = now(), updated = now(), problem = '', reason = ''
+		where state in ('queued', 'uncertain') and problem = 'tracker_credentials' and unit is null
+		returning id`
+)
+
+// SaveToken remembers an access token for all units, and makes the filings that wait for one due at once.
+func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error {
+	args, err := s.tokenArgs(key, token)
+	if err != nil {
+		return err
+	}
+	args["person"] = person
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		for _, sql := range []string{sqlSaveToken, sqlForgetHealth} {
+			if _, err := tx.Exec(ctx, sql, args); err != nil {
+				return fmt.Errorf("save token: %w", err)
+			}
+		}
+		if err := s.wakeFilings(ctx, tx); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{
+			Person: person, Action: "tracker.connect", Subject: key.URL,
+			Detail: map[string]any{"consumer_key": key.ConsumerKey, "token": token.Token, "context": token.Context},
+		})
+	})
+}
+
+// wakeFilings makes the filings that wait for credentials due at once.
+func (s *Store) wakeFilings(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, sqlWakeFilings)
+	if err != nil {
+		return fmt.Errorf("wake filings: %w", err)
+	}
+	woken, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return fmt.Errorf("wake filings: %w", err)
+	}
+	for _, id := range woken {
+		if err := s.AddFilingJob(ctx, tx, id, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) tokenArgs(key crash.TrackerKey, token crash.AccessToken) (pgx.NamedArgs, error) {
+	sealed, err := s.Sealer().Seal(token.Secret, sealContext(key, token.Token))
+	if err != nil {
+		return nil, err
+	}
+	args := keyArgs(key)
+	args["token"], args["sealed"], args["context"] = token.Token, sealed, token.Context
+	return args, nil
+}
+
+const sqlKeepConfiguredToken = `
+	insert into oauth_credentials (tracker_url, consumer_key, token, secret_sealed, context, person, connected)
+	values (@url, @consumer, @token, @sealed, @context, '', now())
+	on conflict (tracker_url, consumer_key) do update set token = excluded.token, secret_sealed = excluded.secret_sealed,
+		context = excluded.context, connected = excluded.connected
+	where oauth_credentials.person = '' and oauth_credentials.token <> excluded.token`
+
+// KeepConfiguredToken remembers the token of a unit's configuration for units that have none. A token that a person
+// connected stays, and one that was forgotten is not taken back.
+func (s *Store) KeepConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error {
+	args, err := s.tokenArgs(key, token)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Pool.Exec(ctx, sqlKeepConfiguredToken, args); err != nil {
+		return fmt.Errorf("keep configured token: %w", db.Classify(err))
+	}
+	return nil
+}
+
+const sqlForgetToken = `
+	update oauth_credentials set secret_sealed = '', person = '', context = ''
+	where tracker_url = @url and consumer_key = @consumer`
+
+// ForgetToken forgets the remembered token; its public half stays, so that a unit which still has it configured does not
+// bring it back.
+func (s *Store) ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlForgetToken, keyArgs(key)); err != nil {
+			return fmt.Errorf("forget token: %w", err)
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{
+			Person: person, Action: "tracker.forget", Subject: key.URL, Detail: map[string]any{"consumer_key": key.ConsumerKey},
+		})
+	})
+}
+
+const sqlTokenHealth = `
+	select account, last_success, last_error, last_error_at, dead from oauth_health
+	where tracker_url = @url and consumer_key = @consumer and token = @token`
+
+// TokenHealth returns how a token has fared, the zero value when nothing is known.
+func (s *Store) TokenHealth(ctx context.Context, key crash.TrackerKey, token string) (crash.TokenHealth, error) {
+	var h crash.TokenHealth
+	args := keyArgs(key)
+	args["token"] = token
+	err := s.Pool.QueryRow(ctx, sqlTokenHealth, args).Scan(&h.Account, db.OrZero(&h.LastSuccess), &h.LastError, db.OrZero(&h.LastErrorAt), &h.Dead)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return h, fmt.Errorf("token health: %w", db.Classify(err))
+	}
+	return h, nil
+}
+
+const sqlTrackerAccounts = `select distinct account from oauth_health where tracker_url = @url and account <> '' order by account`
+
+// TrackerAccounts lists the accounts that access tokens of a tracker have acted for, now or before.
+func (s *Store) TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error) {
+	rows, err := s.Pool.Query(ctx, sqlTrackerAccounts, keyArgs(key))
+	if err != nil {
+		return nil, fmt.Errorf("accounts of the tracker: %w", db.Classify(err))
+	}
+	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("accounts of the tracker: %w", db.Classify(err))
+	}
+	return accounts, nil
+}
+
+const sqlSaveTokenHealth = `
+	insert into oauth_health (tracker_url, consumer_key, token, account, last_success, last_error, last_error_at, dead)
+	values (@url, @consumer, @token, @account, @success, @error, @errorat, @dead)
+	on conflict (tracker_url, consumer_key, token) do update set
+		account = case when excluded.account = '' then oauth_health.account else excluded.account end,
+		last_success = greatest(oauth_health.last_success, excluded.last_success),
+		last_error = case when excluded.last_error_at >= coalesce(oauth_health.last_error_at, '-infinity')
+			then excluded.last_error else oauth_health.last_error end,
+		last_error_at = greatest(oauth_health.last_error_at, excluded.last_error_at),
+		dead = excluded.dead`
+
+// SaveTokenHealth records how a token has fared. Of two units that record at once, the later news stays. A token that works
+// lets the filings go that wait for one.
+func (s *Store) SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth) error {
+	args := keyArgs(key)
+	args["token"], args["account"], args["error"], args["dead"] = token, h.Account, h.LastError, h.Dead
+	args["success"], args["errorat"] = db.OrNull(h.LastSuccess), db.OrNull(h.LastErrorAt)
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlSaveTokenHealth, args); err != nil {
+			return fmt.Errorf("save token health: %w", err)
+		}
+		if h.Dead || h.LastSuccess.Before(h.LastErrorAt) {
+			return nil
+		}
+		return s.wakeFilings(ctx, tx)
+	})
+}

@@ -1,0 +1,115 @@
+package filings
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+const (
+	sqlLedger = `
+		select ` + filingColumns + `,
+			coalesce((select coalesce(nullif(name, ''), nullif(title, ''), left(signature, 200)) from buckets where id = filings.bucket_id), ''),
+			coalesce((select package from buckets where id = filings.bucket_id), ''),
+			coalesce((select max(bug_number) from bucket_bugs where bucket_id = filings.bucket_id), 0)
+		from filings
+		where (@state = '' or state = @state) and (@bucket::bytea is null or bucket_id in ` + db.Members + `) and (@id = 0 or id = @id)
+			and (@after = 0 or (created, id) < (@created, @after))
+		order by created desc, id desc limit @limit`
+	sqlLedgerCalls = `
+		select filing_id, started, ended, action, outcome, status, request_id, words from (
+			select *, row_number() over (partition by filing_id order by id desc) as back from filing_attempts
+			where filing_id = any(@ids)) as a
+		where back <= @most order by filing_id, id`
+	sqlLedgerCallCounts = `select filing_id, count(*)::int from filing_attempts where filing_id = any(@ids) group by filing_id`
+	sqlLedgerEvents     = `
+		select f.id, e.at, e.person, e.action, coalesce(e.detail ->> 'words', ''),
+			case when e.detail ->> 'bug' ~ '^[0-9]{1,18}$' then (e.detail ->> 'bug')::bigint else 0 end
+		from filings as f, lateral (
+			select * from audit_events where subject = encode(f.bucket_id, 'hex') and action like 'bug.%'
+			order by at desc limit @most) as e
+		where f.id = any(@ids)`
+)
+
+// maxLines is how many of its calls, and how many of the things that people did, an entry of the ledger shows.
+const maxLines = 40
+
+// Ledger lists filings, the one that was asked for last first, with what has happened to them, earliest first.
+func (s *Store) Ledger(ctx context.Context, filter crash.LedgerFilter) ([]crash.LedgerEntry, error) {
+	args := pgx.NamedArgs{
+		"state": string(filter.State), "bucket": nil, "id": filter.ID, "after": filter.After.ID, "created": filter.After.Created, "limit": filter.Limit,
+	}
+	if filter.Bucket != (crash.BucketID{}) {
+		args["bucket"] = filter.Bucket[:]
+	}
+	var entries []crash.LedgerEntry
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sqlLedger, args)
+		if err != nil {
+			return err
+		}
+		entries, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (e crash.LedgerEntry, err error) {
+			err = scanFiling(row, &e.Filing, &e.Heading, &e.Package, &e.Linked)
+			return e, err
+		})
+		if err != nil {
+			return err
+		}
+		return addLines(ctx, tx, entries)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return entries, nil
+}
+
+// addLines fills in what has happened.
+func addLines(ctx context.Context, tx pgx.Tx, entries []crash.LedgerEntry) error {
+	at := map[int64]*crash.LedgerEntry{}
+	ids := make([]int64, len(entries))
+	for i := range entries {
+		ids[i] = entries[i].ID
+		at[ids[i]] = &entries[i]
+	}
+	args := pgx.NamedArgs{"ids": ids, "most": maxLines}
+	var id int64
+	var line crash.LedgerLine
+	each := func(sql string, into []any, do func(*crash.LedgerEntry)) error {
+		rows, err := tx.Query(ctx, sql, args)
+		if err != nil {
+			return err
+		}
+		_, err = pgx.ForEachRow(rows, append([]any{&id}, into...), func() error {
+			do(at[id])
+			return nil
+		})
+		return err
+	}
+	err := each(sqlLedgerEvents, []any{&line.At, &line.Person, &line.Action, &line.Words, &line.Bug}, func(e *crash.LedgerEntry) {
+		e.Lines = append(e.Lines, line)
+	})
+	if err != nil {
+		return err
+	}
+	line = crash.LedgerLine{}
+	calls := []any{&line.At, db.OrZero(&line.Ended), &line.Call, &line.Outcome, &line.Status, &line.RequestID, &line.Words}
+	err = each(sqlLedgerCalls, calls, func(e *crash.LedgerEntry) {
+		if line.Took = 0; !line.Ended.IsZero() {
+			line.Took = line.Ended.Sub(line.At)
+		}
+		e.Lines = append(e.Lines, line)
+	})
+	if err != nil {
+		return err
+	}
+	var count int
+	err = each(sqlLedgerCallCounts, []any{&count}, func(e *crash.LedgerEntry) { e.Left = max(0, count-maxLines) })
+	for i := range entries {
+		entries[i].SortLines()
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package filings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+const (
+	// It counts as failed until something better is known: it is tried once.
+	sqlClaimSubscription = `
+		with due as (
+			select id from filings as f
+			where subscription = 'due' and exists (select from users as u where u.name = f.person)
+			order by id limit 1 for update skip locked
+		)
+		update filings as f set subscription = 'failed' from due, users as u
+		where f.id = due.id and u.name = f.person
+		returning f.id, f.bug_number, u.tracker_name`
+	sqlInsertSubscribing = `
+		insert into filing_attempts (filing_id, action, unit, started) values (@id, 'subscribe', @instance, now())
+		returning id`
+	sqlSubscribed = `update filings set subscription = 'done' where id = @id`
+)
+
+// ClaimSubscription takes one of the people who are to be subscribed to the bugs that they had filed; Filing is 0 when nobody
+// is.
+func (s *Store) ClaimSubscription(ctx context.Context) (crash.Subscription, error) {
+	var sub crash.Subscription
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, sqlClaimSubscription).Scan(&sub.Filing, &sub.Bug, &sub.Account); err != nil {
+			return err
+		}
+		instance, err := s.InstanceNumber(ctx)
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, sqlInsertSubscribing, pgx.NamedArgs{"id": sub.Filing, "instance": instance}).Scan(&sub.Entry)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return crash.Subscription{}, nil
+	}
+	if err != nil {
+		return crash.Subscription{}, fmt.Errorf("claim subscription: %w", err)
+	}
+	return sub, nil
+}
+
+// FinishSubscription records what came of it.
+func (s *Store) FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error {
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sqlFinishAttempt, pgx.NamedArgs{
+			"entry": sub.Entry, "outcome": a.Outcome, "status": a.Status, "request": a.RequestID, "words": a.Words,
+		})
+		if err == nil && done {
+			_, err = tx.Exec(ctx, sqlSubscribed, pgx.NamedArgs{"id": sub.Filing})
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("finish subscription of filing %d: %w", sub.Filing, err)
+	}
+	return nil
+}

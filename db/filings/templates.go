@@ -1,0 +1,67 @@
+package filings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+const (
+	sqlBugTemplates = `select package, problem_type, body, person, changed from bug_templates order by package, problem_type`
+	sqlSaveTemplate = `
+		insert into bug_templates (package, problem_type, body, person, changed) values (@package, @type, @body, @person, now())
+		on conflict (package, problem_type) do update set body = @body, person = @person, changed = now()`
+	sqlDropTemplate = `delete from bug_templates where package = @package and problem_type = @type returning body`
+)
+
+// BugTemplates lists the templates that were changed here.
+func (s *Store) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
+	rows, err := s.Pool.Query(ctx, sqlBugTemplates)
+	if err != nil {
+		return nil, fmt.Errorf("templates of bugs: %w", db.Classify(err))
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.BugTemplate])
+	if err != nil {
+		return nil, fmt.Errorf("templates of bugs: %w", db.Classify(err))
+	}
+	return all, nil
+}
+
+// SaveBugTemplate keeps a template, in the place of the one that is there. Whether it makes sense the caller has checked.
+func (s *Store) SaveBugTemplate(ctx context.Context, t crash.BugTemplate) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sqlSaveTemplate, pgx.NamedArgs{
+			"package": t.Package, "type": t.ProblemType, "body": t.Body, "person": t.By,
+		})
+		if err != nil {
+			return fmt.Errorf("save template: %w", err)
+		}
+		return s.auditTemplate(ctx, tx, "template.save", t)
+	})
+}
+
+// DropBugTemplate goes back to what is taken without this template. Its text stays in the audit events. It returns NotFound
+// when there is none.
+func (s *Store) DropBugTemplate(ctx context.Context, t crash.BugTemplate) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, sqlDropTemplate, pgx.NamedArgs{"package": t.Package, "type": t.ProblemType}).Scan(&t.Body)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return crash.Errorf(crash.NotFound, "unknown_template", "There is no such template any more.")
+		}
+		if err != nil {
+			return fmt.Errorf("drop template: %w", err)
+		}
+		return s.auditTemplate(ctx, tx, "template.drop", t)
+	})
+}
+
+func (s *Store) auditTemplate(ctx context.Context, tx pgx.Tx, action string, t crash.BugTemplate) error {
+	return s.Audit(ctx, tx, db.AuditEvent{
+		Person: t.By, Action: action, Subject: t.Package + "/" + t.ProblemType, Detail: map[string]any{"body": t.Body},
+	})
+}

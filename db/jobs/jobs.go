@@ -1,0 +1,122 @@
+// Package jobs works on the queue of jobs in the database: filings, long decisions and periodic
+// tasks. Package db adds jobs to the queue.
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/db"
+)
+
+// Config says what the jobs do.
+type Config struct {
+	Log   *slog.Logger
+	File  func(ctx context.Context, filing int64) error // does one step of a filing
+	Tasks []Task                                        // what the instances do again and again, each time one of them
+	Rules crash.Rules                                   // for regrouping; zero: this program's
+}
+
+// Jobs works on the queue. Any number of instances may run one.
+type Jobs struct {
+	client *river.Client[pgx.Tx]
+	stop   context.CancelFunc // ends long jobs and tasks at once
+}
+
+const (
+	filingWorkers = 4
+	longWorkers   = 2
+	fetchCooldown = 5 * time.Millisecond // shortest pause between two fetches; new jobs announce themselves
+
+	// jobLimit is the longest that a job may run. River gives a job that seems to run longer to
+	// another instance: its instance was killed. Without a limit such a job would count as running
+	// for ever.
+	jobLimit = 6 * time.Hour
+)
+
+// New returns the workers of this instance. Start starts them.
+func New(s *db.Store, c Config) (*Jobs, error) {
+	if c.Log == nil {
+		c.Log = s.Log
+	}
+	if c.Rules.Group == nil {
+		c.Rules = grouping.CurrentRules()
+	}
+	running, stop := context.WithCancel(context.Background()) //nolint:forbidigo // Stop ends it
+	long := &longJobs{decisions: db.NewDecisions(s), rules: c.Rules, running: running}
+	workers := river.NewWorkers()
+	err := errors.Join(
+		river.AddWorkerSafely(workers, &filingWorker{file: c.File}),
+		river.AddWorkerSafely(workers, &splitWorker{longJobs: long}),
+		river.AddWorkerSafely(workers, &regroupWorker{longJobs: long}),
+	)
+	var periodic []*river.PeriodicJob
+	for _, t := range c.Tasks {
+		river.AddWorkerArgs(workers, taskJob{kind: t.Name}, &taskWorker{task: t, running: running})
+		periodic = append(periodic, t.periodic())
+	}
+	var client *river.Client[pgx.Tx]
+	if err == nil {
+		client, err = river.NewClient(riverpgxv5.New(s.Pool), &river.Config{
+			Logger:  c.Log,
+			Workers: workers,
+			Queues: map[string]river.QueueConfig{
+				river.QueueDefault: {MaxWorkers: filingWorkers},
+				db.LongQueue:       {MaxWorkers: longWorkers},
+				queueTasks:         {MaxWorkers: len(c.Tasks) + 1}, // room for one that finds its task busy
+			},
+			FetchCooldown:       fetchCooldown,
+			FetchOnlyKnownKinds: true, // during an update, leave the jobs of another version to its instances
+			PeriodicJobs:        periodic,
+		})
+	}
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	return &Jobs{client: client, stop: stop}, nil
+}
+
+// Start begins working. The workers outlive ctx; Stop ends them.
+func (j *Jobs) Start(ctx context.Context) error {
+	if err := j.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start jobs: %w", db.Classify(err))
+	}
+	return nil
+}
+
+// Stop fetches no more jobs, interrupts long jobs and tasks, whose progress is in the database, and
+// waits for filings under way until ctx ends; then it cancels them.
+func (j *Jobs) Stop(ctx context.Context) error {
+	j.stop()
+	err := j.client.Stop(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = j.client.StopAndCancel(context.WithoutCancel(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("stop jobs: %w", err)
+	}
+	return nil
+}
+
+type filingWorker struct {
+	river.WorkerDefaults[db.FilingJob]
+	file func(ctx context.Context, filing int64) error
+}
+
+// Work does one step. The step after it has a job of its own.
+func (w *filingWorker) Work(ctx context.Context, job *river.Job[db.FilingJob]) error {
+	return w.file(ctx, job.Args.Filing)
+}
+
+// Timeout is far above what a step takes, which has its own limits.
+func (w *filingWorker) Timeout(*river.Job[db.FilingJob]) time.Duration { return jobLimit }

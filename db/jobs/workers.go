@@ -1,0 +1,52 @@
+package jobs
+
+import (
+	"context"
+	"mishap/crash"
+	"mishap/db"
+	"time"
+
+	"github.com/riverqueue/river"
+)
+
+// longJobs is what the long jobs share. They record their progress in the database. When they are
+// interrupted, another instance, or a later run, continues from there.
+type longJobs struct {
+	decisions *db.Decisions
+	rules     crash.Rules
+	running   context.Context // ends when the instance stops
+}
+
+type splitWorker struct {
+	river.WorkerDefaults[db.SplitJob]
+	*longJobs
+}
+
+// Work does all steps of a split.
+func (w *splitWorker) Work(ctx context.Context, job *river.Job[db.SplitJob]) error {
+	return interruptible(ctx, w.running, func(ctx context.Context) error {
+		return w.decisions.FinishSplit(ctx, job.Args.Decision)
+	})
+}
+
+// Timeout lets River clean up after a killed instance. FinishDecisions continues a longer job.
+func (w *splitWorker) Timeout(*river.Job[db.SplitJob]) time.Duration { return jobLimit }
+
+type regroupWorker struct {
+	river.WorkerDefaults[db.RegroupJob]
+	*longJobs
+}
+
+// Work does all steps of a run, unless another instance works on it.
+func (w *regroupWorker) Work(ctx context.Context, job *river.Job[db.RegroupJob]) error {
+	return interruptible(ctx, w.running, func(ctx context.Context) error {
+		run, err := w.decisions.Regroup(ctx, job.Args.Run)
+		if err != nil {
+			return err
+		}
+		return w.decisions.ContinueRegroup(ctx, run, w.rules)
+	})
+}
+
+// Timeout lets River clean up after a killed instance. FinishDecisions continues a longer job.
+func (w *regroupWorker) Timeout(*river.Job[db.RegroupJob]) time.Duration { return jobLimit }
