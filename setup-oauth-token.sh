@@ -1,6 +1,6 @@
 #!/bin/sh
 # Connects mishap to the bug tracker: runs "mishap setup-oauth-token", after building bin/mishap when it is missing.
-# Arguments are passed on; --help tells more. Without --config the local_config.toml beside this script is used.
+# Arguments are passed on; --help shows the usage. Without --config the local_config.toml beside this script is used.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
