@@ -76,7 +76,7 @@ run on it.`,
 
 const mostConnections = 128
 
-// ingest measures taking reports.
+// ingest measures storing reports.
 func (b *bench) ingest(ctx context.Context) error {
 	s, err := startSubject(ctx, "", b.program, b.dataDir, b.database)
 	if err != nil {

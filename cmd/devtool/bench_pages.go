@@ -15,7 +15,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 )
 
-// What pages and resources are asked for. The names in braces are things in the database, see
+// Pages and resources that are requested. The names in braces are things in the database, see
 // newNames.
 const (
 	briefPages = `/ /?period=year /problem/{common}`
@@ -92,7 +92,7 @@ func (b *bench) pageKinds(ctx context.Context, s *subject, brief bool) (kinds []
 	return kinds, nil
 }
 
-// newNames finds out, over the API, what there is to ask about.
+// newNames finds names to request, over the API.
 func newNames(ctx context.Context, s *subject) (*strings.Replacer, error) {
 	type answer struct {
 		Objects []struct {
@@ -145,7 +145,7 @@ func newNames(ctx context.Context, s *subject) (*strings.Replacer, error) {
 	return strings.NewReplacer(pairs...), nil
 }
 
-// firstVisit prints what somebody's browser loads for the front page on a first visit.
+// firstVisit prints what a browser loads for the front page on a first visit.
 func (b *bench) firstVisit(ctx context.Context, s *subject) error {
 	html, err := newVisitor(s.url).fetch(ctx, "/", nil, nil)
 	if err != nil {

@@ -22,7 +22,7 @@ type subject struct {
 	*visitor
 
 	name            string
-	ingest          string      // where it takes reports
+	ingest          string      // address of its listener for reports
 	signedIn, token http.Header // of requests from a person's browser and from an API client
 	processes       dbtest.Processes
 	stops           []func() error
@@ -105,7 +105,7 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 	return s, nil
 }
 
-// stop stops everything, what was started last first. Whatever fails then was measured already.
+// stop stops everything in reverse order. It ignores errors, since the measurement is done.
 func (s *subject) stop() {
 	for i := len(s.stops) - 1; i >= 0; i-- {
 		_ = s.stops[i]()

@@ -17,15 +17,16 @@ import (
 type traffic struct {
 	next        vegeta.Targeter // makes the next request
 	connections int             // each sends again as soon as it has its answer, unless there is a rate
-	perSecond   int             // at a fixed rate requests are sent when they are due, however slow the answers are
+	perSecond   int             // fixed rate, whatever the time of the answers; 0: none
 	length      time.Duration
 }
 
 // send sends the traffic and waits for all answers. An answer that is not a success is an error.
 func (t traffic) send(ctx context.Context) (vegeta.Metrics, error) {
-	options := []func(*vegeta.Attacker){vegeta.Connections(mostConnections), vegeta.Workers(uint64(t.connections))}
+	workers := uint64(max(t.connections, 0)) //nolint:gosec // not negative
+	options := []func(*vegeta.Attacker){vegeta.Connections(mostConnections), vegeta.Workers(workers)}
 	if t.perSecond == 0 {
-		options = append(options, vegeta.MaxWorkers(uint64(t.connections)))
+		options = append(options, vegeta.MaxWorkers(workers))
 	}
 	attacker := vegeta.NewAttacker(options...)
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()

@@ -14,16 +14,15 @@ import (
 	"mishap/crash"
 )
 
-// demoCommand is what `make run` calls.
+// demoCommand returns the command of `make run`.
 func demoCommand() *cobra.Command {
 	var d demo
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Runs mishap with sample reports and a practice bug tracker",
-		Long: `Runs mishap with everything that is needed to try it: a private PostgreSQL, a practice bug
-tracker that is still to be connected, an account, and sample reports and bugs, which are loaded on
-the first run. Everything lasts in one folder; remove it to begin anew. MISHAP_… variables reach the
-server.`,
+		Long: `Runs mishap with everything that is needed to try it: a private PostgreSQL, a practice bug tracker
+that is not connected yet, an account, and sample reports and bugs, which the first run loads. All
+data is in one folder; remove it to start again. The server gets MISHAP_… variables.`,
 		Example: "  devtool demo\n  MISHAP_LISTEN=127.0.0.1:9000 MISHAP_BASE_URL=http://localhost:9000 devtool demo",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,14 +30,15 @@ server.`,
 			return d.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&d.folder, "folder", "data/demo", "the `folder` in which everything lasts")
-	cmd.Flags().StringVar(&d.tracker, "tracker", "127.0.0.1:8085", "`address` of the practice tracker; another one is taken when it is in use")
+	cmd.Flags().StringVar(&d.folder, "folder", "data/demo", "the `folder` for all data")
+	cmd.Flags().StringVar(&d.tracker, "tracker", "127.0.0.1:8085",
+		"`address` of the practice tracker; another one if it is in use")
 	cmd.Flags().StringVar(&d.program, "mishap", besideMe("mishap"), "the mishap `program`")
-	cmd.Flags().IntVar(&d.reports, "reports", 1500, "how many sample reports are loaded on the first run")
+	cmd.Flags().IntVar(&d.reports, "reports", 1500, "number of sample reports that the first run loads")
 	return cmd
 }
 
-// besideMe is the path of a program in the folder of this one.
+// besideMe returns the path of a program in the folder of this one.
 func besideMe(name string) string {
 	me, err := os.Executable()
 	if err != nil {
@@ -76,14 +76,14 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.stop()) }()
-	doors, err := server.awaitReady(ctx)
+	at, err := server.awaitReady(ctx)
 	if err != nil {
 		return err
 	}
 	if err := d.account(ctx, environ); err != nil {
 		return err
 	}
-	if err := d.seed(ctx, doors.ingest); err != nil {
+	if err := d.seed(ctx, at.ingest); err != nil {
 		return err
 	}
 	if err := d.seedBugs(ctx, practice); err != nil {
@@ -93,17 +93,17 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := os.WriteFile(sample, freshReport(d.reports, d.memory.SeedTime, time.Now()).BSON(), 0o644); err != nil {
 		return err
 	}
-	d.greet(doors, practice, sample)
+	d.greet(at, practice, sample)
 	select {
 	case <-ctx.Done():
-		d.say("\nStopping.")
+		d.printf("\nStopping.")
 		return nil
 	case <-server.ended:
 		return server.failure()
 	}
 }
 
-// remember makes the folder, and reads what earlier runs have left there.
+// remember creates the folder and reads the state of earlier runs.
 func (d *demo) remember() (err error) {
 	if err := os.MkdirAll(d.folder, 0o755); err != nil { // the database's user passes through
 		return err
@@ -114,11 +114,11 @@ func (d *demo) remember() (err error) {
 
 func (d *demo) path(name string) string { return filepath.Join(d.folder, name) }
 
-func (d *demo) say(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format+"\n", args...) }
+func (d *demo) printf(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format+"\n", args...) }
 
-// greet tells the newcomer what there is.
-func (d *demo) greet(doors doors, practice *practice, sample string) {
-	d.say(`
+// greet prints the addresses and what to try.
+func (d *demo) greet(at addresses, practice *practice, sample string) {
+	d.printf(`
 mishap is running, with sample reports and a practice bug tracker.
 
   open              %s
@@ -140,5 +140,5 @@ Post a report as a machine would, then reload the page:
 
 (The same report from the same machine counts once; machine-2 is another one.)
 Ctrl-C stops everything; the data stay in %s.`,
-		doors.base, demoAccount, d.memory.Password, practice.url, doors.ingest, doors.database, d.path("mishap.log"), doors.base, sample, doors.ingest, d.folder)
+		at.base, demoAccount, d.memory.Password, practice.url, at.ingest, at.database, d.path("mishap.log"), at.base, sample, at.ingest, d.folder)
 }

@@ -19,11 +19,12 @@ import (
 	"mishap/tracker"
 )
 
-// seedConsumer is the name under which the sample bugs are read, so that mishap itself stays to be connected by a person.
+// seedConsumer is the consumer key for reading sample bugs, so that mishap itself is not connected
+// yet.
 const seedConsumer = "mishap sample bugs"
 
-// seedBugs gives the stories their bugs, on the first run: in the practice tracker, and in the database with what the tracker
-// says of them. A run that was interrupted goes on where it stopped.
+// seedBugs creates the bugs of the stories, on the first run: in the practice tracker, and in the
+// database with their states. It continues an interrupted run.
 func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 	if d.memory.BugsSeeded {
 		return nil
@@ -54,7 +55,7 @@ func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 	return d.memory.write()
 }
 
-// seedBug files one bug of a story, links it, and notes what the tracker says of it.
+// seedBug files one bug of a story, links it, and stores its state.
 func (d *demo) seedBug(ctx context.Context, p *practice, store *db.Store, client *tracker.Client, s story, i int) error {
 	bug := s.bugs[i]
 	bug.Title, bug.Package, bug.Tags = s.title(), s.name, []string{"noble"}
@@ -104,7 +105,7 @@ func (d *demo) openStore(ctx context.Context) (*db.Store, func() error, error) {
 	return store, func() error { store.Close(); return stop() }, nil
 }
 
-// databaseURL is the database_url of the server; empty: it has a private one.
+// databaseURL returns the database_url of the server, which is empty for a private PostgreSQL.
 func (d *demo) databaseURL() (string, error) {
 	if url := variable(d.environ, "MISHAP_DATABASE_URL"); url != "" {
 		return url, nil
@@ -122,7 +123,7 @@ func (d *demo) databaseURL() (string, error) {
 
 var configuredDatabase = regexp.MustCompile(`(?m)^database_url *= *["'](.+)["']`)
 
-// dataDir is the data_dir of the server.
+// dataDir returns the data_dir of the server.
 func (d *demo) dataDir() string {
 	return cmp.Or(variable(d.environ, "MISHAP_DATA_DIR"), d.folder)
 }

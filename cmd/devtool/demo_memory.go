@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// memory is what the demonstration knows of its earlier runs.
+// memory is the state of the demonstration after earlier runs.
 type memory struct {
-	Password string    // of the demo account; empty: not made yet
+	Password string    // of the demo account; empty: not created yet
 	SeedTime time.Time // the day that the sample reports were made for
-	Seeded   bool      // all sample reports are in
+	Seeded   bool      // all sample reports are stored
 
-	BugsSeeded bool // the sample bugs are in, and linked
+	BugsSeeded bool // the sample bugs are filed and linked
 
 	file string
 }
@@ -31,7 +31,7 @@ func readMemory(file string) (*memory, error) {
 		err = json.Unmarshal(doc, m)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; remove it to begin anew", file, err)
+		return nil, fmt.Errorf("%s: %w; remove it to start again", file, err)
 	}
 	return m, nil
 }
@@ -44,7 +44,7 @@ func (m *memory) write() error {
 	return os.WriteFile(m.file, append(doc, '\n'), 0o600)
 }
 
-// variable is the value of an environment variable; the last one counts.
+// variable returns the value of an environment variable, the last one if it is set twice.
 func variable(environ []string, name string) string {
 	value := ""
 	for _, v := range environ {

@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// doors are the addresses of the running server, and where its database is.
-type doors struct{ base, ingest, database string }
+// addresses are the addresses of a running server and the location of its database.
+type addresses struct{ base, ingest, database string }
 
-// banner reads what the server prints when it runs.
+// banner reads the addresses that the server prints when it is ready.
 type banner struct {
 	text []byte
-	read chan doors // gets one value
+	read chan addresses // gets one value
 	done bool
 }
 
-func newBanner() *banner { return &banner{read: make(chan doors, 1)} }
+func newBanner() *banner { return &banner{read: make(chan addresses, 1)} }
 
 var (
 	bannerPages  = regexp.MustCompile(`(?m)^ +pages +(\S+)$`)
@@ -33,7 +33,7 @@ func (b *banner) Write(p []byte) (int, error) {
 	pages, ingest := bannerPages.FindSubmatch(b.text), bannerIngest.FindSubmatch(b.text)
 	if pages != nil && ingest != nil && strings.Contains(string(b.text), "Ctrl-C") {
 		b.done = true
-		d := doors{base: string(pages[1]), ingest: string(ingest[1]), database: "that of database_url"}
+		d := addresses{base: string(pages[1]), ingest: string(ingest[1]), database: "that of database_url"}
 		if data := bannerData.FindSubmatch(b.text); data != nil {
 			d.database = string(data[1])
 		}
@@ -42,14 +42,14 @@ func (b *banner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastLines keeps what a program says to people at its end: the lines that begin with its name, and configuration
-// mistakes, which name a file or a variable. Log records are left out.
+// lastLines returns the error messages at the end of a program's output: lines that begin with its
+// name, and mistakes in the configuration. It leaves out log records.
 type lastLines struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// keptOutput is how much of the output is kept, from its end.
+// keptOutput is how many bytes of the end of the output are stored.
 const keptOutput = 8 << 10
 
 func (l *lastLines) Write(p []byte) (int, error) {

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// readyWithin is how long the server may take to start; a first start makes a database cluster.
+// readyWithin is how long the server may take to start. The first start creates a database cluster.
 const readyWithin = 2 * time.Minute
 
-// server is the running mishap, a process of its own.
+// server is the process of mishap.
 type server struct {
 	command *exec.Cmd
 	log     *os.File
@@ -43,7 +43,7 @@ func (d *demo) start(ctx context.Context, environ []string) (*server, error) {
 	started := make(chan error, 1)
 	go func() {
 		defer close(s.ended)
-		runtime.LockOSThread() // the kernel takes the end of this thread for the end of the parent
+		runtime.LockOSThread() // the kernel treats the end of this thread as the end of the parent
 		defer runtime.UnlockOSThread()
 		err := s.command.Start()
 		started <- err
@@ -53,45 +53,45 @@ func (d *demo) start(ctx context.Context, environ []string) (*server, error) {
 	}()
 	if err := <-started; err != nil {
 		_ = log.Close()
-		return nil, fmt.Errorf("%w; \"make build\" makes it", err)
+		return nil, fmt.Errorf("%w; \"make build\" builds it", err)
 	}
 	return s, nil
 }
 
-// awaitReady waits until the server says that it runs, and returns where.
-func (s *server) awaitReady(ctx context.Context) (doors, error) {
+// awaitReady waits until the server is ready and returns its addresses.
+func (s *server) awaitReady(ctx context.Context) (addresses, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	select {
 	case d := <-s.banner.read:
 		return d, nil
 	case <-s.ended:
-		return doors{}, s.failure()
+		return addresses{}, s.failure()
 	case <-ctx.Done():
-		return doors{}, fmt.Errorf("waiting for mishap: %w", ctx.Err())
+		return addresses{}, fmt.Errorf("waiting for mishap: %w", ctx.Err())
 	}
 }
 
-// failure says why the server has ended by itself: in its own words.
+// failure returns why the server ended, in its own words.
 func (s *server) failure() error {
 	<-s.ended
 	if words := s.last.said(); words != "" {
 		return errors.New(words)
 	}
 	if s.err == nil {
-		return errors.New("mishap was stopped by somebody else")
+		return errors.New("another process stopped mishap")
 	}
 	return fmt.Errorf("mishap ended: %w; its log is %s", s.err, s.log.Name())
 }
 
-// stop asks the server to stop and waits until it has.
+// stop stops the server and waits for its end.
 func (s *server) stop() error {
 	_ = s.command.Process.Signal(syscall.SIGTERM) // it may have ended already
 	<-s.ended
 	return s.log.Close()
 }
 
-// account makes the demo account on the first run.
+// account creates the demo account on the first run.
 func (d *demo) account(ctx context.Context, environ []string) error {
 	if d.memory.Password != "" {
 		return nil
@@ -112,7 +112,7 @@ func (d *demo) account(ctx context.Context, environ []string) error {
 		words, err = run("user", "password", demoAccount)
 	}
 	if err != nil {
-		return fmt.Errorf("make the demo account: %s", words)
+		return fmt.Errorf("create the demo account: %s", words)
 	}
 	d.memory.Password = password
 	return d.memory.write()

@@ -82,7 +82,8 @@ func runDemo(t *testing.T, d *demo, shown *screen, then func(greeting string)) {
 	}
 }
 
-// The first run loads everything and tells the newcomer all there is to know; the second one finds it all again.
+// The first run loads everything and tells the newcomer all there is to know; the second one finds
+// it all again.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	sizetest.Needs(t, "PostgreSQL")
@@ -143,8 +144,8 @@ func TestDemo(t *testing.T) {
 		if again := createFirst(t, s); again != http.StatusOK {
 			t.Errorf("Create in the second run: got %d, want 200 for the bug of the first", again)
 		}
-		door := "http://" + variable(d.environ, "MISHAP_INGEST_LISTEN")
-		if err := post(t.Context(), s.client, door+"/machine-1", sample); err != nil {
+		ingest := "http://" + variable(d.environ, "MISHAP_INGEST_LISTEN")
+		if err := post(t.Context(), s.client, ingest+"/machine-1", sample); err != nil {
 			t.Errorf("the sample, posted as the greeting says: got %v", err)
 		}
 	})
@@ -156,7 +157,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// demoVisitor is somebody who has signed in to a demonstration.
+// demoVisitor is a person who has signed in to a demonstration.
 type demoVisitor struct {
 	*visitor
 
@@ -281,7 +282,8 @@ func createFirst(t *testing.T, s *demoVisitor) int {
 	return status
 }
 
-// The configuration of the demonstration names its practice tracker for commands in a terminal, on whatever port it is now.
+// The configuration of the demonstration names its practice tracker for commands in a terminal, on
+// whatever port it is now.
 func TestDemoConfigFollowsTheTracker(t *testing.T) {
 	t.Parallel()
 	d := &demo{folder: t.TempDir()}

@@ -15,7 +15,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// consumerKey is the name under which the demonstration is known to its practice tracker, mishap's default.
+// consumerKey is the consumer key of the demonstration, mishap's default.
 const consumerKey = "mishap"
 
 // practice is a practice tracker that runs in this process.
@@ -26,7 +26,7 @@ type practice struct {
 	done chan struct{}
 }
 
-// startPractice starts one on the address, or on another port when that is in use.
+// startPractice starts a practice tracker on the address, or on another port if it is in use.
 func startPractice(ctx context.Context, address, state string) (*practice, error) {
 	s, err := trackertest.NewServer(trackertest.Options{StateFile: state, Control: true})
 	if err != nil {
@@ -57,8 +57,8 @@ func (p *practice) close() {
 	<-p.done
 }
 
-// configure writes the configuration file of the demonstration, once. With a token mishap is connected to the practice tracker
-// from the start; with none a person connects it, as they would connect a real one.
+// configure writes the configuration file of the demonstration, once. With a token, mishap is
+// connected to the practice tracker from the start; without, a person connects it.
 func (d *demo) configure(p *practice, token crash.AccessToken) error {
 	file := d.configFile()
 	old, err := os.ReadFile(file)
@@ -68,7 +68,7 @@ func (d *demo) configure(p *practice, token crash.AccessToken) error {
 	if err != nil {
 		return err
 	}
-	// The practice tracker may have got another port; commands in a terminal are to find it too.
+	// The practice tracker may have another port now; commands in a terminal must find it, too.
 	if now := practiceAddress.ReplaceAll(old, []byte("${1}"+p.url+"${2}")); !bytes.Equal(now, old) {
 		return os.WriteFile(file, now, 0o600)
 	}
@@ -94,7 +94,8 @@ tracker_settle_seconds = 5
 `, folder, trackerURL, trackerURL+"/devel", consumerKey, token.Token, string(token.Secret))
 }
 
-// childEnvironment is the environment of the server: the person's, which wins, and where the practice tracker is.
+// childEnvironment returns the environment of the server: the addresses of the practice tracker,
+// and the present environment, which overrides them.
 func (d *demo) childEnvironment(p *practice) []string {
 	environ := append([]string{}, d.environ...)
 	for name, value := range map[string]string{

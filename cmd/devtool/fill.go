@@ -17,18 +17,18 @@ import (
 	"mishap/db/embedded"
 )
 
-// fillWorkers is how many reports are under way at once, so that each transaction stores many.
+// fillWorkers is the number of concurrent reports, so that each transaction stores many.
 const fillWorkers = 256
 
-// filling says which database to fill, and with what.
+// filling names the database to fill and the reports.
 type filling struct {
 	databaseURL string
 	dataDir     string // whose private PostgreSQL is filled; with databaseURL empty
 	volume      crashtest.Volume
 }
 
-// run puts the volume into the database, through the same rules and statements as reports that machines post, and returns
-// when everything is counted.
+// run stores the volume in the database, like reports that machines post, and returns when
+// everything is counted.
 func (f filling) run(ctx context.Context, errOut, out io.Writer) (err error) {
 	url := f.databaseURL
 	if url == "" {
@@ -56,14 +56,15 @@ func (f filling) run(ctx context.Context, errOut, out io.Writer) (err error) {
 	}
 	reports := f.volume.Reports - f.volume.From
 	took := time.Since(began)
-	_, err = fmt.Fprintf(out, "%d reports stored and counted in %s: %.0f/s\n", reports, took.Round(time.Second), float64(reports)/took.Seconds())
+	_, err = fmt.Fprintf(out, "%d reports stored and counted in %s: %.0f/s\n", reports,
+		took.Round(time.Second), float64(reports)/took.Seconds())
 	return err
 }
 
 func (f filling) post(ctx context.Context, store *db.Store, errOut io.Writer) error {
 	in := intake.New(intake.Config{MaxAgeDays: 366}, store)
 	bar := progress(errOut, f.volume.Reports, "filling the database")
-	_ = bar.Set(f.volume.From) // of no account, like all that is drawn
+	_ = bar.Set(f.volume.From)
 	reports := make(chan crash.Report, fillWorkers)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -93,7 +94,7 @@ func (f filling) post(ctx context.Context, store *db.Store, errOut io.Writer) er
 	return err
 }
 
-// accept sends a report again while too much is under way, as a machine would.
+// accept stores a report. It retries while too many are under way, as a machine does.
 func accept(ctx context.Context, in *intake.Intake, r crash.Report) error {
 	for {
 		_, err := in.Accept(ctx, r)

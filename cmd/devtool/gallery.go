@@ -12,12 +12,13 @@ import (
 	"mishap/views/gallery"
 )
 
-// galleryCommand serves pages and parts in every state until it is interrupted.
+// galleryCommand returns the command that serves pages and parts in every state until it is
+// interrupted.
 func galleryCommand() *cobra.Command {
 	var listen, assetsDir string
 	cmd := &cobra.Command{
 		Use:   "gallery",
-		Short: "shows pages and parts in every state, with invented data",
+		Short: "Shows pages and parts in every state, with invented data",
 		Long: `Shows pages and parts in every state: empty, partial, refused, without permission, too much. It needs no
 database and no account; nothing in it has an effect. The test of accessibility looks at the same pages.`,
 		Args: cobra.NoArgs,

@@ -10,16 +10,16 @@ import (
 	"mishap/crash/crashtest"
 )
 
-const defaultDoor = "http://127.0.0.1:8081"
+const defaultIngest = "http://127.0.0.1:8081"
 
-// seedCommand fills a server that runs already.
+// seedCommand returns the command that fills a running server.
 func seedCommand() *cobra.Command {
-	var door string
+	var ingest string
 	var reports int
 	cmd := &cobra.Command{
 		Use:   "seed",
-		Short: "Posts sample reports to a server that runs",
-		Long: `Posts the sample reports of the demonstration, as machines do, to a server that runs already:
+		Short: "Posts sample reports to a running server",
+		Long: `Posts the sample reports of the demonstration, as machines do, to a running server:
 those of a fleet of machines over the eight weeks until today, and one of each kind that pages must
 bear. On one day the same reports are posted each time; those that can be recognised count once.`,
 		Example: "  devtool seed --to http://127.0.0.1:8081 --reports 20000",
@@ -27,19 +27,19 @@ bear. On one day the same reports are posted each time; those that can be recogn
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bar := progress(cmd.ErrOrStderr(), reports, "posting sample reports")
 			today := time.Now().UTC().Truncate(24 * time.Hour)
-			err := postReports(cmd.Context(), door, sampleReports(reports, today), func() { _ = bar.Add(1) })
-			_ = bar.Finish() // of no account
+			err := postReports(cmd.Context(), ingest, sampleReports(reports, today), func() { _ = bar.Add(1) })
+			_ = bar.Finish()
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&door, "to", defaultDoor, "the `address` where machines post reports")
+	cmd.Flags().StringVar(&ingest, "to", defaultIngest, "the `address` where machines post reports")
 	cmd.Flags().IntVar(&reports, "reports", 1500, "how many reports the fleet has")
 	return cmd
 }
 
-// loadCommand measures a server that runs already, wherever it is.
+// loadCommand returns the command that measures a running server on any machine.
 func loadCommand() *cobra.Command {
-	var door string
+	var ingest string
 	var connections int
 	var length time.Duration
 	var fill filling
@@ -61,9 +61,9 @@ through the same rules and statements as those that machines post; it may be cut
 				fill.volume.Now = time.Now().UTC().Truncate(24 * time.Hour)
 				return fill.run(cmd.Context(), cmd.ErrOrStderr(), cmd.OutOrStdout())
 			}
-			to, err := url.Parse(door)
+			to, err := url.Parse(ingest)
 			if err != nil || to.Scheme != "http" || to.Port() == "" {
-				return fmt.Errorf("--to: expected an address such as %s, got %q", defaultDoor, door)
+				return fmt.Errorf("--to: expected an address such as %s, got %q", defaultIngest, ingest)
 			}
 			send := traffic{next: reportsTo(to.Host, crashtest.NewLoad(time.Now())), connections: connections, length: length}
 			m, err := send.send(cmd.Context())
@@ -75,7 +75,7 @@ through the same rules and statements as those that machines post; it may be cut
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&door, "to", defaultDoor, "the `address` where machines post reports")
+	cmd.Flags().StringVar(&ingest, "to", defaultIngest, "the `address` where machines post reports")
 	cmd.Flags().IntVar(&connections, "connections", 32, "how many reports are under way at once")
 	cmd.Flags().DurationVar(&length, "for", 10*time.Second, "how long")
 	cmd.Flags().IntVar(&fill.volume.Reports, "fill", 0, "fill a database with so many reports instead")

@@ -1,5 +1,5 @@
-// Command devtool is for those who work on mishap and for those who try it out: a demonstration with everything in it,
-// sample reports, a practice bug tracker, measurements. It is not needed to run mishap.
+// Command devtool helps people who develop mishap or try it: a complete demonstration, sample
+// reports, a practice bug tracker and measurements. Running mishap does not need it.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 		return
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
-		os.Exit(exit.ExitCode()) // the command that was run has said what went wrong
+		os.Exit(exit.ExitCode()) // the command has printed its error
 	}
 	fmt.Fprintln(os.Stderr, "devtool:", err)
 	os.Exit(1)

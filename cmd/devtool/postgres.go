@@ -12,12 +12,14 @@ import (
 	"mishap/db/dbtest"
 )
 
-// postgresCommand runs a command beside a throw-away PostgreSQL, so that the tests of all packages share one server.
+// postgresCommand returns the command that runs another one with a throw-away PostgreSQL, which the
+// tests of all packages share.
 func postgresCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "postgres -- COMMAND [ARGUMENT…]",
-		Short:   "Runs a command beside a throw-away PostgreSQL",
-		Long:    "Runs a command with TEST_DATABASE_URL set to a throw-away PostgreSQL, which it stops afterwards.\nA TEST_DATABASE_URL that is set already is kept, and nothing is started.",
+		Use:   "postgres -- COMMAND [ARGUMENT…]",
+		Short: "Runs a command with a throw-away PostgreSQL",
+		Long: "Runs a command with TEST_DATABASE_URL set to a throw-away PostgreSQL, which it stops afterwards.\n" +
+			"If TEST_DATABASE_URL is set already, it starts nothing.",
 		Example: "  devtool postgres -- go test ./...",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,8 +37,8 @@ func besidePostgres(ctx context.Context, args []string) error {
 	})
 }
 
-// withPostgres calls run with an environment in which TEST_DATABASE_URL names a server. It starts and stops one unless
-// that variable is set already.
+// withPostgres calls run with an environment in which TEST_DATABASE_URL names a server. It starts
+// and stops one unless that variable is set already.
 func withPostgres(ctx context.Context, run func(environ []string) error) (err error) {
 	if os.Getenv("TEST_DATABASE_URL") != "" {
 		return run(os.Environ())

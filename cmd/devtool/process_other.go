@@ -4,6 +4,6 @@ package main
 
 import "syscall"
 
-// ownGroup puts a child into a process group of its own, where it does not see the terminal's Ctrl-C: it is stopped by us,
-// in order.
+// ownGroup puts a child into a process group of its own, so that Ctrl-C does not reach it and this
+// process can stop it gracefully.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

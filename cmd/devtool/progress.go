@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how far a long work is, to a person at a terminal only.
+// progress returns a progress bar that is visible only at a terminal.
 func progress(w io.Writer, steps int, what string) *progressbar.ProgressBar {
 	if f, ok := w.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
 		w = io.Discard

@@ -19,11 +19,11 @@ import (
 
 const (
 	fleetSeed = 1  // any number: the same one gives the same reports
-	senders   = 16 // how many machines post at once
+	senders   = 16 // machines that post concurrently
 )
 
-// sampleReports are the reports of the demonstration: a fleet's of eight weeks, those of the stories, and one of each kind that
-// pages must bear.
+// sampleReports returns the reports of the demonstration: eight weeks of a fleet, those of the
+// stories, and extreme ones of each kind.
 func sampleReports(n int, now time.Time) iter.Seq[crash.Report] {
 	return func(yield func(crash.Report) bool) {
 		for r := range crashtest.Fleet(fleetSeed, n, now) {
@@ -50,7 +50,7 @@ func sampleReports(n int, now time.Time) iter.Seq[crash.Report] {
 	}
 }
 
-// freshReport is a report, of now, of the most common problem among the sample reports.
+// freshReport returns a new report of the most common problem among the sample reports.
 func freshReport(n int, seeded, now time.Time) crashtest.Report {
 	counts := map[string]int{}
 	var most string
@@ -67,9 +67,9 @@ func freshReport(n int, seeded, now time.Time) crashtest.Report {
 	return fresh
 }
 
-// postReports sends reports to a door for machines, several at once, and calls sent after each. A report that is refused
-// ends it: sample reports never are.
-func postReports(ctx context.Context, door string, reports iter.Seq[crash.Report], sent func()) error {
+// postReports posts reports concurrently to the listener for machines, and calls sent after each.
+// It stops at the first refused report.
+func postReports(ctx context.Context, ingest string, reports iter.Seq[crash.Report], sent func()) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(senders)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: senders}}
@@ -80,7 +80,7 @@ func postReports(ctx context.Context, door string, reports iter.Seq[crash.Report
 		}
 		group.Go(func() error {
 			defer sent()
-			return post(ctx, client, door+"/"+string(r.System), crashtest.Report(r.Fields).BSON())
+			return post(ctx, client, ingest+"/"+string(r.System), crashtest.Report(r.Fields).BSON())
 		})
 	}
 	return group.Wait()
@@ -106,9 +106,9 @@ func post(ctx context.Context, client *http.Client, url string, body []byte) err
 	return nil
 }
 
-// seed loads the sample reports, on the first run. A run that was interrupted goes on where it stopped: what is there
-// already is recognised.
-func (d *demo) seed(ctx context.Context, door string) error {
+// seed posts the sample reports, on the first run. After an interruption it posts all again; the
+// server recognises those that it has.
+func (d *demo) seed(ctx context.Context, ingest string) error {
 	m := d.memory
 	if m.Seeded {
 		return nil
@@ -120,8 +120,8 @@ func (d *demo) seed(ctx context.Context, door string) error {
 		}
 	}
 	bar := progress(d.err, d.reports, "loading sample reports")
-	err := postReports(ctx, door, sampleReports(d.reports, m.SeedTime), func() { _ = bar.Add(1) })
-	_ = bar.Finish() // of no account
+	err := postReports(ctx, ingest, sampleReports(d.reports, m.SeedTime), func() { _ = bar.Add(1) })
+	_ = bar.Finish()
 	if err != nil {
 		return err
 	}

@@ -13,27 +13,27 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// story is a problem of the demonstration with bugs of its own: one for each way in which a problem stands to its bug.
+// story is a problem of the demonstration with its bugs. There is one story for each status of a
+// problem with a bug.
 type story struct {
-	word     crash.StateWord // what pages say in the end
+	word     crash.StateWord // state that pages show
 	name     string          // of the program and its package
-	function string          // in which it crashes
-	seen     []sighting      // of the problem
-	since    []sighting      // of another problem of the package, which brings newer versions into use
+	function string          // the function that crashes
+	seen     []occurrences   // of the problem
+	since    []occurrences   // of another problem of the package, which brings newer versions into use
 	bugs     []trackertest.Bug
 	daily    int // reports of the problem on each day that it is seen; 0: 1
 }
 
-// sighting is a version that was seen from one day to another, in days before today.
-type sighting struct {
+// occurrences is a version and the days before today on which it was seen.
+type occurrences struct {
 	version  string
 	from, to int
 }
 
-// day is how far back something was.
 const day = 24 * time.Hour
 
-// stories are the same on each day, as seen from it.
+// stories returns the stories with dates relative to now.
 func stories(now time.Time) []story {
 	ago := func(days int) time.Time { return now.Add(-time.Duration(days) * day) }
 	open := func(status string) trackertest.Bug {
@@ -47,34 +47,35 @@ func stories(now time.Time) []story {
 	}
 	return []story{
 		{word: crash.StateOpen, name: "gannet", function: "dive", bugs: []trackertest.Bug{open("Confirmed")},
-			seen: []sighting{{"2.1.0-1ubuntu1", 33, 1}}, daily: 3},
+			seen: []occurrences{{"2.1.0-1ubuntu1", 33, 1}}, daily: 3},
 		{word: crash.StateFixed, name: "kelpie", function: "swim", bugs: []trackertest.Bug{fixedIn("kelpie", "1.0.4-0ubuntu2", 18)},
-			seen: []sighting{{"1.0.4-0ubuntu1", 41, 17}}, since: []sighting{{"1.0.4-0ubuntu2", 15, 1}}},
+			seen: []occurrences{{"1.0.4-0ubuntu1", 41, 17}}, since: []occurrences{{"1.0.4-0ubuntu2", 15, 1}}},
 		{word: crash.StateRegression, name: "wherry", function: "row", bugs: []trackertest.Bug{fixedIn("wherry", "3.2-2", 24)},
-			seen: []sighting{{"3.2-1", 44, 25}, {"3.2-3", 5, 0}}, daily: 2},
+			seen: []occurrences{{"3.2-1", 44, 25}, {"3.2-3", 5, 0}}, daily: 2},
 		{word: crash.StateDisappeared, name: "skerry", function: "ground", bugs: []trackertest.Bug{open("Triaged")},
-			seen: []sighting{{"0.9.1-1", 40, 26}}, since: []sighting{{"0.9.2-1", 20, 1}}},
+			seen: []occurrences{{"0.9.1-1", 40, 26}}, since: []occurrences{{"0.9.2-1", 20, 1}}},
 		{word: crash.StateClosed, name: "bowline", function: "tie", bugs: []trackertest.Bug{{Status: "Won't Fix", Created: ago(28), Closed: ago(20)}},
-			seen: []sighting{{"5.0-2build1", 30, 2}}},
+			seen: []occurrences{{"5.0-2build1", 30, 2}}},
 		{word: crash.StatePrivate, name: "capstan", function: "weigh",
 			bugs: []trackertest.Bug{{Status: "New", InformationType: "Private Security", Created: ago(12)}},
-			seen: []sighting{{"1.12-3", 14, 1}}},
-		// Two bugs: one that was closed for want of information, and the one that was filed instead.
+			seen: []occurrences{{"1.12-3", 14, 1}}},
+		// Two bugs: one that was closed for want of information, and the one that was filed
+		// instead.
 		{word: crash.StateOpen, name: "fairlead", function: "chafe",
 			bugs: []trackertest.Bug{{Status: "Expired", Created: ago(50), Closed: ago(22)}, {Status: "In Progress", Importance: "High", Created: ago(10)}},
-			seen: []sighting{{"0.44-1", 38, 1}}, daily: 2},
+			seen: []occurrences{{"0.44-1", 38, 1}}, daily: 2},
 	}
 }
 
-// title of the problem, as bugs have it.
+// title returns the title of the problem, which its bugs have, too.
 func (s story) title() string {
 	return fmt.Sprintf("%s crashed with SIGSEGV in %s_%s()", s.name, s.name, s.function)
 }
 
-// report is one of the problem, or of the other problem of the package.
+// report returns a report of the problem, or of the other problem of the package.
 func (s story) report(function, version string, at time.Time) crashtest.Report {
 	pid := fnv.New32a()
-	_, _ = pid.Write([]byte(s.name + function + at.String())) // a hash does not fail
+	_, _ = pid.Write([]byte(s.name + function + at.String())) // never fails
 	r := crashtest.Native(crashtest.At(at), crashtest.Version(version), crashtest.Process(1000+int(pid.Sum32()%30000)))
 	words := strings.NewReplacer("tide_parse_row", s.name+"_"+function, "tide_load", s.name+"_main_loop", "on_open_clicked", "on_"+function,
 		"tidewatch", s.name, "/var/lib/tide/", "/var/lib/"+s.name+"/")
@@ -84,16 +85,16 @@ func (s story) report(function, version string, at time.Time) crashtest.Report {
 	return r
 }
 
-// bucket is the problem of the story.
+// bucket returns the bucket of the problem.
 func (s story) bucket() crash.BucketID {
 	return crash.BucketIDOf(grouping.SignatureOf(s.report(s.function, "1", time.Unix(0, 0)).Fields()).Signature)
 }
 
-// reports are all of a story, from a dozen machines.
+// reports returns all reports of a story, from a dozen machines.
 func (s story) reports(now time.Time) iter.Seq[crash.Report] {
 	return func(yield func(crash.Report) bool) {
-		for function, sightings := range map[string][]sighting{s.function: s.seen, "refit": s.since} {
-			for _, v := range sightings {
+		for function, versions := range map[string][]occurrences{s.function: s.seen, "refit": s.since} {
+			for _, v := range versions {
 				for i := range (v.from - v.to + 1) * max(s.daily, 1) {
 					days := v.from - i/max(s.daily, 1)
 					at := now.Add(-time.Duration(days)*day - time.Duration(1+i%5)*time.Hour)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +22,7 @@ import (
 	"mishap/views"
 )
 
-// testCommand runs the tests like go test, and shows the progress.
+// testCommand returns the command that runs go test and shows the progress.
 func testCommand() *cobra.Command {
 	var database bool
 	cmd := &cobra.Command{
@@ -82,7 +83,8 @@ type testEvent struct {
 	Elapsed                                   float64
 }
 
-// testReport turns the events of go test -json into progress and into what go test prints without -json.
+// testReport turns the events of go test -json into progress and into what go test prints without
+// -json.
 type testReport struct {
 	out, progress io.Writer
 	began         time.Time
@@ -119,7 +121,7 @@ func (r *testReport) read(events io.Reader) error {
 				r.handle(e)
 			}
 		}
-		if err == io.EOF { //nolint:errorlint // ReadBytes returns the very error
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -152,7 +154,8 @@ func (r *testReport) output(pkg, test string) *testOutput {
 	return o
 }
 
-// drop forgets the output of a test that passed or was skipped, and counts one that a short run leaves out.
+// drop forgets the output of a test that passed or was skipped, and counts one that a short run
+// leaves out.
 func (r *testReport) drop(e testEvent) {
 	if _, need, ok := strings.Cut(r.output(e.Package, e.Test).text.String(), sizetest.LeftOut); ok && e.Action == "skip" {
 		need, _, _ = strings.Cut(need, "\n")
@@ -164,7 +167,8 @@ func (r *testReport) drop(e testEvent) {
 	r.printed[e.Package] = slices.DeleteFunc(r.printed[e.Package], func(o *testOutput) bool { return o.name == e.Test })
 }
 
-// finishPackage prints what failed in a package, with the tests that were under way when it ended, and the progress.
+// finishPackage prints what failed in a package, with the tests that were under way when it ended,
+// and the progress.
 func (r *testReport) finishPackage(e testEvent) {
 	r.finished++
 	last := r.output(e.Package, "")
@@ -185,7 +189,8 @@ func (r *testReport) finishPackage(e testEvent) {
 	fmt.Fprintf(r.progress, "%7s  %-4s  %s in %.1f s%s\n", time.Since(r.began).Round(time.Second), e.Action, e.Package, e.Elapsed, remain)
 }
 
-// resultLine returns the last line that go test prints of a package: "ok  	mishap/db	12.3s", for example.
+// resultLine returns the last line that go test prints of a package: "ok          mishap/db
+// 12.3s", for example.
 func resultLine(text string) string {
 	text = strings.TrimRight(text, "\n")
 	return text[strings.LastIndexByte(text, '\n')+1:]

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestRunTests runs go test on a small module in which tests pass, fail, print, are left out, panic and do not compile.
+// TestRunTests runs go test on a small module in which tests pass, fail, print, are left out, panic
+// and do not compile.
 func TestRunTests(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{

@@ -14,14 +14,14 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// trackerCommand serves the practice tracker until it is interrupted.
+// trackerCommand returns the command that serves the practice tracker.
 func trackerCommand() *cobra.Command {
 	var listen string
 	var o trackertest.Options
 	cmd := &cobra.Command{
 		Use:   "tracker",
-		Short: "serve a practice tracker, to connect to and to file bugs in",
-		Long: `Serve a practice tracker that speaks Launchpad's protocol, with pages to authorise on and to read bugs.
+		Short: "Serves a practice tracker to connect to and file bugs in",
+		Long: `Serves a practice tracker that speaks Launchpad's protocol, with pages to authorise on and to read bugs.
 
 Point mishap at it with tracker_url = "http://ADDRESS" and tracker_api_url = "http://ADDRESS/devel".
 With --control it can be told to fail:
@@ -43,7 +43,8 @@ With --control it can be told to fail:
 	return cmd
 }
 
-// serveTracker serves a practice tracker until ctx ends; ready is told the address once it listens.
+// serveTracker serves a practice tracker until ctx ends. It calls ready with its address once it
+// listens.
 func serveTracker(ctx context.Context, listen string, o trackertest.Options, ready func(address string)) error {
 	t, err := trackertest.NewServer(o)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// visitor visits a server as a browser does: it remembers cookies. It does not follow redirects.
+// visitor is a browser with cookies. It does not follow redirects.
 type visitor struct {
 	url    string
 	client *http.Client
@@ -51,7 +51,7 @@ func (v *visitor) fetch(ctx context.Context, path string, header http.Header, fo
 
 var csrfField = regexp.MustCompile(`name="csrf_token" value="([^"]+)"`)
 
-// signIn signs in with the demo account, by the form.
+// signIn signs in with the form.
 func (v *visitor) signIn(ctx context.Context, password string) error {
 	page, err := v.fetch(ctx, "/login", nil, nil)
 	if err != nil {

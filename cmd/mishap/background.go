@@ -17,12 +17,11 @@ import (
 	"mishap/handlers/ingest"
 )
 
-// Everything that mishap does without being asked is in this file, except two things. Filing,
-// splitting and regrouping are jobs that somebody's click queues (db.FilingJob, db.SplitJob,
-// db.RegroupJob). Storing and counting reports belong to db.Store: an answer to a machine waits for
-// them, and a queue or a ticker would add up to a second to each.
+// This file lists all background work, with two exceptions. Filing, splitting and regrouping are
+// jobs that a click queues (db.FilingJob, db.SplitJob, db.RegroupJob). db.Store stores and counts
+// reports itself: the answer to a machine waits for that, and a queue would add up to a second.
 
-// task is work that is done again and again, once when it starts and then at an interval.
+// task is work that runs when an instance starts, and then at an interval.
 type task struct {
 	name    string
 	purpose string
@@ -30,10 +29,11 @@ type task struct {
 	run     func(context.Context) error
 }
 
-// sharedTasks are for all instances together: River has one of the web instances run each.
+// sharedTasks returns the tasks of all instances together. River runs each in one of the web
+// instances.
 func (i *instance) sharedTasks() []task {
 	tasks := []task{{
-		"read-bugs", "reads bugs from the tracker that are new, changed, looked at or not read for long",
+		"read-bugs", "reads bugs from the tracker that are new, changed, viewed or stale",
 		10 * time.Second, i.bugReader.Round,
 	}, {
 		"finish-decisions", "continues splits and regrouping runs whose instance died",
@@ -49,26 +49,26 @@ func (i *instance) sharedTasks() []task {
 	}}
 	if i.archiveReader != nil {
 		tasks = append(tasks, task{
-			"read-archive", "asks the tracker about packages and people that somebody wanted to know",
+			"read-archive", "asks the tracker about packages and people that pages show",
 			5 * time.Second, i.archiveReader.Round,
 		})
 	}
 	return tasks
 }
 
-// ownTasks are what each instance runs for itself, in a loop.
+// ownTasks returns the tasks that each instance runs in a loop of its own.
 func (i *instance) ownTasks() []task {
 	var tasks []task
 	if i.filer != nil {
-		// No job: it finds filings whose job or instance is lost, even while River has no leader,
-		// for up to 15 s after the death of one.
+		// It is no job, since it must find filings of a dead instance while River has no leader,
+		// for up to 15 s.
 		tasks = append(tasks, task{
 			"start-due-filings", "starts filings that no job has started, and settles those of dead instances",
 			2 * time.Second, i.filer.StartDue,
 		})
 	}
 	if i.ingest != nil {
-		// No job: the files are those of this instance's data_dir.
+		// It is no job, since the files are in the data_dir of this instance.
 		tasks = append(tasks, task{
 			"remove-cores", "removes core dumps that are too old or too many", 10 * time.Minute, i.removeCores,
 		})
@@ -89,7 +89,7 @@ func (i *instance) removeCores(ctx context.Context) error {
 	return err
 }
 
-// background runs tasks and shows on /metrics how they fare.
+// background runs tasks and exports metrics about them.
 type background struct {
 	log      *slog.Logger
 	interval *prometheus.GaugeVec
@@ -117,8 +117,8 @@ func newBackground(log *slog.Logger, metrics prometheus.Registerer) *background 
 	return b
 }
 
-// observed returns the function that runs a task once. A failure or panic is logged and counted,
-// and returned as an error. An error at the end of ctx is none: the instance stops.
+// observed returns a function that runs a task once. It logs, counts and returns failures and
+// panics, but ignores errors after the end of ctx.
 func (b *background) observed(t task) func(context.Context) error {
 	b.interval.WithLabelValues(t.name, t.purpose).Set(t.every.Seconds())
 	lastRun, failures := b.lastRun.WithLabelValues(t.name), b.failures.WithLabelValues(t.name)
@@ -133,7 +133,7 @@ func (b *background) observed(t task) func(context.Context) error {
 			}
 			if err != nil {
 				failures.Inc()
-				b.log.WarnContext(ctx, "a background task failed; it runs again",
+				b.log.WarnContext(ctx, "a background task failed and will run again",
 					"task", t.name, "in", t.every.String(), "error", err)
 			}
 		}()

@@ -14,7 +14,7 @@ import (
 	"mishap/db/check"
 )
 
-// checkExamples is how many differences of one kind are printed.
+// checkExamples bounds the printed differences of one kind.
 const checkExamples = 10
 
 func (p *program) checkCommand() *cobra.Command {
@@ -22,14 +22,14 @@ func (p *program) checkCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Counts stored reports again and compares",
-		Long: `Counts stored reports again, in another way than on arrival, and compares with the counts that are
-kept: of problems, machines, versions, days, releases. By default a sample of the problems and days,
-drawn anew each time; with --all everything, which on ten million reports takes minutes.
+		Short: "Recounts stored reports and compares the counts",
+		Long: `Recounts stored reports, in another way than on arrival, and compares the results with the stored
+counts of problems, machines, versions, days and releases. By default it checks a new random sample
+of problems and days. With --all it checks everything, which takes minutes for ten million reports.
 
-It reads one snapshot, changes nothing, and may run while mishap serves. Exit status 1 says that
-something differs. Counts of reports that were dropped because of their age are kept for ever and
-cannot be counted again: such counts are then only seen to be large enough.`,
+It reads one snapshot, changes nothing, and may run while mishap serves. Exit status 1 means that
+counts differ. The counts of reports that were dropped because of their age stay for ever and cannot
+be recounted; the check then only verifies that they are large enough.`,
 		Example: `  mishap check
   mishap check --all`,
 		Args: cobra.NoArgs,
@@ -47,8 +47,8 @@ cannot be counted again: such counts are then only seen to be large enough.`,
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "everything instead of a sample")
-	cmd.Flags().IntVar(&scope.Buckets, "problems", 200, "how many problems the sample has, and a tenth as many days")
-	cmd.Flags().Int64Var(&scope.Seed, "seed", 0, "draw the same sample as another check with this number; 0: any")
+	cmd.Flags().IntVar(&scope.Buckets, "problems", 200, "number of problems in the sample, which has a tenth as many days")
+	cmd.Flags().Int64Var(&scope.Seed, "seed", 0, "number that selects the sample; 0: a random one")
 	cmd.MarkFlagsMutuallyExclusive("all", "problems")
 	cmd.MarkFlagsMutuallyExclusive("all", "seed")
 	return cmd
@@ -58,8 +58,8 @@ func (p *program) check(ctx context.Context, store *db.Store, scope crash.CheckS
 	if err := store.WaitCounted(ctx); err != nil {
 		return err
 	}
-	bar := p.progressBar(check.Steps, "counting again")
-	result, err := check.Run(ctx, store, scope, func() { _ = bar.Add(1) }) // a bar that cannot be drawn is no reason to stop
+	bar := p.progressBar(check.Steps, "recounting")
+	result, err := check.Run(ctx, store, scope, func() { _ = bar.Add(1) }) // errors of the bar do not matter
 	_ = bar.Finish()
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (p *program) check(ctx context.Context, store *db.Store, scope crash.CheckS
 		return err
 	}
 	if result.Found > 0 {
-		return errSaid
+		return errReported
 	}
 	return nil
 }
@@ -76,22 +76,25 @@ func (p *program) check(ctx context.Context, store *db.Store, scope crash.CheckS
 func (p *program) printCheck(r crash.CheckResult) error {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	if len(r.Differences) > 0 {
-		_, _ = fmt.Fprintln(w, "WHAT\tOF\tKEPT\tRECOUNTED") // errors come out of Flush
+		_, _ = fmt.Fprintln(w, "COUNT\tOF\tSTORED\tRECOUNTED") // Flush returns the error
 	}
 	for _, d := range r.Differences {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Count, d.Of, nothing(d.Kept), nothing(d.Recounted))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Count, d.Of, orDash(d.Kept), orDash(d.Recounted))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	if r.Dropped != "" {
-		_, _ = fmt.Fprintf(p.out, "Reports of %s and before were dropped; what they left in the counts is only seen to be large enough.\n", r.Dropped)
+		_, _ = fmt.Fprintf(p.out,
+			"Reports of %s and before were dropped; their counts were only verified to be large enough.\n",
+			r.Dropped)
 	}
-	_, err := fmt.Fprintf(p.out, "%d problems, %d reports, %d counts looked at, %d differences\n", r.Buckets, r.Reports, r.Counts, r.Found)
+	_, err := fmt.Fprintf(p.out, "%d problems, %d reports and %d counts checked, %d differences\n",
+		r.Buckets, r.Reports, r.Counts, r.Found)
 	return err
 }
 
-func nothing(s string) string {
+func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}

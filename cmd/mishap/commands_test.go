@@ -20,10 +20,12 @@ func runIn(ctx context.Context, stdin io.Reader, environ []string, args ...strin
 	return status, out.String(), errs.String()
 }
 
-// noConfig is a --config argument with an empty file, so that no file of the folder is read by accident.
+// noConfig is a --config argument with an empty file, so that no file of the folder is read by
+// accident.
 func noConfig(t *testing.T) string { return "--config=" + configFile(t, "") }
 
-// dataDir is a data_dir that another user may enter, as the private PostgreSQL needs when the tests run as root.
+// dataDir is a data_dir that another user may enter, as the private PostgreSQL needs when the tests
+// run as root.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mishap-test-")
@@ -66,7 +68,7 @@ func TestUsage(t *testing.T) {
 			if status != exitUsage {
 				t.Errorf("status: got %d, want %d", status, exitUsage)
 			}
-			if !strings.Contains(stderr, tt.want) || !strings.Contains(stderr, `--help" tells more.`) {
+			if !strings.Contains(stderr, tt.want) || !strings.Contains(stderr, `--help" shows the usage.`) {
 				t.Errorf("standard error: got %q, want %q and where help is", stderr, tt.want)
 			}
 		})
@@ -128,11 +130,11 @@ func TestUserCommands(t *testing.T) {
 		{"user list", "", exitOK, "admin  active "},
 		{"user disable ada", "", exitOK, "ada can no longer sign in.\n"},
 		{"user list", "", exitOK, "admin  disabled "},
-		{"user disable ada", "", exitOK, "mishap: warning: nobody with role admin can sign in now."},
+		{"user disable ada", "", exitOK, "mishap: warning: no admin can sign in now."},
 		{"user password ADA --password-stdin", "horse staple battery\n", exitOK,
 			`The password of ada is changed. The account is disabled: ada cannot sign in before "mishap user enable ada".`},
 		{"user role ada triager", "", exitOK, `The role of ada is triager now; it was admin. The account is disabled: `},
-		{"user enable ADA", "", exitOK, "ada can sign in again, with role triager.\nmishap: warning: nobody with role admin"},
+		{"user enable ADA", "", exitOK, "ada can sign in again, with role triager.\nmishap: warning: no admin"},
 		{"user list", "", exitOK, "triager  active "},
 		{"user role ada admin", "", exitOK, "The role of ada is admin now; it was triager.\n"},
 		{"user role ada king", "", exitUsage, `"king" is not a role`},
@@ -141,7 +143,7 @@ func TestUserCommands(t *testing.T) {
 		{"user enable bob", "", exitFailed, `mishap: There is no account named "bob".`},
 		{"user role bob viewer", "", exitFailed, `mishap: There is no account named "bob".`},
 		{"user remove bob", "", exitFailed, `mishap: There is no account named "bob".`},
-		{"user remove ADA", "", exitOK, "The account of ada is removed. What ada did stays, under this name.\nmishap: warning: nobody"},
+		{"user remove ADA", "", exitOK, "The account of ada is removed. Decisions by ada stay under this name.\nmishap: warning: no admin"},
 		{"user password ada --password-stdin", "staple battery horse\n", exitFailed, `mishap: There is no account named "ada".`},
 		{"user add Ada --role admin --password-stdin", "correct horse battery\n", exitOK,
 			"Ada can sign in now, with role admin.\nAn account of this name was removed at "},

@@ -14,7 +14,7 @@ import (
 	"mishap/db/embedded"
 )
 
-// stopTimeout is how long the private PostgreSQL may take to stop by itself; then it is stopped at once.
+// stopTimeout is how long the private PostgreSQL may take to stop before it is killed.
 const stopTimeout = 30 * time.Second
 
 // database is the PostgreSQL that the configuration names, or the private one.
@@ -23,8 +23,8 @@ type database struct {
 	server *embedded.Server // nil: database_url is set
 }
 
-// openDatabase finds the database: that of database_url, else the private one of data_dir, which is started when nobody
-// runs it yet. With serving set, a second server on the same data_dir is refused.
+// openDatabase returns the database of database_url, or else the private one of data_dir, which it
+// starts unless it runs already. If serving is set, it refuses a data_dir that another server uses.
 func openDatabase(ctx context.Context, c config.Config, serving bool, log *slog.Logger) (*database, error) {
 	if c.DatabaseURL != "" {
 		return &database{url: string(c.DatabaseURL)}, nil
@@ -36,7 +36,8 @@ func openDatabase(ctx context.Context, c config.Config, serving bool, log *slog.
 	return &database{url: server.URL(), server: server}, nil
 }
 
-// notice is a sentence that a person should see about where the database is; mostly empty.
+// notice returns a sentence for the operator about the location of the database, or an empty
+// string.
 func (d *database) notice() string {
 	if d.server == nil {
 		return ""
@@ -44,8 +45,8 @@ func (d *database) notice() string {
 	return d.server.Notice()
 }
 
-// watch watches the disks that this process writes to: that of data_dir, and that of the private PostgreSQL. A server of
-// somebody else says itself when its disk is full.
+// watch returns a watch of the disks of data_dir and of the private PostgreSQL. Another PostgreSQL
+// reports a full disk itself.
 func (d *database) watch(dataDir string) *disk.Watch {
 	w := disk.NewWatch()
 	w.Add("data_dir", dataDir, false)
@@ -55,7 +56,7 @@ func (d *database) watch(dataDir string) *disk.Watch {
 	return w
 }
 
-// close stops the private PostgreSQL if this process runs it. It also works when ctx has ended.
+// close stops the private PostgreSQL if this process runs it, even after ctx has ended.
 func (d *database) close(ctx context.Context) error {
 	if d.server == nil {
 		return nil
@@ -65,16 +66,20 @@ func (d *database) close(ctx context.Context) error {
 	return d.server.Stop(ctx)
 }
 
-// withStore runs one command on the database of the configuration that the command line names.
-func (p *program) withStore(cmd *cobra.Command, level slog.Level, do func(context.Context, config.Config, *db.Store) error) error {
+// withStore calls do with the database of the configuration that the command line names.
+func (p *program) withStore(
+	cmd *cobra.Command, level slog.Level, do func(context.Context, config.Config, *db.Store) error,
+) error {
 	c, err := p.config(cmd)
 	if err != nil {
 		return err
 	}
-	return useStore(cmd.Context(), c, newLog(p.err, level), func(store *db.Store) error { return do(cmd.Context(), c, store) })
+	return useStore(cmd.Context(), c, newLog(p.err, level), func(store *db.Store) error {
+		return do(cmd.Context(), c, store)
+	})
 }
 
-// useStore opens the database for a while, brought up to date.
+// useStore migrates and opens the database, and closes it after do.
 func useStore(ctx context.Context, c config.Config, log *slog.Logger, do func(*db.Store) error) (err error) {
 	database, err := openDatabase(ctx, c, false, log)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// rule says what one package may import besides the standard library, and what of the standard library it may not.
+// rule says what one package may import besides the standard library, and what of the standard
+// library it may not.
 type rule struct {
 	ours   string // our packages; a trailing /* stands for all below
 	others string // other people's packages, with all below

@@ -11,7 +11,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// A person signs in, browses to a problem and presses Create; the number appears in place, in the same document.
+// A person signs in, browses to a problem and presses Create; the number appears in place, in the
+// same document.
 func TestBrowserCreateInPlace(t *testing.T) {
 	t.Parallel()
 	in := install(t)
@@ -70,7 +71,8 @@ func TestBrowserTripleClick(t *testing.T) {
 	}
 }
 
-// The tracker answers after the page has stopped waiting: Creating stands there until the number comes by itself.
+// The tracker answers after the page has stopped waiting: Creating stands there until the number
+// comes by itself.
 func TestBrowserCreatingBecomesNumber(t *testing.T) {
 	t.Parallel()
 	in := install(t)
@@ -86,7 +88,8 @@ func TestBrowserCreatingBecomesNumber(t *testing.T) {
 	}
 }
 
-// The session has ended while the page was open: the person is asked to sign in, and nothing is filed.
+// The session has ended while the page was open: the person is asked to sign in, and nothing is
+// filed.
 func TestBrowserExpiredSession(t *testing.T) {
 	t.Parallel()
 	in := install(t)

@@ -42,7 +42,8 @@ func TestBrowserCreateWithoutScripts(t *testing.T) {
 	}
 }
 
-// An admin connects the tracker: a request, the practice tracker's page, the way back; the tokens are in the file.
+// An admin connects the tracker: a request, the practice tracker's page, the way back; the tokens
+// are in the file.
 func TestBrowserConnectTracker(t *testing.T) {
 	t.Parallel()
 	in := install(t, "# mine", "data_dir = \"/nowhere\" # the environment wins", "tracker_oauth_token = \"\"")
@@ -90,7 +91,8 @@ func TestBrowserConnectTracker(t *testing.T) {
 	b.until(`document.querySelector(".bug-link") !== null`)
 }
 
-// Back and Forward as the page itself asks for them: what it has just put into its history is there then.
+// Back and Forward as the page itself asks for them: what it has just put into its history is there
+// then.
 var (
 	goBack    = chromedp.Evaluate[chromedp.Void]("void history.back()")
 	goForward = chromedp.Evaluate[chromedp.Void]("void history.forward()")
@@ -137,7 +139,8 @@ func TestBrowserBackAndForward(t *testing.T) {
 	}
 }
 
-// No page, with whatever reports hold, breaks the content policy, writes to the console or asks another machine.
+// No page, with whatever reports hold, breaks the content policy, writes to the console or asks
+// another machine.
 func TestBrowserPolicySweep(t *testing.T) {
 	t.Parallel()
 	in := install(t)

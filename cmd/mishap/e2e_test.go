@@ -24,8 +24,8 @@ import (
 
 const testPassword = "correct horse battery staple"
 
-// installation is a running mishap: the real serve command in this process, on a database of its own, beside a practice
-// tracker.
+// installation is a running mishap: the real serve command in this process, on a database of its
+// own, beside a practice tracker.
 type installation struct {
 	t       *testing.T
 	url     string // of the pages
@@ -38,7 +38,8 @@ type installation struct {
 	said    *quietBuffer // all output
 }
 
-// install starts one. Lines are put into its configuration file; without any it is connected to the tracker.
+// install starts one. Lines are put into its configuration file; without any it is connected to the
+// tracker.
 func install(t *testing.T, lines ...string) *installation {
 	t.Helper()
 	tr := trackertest.New(t)
@@ -168,7 +169,8 @@ func (in *installation) endSessions() {
 	}
 }
 
-// secretOf returns the access token's secret in a configuration file, in the form of an environment.
+// secretOf returns the access token's secret in a configuration file, in the form of an
+// environment.
 func secretOf(t *testing.T, file string) []string {
 	t.Helper()
 	c, err := config.Load(file, true, nil)

@@ -17,8 +17,8 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// fleet posts reports to several instances in turn. Each sender repeats a report until it is acknowledged, as whoopsie does,
-// and notes the id of the answer.
+// fleet posts reports to several instances in turn. Each sender repeats a report until it is
+// acknowledged, as whoopsie does, and notes the id of the answer.
 type fleet struct {
 	t       *testing.T
 	ingest  []string // addresses
@@ -86,7 +86,8 @@ func (f *fleet) done(try, machine int, report crashtest.Report) bool {
 	return false
 }
 
-// pause waits until every report that is on its way is acknowledged, and has no further one sent until resume.
+// pause waits until every report that is on its way is acknowledged, and has no further one sent
+// until resume.
 func (f *fleet) pause()  { f.posting.Lock() }
 func (f *fleet) resume() { f.posting.Unlock() }
 
@@ -115,8 +116,8 @@ func (f *fleet) gap(since time.Time) (longest time.Duration) {
 	return longest
 }
 
-// visitor asks one instance for pages, again and again. Whatever happens to the database, each answer is a whole page, or says
-// that there is none and when to try again.
+// visitor asks one instance for pages, again and again. Whatever happens to the database, each
+// answer is a whole page, or says that there is none and when to try again.
 type visitor struct {
 	t       *testing.T
 	url     string

@@ -30,10 +30,11 @@ type failover struct {
 	mayLack  map[string]bool
 }
 
-// TestFailover kills, freezes, stops and promotes real PostgreSQL servers, and puts an older copy of one in place, while
-// reports come in and pages are read. In the end every acknowledged report is stored once, apart from those that the older
-// copy lacks; every count is what counting again gives; and the lists of every instance are those of the database. make hard
-// does all of it several times; otherwise each test run does what takes least time.
+// TestFailover kills, freezes, stops and promotes real PostgreSQL servers, and puts an older copy
+// of one in place, while reports come in and pages are read. In the end every acknowledged report
+// is stored once, apart from those that the older copy lacks; every count is what counting again
+// gives; and the lists of every instance are those of the database. make hard does all of it
+// several times; otherwise each test run does what takes least time.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	f := startFailover(t)
@@ -119,7 +120,8 @@ func (f *failover) event(name string, happen func()) {
 	f.t.Logf("%s: no report was taken for %.1f s, no page was there for %.1f s", name, f.fleet.gap(began).Seconds(), pages.Seconds())
 }
 
-// restoreOlderCopy puts a copy of the primary in place that was taken before the last reports. It is the end of the standby.
+// restoreOlderCopy puts a copy of the primary in place that was taken before the last reports. It
+// is the end of the standby.
 func (f *failover) restoreOlderCopy() {
 	f.t.Helper()
 	f.pair.DropStandby()
@@ -179,7 +181,8 @@ func (f *failover) list(url string) map[string]int64 {
 	return counts
 }
 
-// compareLists pauses the machines, and compares the lists of every instance with the stored reports.
+// compareLists pauses the machines, and compares the lists of every instance with the stored
+// reports.
 func (f *failover) compareLists() {
 	f.t.Helper()
 	f.fleet.pause()

@@ -12,7 +12,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// sample is one line of testdata/crashes/manifest.json: what apport itself makes of a sample report.
+// sample is one line of testdata/crashes/manifest.json: what apport itself makes of a sample
+// report.
 type sample struct {
 	File               string
 	Signature          *string `json:"crash_signature"`
@@ -40,7 +41,8 @@ func samples(t *testing.T) []sample {
 	return list
 }
 
-// want is what inspect must say of a sample: its own signature first, then apport's, then the provisional one.
+// want is what inspect must say of a sample: its own signature first, then apport's, then the
+// provisional one.
 func (s sample) want() map[string]any {
 	file := "testdata/crashes/" + s.File
 	if s.LoadError != "" {
@@ -161,7 +163,7 @@ func TestImportSamples(t *testing.T) {
 		args = append(args, "testdata/crashes/"+s.File)
 	}
 	status, stdout, stderr := runIn(t.Context(), nil, environ, args...)
-	if want := "13 stored, 0 known already, 2 not taken.\n"; status != exitFailed || stdout != want {
+	if want := "13 stored, 0 known already, 2 refused.\n"; status != exitFailed || stdout != want {
 		t.Errorf("import: got status %d and %q, want 1 and %q", status, stdout, want)
 	}
 	for _, want := range []string{
@@ -172,12 +174,12 @@ func TestImportSamples(t *testing.T) {
 			t.Errorf("import: got %q, want %q in it", stderr, want)
 		}
 	}
-	if status, stdout, _ = runIn(t.Context(), nil, environ, args...); stdout != "0 stored, 13 known already, 2 not taken.\n" || status != exitFailed {
+	if status, stdout, _ = runIn(t.Context(), nil, environ, args...); stdout != "0 stored, 13 known already, 2 refused.\n" || status != exitFailed {
 		t.Errorf("import again: got status %d and %q, want all known already", status, stdout)
 	}
 	for _, c := range []struct{ system, want string }{
-		{"0a1b2c", "13 stored, 0 known already, 2 not taken.\n"}, // another machine
-		{"0a1b2c", "0 stored, 13 known already, 2 not taken.\n"},
+		{"0a1b2c", "13 stored, 0 known already, 2 refused.\n"}, // another machine
+		{"0a1b2c", "0 stored, 13 known already, 2 refused.\n"},
 	} {
 		if _, stdout, _ = runIn(t.Context(), nil, environ, append(args, "--system", c.system)...); stdout != c.want {
 			t.Errorf("import as a machine: got %q, want %q", stdout, c.want)

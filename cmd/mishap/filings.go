@@ -19,8 +19,8 @@ import (
 func (p *program) filingsCommand() *cobra.Command {
 	filings := &cobra.Command{
 		Use:   "filings",
-		Short: "Looks after the bugs that mishap has filed",
-		Long:  `Looks after the bugs that mishap has filed. All filings stand on the page /admin/filings.`,
+		Short: "Manages the bugs that mishap has filed",
+		Long:  `Manages the bugs that mishap has filed. The page /admin/filings lists all filings.`,
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
@@ -32,14 +32,13 @@ func (p *program) reconcileCommand() *cobra.Command {
 	var apply bool
 	cmd := &cobra.Command{
 		Use:   "reconcile",
-		Short: "Finds bugs of our account that no problem knows",
-		Long: `Goes through all bugs that our account has filed under tracker_target, whatever their status, and
-lists those that no problem knows: after the database was restored from an old backup, say. A bug
-belongs to the problem whose permanent address stands in its description.
+		Short: "Finds bugs of mishap's account without a link to a problem",
+		Long: `Lists the bugs that mishap's account has filed under tracker_target and that are not linked to any
+problem, for example after the database was restored from an old backup. A bug belongs to the
+problem whose permanent address is in its description.
 
-Nothing is changed without --apply; with it, each is linked to its problem. It can be run as often
-as you like, also while mishap serves. Private bugs are found only when the access token may see
-them.`,
+With --apply it links each bug to its problem; without, it changes nothing. It can run any number
+of times, also while mishap serves. It finds private bugs only if the access token may see them.`,
 		Example: `  mishap filings reconcile
   mishap filings reconcile --apply`,
 		Args: cobra.NoArgs,
@@ -60,19 +59,19 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 		return err
 	}
 	if len(strays) == 0 {
-		_, err := fmt.Fprintln(p.out, "Every bug of our account is known here.")
+		_, err := fmt.Fprintln(p.out, "Every bug of mishap's account is linked to a problem.")
 		return err
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "BUG\tPROBLEM\tWHAT\tTITLE") // errors come out of Flush
+	_, _ = fmt.Fprintln(w, "BUG\tPROBLEM\tWHAT\tTITLE") // Flush returns the error
 	var failed error
 	linkable := 0
 	for _, stray := range strays {
-		what, ours, err := reconcileOne(ctx, store, stray, apply)
+		what, known, err := reconcileOne(ctx, store, stray, apply)
 		if err != nil {
-			failed, what = errSaid, explain(err)
+			failed, what = errReported, explain(err)
 		}
-		if ours {
+		if known {
 			linkable++
 		}
 		problem := "-"
@@ -92,20 +91,24 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 	return failed
 }
 
-// reconcileOne says what is to be done about a bug, and does it with apply. ours: its problem is known here.
-func reconcileOne(ctx context.Context, store *db.Store, stray tracker.Stray, apply bool) (what string, ours bool, err error) {
+// reconcileOne links a bug to its problem if apply is set. It returns what it did or would do, and
+// whether the problem is in the database.
+func reconcileOne(
+	ctx context.Context, store *db.Store, stray tracker.Stray, apply bool,
+) (what string, known bool, err error) {
 	if stray.Marker == "" {
 		return "names no problem", false, nil
 	}
 	bucket, err := store.Bucket(ctx, stray.Bucket)
 	switch {
 	case errors.Is(err, crash.NotFound):
-		return "its problem is not known here", false, nil
+		return "its problem is not in the database", false, nil
 	case err != nil:
 		return "", false, err
 	case apply:
 		what = "linked"
-		err = filings.New(store).ReconcileBug(ctx, stray.Bucket, crash.Bug{Number: stray.Number, Title: stray.Title, URL: stray.URL, How: crash.Filed})
+		bug := crash.Bug{Number: stray.Number, Title: stray.Title, URL: stray.URL, How: crash.Filed}
+		err = filings.New(store).ReconcileBug(ctx, stray.Bucket, bug)
 	default:
 		what = "can be linked"
 	}

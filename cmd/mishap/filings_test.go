@@ -11,8 +11,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// After a database was restored from an old backup, the bugs that it has forgotten are found and linked; again and again
-// changes nothing.
+// After a database was restored from an old backup, the bugs that it has forgotten are found and
+// linked; again and again changes nothing.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
@@ -51,7 +51,7 @@ func TestReconcile(t *testing.T) {
 		if l := line(out, lost); !strings.Contains(l, "can be linked") || !strings.Contains(l, p.bucket.String()) {
 			t.Errorf("the lost bug: got %q, want that it can be linked", l)
 		}
-		if l := line(out, foreign); !strings.Contains(l, "not known here") {
+		if l := line(out, foreign); !strings.Contains(l, "not in the database") {
 			t.Errorf("a bug of another problem: got %q", l)
 		}
 		if line(out, other) != "" || !strings.Contains(out, "1 can be linked; --apply does it.") || strings.Count(out, "names no problem") != 301 {

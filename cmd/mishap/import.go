@@ -20,31 +20,33 @@ import (
 	"mishap/db"
 )
 
-// importers is how many files are read and stored at once: reports of concurrent importers share a transaction.
+// importers is how many files are imported concurrently. Their reports share transactions.
 const importers = 8
 
 func (p *program) importCommand() *cobra.Command {
 	var system string
 	cmd := &cobra.Command{
 		Use:   "import [--system HASH] FILE.crash...",
-		Short: "Reads crash report files into the store",
-		Long: `Reads apport report files into the store, as if the machine that --system names had sent them, or
-a machine without a name. Give the hash that whoopsie sends for the machine that the files come
-from (it is in /var/lib/whoopsie/whoopsie-id there): then a report is counted once, whether it is
-imported, sent by the machine, or both.
+		Short: "Stores the reports in crash report files",
+		Long: `Stores the reports in apport's files, as if the machine named by --system had sent them, or a machine
+without a name. Give the hash that whoopsie sends for the machine of the files, which is in its
+/var/lib/whoopsie/whoopsie-id. Then a report counts once, even if the machine sends it, too.
 
-A file that cannot be read, or that is refused, is named with the reason; the others are imported,
-and the exit status is 1. A report that was imported before is recognised and counts once.`,
+Files that cannot be read or that are refused are printed with the reason, and the exit status is 1;
+the others are imported. A report that was imported before is recognised and counts once.`,
 		Example: `  mishap import /var/crash/*.crash
   mishap import --system "$(cat /var/lib/whoopsie/whoopsie-id)" /var/crash/*.crash`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("system") && !isSystemName(system) {
 				return &usageError{fmt.Errorf("--system: expected the hash that a machine sends as its name (128 hex digits, "+
-					"or another word of at most %d bytes without blanks and slashes), got %q", crash.MaxSystemID, system), cmd.CommandPath()}
+					"or other text of at most %d bytes without blanks and slashes), got %q",
+					crash.MaxSystemID, system), cmd.CommandPath()}
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				im := importer{intake: intake.New(intakeConfig(c), store), system: crash.NewSystemID(system), maxText: int64(c.IngestMaxBytes)}
+				im := importer{
+					intake: intake.New(intakeConfig(c), store), system: crash.NewSystemID(system), maxText: int64(c.IngestMaxBytes),
+				}
 				return p.importFiles(ctx, im, args)
 			})
 		},
@@ -53,7 +55,8 @@ and the exit status is 1. A report that was imported before is recognised and co
 	return cmd
 }
 
-// isSystemName reports whether a machine may have this name: whoopsie makes the name part of an address, as it stands.
+// isSystemName reports whether a machine may have this name. Whoopsie puts the name into addresses
+// without escaping it.
 func isSystemName(s string) bool {
 	return s != "" && len(s) <= crash.MaxSystemID && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
 		return r == '/' || !unicode.IsGraphic(r) || unicode.IsSpace(r)
@@ -64,10 +67,10 @@ func isSystemName(s string) bool {
 type importer struct {
 	intake  *intake.Intake
 	system  crash.SystemID
-	maxText int64 // bytes of all texts of one report: as much as a machine may send
+	maxText int64 // bytes of all texts of one report
 }
 
-// tally counts what became of the files.
+// tally counts the outcomes of files.
 type tally struct {
 	mu                    sync.Mutex
 	stored, known, failed int
@@ -87,7 +90,7 @@ func (p *program) importFiles(ctx context.Context, im importer, files []string) 
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			switch {
-			case ctx.Err() != nil && err != nil: // interrupted, said below
+			case ctx.Err() != nil && err != nil: // interrupted, reported below
 			case err != nil:
 				t.failed++
 				_ = bar.Clear()
@@ -97,18 +100,18 @@ func (p *program) importFiles(ctx context.Context, im importer, files []string) 
 			default:
 				t.stored++
 			}
-			_ = bar.Add(1) // of no account
+			_ = bar.Add(1)
 			return nil
 		})
 	}
 	_ = group.Wait() // the functions above return no errors
 	_ = bar.Finish()
-	p.say("%d stored, %d known already, %d not taken.", t.stored, t.known, t.failed)
+	p.printf("%d stored, %d known already, %d refused.", t.stored, t.known, t.failed)
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("interrupted: %w", ctx.Err())
 	case t.failed > 0:
-		return errSaid
+		return errReported
 	}
 	return nil
 }
@@ -121,7 +124,7 @@ func (im importer) importFile(ctx context.Context, file string) (intake.Receipt,
 	return im.intake.Accept(ctx, crash.Report{System: im.system, Fields: fields})
 }
 
-// progressBar shows how far a long work is, to a person at a terminal only.
+// progressBar returns a progress bar that is visible only at a terminal.
 func (p *program) progressBar(steps int, what string) *progressbar.ProgressBar {
 	w := io.Discard
 	if isTerminal(p.err) {

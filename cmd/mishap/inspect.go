@@ -22,18 +22,17 @@ func (p *program) inspectCommand() *cobra.Command {
 	var as inspectOutput
 	cmd := &cobra.Command{
 		Use:   "inspect FILE.crash...",
-		Short: "Says what would be stored of crash report files",
-		Long: `Reads apport report files and says what mishap would make of them: which problem they belong to,
-and the package, version and release it would count them under. It touches no database.
+		Short: "Shows what would be stored of crash report files",
+		Long: `Reads apport's report files and shows what mishap would store: the problem of each report, and the
+package, version and release that it would count for. It uses no database.
 
-With --json it prints one JSON object per file, each on a line of its own, with the members file,
-problem_type, signature, rule, address_signature, title, package, version, source_package, release
-and architecture; null means that the report does not say. A file that cannot be read, or that
-would be turned away, has the members file and refused instead; refused is the reason. The exit
-status is then 1.
+With --json it prints one JSON object per file and line, with the members file, problem_type,
+signature, rule, address_signature, title, package, version, source_package, release and
+architecture; null stands for a missing value. For a file that cannot be read, or that would be
+refused, the members are file and refused, which is the reason. The exit status is then 1.
 
-With --why it also says what the grouping rule goes by, what it took of the report and what it
-left out, each with the reason (with --json: the member why).`,
+With --why it also shows which lines of the report the grouping rule used and which it left out, each
+with the reason (with --json: the member why).`,
 		Example: `  mishap inspect /var/crash/_usr_bin_foo.1000.crash
   mishap inspect --why /var/crash/linux-image-6.8.0-41-generic.3f1b77aa.crash
   mishap inspect --json /var/crash/*.crash | jq -r 'select(.refused == null).signature'`,
@@ -47,14 +46,14 @@ left out, each with the reason (with --json: the member why).`,
 		},
 	}
 	cmd.Flags().BoolVar(&as.json, "json", false, "print one JSON object per file")
-	cmd.Flags().BoolVar(&as.why, "why", false, "say why the report is grouped as it is")
+	cmd.Flags().BoolVar(&as.why, "why", false, "explain how the report is grouped")
 	return cmd
 }
 
-// inspectOutput is how the answer is printed.
+// inspectOutput is the format of the output.
 type inspectOutput struct{ json, why bool }
 
-// inspection is what is said of one file with --json. Null: the report does not say.
+// inspection is the output for one file with --json. Missing values are null.
 type inspection struct {
 	File             string   `json:"file"`
 	ProblemType      *string  `json:"problem_type"`
@@ -70,7 +69,7 @@ type inspection struct {
 	Why              *reasons `json:"why,omitempty"`
 }
 
-// refusedFile is what is said with --json of a file that would not be stored.
+// refusedFile is the output with --json for a file that would be refused.
 type refusedFile struct {
 	File    string `json:"file"`
 	Refused string `json:"refused"`
@@ -101,7 +100,7 @@ func (p *program) inspect(c config.Config, files []string, as inspectOutput) err
 			err = out.Encode(found)
 		default:
 			if i > 0 {
-				p.say("")
+				p.printf("")
 			}
 			if err = p.describe(file, rec, err); err == nil && why != nil {
 				err = p.describeReasons(*why)
@@ -112,33 +111,34 @@ func (p *program) inspect(c config.Config, files []string, as inspectOutput) err
 		}
 	}
 	if refused {
-		return errSaid
+		return errReported
 	}
 	return nil
 }
 
 func newInspection(file string, rec crash.Record) inspection {
-	said := func(s string) *string {
+	orNull := func(s string) *string {
 		if s == "" {
 			return nil
 		}
 		return &s
 	}
 	return inspection{
-		File: file, ProblemType: said(rec.ProblemType), Signature: said(rec.Grouping.Signature), Rule: said(string(rec.Grouping.Rule)),
-		AddressSignature: said(rec.AddressSignature), Title: said(rec.Title), Package: said(rec.Package),
-		Version: said(rec.Version), SourcePackage: said(rec.SourcePackage), Release: said(string(rec.Release)),
-		Architecture: said(rec.Architecture),
+		File: file, ProblemType: orNull(rec.ProblemType),
+		Signature: orNull(rec.Grouping.Signature), Rule: orNull(string(rec.Grouping.Rule)),
+		AddressSignature: orNull(rec.AddressSignature), Title: orNull(rec.Title), Package: orNull(rec.Package),
+		Version: orNull(rec.Version), SourcePackage: orNull(rec.SourcePackage), Release: orNull(string(rec.Release)),
+		Architecture: orNull(rec.Architecture),
 	}
 }
 
-// describe says for a person what would be stored of a file, or why it would not (refusal).
+// describe prints what would be stored of a file, or the reason for a refusal.
 func (p *program) describe(file string, rec crash.Record, refusal error) error {
-	p.say("%s", onOneLine(file))
+	p.printf("%s", onOneLine(file))
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	line := func(label, value string) {
 		if value != "" {
-			_, _ = fmt.Fprintf(w, "  %s\t%s\n", label, onOneLine(value)) // errors come out of Flush
+			_, _ = fmt.Fprintf(w, "  %s\t%s\n", label, onOneLine(value)) // Flush returns the error
 		}
 	}
 	if refusal != nil {
@@ -174,7 +174,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// onOneLine shows text from outside at a terminal: control characters, line breaks among them, become visible escapes.
+// onOneLine returns outside text for a terminal, with control characters and line breaks escaped.
 func onOneLine(s string) string {
 	var b strings.Builder
 	for _, r := range s {

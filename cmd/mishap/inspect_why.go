@@ -7,9 +7,9 @@ import (
 	"mishap/crash/grouping"
 )
 
-// reasons are what inspect --why says: a [grouping.Explanation] in the words of the command.
+// reasons is the output of inspect --why, made from a [grouping.Explanation].
 type reasons struct {
-	Because string       `json:"because"` // what the rule goes by, or why there is no signature
+	Because string       `json:"because"` // what the rule uses, or why there is no signature
 	Field   string       `json:"field,omitempty"`
 	Used    []usedFrame  `json:"used,omitempty"`
 	Skipped []leftFrame  `json:"left_out,omitempty"`
@@ -49,12 +49,12 @@ func newReasons(e grouping.Explanation) *reasons {
 	return &r
 }
 
-// describeReasons says them for a person, below what describe said.
+// describeReasons prints the reasons below the output of describe.
 func (p *program) describeReasons(r reasons) error {
-	p.say("  why: %s", onOneLine(r.Because))
+	p.printf("  why: %s", onOneLine(r.Because))
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	line := func(label, text, more string) {
-		_, _ = fmt.Fprintf(w, "    %s\t%s\t%s\n", label, onOneLine(text), onOneLine(more)) // errors come out of Flush
+		_, _ = fmt.Fprintf(w, "    %s\t%s\t%s\n", label, onOneLine(text), onOneLine(more)) // Flush returns the error
 	}
 	if r.Field != "" {
 		line("read from", r.Field, "")

@@ -32,15 +32,14 @@ import (
 	"mishap/tracker/watch"
 )
 
-// How long the steps of a graceful stop may take.
+// Time-outs of the steps of a graceful stop.
 const (
 	requestsTimeout = 30 * time.Second // for requests under way
-	trackerTimeout  = 20 * time.Second // for calls to the tracker; after it a search finds out their outcome
+	trackerTimeout  = 20 * time.Second // for calls to the tracker, whose outcome a later search settles
 	jobsTimeout     = 10 * time.Second
 )
 
-// instance is everything that runs in one process: the servers behind the listeners, and the work
-// in the background.
+// instance is all that runs in one process: the servers behind the listeners, and background work.
 type instance struct {
 	config    config.Config
 	listeners *listeners
@@ -240,19 +239,19 @@ func (i *instance) listen() {
 // stopServers ends the servers at once, if they run, and waits for their end. It may be called more
 // than once.
 func (i *instance) stopServers() {
-	i.each(func(s *http.Server, _ net.Listener) { _ = s.Close() }) // nobody needs the error
+	i.each(func(s *http.Server, _ net.Listener) { _ = s.Close() }) // it has stopped in any case
 	i.serving.Wait()
 }
 
-// loadProblems fills the cache of lists, so that the first visitor need not wait for it.
+// loadProblems fills the cache of lists before the first visitor needs it.
 func (i *instance) loadProblems(ctx context.Context) {
 	began := time.Now()
 	b, err := i.store.Index(ctx)
 	if err != nil {
-		i.log.WarnContext(ctx, "the problems could not be loaded; the first list will try again", "error", err)
+		i.log.WarnContext(ctx, "cannot load the problems; the first list will try again", "error", err)
 		return
 	}
-	i.log.InfoContext(ctx, "problems are loaded", "problems", b.Len(), "seconds", time.Since(began).Seconds())
+	i.log.InfoContext(ctx, "loaded the problems", "problems", b.Len(), "seconds", time.Since(began).Seconds())
 }
 
 // each calls do for every server of this instance.

@@ -13,7 +13,7 @@ import (
 	"mishap/crash/intake"
 )
 
-// Where distribution packages keep what is known of releases (package distro-info-data).
+// Files of the package distro-info-data, which list releases.
 const (
 	ubuntuReleases = "/usr/share/distro-info/ubuntu.csv"
 	debianReleases = "/usr/share/distro-info/debian.csv"
@@ -25,9 +25,8 @@ func intakeConfig(c config.Config) intake.Config {
 	return intake.Config{MaxAgeDays: c.IngestMaxAgeDays, Releases: releases}
 }
 
-// knownReleases returns what this program knows of releases, with what the machine's files know more recently. There is
-// always a table: a file that is missing or not newer changes nothing, and so does one that cannot be read, which the error
-// names.
+// knownReleases returns the built-in releases, updated from newer files of the machine. It ignores
+// missing and older files. It returns a table even with an error, which names unreadable files.
 func knownReleases(ubuntu, debian string) (*crash.ReleaseTable, error) {
 	table := crash.BuiltInReleases()
 	err1 := readReleaseFile(ubuntu, func(r io.Reader) (err error) {
@@ -62,8 +61,8 @@ func readReleaseFile(file string, read func(io.Reader) error) error {
 	return nil
 }
 
-// readCrashFile reads the fields of an apport report file, whose texts may have so many bytes together (0: as many as
-// package apport allows). Dumps of memory in it are passed over, and so are compressed texts beyond the limit.
+// readCrashFile reads the fields of an apport report file. It skips core dumps, and texts beyond
+// maxText bytes in all; 0 stands for the limit of package apport.
 func readCrashFile(file string, maxText int64) (crash.Fields, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestReleaseFiles checks that the machine's release data is used when it is newer, and never prevents the start.
+// TestReleaseFiles checks that the machine's release data is used when it is newer, and never
+// prevents the start.
 func TestReleaseFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

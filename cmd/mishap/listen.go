@@ -14,7 +14,7 @@ import (
 	"mishap/cmd/mishap/config"
 )
 
-// listenOn opens the address of a key. Its errors name the key and say what to do.
+// listenOn opens the listener of a key. Its errors name the key and say what to do.
 func listenOn(ctx context.Context, key, address string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	name := config.Variable(key)
@@ -34,7 +34,8 @@ func listenOn(ctx context.Context, key, address string) (net.Listener, error) {
 	return nil, fmt.Errorf("%s: cannot listen on %s: %w", key, address, err)
 }
 
-// webServer serves pages: ordinary browsers, small requests, answers within a minute.
+// webServer returns a server for pages and the API, with small requests and answers within a
+// minute.
 func webServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -46,7 +47,7 @@ func webServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// opsServer serves metrics and profiles; a profile may take minutes.
+// opsServer returns a server for metrics and profiles. A profile may take minutes.
 func opsServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/term"
 )
 
-// newLog writes records of at least this level to w: as text for a person at a terminal, else as JSON.
+// newLog returns a logger that writes text to a terminal, and JSON elsewhere.
 func newLog(w io.Writer, level slog.Level) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if isTerminal(w) {
@@ -17,7 +17,7 @@ func newLog(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// isTerminal reports whether a person sits at the other end of a stream (an io.Reader or io.Writer).
+// isTerminal reports whether a stream, an io.Reader or io.Writer, is a terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -1,6 +1,6 @@
-// Command mishap collects crash reports, groups them into buckets, shows the buckets, and files bugs for them. This
-// package reads the configuration and the command line, and wires the other packages together; it holds no rules of
-// its own.
+// Command mishap collects crash reports, groups them into problems, shows the problems, and files
+// bugs for them. This package parses the command line and wires the other packages together; it
+// holds no rules of its own.
 package main
 
 import (
@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-// program is what a command works with; tests put their own in.
+// program is the environment of a command, which tests replace.
 type program struct {
 	in       io.Reader
 	out, err io.Writer
-	environ  []string // as os.Environ gives it
+	environ  []string // as from os.Environ
 	listen   func(ctx context.Context, key, address string) (net.Listener, error)
 }
 

@@ -14,13 +14,13 @@ import (
 func (p *program) migrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
-		Short: "Brings the database schema up to date",
-		Long: `Brings the schema of the database up to date. "mishap serve" does the same when it starts, so
-this is only needed to have it done beforehand. Any number of instances may start at once: one
-migrates, the others wait.
+		Short: "Migrates the database schema to this version",
+		Long: `Migrates the schema of the database to this version. "mishap serve" does the same when it starts, so
+this is only needed to migrate beforehand. Any number of instances may start at once: one migrates,
+the others wait.
 
-With an empty database_url the private PostgreSQL of data_dir is used; if no server runs there,
-it is started for the time being.`,
+With an empty database_url it uses the private PostgreSQL of data_dir, and starts it if necessary
+for as long as the command runs.`,
 		Example: "  mishap migrate",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -14,14 +14,14 @@ import (
 	"mishap/crash"
 )
 
-// newMetrics is the registry of this process.
+// newMetrics returns the registry of this process.
 func newMetrics() *prometheus.Registry {
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return metrics
 }
 
-// opsHandler answers on ops_listen: metrics, profiles, and the two questions of load balancers.
+// opsHandler returns the handler of ops_listen: metrics, profiles, and checks for load balancers.
 func opsHandler(metrics *prometheus.Registry, health func(context.Context) []crash.HealthCheck) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
@@ -50,7 +50,7 @@ func opsHandler(metrics *prometheus.Registry, health func(context.Context) []cra
 	return mux
 }
 
-// retryUnavailable is the Retry-After, in seconds, of answers that fail since the database is unavailable.
+// retryUnavailable is the Retry-After, in seconds, while the database is unavailable.
 const retryUnavailable = "10"
 
 func say(w http.ResponseWriter, status int, text string) {

@@ -13,10 +13,11 @@ import (
 	"golang.org/x/term"
 )
 
-// longestLine bounds what is read of the standard input as one answer.
+// longestLine bounds one line of the standard input, in bytes.
 const longestLine = 64 << 10
 
-// newPassword gets a new password from the person: from the standard input, or typed twice at the terminal, unseen.
+// newPassword reads a new password from the standard input, or twice from the terminal without
+// showing it.
 func (p *program) newPassword(cmd *cobra.Command, fromStdin bool) (string, error) {
 	if fromStdin {
 		line, err := readLine(bufio.NewReader(io.LimitReader(p.in, longestLine)))
@@ -27,7 +28,9 @@ func (p *program) newPassword(cmd *cobra.Command, fromStdin bool) (string, error
 	}
 	terminal, ok := p.in.(*os.File)
 	if !ok || !isTerminal(terminal) {
-		return "", &usageError{errors.New("no terminal to ask for the password; give it with --password-stdin"), cmd.CommandPath()}
+		return "", &usageError{
+			errors.New("no terminal to ask for the password; give it with --password-stdin"), cmd.CommandPath(),
+		}
 	}
 	first, err := p.askHidden(cmd.Context(), terminal, "New password: ")
 	if err != nil {
@@ -43,7 +46,7 @@ func (p *program) newPassword(cmd *cobra.Command, fromStdin bool) (string, error
 	return first, nil
 }
 
-// askHidden asks at the terminal and does not show what is typed.
+// askHidden asks at the terminal and hides the answer.
 func (p *program) askHidden(ctx context.Context, terminal *os.File, question string) (string, error) {
 	fd := int(terminal.Fd())
 	before, err := term.GetState(fd)
@@ -57,14 +60,14 @@ func (p *program) askHidden(ctx context.Context, terminal *os.File, question str
 	})
 	_, _ = fmt.Fprintln(p.err)
 	if err != nil {
-		_ = term.Restore(fd, before) // interrupted, the terminal would stay silent
+		_ = term.Restore(fd, before) // otherwise an interrupt would leave the input hidden
 		return "", fmt.Errorf("read the password: %w", err)
 	}
 	return answer, nil
 }
 
-// await waits for a person's answer, or until ctx ends. A read from a terminal cannot be called off: then it is left
-// behind, and ends with the process, which is what the end of ctx means here.
+// await waits for an answer from the terminal, or until ctx ends. A read from a terminal cannot be
+// cancelled; after the end of ctx it ends with the process.
 func await(ctx context.Context, read func() (string, error)) (string, error) {
 	type result struct {
 		text string
@@ -83,7 +86,7 @@ func await(ctx context.Context, read func() (string, error)) (string, error) {
 	}
 }
 
-// readLine reads one line, without its end. It returns io.EOF when there is none.
+// readLine reads one line, without its line break. It returns io.EOF if there is none.
 func readLine(r *bufio.Reader) (string, error) {
 	line, err := r.ReadString('\n')
 	if line == "" && err != nil {

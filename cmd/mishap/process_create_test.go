@@ -83,7 +83,8 @@ func (s *script) create(signature string) (int, string) {
 	return s.send(http.MethodPost, "/api/1.0/create-bug-report/?format=json", "application/json", string(body))
 }
 
-// prepared is a database with one problem and a triager, and the environment of units that work on it.
+// prepared is a database with one problem and a triager, and the environment of units that work on
+// it.
 type prepared struct {
 	url       string // of the database
 	tracker   *trackertest.Tracker
@@ -132,8 +133,8 @@ func (p *prepared) linked(t *testing.T) {
 	}
 }
 
-// The server is killed while the tracker has done the work and not answered, or before it has done any; the next server
-// finds out, and there is one bug.
+// The server is killed while the tracker has done the work and not answered, or before it has done
+// any; the next server finds out, and there is one bug.
 func TestKillDuringCreate(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []trackertest.Fault{trackertest.HangAfter, trackertest.HangBefore} {
@@ -163,7 +164,8 @@ func TestKillDuringCreate(t *testing.T) {
 	}
 }
 
-// Fifty people press at once, at two units on one database: one bug, and one of them is told that they filed it.
+// Fifty people press at once, at two units on one database: one bug, and one of them is told that
+// they filed it.
 func TestManyClicksAtTwoUnits(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)

@@ -18,8 +18,8 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// machines post reports of their own until they are told to stop. Like whoopsie, each sends a report again until it is
-// answered 200, wherever the server has come up meanwhile.
+// machines post reports of their own until they are told to stop. Like whoopsie, each sends a
+// report again until it is answered 200, wherever the server has come up meanwhile.
 type machines struct {
 	address      atomic.Pointer[string]
 	stopped      atomic.Bool
@@ -28,7 +28,8 @@ type machines struct {
 	sending      sync.WaitGroup
 }
 
-// start lets n of them send. Each stops after a report that is acknowledged, so that what is stored can be told exactly.
+// start lets n of them send. Each stops after a report that is acknowledged, so that what is stored
+// can be told exactly.
 func (m *machines) start(t *testing.T, n int) {
 	for machine := range n {
 		m.sending.Go(func() {
@@ -69,8 +70,9 @@ func killRounds(t *testing.T) int {
 	return 4
 }
 
-// TestKillUnderLoad kills the server, its PostgreSQL or both with SIGKILL while reports come in, again and again; at the end
-// every report is stored once and every count is what counting again gives.
+// TestKillUnderLoad kills the server, its PostgreSQL or both with SIGKILL while reports come in,
+// again and again; at the end every report is stored once and every count is what counting again
+// gives.
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)

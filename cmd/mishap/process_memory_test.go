@@ -20,11 +20,13 @@ import (
 	"mishap/db/dbtest"
 )
 
-// memoryLimit is the most that the ingest server may need for what the hostile machines send: some 800 MB in 48 bodies, and
-// bombs that unpack to many times as much. The settings allow bodies of 16 MiB.
+// memoryLimit is the most that the ingest server may need for what the hostile machines send: some
+// 800 MB in 48 bodies, and bombs that unpack to many times as much. The settings allow bodies of 16
+// MiB.
 const memoryLimit = 512 << 20
 
-// TestHostileLoadNeedsLittleMemory posts bodies that are as bad as the settings allow, many at once, to a server of its own.
+// TestHostileLoadNeedsLittleMemory posts bodies that are as bad as the settings allow, many at
+// once, to a server of its own.
 func TestHostileLoadNeedsLittleMemory(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/status"); err != nil {
@@ -110,8 +112,8 @@ func bomb(t *testing.T, size int64) string {
 	return base64.StdEncoding.EncodeToString(packed.Bytes())
 }
 
-// TestBombsNeedLittleMemory posts 300 bodies at once whose fields unpack to very much, some to more and some to a little
-// less than is allowed, while honest machines send their reports.
+// TestBombsNeedLittleMemory posts 300 bodies at once whose fields unpack to very much, some to more
+// and some to a little less than is allowed, while honest machines send their reports.
 func TestBombsNeedLittleMemory(t *testing.T) {
 	t.Parallel()
 	p, addresses := serveProcess(t, []string{

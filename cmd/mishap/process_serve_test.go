@@ -97,8 +97,8 @@ func TestServeOnly(t *testing.T) {
 	}
 }
 
-// Commands use the private PostgreSQL of a server that runs; a second server is refused; a server that was killed leaves
-// nothing behind that hinders the next, nor takes away what it acknowledged.
+// Commands use the private PostgreSQL of a server that runs; a second server is refused; a server
+// that was killed leaves nothing behind that hinders the next, nor takes away what it acknowledged.
 func TestPrivateDatabaseIsShared(t *testing.T) {
 	t.Parallel()
 	tr := trackertest.New(t)

@@ -85,7 +85,8 @@ func start(t *testing.T, environ []string, args ...string) *process {
 	return p
 }
 
-// serveProcess starts a server on free ports and waits until it runs. It returns the ports' addresses by key.
+// serveProcess starts a server on free ports and waits until it runs. It returns the ports'
+// addresses by key.
 func serveProcess(t *testing.T, environ []string, args ...string) (*process, map[string]string) {
 	t.Helper()
 	addresses := map[string]string{}
@@ -99,8 +100,9 @@ func serveProcess(t *testing.T, environ []string, args ...string) (*process, map
 	return p, addresses
 }
 
-// lastPort is the port that freeAddress returned last. It starts below the range from which systems choose ports for
-// listeners on port 0 and for outgoing connections, so that nothing takes a port before the program listens on it.
+// lastPort is the port that freeAddress returned last. It starts below the range from which systems
+// choose ports for listeners on port 0 and for outgoing connections, so that nothing takes a port
+// before the program listens on it.
 var lastPort = func() *atomic.Int32 {
 	var port atomic.Int32
 	port.Store(20_000 + rand.Int32N(10_000))
@@ -170,8 +172,8 @@ func (p *process) status() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// eventualPatience is how long something may take that is sure to come, on a busy machine. It only keeps a test that would
-// never end from hanging without a message.
+// eventualPatience is how long something may take that is sure to come, on a busy machine. It only
+// keeps a test that would never end from hanging without a message.
 const eventualPatience = 5 * time.Minute
 
 // eventually waits until a condition holds.

@@ -17,7 +17,7 @@ import (
 	"mishap/views"
 )
 
-// regroupShown is how many of the moves of a run are listed.
+// regroupShown bounds the moves of a run that are listed.
 const regroupShown = 40
 
 func (p *program) regroupCommand() *cobra.Command {
@@ -25,15 +25,15 @@ func (p *program) regroupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "regroup",
 		Short: "Applies the grouping rules of this version to stored reports",
-		Long: `Groups the stored reports again by the rules of this version of mishap, and moves those that
-belong elsewhere now, with everything that was counted from them. Reports keep coming in meanwhile;
-while they arrive faster than they are counted, regrouping rests.
+		Long: `Groups stored reports by the rules of this version of mishap, and moves those that now belong to
+another problem, with their counts. New reports are stored meanwhile; while they arrive faster than
+they are counted, regrouping pauses.
 
-What people decided stays: merged problems stay merged, reports that were taken out stay out, and
-where nothing is left of a problem, its address, bugs, notes and name follow its reports.
+People's decisions stay: merged problems stay merged, and split reports stay split. If all reports
+of a problem move, its address, bugs, notes and name move with them.
 
-It can be interrupted at any time: a running server goes on with it, or this command, called again.
-The page /admin/regroup shows how far it is.`,
+It can be interrupted at any time. A running server continues it, or this command if called again.
+The page /admin/regroup shows the progress.`,
 		Example: "  mishap regroup --dry-run\n  mishap regroup",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,17 +42,18 @@ The page /admin/regroup shows how far it is.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would move")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only print what would move")
 	return cmd
 }
 
-// regroup starts a run, or goes on with the one that is under way, and says what it did.
+// regroup starts a run, or continues the one that is under way, and prints its result.
 func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rules, dry bool) error {
 	run, err := db.NewDecisions(store).StartRegroup(ctx, rules.Version, dry, "")
 	if errors.Is(err, crash.Conflict) {
 		if run, err = db.NewDecisions(store).RunningRegroup(ctx); err == nil && (run.Dry != dry || run.Rules != rules.Version) {
 			return crash.Errorf(crash.Conflict, "another_run",
-				"Another run of regrouping is under way (version %d of the rules%s); wait for it, or stop it on the page /admin/regroup.",
+				"Another run of regrouping is under way (version %d of the rules%s); "+
+					"wait for it, or stop it on the page /admin/regroup.",
 				run.Rules, map[bool]string{true: ", a dry run"}[run.Dry])
 		}
 	}
@@ -64,20 +65,20 @@ func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rule
 	_ = bar.Finish()
 	if err != nil {
 		if ctx.Err() != nil {
-			p.say("%s. A running server goes on with it, or this command, called again.", views.RegroupWords(run))
+			p.printf("%s. A running server continues it, or this command if called again.", views.RegroupWords(run))
 		}
 		return err
 	}
-	return p.sayRegrouped(ctx, store, run)
+	return p.printRegrouped(ctx, store, run)
 }
 
 func showProgress(bar *progressbar.ProgressBar, run crash.RegroupRun) {
 	bar.Describe(views.RegroupWords(run))
-	_ = bar.Set64(views.RegroupPercent(run)) // of no account
+	_ = bar.Set64(views.RegroupPercent(run))
 }
 
-// sayRegrouped lists what a run has moved, or would move.
-func (p *program) sayRegrouped(ctx context.Context, store *db.Store, run crash.RegroupRun) error {
+// printRegrouped lists what a run has moved, or would move.
+func (p *program) printRegrouped(ctx context.Context, store *db.Store, run crash.RegroupRun) error {
 	effect, err := db.NewDecisions(store).RegroupEffect(ctx, run)
 	if err != nil {
 		return err
@@ -86,16 +87,18 @@ func (p *program) sayRegrouped(ctx context.Context, store *db.Store, run crash.R
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(p.out, "Rules version %d: %s.\n%s\n", run.Rules, views.RegroupWords(run), views.EffectWords(run, effect)); err != nil {
+	if _, err := fmt.Fprintf(p.out, "Rules version %d: %s.\n%s\n",
+		run.Rules, views.RegroupWords(run), views.EffectWords(run, effect)); err != nil {
 		return err
 	}
 	if len(moves) == 0 {
 		return nil
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "\nREPORTS\tFROM\tTO") // errors come out of Flush
+	_, _ = fmt.Fprintln(w, "\nREPORTS\tFROM\tTO") // Flush returns the error
 	for _, m := range moves[:min(len(moves), regroupShown)] {
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\n", m.Reports, regroupEnd(m.From, m.FromLabel, false), regroupEnd(m.To, m.ToLabel, m.New))
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\n", m.Reports,
+			regroupEnd(m.From, m.FromLabel, false), regroupEnd(m.To, m.ToLabel, m.New))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -106,7 +109,7 @@ func (p *program) sayRegrouped(ctx context.Context, store *db.Store, run crash.R
 	return err
 }
 
-// regroupEnd is where reports come from or go to.
+// regroupEnd returns the problem that reports come from or go to.
 func regroupEnd(id crash.BucketID, label string, isNew bool) string {
 	if id == (crash.BucketID{}) {
 		return "no problem"

@@ -17,8 +17,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// oldReports stores n reports as rules of the first version might have grouped them: all of one program in one problem, and
-// what has no program in none.
+// oldReports stores n reports as rules of the first version might have grouped them: all of one
+// program in one problem, and what has no program in none.
 func oldReports(t *testing.T, p *prepared, n int) {
 	t.Helper()
 	examine := intake.New(intake.Config{MaxAgeDays: 366}, p.store)
@@ -68,7 +68,8 @@ func TestRegroupCommand(t *testing.T) {
 		t.Errorf("a second dry run: got %s, want the same as before:\n%s", again, dry)
 	}
 	real := p.command(t, "regroup")
-	// Old problems that were emptied meanwhile follow, so the labels may differ; the numbers may not.
+	// Old problems that were emptied meanwhile follow, so the labels may differ; the numbers may
+	// not.
 	if numbers(real) != numbers(dry) {
 		t.Errorf("the run: got %s, want the numbers of the dry run:\n%s", real, dry)
 	}
@@ -117,8 +118,8 @@ func arrive(t *testing.T, p *prepared, stop <-chan struct{}) error {
 	return errors.New("all reports have arrived before regrouping was done")
 }
 
-// TestRegroupKilled ends regrouping in the middle, by force, again and again, while reports of the same programs come in:
-// nothing is lost or counted twice, and the next one goes on where it was.
+// TestRegroupKilled ends regrouping in the middle, by force, again and again, while reports of the
+// same programs come in: nothing is lost or counted twice, and the next one goes on where it was.
 func TestRegroupKilled(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)

@@ -12,14 +12,14 @@ import (
 	"mishap/crash"
 )
 
-// The exit statuses.
+// Exit statuses.
 const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2 // unknown command or flag, wrong arguments
 )
 
-// usageError is a mistake on the command line.
+// usageError is an error in the command line.
 type usageError struct {
 	err     error
 	command string // "mishap user add"
@@ -28,7 +28,7 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// run executes the command line and returns the exit status. What went wrong is said on p.err.
+// run executes the command line and returns the exit status. It prints errors to p.err.
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.rootCommand()
 	root.SetArgs(args)
@@ -40,15 +40,15 @@ func (p *program) run(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	if wrong, ok := errors.AsType[config.Mistakes](err); ok {
-		_, _ = fmt.Fprintln(p.err, wrong.Error()) // each line names its place
+		_, _ = fmt.Fprintln(p.err, wrong.Error()) // each line names its position
 		return exitFailed
 	}
 	if wrong, ok := errors.AsType[*usageError](err); ok {
-		_, _ = fmt.Fprintf(p.err, "mishap: %s\n\"%s --help\" tells more.\n", wrong, wrong.command)
+		_, _ = fmt.Fprintf(p.err, "mishap: %s\n\"%s --help\" shows the usage.\n", wrong, wrong.command)
 		return exitUsage
 	}
 	switch {
-	case errors.Is(err, errSaid):
+	case errors.Is(err, errReported):
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		_, _ = fmt.Fprintln(p.err, "mishap: interrupted")
 	default:
@@ -57,7 +57,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return exitFailed
 }
 
-// explain is an error for the person at the terminal: the sentence, and the cause below it.
+// explain returns the message of an error for the terminal, with its cause on a second line.
 func explain(err error) string {
 	known, ok := errors.AsType[*crash.Error](err)
 	if !ok {
@@ -69,8 +69,8 @@ func explain(err error) string {
 	return known.Message + "\n  " + strings.Join(strings.Fields(known.Err.Error()), " ")
 }
 
-// errSaid ends a command with status 1 when everything has been said already.
-var errSaid = errors.New("said already")
+// errReported ends a command with status 1 after it has printed what failed.
+var errReported = errors.New("reported already")
 
 func (p *program) rootCommand() *cobra.Command {
 	root := &cobra.Command{
@@ -79,8 +79,8 @@ func (p *program) rootCommand() *cobra.Command {
 		Long: `mishap collects crash reports from Linux machines, groups them into buckets, shows the
 buckets, and files a bug for a bucket in the external bug tracker.
 
-Start it with "mishap serve". The configuration comes from local_config.toml, which is made by
-copying local_config.default.toml, and from the environment (MISHAP_LISTEN and so on).`,
+Start it with "mishap serve". The configuration comes from local_config.toml, a copy of
+local_config.default.toml, and from the environment (MISHAP_LISTEN and so on).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -89,19 +89,20 @@ copying local_config.default.toml, and from the environment (MISHAP_LISTEN and s
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().String("config", config.DefaultFile, "the configuration `file`")
-	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.regroupCommand(),
+	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(),
+		p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.regroupCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
 	checkUsage(root)
 	return root
 }
 
-// needsCommand runs for a command that only holds others.
+// needsCommand runs a command that only has subcommands.
 func needsCommand(cmd *cobra.Command, _ []string) error {
 	_ = cmd.Help()
 	return &usageError{fmt.Errorf("%s needs one of the commands above", cmd.CommandPath()), cmd.CommandPath()}
 }
 
-// checkUsage marks the errors of flags and arguments of cmd and everything below it as mistakes of usage.
+// checkUsage makes errors of flags and arguments usageErrors, in cmd and all its subcommands.
 func checkUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{err, c.CommandPath()} })
 	if check := cmd.Args; check != nil {

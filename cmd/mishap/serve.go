@@ -14,25 +14,24 @@ import (
 	"mishap/cmd/mishap/config"
 )
 
-// kinds says which kinds of instance a process is.
+// kinds says what an instance serves.
 type kinds struct{ web, ingest bool }
 
 func (p *program) serveCommand() *cobra.Command {
 	var only string
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Runs the pages and takes reports",
-		Long: `Runs mishap: the pages and the JSON API on the address "listen", reports from machines on
-"ingest_listen", metrics and profiles on "ops_listen". With an empty
-database_url it starts a private PostgreSQL under data_dir first. The database schema is brought
-up to date; several instances may start at once.
+		Short: "Serves pages and receives reports",
+		Long: `Serves pages and the JSON API on "listen", reports from machines on "ingest_listen", and metrics and
+profiles on "ops_listen". With an empty database_url it first starts a private PostgreSQL under
+data_dir. It migrates the database schema; several instances may start at once.
 
-SIGINT (Ctrl-C) and SIGTERM stop it: nothing new is taken, what was accepted is finished, calls
-to the bug tracker get a little time to end. A second signal stops it at once; nothing that was
-acknowledged is lost by that.
+SIGINT (Ctrl-C) and SIGTERM stop it: it accepts nothing new, finishes what it accepted, and gives
+calls to the bug tracker a little time to end. A second signal stops it at once, without losing
+anything that was acknowledged.
 
-With --only the process is an instance of one kind, so that pages and reports can be served by
-different machines on one database_url.`,
+With --only the instance serves only pages or only reports, so that different machines can do so on
+one database_url.`,
 		Example: `  mishap serve
   MISHAP_DATABASE_URL=postgres://mishap@db/mishap mishap serve --only ingest`,
 		Args: cobra.NoArgs,
@@ -52,7 +51,7 @@ different machines on one database_url.`,
 	return cmd
 }
 
-// serve runs an instance until ctx ends, then stops it in good order. It returns nil after a good
+// serve runs an instance until ctx ends, then stops it gracefully. It returns nil after a graceful
 // stop.
 func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err error) {
 	log := newLog(p.err, slog.LevelInfo)
@@ -88,7 +87,7 @@ func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err erro
 // need two, the job queue and the background tasks up to five; the rest is for pages.
 const maxConns = 16
 
-// listeners are those of a process; nil: not this kind of instance.
+// listeners holds the listeners of an instance, nil for those that it does not serve.
 type listeners struct{ web, ingest, ops net.Listener }
 
 func (p *program) openListeners(ctx context.Context, c config.Config, k kinds) (*listeners, error) {
@@ -117,31 +116,31 @@ func (p *program) openListeners(ctx context.Context, c config.Config, k kinds) (
 func (l *listeners) close() {
 	for _, one := range []net.Listener{l.web, l.ingest, l.ops} {
 		if one != nil {
-			_ = one.Close() // mostly closed by its server already
+			_ = one.Close() // usually its server has closed it
 		}
 	}
 }
 
-// banner tells the person at the terminal where everything is.
+// banner prints the addresses of an instance at the terminal.
 func (p *program) banner(c config.Config, l *listeners, database *database) {
-	p.say("mishap %s is running.\n", versionText())
+	p.printf("mishap %s is running.\n", versionText())
 	if l.web != nil {
-		p.say("  pages               %s", c.BaseURL)
+		p.printf("  pages               %s", c.BaseURL)
 	}
 	if l.ingest != nil {
-		p.say("  machines post to    %s", httpAddress(l.ingest.Addr().String()))
+		p.printf("  machines post to    %s", httpAddress(l.ingest.Addr().String()))
 	}
-	p.say("  metrics             %s/metrics", httpAddress(l.ops.Addr().String()))
+	p.printf("  metrics             %s/metrics", httpAddress(l.ops.Addr().String()))
 	if database.server != nil {
-		p.say("  private PostgreSQL  %s", database.server.Dir())
+		p.printf("  private PostgreSQL  %s", database.server.Dir())
 	}
 	if notice := database.notice(); notice != "" {
-		p.say("\n%s", notice)
+		p.printf("\n%s", notice)
 	}
-	p.say("\nCtrl-C stops it.")
+	p.printf("\nCtrl-C stops it.")
 }
 
-// httpAddress is how an address that is listened on can be reached from this machine.
+// httpAddress returns the URL at which this machine reaches a listener.
 func httpAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -153,7 +152,7 @@ func httpAddress(address string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// warn says what is allowed and yet probably a mistake.
+// warn logs what is valid but probably a mistake.
 func (p *program) warn(ctx context.Context, c config.Config, log *slog.Logger) {
 	for _, stray := range config.StrayVariables(p.environ) {
 		log.WarnContext(ctx, "environment: "+stray)
@@ -169,6 +168,6 @@ func (p *program) warn(ctx context.Context, c config.Config, log *slog.Logger) {
 	}
 	info, err := os.Stat(c.File)
 	if err == nil && info.Mode().Perm()&0o077 != 0 && c.SecretsInFile() {
-		log.WarnContext(ctx, "the configuration file holds secrets and others can read it; chmod 600 it", "file", c.File)
+		log.WarnContext(ctx, "other accounts can read the secrets in the configuration file; chmod 600 it", "file", c.File)
 	}
 }

@@ -24,8 +24,8 @@ func (p *program) setupOAuthTokenCommand() *cobra.Command {
 		Short: "Connects the bug tracker: obtains an access token and writes it to the configuration",
 		Long: `Obtains an access token from the bug tracker, so that bugs can be filed, and writes it to the
 configuration file as tracker_oauth_token and tracker_oauth_secret. Comments and order of the file
-are kept, and only its owner can read it afterwards. The token is also remembered in the database,
-so that other instances on the same database work without one of their own.
+stay, and only its owner can read it afterwards. The token is also saved in the database, so that
+other instances on the same database can use it.
 
 The command prints an address. Open it in a browser, signed in to the tracker as the account that
 is to file the bugs, and choose what mishap may do; it needs a level that may change public data.
@@ -35,7 +35,7 @@ Then come back and press Enter.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file := cmd.Flags().Lookup("config").Value.String()
-			c, err := config.Load(file, false, p.environ) // a missing file is made
+			c, err := config.Load(file, false, p.environ) // a missing file is created
 			if err != nil {
 				return err
 			}
@@ -53,30 +53,32 @@ func (p *program) setupOAuthToken(ctx context.Context, c config.Config) error {
 	if err != nil {
 		return err
 	}
-	p.say("The tracker has given an access token. It is limited to: %s", limits(token.Context))
+	p.printf("The tracker granted an access token. It is limited to: %s", limits(token.Context))
 	written := config.WriteTokens(c.File, crash.Secret(token.Token), token.Secret)
 	if written == nil {
-		p.say("It is written to %s, which only its owner can read.", c.File)
+		p.printf("It is written to %s, which only its owner can read.", c.File)
 		p.warnShadowed(&c)
 	}
 	settings.Token = crash.AccessToken{}
-	kept := useStore(ctx, c, log, func(store *db.Store) error {
+	saved := useStore(ctx, c, log, func(store *db.Store) error {
 		return tracker.NewCredentials(settings, filings.New(store)).Remember(ctx, token, "")
 	})
 	switch {
-	case kept != nil && ctx.Err() == nil:
-		p.say("The database was not told (%s); a unit that is started with this configuration tells it.", explain(kept))
-	case kept == nil:
-		p.say("The database remembers it for other units. A server that runs with a token of its own uses the new one after a restart.")
+	case saved != nil && ctx.Err() == nil:
+		p.printf("The token was not saved in the database (%s); "+
+			"an instance with this configuration will save it when it starts.", explain(saved))
+	case saved == nil:
+		p.printf("It is saved in the database for other instances. " +
+			"An instance with a configured token uses the new one after a restart.")
 	}
 	if written == nil {
 		return nil
 	}
-	p.say("But %s.", written)
+	p.printf("But %s.", written)
 	return p.offerLines(ctx, answers, token)
 }
 
-func (p *program) say(format string, args ...any) { _, _ = fmt.Fprintf(p.out, format+"\n", args...) }
+func (p *program) printf(format string, args ...any) { _, _ = fmt.Fprintf(p.out, format+"\n", args...) }
 
 func limits(context string) string {
 	if context == "" || context == "None" {
@@ -85,16 +87,19 @@ func limits(context string) string {
 	return context
 }
 
-// obtainToken does the three steps: request token, the person's authorisation, access token. While the tracker says that
-// nobody has decided yet, or cannot be reached, the person may press Enter again.
-func (p *program) obtainToken(ctx context.Context, client *tracker.Client, answers *bufio.Reader) (crash.AccessToken, error) {
+// obtainToken gets a request token, lets the person authorise it, and exchanges it for an access
+// token. The person may press Enter again if the exchange came too early or the tracker was
+// unavailable.
+func (p *program) obtainToken(
+	ctx context.Context, client *tracker.Client, answers *bufio.Reader,
+) (crash.AccessToken, error) {
 	request, err := client.RequestToken(ctx)
 	if err != nil {
 		return crash.AccessToken{}, err
 	}
-	p.say("Open this address in a browser and choose what mishap may do:\n\n    %s\n", client.AuthorizeURL(request.Key))
+	p.printf("Open this address in a browser and choose what mishap may do:\n\n    %s\n", client.AuthorizeURL(request.Key))
 	for {
-		p.say("Press Enter when that is done.")
+		p.printf("Press Enter when that is done.")
 		if _, err := await(ctx, func() (string, error) { return readLine(answers) }); err != nil {
 			if errors.Is(err, io.EOF) {
 				err = errors.New("the standard input has ended, so the authorisation was not finished; nothing was changed")
@@ -106,34 +111,36 @@ func (p *program) obtainToken(ctx context.Context, client *tracker.Client, answe
 			return token, nil
 		}
 		known, ok := errors.AsType[*crash.Error](err)
-		if !ok || ctx.Err() != nil || tracker.StartOver(err) || known.Kind != crash.Conflict && known.Kind != crash.Unavailable {
+		if !ok || ctx.Err() != nil || tracker.StartOver(err) ||
+			known.Kind != crash.Conflict && known.Kind != crash.Unavailable {
 			return crash.AccessToken{}, err
 		}
-		p.say("%s", known.Message)
+		p.printf("%s", known.Message)
 	}
 }
 
-// warnShadowed says which variables keep the written token from being used.
+// warnShadowed prints the variables that override the written token.
 func (p *program) warnShadowed(c *config.Config) {
 	for _, key := range []string{"tracker_oauth_token", "tracker_oauth_secret"} {
 		if name := c.SetByVariable(key); name != "" {
-			p.say("But %s is set and wins over the file; change or remove it.", name)
+			p.printf("But %s is set and overrides the file; change or remove it.", name)
 		}
 	}
 }
 
-// offerLines shows the lines that belong into the configuration file to a person who asks for them, for they hold the
-// secret.
+// offerLines prints the lines for the configuration file, which hold the secret, if the person asks
+// for them.
 func (p *program) offerLines(ctx context.Context, answers *bufio.Reader, token crash.AccessToken) error {
-	_, _ = fmt.Fprint(p.out, "Add two lines to it, tracker_oauth_token and tracker_oauth_secret. Show them here, with the secret? [y/N] ")
+	_, _ = fmt.Fprint(p.out, "Add two lines to it, tracker_oauth_token and tracker_oauth_secret. "+
+		"Show them here, with the secret? [y/N] ")
 	answer, err := await(ctx, func() (string, error) { return readLine(answers) })
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	if strings.EqualFold(strings.TrimSpace(answer), "y") {
-		p.say("\n%s", config.TokenLines(crash.Secret(token.Token), token.Secret))
+		p.printf("\n%s", config.TokenLines(crash.Secret(token.Token), token.Secret))
 		return nil
 	}
-	p.say("")
+	p.printf("")
 	return errors.New("the access token is not in the configuration file")
 }

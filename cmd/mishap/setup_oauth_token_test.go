@@ -103,7 +103,7 @@ func TestSetupOAuthToken(t *testing.T) {
 	if status := s.end(); status != exitOK {
 		t.Fatalf("got status %d, %q and %q", status, s.seen.String(), s.stderr.String())
 	}
-	for _, want := range []string{"It is limited to: nothing", "It is written to " + file, "The database remembers it"} {
+	for _, want := range []string{"It is limited to: nothing", "It is written to " + file, "It is saved in the database"} {
 		if !strings.Contains(s.seen.String(), want) {
 			t.Errorf("output: got %q, want %q in it", s.seen.String(), want)
 		}
@@ -196,7 +196,7 @@ func TestSetupOAuthTokenUnwritable(t *testing.T) {
 		if got := strings.Contains(s.seen.String(), "\ntracker_oauth_secret = \""); got != show {
 			t.Errorf("answer %s: got the lines %t, want %t: %q", answer, got, show, s.seen.String())
 		}
-		if !strings.Contains(s.seen.String(), "The database was not told") || !strings.Contains(s.seen.String(), "cannot be written") {
+		if !strings.Contains(s.seen.String(), "The token was not saved in the database") || !strings.Contains(s.seen.String(), "cannot be written") {
 			t.Errorf("output: got %q, want both troubles in it", s.seen.String())
 		}
 	}

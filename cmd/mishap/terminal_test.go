@@ -60,7 +60,8 @@ func terminal(t *testing.T, environ []string, args ...string) (*process, *os.Fil
 	return p, ours
 }
 
-// typed waits for a question, and until the terminal does not show any more what is typed, and answers it.
+// typed waits for a question, and until the terminal does not show any more what is typed, and
+// answers it.
 func (p *process) typed(ours *os.File, question, answer string) {
 	p.t.Helper()
 	p.until(question)
@@ -107,14 +108,15 @@ func TestImportAtATerminal(t *testing.T) {
 	if status := p.status(); status != exitOK {
 		t.Errorf("import: got status %d and %q", status, p.said)
 	}
-	for _, want := range []string{"importing", "2 stored, 0 known already, 0 not taken."} {
+	for _, want := range []string{"importing", "2 stored, 0 known already, 0 refused."} {
 		if !strings.Contains(p.said.String(), want) {
 			t.Errorf("import: got %q, want %q in it", p.said, want)
 		}
 	}
 }
 
-// The script at the root runs the same command, from any folder, and uses the configuration beside it.
+// The script at the root runs the same command, from any folder, and uses the configuration beside
+// it.
 func TestSetupOAuthTokenScript(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

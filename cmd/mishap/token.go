@@ -23,7 +23,8 @@ func (p *program) tokenCommand() *cobra.Command {
 		Use:   "token",
 		Short: "Manages the API tokens with which scripts sign in",
 		Long: `Manages the API tokens with which scripts sign in, without a browser. A token belongs to an account,
-has scopes and an end, and never may more than its person. People make their own at /account.`,
+has scopes and an expiry date, and never more rights than its account. People create their own at
+/account.`,
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
@@ -37,10 +38,10 @@ func (p *program) tokenCreateCommand() *cobra.Command {
 	var days int
 	cmd := &cobra.Command{
 		Use:   "create PERSON --name NAME",
-		Short: "Makes a token and prints it, once",
-		Long: `Makes a token for the account of a person and prints it on the standard output, alone, so that it can
-be kept in a file. It cannot be shown again: only its hash is stored. What is known of it besides goes
-to the standard error.
+		Short: "Creates a token and prints it, once",
+		Long: `Creates a token for the account of a person and prints only the token to the standard output, so that
+it can be redirected to a file. It cannot be shown again, since only its hash is stored. Its details
+go to the standard error.
 
 Scopes: read (reports and traces), file (create bugs; for triagers and admins).`,
 		Example: `  mishap token create ada --name "phased updates" --scope read --days 365
@@ -48,7 +49,7 @@ Scopes: read (reports and traces), file (create bugs; for triagers and admins).`
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name == "" {
-				return &usageError{errors.New("--name is missing: what the token is for"), cmd.CommandPath()}
+				return &usageError{errors.New("--name is missing: the purpose of the token"), cmd.CommandPath()}
 			}
 			var scopes []crash.Scope
 			for _, word := range words {
@@ -69,15 +70,15 @@ Scopes: read (reports and traces), file (create bugs; for triagers and admins).`
 					return err
 				}
 				_, _ = fmt.Fprintf(p.err, "Token %d of %s, for %s, until %s (UTC). It is not shown again.\n",
-					token.ID, u.Name, scopeWords(token), token.Expires.Format(time.DateTime)) // the token itself matters
+					token.ID, u.Name, scopeWords(token), token.Expires.Format(time.DateTime))
 				_, err = fmt.Fprintln(p.out, text)
 				return err
 			})
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "what the token is for, to tell it from others")
-	cmd.Flags().StringSliceVar(&words, "scope", []string{string(crash.ScopeRead)}, "what it may be used for: read, file")
-	cmd.Flags().IntVar(&days, "days", 90, "after how many days it ends, at most five years")
+	cmd.Flags().StringVar(&name, "name", "", "the purpose of the token")
+	cmd.Flags().StringSliceVar(&words, "scope", []string{string(crash.ScopeRead)}, "the scopes of the token: read, file")
+	cmd.Flags().IntVar(&days, "days", 90, "days until it expires, at most five years")
 	return cmd
 }
 
@@ -85,8 +86,8 @@ func (p *program) tokenListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [PERSON]",
 		Short: "Lists tokens",
-		Long: `Lists the tokens of everybody, or of one person, that were not revoked, also those that have ended:
-how each begins, never the token itself. Times are UTC.`,
+		Long: `Lists the tokens of all people, or of one person, including expired but not revoked ones. It prints
+how each begins, never the whole token. Times are UTC.`,
 		Example: `  mishap token list
   mishap token list ada`,
 		Args: cobra.MaximumNArgs(1),
@@ -112,7 +113,7 @@ how each begins, never the token itself. Times are UTC.`,
 
 func (p *program) printTokens(tokens []crash.PersonToken, now time.Time) error {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tPERSON\tNAME\tBEGINS WITH\tSCOPES\tENDS\tLAST USED") // errors come out of Flush
+	_, _ = fmt.Fprintln(w, "ID\tPERSON\tNAME\tBEGINS WITH\tSCOPES\tENDS\tLAST USED") // Flush returns the error
 	for _, t := range tokens {
 		ends, used := t.Expires.UTC().Format(time.DateTime), "never"
 		if !t.Expires.After(now) {
@@ -121,7 +122,8 @@ func (p *program) printTokens(tokens []crash.PersonToken, now time.Time) error {
 		if !t.LastUsed.IsZero() {
 			used = t.LastUsed.UTC().Format(time.DateTime)
 		}
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Person, onOneLine(t.Name), t.Hint, scopeWords(t.APIToken), ends, used)
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			t.ID, t.Person, onOneLine(t.Name), t.Hint, scopeWords(t.APIToken), ends, used)
 	}
 	return w.Flush()
 }
@@ -138,13 +140,15 @@ func (p *program) tokenRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke ID",
 		Short:   "Revokes a token",
-		Long:    "Revokes a token by its number in the list, whoever it belongs to. It stops working at once.",
+		Long:    "Revokes a token of any person by its number in the list. It stops working at once.",
 		Example: "  mishap token revoke 12",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || id < 1 {
-				return &usageError{fmt.Errorf("%q is not the number of a token; mishap token list shows them", args[0]), cmd.CommandPath()}
+				return &usageError{
+					fmt.Errorf("%q is not the number of a token; mishap token list shows them", args[0]), cmd.CommandPath(),
+				}
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
 				person, err := accounts.New(store).RevokeTokenOf(ctx, "", id)

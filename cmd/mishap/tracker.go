@@ -23,7 +23,7 @@ func trackerConfig(c config.Config, log *slog.Logger, metrics prometheus.Registe
 		Version:     versionText(),
 		Token:       crash.AccessToken{Token: string(c.TrackerOAuthToken), Secret: c.TrackerOAuthSecret},
 		Timeout:     time.Duration(c.TrackerTimeout) * time.Second,
-		Settle:      max(time.Duration(c.TrackerSettle)*time.Second, 1), // 0 would mean the default there
+		Settle:      max(time.Duration(c.TrackerSettle)*time.Second, 1), // 0 would stand for the default
 		Log:         log,
 		Now:         time.Now,
 		Registerer:  metrics,

@@ -38,8 +38,8 @@ func (p *program) userAddCommand() *cobra.Command {
 	var fromStdin bool
 	cmd := &cobra.Command{
 		Use:   "add NAME --role viewer|triager|admin",
-		Short: "Makes an account",
-		Long: `Makes an account. The password is asked for twice, without being shown; with --password-stdin it
+		Short: "Creates an account",
+		Long: `Creates an account. It asks twice for the password, without showing it; with --password-stdin it
 is the first line of the standard input.`,
 		Example: `  mishap user add ada --role triager
   pass show mishap/ada | mishap user add ada --role triager --password-stdin`,
@@ -68,14 +68,15 @@ is the first line of the standard input.`,
 				}
 				_, err = fmt.Fprintf(p.out, "%s can sign in now, with role %s.\n", u.Name, u.Role)
 				if err == nil && !removed.IsZero() {
-					_, err = fmt.Fprintf(p.out, "An account of this name was removed at %s (UTC). What it did passes for what %s did.\n",
+					_, err = fmt.Fprintf(p.out,
+						"An account of this name was removed at %s (UTC). Its decisions count as those of %s.\n",
 						removed.UTC().Format(time.DateTime), u.Name)
 				}
 				return err
 			})
 		},
 	}
-	cmd.Flags().StringVar(&role, "role", "", "what the person may do: viewer, triager or admin")
+	cmd.Flags().StringVar(&role, "role", "", "role of the person: viewer, triager or admin")
 	cmd.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from the standard input")
 	return cmd
 }
@@ -101,7 +102,7 @@ func (p *program) userListCommand() *cobra.Command {
 
 func (p *program) printUsers(users []crash.User) error {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NAME\tROLE\tSTATE\tCREATED\tLAST SIGN-IN") // errors come out of Flush
+	_, _ = fmt.Fprintln(w, "NAME\tROLE\tSTATE\tCREATED\tLAST SIGN-IN") // Flush returns the error
 	for _, u := range users {
 		state, last := "active", "never"
 		if u.Disabled {
@@ -120,8 +121,8 @@ func (p *program) userPasswordCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "password NAME",
 		Short: "Sets a new password",
-		Long: `Sets a new password for an account and signs the person out everywhere. It is asked for twice,
-without being shown; with --password-stdin it is the first line of the standard input.`,
+		Long: `Sets a new password for an account and signs the person out everywhere. It asks twice for the
+password, without showing it; with --password-stdin it reads the first line of the standard input.`,
 		Example: "  mishap user password ada",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -150,10 +151,10 @@ without being shown; with --password-stdin it is the first line of the standard 
 func (p *program) userTrackerNameCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "tracker-name NAME [TRACKER-NAME]",
-		Short: "Sets what a person is called at the tracker",
-		Long: `Sets what a person is called at the bug tracker, after looking the name up there. The person is
-subscribed there to the bugs that they create. Without TRACKER-NAME it is forgotten. People can set
-it themselves at /account.`,
+		Short: "Sets the name of a person at the tracker",
+		Long: `Sets the name of a person's account at the bug tracker, after checking that it exists. The tracker
+then subscribes the person to the bugs that they create. Without TRACKER-NAME the name is removed.
+People can set it themselves at /account.`,
 		Example: `  mishap user tracker-name ada ada-lovelace
   mishap user tracker-name ada`,
 		Args: cobra.RangeArgs(1, 2),

@@ -42,8 +42,8 @@ before, and their API tokens work again.`,
 func (p *program) userRoleCommand() *cobra.Command {
 	return p.userChange(&cobra.Command{
 		Use:     "role NAME viewer|triager|admin",
-		Short:   "Changes what a person may do",
-		Long:    `Changes the role of an account. It counts from the next click on, also for the person's API tokens.`,
+		Short:   "Changes the role of an account",
+		Long:    `Changes the role of an account. It applies from the next request, also to the person's API tokens.`,
 		Example: "  mishap user role ada triager",
 		Args:    cobra.ExactArgs(2),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
@@ -54,7 +54,8 @@ func (p *program) userRoleCommand() *cobra.Command {
 		},
 	}, func(ctx context.Context, accounts *accounts.Store, u crash.User, args []string) (string, error) {
 		role := crash.Role(args[1])
-		return fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, role, u.Role) + ifDisabled(u), accounts.SetRole(ctx, "", u.Name, role)
+		message := fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, role, u.Role) + ifDisabled(u)
+		return message, accounts.SetRole(ctx, "", u.Name, role)
 	})
 }
 
@@ -62,22 +63,23 @@ func (p *program) userRemoveCommand() *cobra.Command {
 	return p.userChange(&cobra.Command{
 		Use:   "remove NAME",
 		Short: "Removes an account",
-		Long: `Removes an account with its sessions, its API tokens, and the list of what the person follows. What the
-person did stays, under this name: bugs created, problems merged, notes, the ledger of filings.
+		Long: `Removes an account with its sessions, its API tokens, and the list of what the person follows. The
+person's decisions stay under this name: bugs created, problems merged, notes, the ledger of filings.
 
-An account that is added later with the same name passes for the same person. To keep the name from being
-used again, disable the account instead.`,
+A later account with the same name counts as the same person. To prevent that, disable the account
+instead.`,
 		Example: "  mishap user remove ada",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, accounts *accounts.Store, u crash.User, _ []string) (string, error) {
-		return fmt.Sprintf("The account of %s is removed. What %s did stays, under this name.", u.Name, u.Name), accounts.Remove(ctx, "", u.Name)
+		message := fmt.Sprintf("The account of %s is removed. Decisions by %s stay under this name.", u.Name, u.Name)
+		return message, accounts.Remove(ctx, "", u.Name)
 	})
 }
 
-// userChange completes a command that changes one account. change returns what it says afterwards. When nobody with role
-// admin can sign in any more, the command warns about it.
+// userChange completes a command that changes one account and prints the message that change
+// returns. The command warns if no admin can sign in afterwards.
 func (p *program) userChange(cmd *cobra.Command,
-	change func(context.Context, *accounts.Store, crash.User, []string) (said string, err error),
+	change func(context.Context, *accounts.Store, crash.User, []string) (message string, err error),
 ) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
@@ -86,11 +88,11 @@ func (p *program) userChange(cmd *cobra.Command,
 			if err != nil {
 				return err
 			}
-			said, err := change(ctx, accounts, u, args)
+			message, err := change(ctx, accounts, u, args)
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintln(p.out, said); err != nil {
+			if _, err := fmt.Fprintln(p.out, message); err != nil {
 				return err
 			}
 			return p.warnWithoutAdmin(ctx, accounts)
@@ -109,12 +111,12 @@ func (p *program) warnWithoutAdmin(ctx context.Context, accounts *accounts.Store
 			return nil
 		}
 	}
-	_, err = fmt.Fprintln(p.err, "mishap: warning: nobody with role admin can sign in now. "+
-		`"mishap user add NAME --role admin" or "mishap user role NAME admin" makes somebody one.`)
+	_, err = fmt.Fprintln(p.err, "mishap: warning: no admin can sign in now. "+
+		`"mishap user add NAME --role admin" or "mishap user role NAME admin" makes someone an admin.`)
 	return err
 }
 
-// ifDisabled tells that an account is disabled, which other answers would otherwise hide.
+// ifDisabled returns a sentence for a disabled account, or an empty string.
 func ifDisabled(u crash.User) string {
 	if !u.Disabled {
 		return ""

@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker (-X main.version=…) to what the file VERSION says and, where git knows it, the commit.
-// It is empty in programs that were built without the Makefile.
+// version is set by the linker (-X main.version=…) to the content of the file VERSION and the
+// commit in git. It is empty without the Makefile.
 var version string
 
-// versionText returns the version of this program, "0.1.0+3f2a9c1", or what the Go tool knows of the checkout.
+// versionText returns the version of this program, "0.1.0+3f2a9c1", or else the version of Go's
+// build information.
 func versionText() string {
 	known := ""
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestVersionFile reads VERSION as the Makefile does: a clone without git's tags, or without git, builds the same version.
+// TestVersionFile reads VERSION as the Makefile does: a clone without git's tags, or without git,
+// builds the same version.
 func TestVersionFile(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../VERSION")

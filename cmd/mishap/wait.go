@@ -16,16 +16,16 @@ import (
 
 // How an instance waits for a database that takes writes, such as during a failover.
 const (
-	primaryTimeout  = 10 * time.Minute // then the instance ends, and its supervisor starts it again
+	primaryTimeout  = 10 * time.Minute // then the instance ends; a supervisor restarts it
 	primaryPause    = time.Second      // between two attempts
-	waitingLogEvery = 10 * time.Second // between two lines of the log that say so
+	waitingLogEvery = 10 * time.Second // between two log messages
 )
 
-// errStoppedWaiting is the good end of an instance that is stopped while it waits for its database.
+// errStoppedWaiting ends an instance that is stopped while it waits for its database.
 var errStoppedWaiting = errors.New("stopped while waiting for the database")
 
-// openStore opens the database, brought up to date. While there is no server that takes writes, it
-// waits and has the listeners answer that. Mistakes in the configuration end it at once.
+// openStore migrates and opens the database. While no server accepts writes, it waits and the
+// listeners answer so. It returns errors in the configuration at once.
 func (i *instance) openStore(ctx context.Context, url string) (*db.Store, error) {
 	until := i.now().Add(primaryTimeout)
 	var said time.Time
@@ -82,13 +82,12 @@ func (h *replaceable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const textStarting = "mishap is starting and waits for its database. Please try again shortly."
 
-// startingHealth says why an instance that waits for its database is not ready.
+// startingHealth is the health of an instance that waits for its database.
 func startingHealth(context.Context) []crash.HealthCheck {
 	return []crash.HealthCheck{{Name: "Database", Problem: textStarting}}
 }
 
-// startingPages answers on the listener of pages and the API: the process lives and cannot do
-// anything yet.
+// startingPages answers requests for pages and the API while the instance starts.
 func startingPages(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/healthz":
@@ -97,14 +96,14 @@ func startingPages(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", retryUnavailable)
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintf(w, "{\"error\":%q,\"code\":\"starting\"}\n", textStarting) // no client, no error
+		_, _ = fmt.Fprintf(w, "{\"error\":%q,\"code\":\"starting\"}\n", textStarting)
 	default:
 		w.Header().Set("Retry-After", retryUnavailable)
 		say(w, http.StatusServiceUnavailable, textStarting+"\n")
 	}
 }
 
-// startingIngest answers on the listener for reports: machines send them again later.
+// startingIngest refuses reports while the instance starts; machines send them again.
 func startingIngest(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		http.NotFound(w, r)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// operation runs a named operation when it is the one that was asked for.
+// operation runs the named operation if op is its name.
 func operation(op, name string, run func() response) response {
 	switch op {
 	case name:
@@ -27,8 +27,8 @@ func notFound(name string) response {
 	return text(404, fmt.Sprintf("Object: <lp.systemhomes.WebServiceApplication object>, name: %s", pyQuote(name)))
 }
 
-// object writes an entry or a collection as JSON, with what HTML would mind escaped, as the real one does. Entries get their
-// entity tag.
+// object answers with an entry or a collection as JSON, escaped for HTML as in Launchpad. Entries
+// get their entity tag.
 func object(v map[string]any) response {
 	r := text(200, "").with("Content-Type", "application/json")
 	if _, entry := v["self_link"]; entry {
@@ -44,7 +44,8 @@ func object(v map[string]any) response {
 	return r
 }
 
-// etag has two halves: of the attributes that only the tracker changes, and of those that clients can change.
+// etag returns an entity tag of two halves: a hash of the attributes that only the tracker changes,
+// and one of those that clients can change.
 func etag(v map[string]any) string {
 	halves := [2]map[string]any{{}, {}}
 	for name, value := range v {
@@ -65,7 +66,7 @@ func etag(v map[string]any) string {
 	return `"` + sums[0] + "-" + sums[1] + `"`
 }
 
-// visible finds a bug that the token's person may see; a hidden one is as if it were not there.
+// visible returns a bug that the token may see, or nil.
 func (s *Server) visible(number string, token *accessToken) *Bug {
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
@@ -78,7 +79,7 @@ func (s *Server) visible(number string, token *accessToken) *Bug {
 	return bug
 }
 
-// isoTime writes a time as the API does.
+// isoTime formats a time for the API.
 func isoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000+00:00") }
 
 func (b *Bug) json(c *call) map[string]any {
@@ -105,7 +106,7 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// linkOr makes a link of a name; of none it makes null.
+// linkOr returns the link of a name, or null without a name.
 func linkOr(c *call, path, name string) any {
 	if name == "" {
 		return nil
@@ -120,7 +121,7 @@ func (b *Bug) updated() time.Time {
 	return b.Created
 }
 
-// targetPath is the path of what the bug is filed against.
+// targetPath returns the path of what the bug is filed against.
 func (b *Bug) targetPath() string {
 	if b.Package == "" {
 		return "/" + b.Distribution
@@ -150,7 +151,7 @@ func (b *Bug) taskJSON(c *call) map[string]any {
 	}
 }
 
-// subscribe adds a person, given by link; without one it is the caller.
+// subscribe subscribes the person of a link, or else the caller.
 func (s *Server) subscribe(c *call, bug *Bug, token *accessToken) response {
 	if token == nil || !token.writes() {
 		return text(401, fmt.Sprintf("(<Bug %d>, 'subscribe', 'launchpad.AnyPerson')", bug.Number))

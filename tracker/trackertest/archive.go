@@ -8,7 +8,7 @@ import (
 	"mishap/crash"
 )
 
-// Archive is what the distribution has published, and who cares for it.
+// Archive is what the distribution has published, with package sets and subscriptions.
 type Archive struct {
 	Sources       map[string][]crash.Publication // by source package: what is published now
 	Superseded    map[string][]crash.Publication // what was published once
@@ -17,14 +17,14 @@ type Archive struct {
 	Subscriptions map[string][]string            // by person or team: source packages
 }
 
-// SetArchive publishes other things than before.
+// SetArchive replaces the archive.
 func (s *Server) SetArchive(a Archive) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opts.Archive = &a
 }
 
-// archive answers the operations on the archive, package sets and people's subscriptions. They are for everybody.
+// archive answers the operations on the archive, package sets and subscriptions, which are public.
 func (s *Server) archive(c *call, op string) response {
 	a := s.opts.Archive
 	name := func(param string) string { text, _ := textParam(c.query, param); return text }
@@ -65,7 +65,7 @@ func (s *Server) archive(c *call, op string) response {
 	return notFound(c.parts[0])
 }
 
-// archiveJSON is the main archive itself.
+// archiveJSON returns the main archive as JSON.
 func (s *Server) archiveJSON(c *call) map[string]any {
 	path := "/" + s.opts.Distribution + "/+archive/primary"
 	return map[string]any{
@@ -75,7 +75,7 @@ func (s *Server) archiveJSON(c *call) map[string]any {
 	}
 }
 
-// bare is an answer that is a list of texts and no collection.
+// bare answers with a list of strings.
 func bare(names []string) response {
 	b, err := json.Marshal(names)
 	if err != nil {

@@ -2,7 +2,8 @@ package trackertest
 
 import "strings"
 
-// authenticate says whose request it is. Without a sound "OAuth " header it is nobody's, which is no error.
+// authenticate says whose request it is. Without a sound "OAuth " header it is nobody's, which is
+// no error.
 func (s *Server) authenticate(c *call) (*accessToken, *response) {
 	header, ok := strings.CutPrefix(c.r.Header.Get("Authorization"), "OAuth ")
 	if !ok {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Operation names a kind of request, for faults and for looking at what came in.
+// Operation is a kind of request, for faults and Requests.
 type Operation string
 
-// The operations.
+// Kinds of requests.
 const (
 	OpRequestToken  Operation = "request-token"
 	OpAccessToken   Operation = "access-token"
@@ -30,10 +30,10 @@ const (
 	OpOther         Operation = "other"
 )
 
-// versions are the roots of the API.
+// versions are the versions of the API, which begin its paths.
 var versions = []string{"beta", "1.0", "devel"}
 
-// call is a request, read.
+// call is a parsed request.
 type call struct {
 	r       *http.Request
 	body    []byte
@@ -53,10 +53,10 @@ func newCall(r *http.Request) *call {
 	if r.TLS != nil {
 		c.origin = "https://" + r.Host
 	}
-	c.body, _ = io.ReadAll(io.LimitReader(r.Body, maxBody)) // what is cut off or broken is refused as it stands
+	c.body, _ = io.ReadAll(io.LimitReader(r.Body, maxBody)) // a broken body is refused later
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Header.Get("Content-Type") == "" || err == nil && media == "application/x-www-form-urlencoded" {
-		c.form, _ = url.ParseQuery(string(c.body)) // pairs that cannot be read are left out
+		c.form, _ = url.ParseQuery(string(c.body)) // invalid pairs are left out
 	}
 	if parts := splitPath(c.path); slices.Contains(versions, parts[0]) {
 		c.version, c.parts = parts[0], parts[1:]
@@ -77,7 +77,7 @@ func (c *call) operation() Operation {
 		}
 		return OpOther
 	}
-	switch c.param("ws.op") {
+	switch c.wsOp() {
 	case "createBug":
 		return OpCreate
 	case "searchTasks":
@@ -104,8 +104,8 @@ func (c *call) operation() Operation {
 	return OpOther
 }
 
-// param is a parameter of an operation: of the query for GET, of the body for POST.
-func (c *call) param(name string) string { return c.params().Get(name) }
+// wsOp returns the name of the named operation, from the query for GET or the body for POST.
+func (c *call) wsOp() string { return c.params().Get("ws.op") }
 
 func (c *call) params() url.Values {
 	if c.r.Method == http.MethodPost {
@@ -114,7 +114,7 @@ func (c *call) params() url.Values {
 	return c.query
 }
 
-// root is the address of the API's version.
+// root returns the root address of the API in the version of the call.
 func (c *call) root() string { return c.origin + "/" + c.version }
 
 func unescape(s string) string {
@@ -125,5 +125,5 @@ func unescape(s string) string {
 	return out
 }
 
-// escapePath encodes a name as one segment of a path; "+" stays, as it does in the tracker's links.
+// escapePath encodes a name as one segment of a path. "+" stays, as in the links of Launchpad.
 func escapePath(s string) string { return strings.ReplaceAll(url.PathEscape(s), "%2B", "+") }

@@ -191,7 +191,8 @@ func (s *Server) resolve(c *call, link string) (path []string, wrong string) {
 	return path, ""
 }
 
-// exists reports whether there is a thing to file against at a path. Series exist, and are refused later.
+// exists reports whether there is a thing to file against at a path. Series exist, and are refused
+// later.
 func (s *Server) exists(path []string) bool {
 	if len(path) == 0 || path[0] != s.opts.Distribution {
 		return false

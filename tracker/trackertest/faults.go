@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Fault is a way to fail.
+// Fault is a kind of failure.
 type Fault string
 
-// The faults. Of those that do the work, the caller cannot tell by the answer.
+// Kinds of failures. If the work is done, the answer does not say so.
 const (
 	Error500       Fault = "error-500"        // before the work, with the id of an OOPS
 	Error503       Fault = "error-503"        // the time limit: before the work, Retry-After 900, with the id of an OOPS
@@ -46,7 +46,7 @@ const (
 	Permission     Fault = "401-permission" // a missing permission, which says nothing about the credentials
 )
 
-// answers before the work, by fault.
+// before maps faults to their answers without the work.
 var before = map[Fault]response{
 	Error500:      text(500, "ProgrammingError").with("X-Lazr-OopsId", "OOPS-practice500"),
 	Error503:      text(503, "<html><head><title>Timeout</title></head></html>").with("Content-Type", "text/html").with("Retry-After", "900").with("X-Lazr-OopsId", "OOPS-practice503"),
@@ -80,10 +80,10 @@ func Faults() []Fault {
 	return out
 }
 
-// Works reports whether the work is done all the same.
+// Works reports whether the work is done.
 func (f Fault) Works() bool { return slices.Contains(after, f) }
 
-// FaultSpec says what is to go wrong.
+// FaultSpec says which requests fail, and how.
 type FaultSpec struct {
 	Operation Operation
 	Fault     Fault
@@ -92,7 +92,8 @@ type FaultSpec struct {
 	Hold      <-chan struct{} // of Slow, instead of Delay: the work begins when it is closed
 }
 
-// truncated is an answer that breaks off: within the head when the head is what matters, else within the body.
+// truncated returns an incomplete answer: without a complete head if the body is empty, else with
+// half of the body.
 func truncated(r response) string {
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Length: %d\r\n", r.status, http.StatusText(r.status), len(r.body))
 	if len(r.body) == 0 {
@@ -101,7 +102,7 @@ func truncated(r response) string {
 	return head + "Content-Type: " + r.header.Get("Content-Type") + "\r\n\r\n" + r.body[:len(r.body)/2]
 }
 
-// spoilers change an answer on its way out.
+// spoilers change a complete answer.
 var spoilers = map[Fault]func(response) response{
 	Lost502: func(response) response {
 		return text(502, "<html><head><title>502 Proxy Error</title></head></html>").with("Content-Type", "text/html")

@@ -7,10 +7,11 @@ import (
 	"sync"
 )
 
-// callHeader carries the name of a call whose client wants to hear when the tracker lets it hang.
+// callHeader carries the name of a call that ends at once if the tracker lets it hang.
 const callHeader = "X-Practice-Call"
 
-// hungCalls tells clients in this process which of their calls the tracker lets hang. The zero value is ready.
+// hungCalls ends the calls of clients in this process that the tracker lets hang. The zero value is
+// ready to use.
 type hungCalls struct {
 	mu    sync.Mutex
 	calls map[string]context.CancelCauseFunc
@@ -40,9 +41,9 @@ func (h *hungCalls) announce(name string) {
 	}
 }
 
-// TimeOutHung wraps the transport of a client in the same process. A request that the tracker lets hang fails at once with
-// [context.DeadlineExceeded], as if the client's time-out had passed. The time-out itself can then be so long that a slow
-// machine never reaches it.
+// TimeOutHung wraps the transport of a client in the same process. A request that the tracker lets
+// hang fails at once with [context.DeadlineExceeded], as if the client's time-out had passed. The
+// time-out itself can then be so long that a slow machine never reaches it.
 func (i *injector) TimeOutHung(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		ctx, cancel := context.WithCancelCause(req.Context())

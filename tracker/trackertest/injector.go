@@ -22,7 +22,8 @@ type injector struct {
 // Close ends the requests that hang.
 func (i *injector) Close() { i.closeOnce.Do(func() { close(i.closing) }) }
 
-// Fault makes the next requests for an operation fail. Faults for one operation take their turns.
+// Fault makes the next requests for an operation fail. Several faults for one operation apply in
+// order.
 func (i *injector) Fault(spec FaultSpec) error {
 	if !slices.Contains(Faults(), spec.Fault) {
 		return errors.New("there is no fault " + string(spec.Fault))
@@ -55,7 +56,7 @@ func (i *injector) take(op Operation) (FaultSpec, bool) {
 	return spec, true
 }
 
-// fail answers one request wrongly.
+// fail answers one request with a fault.
 func (i *injector) fail(w http.ResponseWriter, r *http.Request, spec FaultSpec, work func() response) {
 	if answer, ok := before[spec.Fault]; ok {
 		answer.write(w)
@@ -93,13 +94,13 @@ func (i *injector) fail(w http.ResponseWriter, r *http.Request, spec FaultSpec, 
 	answer.write(w)
 }
 
-// hang keeps a request until its caller gives up or the tracker ends. It does not return: there is no answer.
+// hang blocks until the caller gives up or the tracker ends. It panics, so that there is no answer.
 func (i *injector) hang(r *http.Request) {
 	i.outwait(r)
 	panic(http.ErrAbortHandler) // the server closes the connection without an answer
 }
 
-// outwait returns when the caller of a request has given up, or the tracker ends.
+// outwait blocks until the caller of a request gives up or the tracker ends.
 func (i *injector) outwait(r *http.Request) {
 	i.hung.announce(r.Header.Get(callHeader))
 	select {
@@ -108,7 +109,7 @@ func (i *injector) outwait(r *http.Request) {
 	}
 }
 
-// wait delays a slow answer, also after its caller has given up.
+// wait delays a slow answer, even after its caller has given up.
 func (i *injector) wait(spec FaultSpec) {
 	var after <-chan time.Time
 	if spec.Hold == nil {
@@ -135,8 +136,8 @@ func drop(w http.ResponseWriter, raw string) {
 
 const controlPath = "/+practice/faults"
 
-// control lets demos and tests from outside make it fail: POST one as JSON, DELETE all, GET what is
-// set and what there is.
+// control sets faults over HTTP: POST adds one as JSON, DELETE removes all, and GET lists those set
+// and all kinds.
 func (i *injector) control(w http.ResponseWriter, r *http.Request, c *call) {
 	switch r.Method {
 	case http.MethodPost:
@@ -170,7 +171,7 @@ func (i *injector) control(w http.ResponseWriter, r *http.Request, c *call) {
 	text(200, string(b)+"\n").with("Content-Type", "application/json").write(w)
 }
 
-// controlSpec is a FaultSpec as the control address reads and writes it.
+// controlSpec is the JSON form of a FaultSpec.
 type controlSpec struct {
 	Operation Operation `json:"operation"`
 	Fault     Fault     `json:"fault"`

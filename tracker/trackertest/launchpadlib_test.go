@@ -16,7 +16,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// launchpadlibPython is a Python that has launchpadlib: the one of the distribution, which may not be the first on the path.
+// launchpadlibPython is a Python that has launchpadlib: the one of the distribution, which may not
+// be the first on the path.
 func launchpadlibPython(t *testing.T) string {
 	t.Helper()
 	for _, python := range []string{"/usr/bin/python3", "python3"} {
@@ -28,8 +29,8 @@ func launchpadlibPython(t *testing.T) string {
 	return ""
 }
 
-// The real launchpadlib signs in, reads, searches, files and changes bugs, in both versions of the API that people use, as an
-// application of its own and as apport does.
+// The real launchpadlib signs in, reads, searches, files and changes bugs, in both versions of the
+// API that people use, as an application of its own and as apport does.
 func TestLaunchpadlib(t *testing.T) {
 	t.Parallel()
 	python := launchpadlibPython(t)
@@ -73,7 +74,8 @@ func fill(lp *trackertest.Tracker) {
 
 var authorisePage = regexp.MustCompile(`\((http[^)]*\+authorize-token[^)]*)\)`)
 
-// talk runs a client, calls authorise with the page that it prints, presses Enter, and returns what it said.
+// talk runs a client, calls authorise with the page that it prints, presses Enter, and returns what
+// it said.
 func talk(t *testing.T, client *exec.Cmd, authorise func(page string)) string {
 	t.Helper()
 	var errs strings.Builder

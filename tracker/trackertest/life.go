@@ -17,19 +17,19 @@ type Message struct {
 	Created time.Time
 }
 
-// SeriesTask is where a bug stands in one series of its distribution.
+// SeriesTask is the state of a bug in one series of its distribution.
 type SeriesTask struct {
 	Series string // codename
 	Status string
 	Closed time.Time
 }
 
-// Janitor is the account by which the tracker itself speaks.
+// Janitor is the account of the tracker itself.
 const Janitor = "janitor"
 
 var importances = []string{"Undecided", "Critical", "High", "Medium", "Low", "Wishlist"}
 
-// Janitor closes a bug as an upload does: with the message that names the version, and to which series it went.
+// Janitor closes a bug as an upload does, with a message that names the version and the series.
 func (b *Bug) Janitor(version, series string) {
 	b.Status = "Fix Released"
 	b.Messages = append(b.Messages, Message{Owner: Janitor, Content: fmt.Sprintf(
@@ -37,7 +37,7 @@ func (b *Bug) Janitor(version, series string) {
 		b.Package, version, b.Package, version, series)})
 }
 
-// settle gives what a change has brought its dates.
+// settle sets the dates after a change.
 func (b *Bug) settle(before Bug, now time.Time) {
 	b.Updated = now
 	b.Closed = closing(b.Closed, before.Status, b.Status, now)
@@ -65,7 +65,7 @@ func closing(closed time.Time, before, status string, now time.Time) time.Time {
 	return closed
 }
 
-// copied is a copy whose lists can be changed without changing the bug's.
+// copied returns a copy with lists of its own.
 func (b *Bug) copied() Bug {
 	c := *b
 	c.Series, c.Messages = slices.Clone(b.Series), slices.Clone(b.Messages)
@@ -79,7 +79,7 @@ func when(t time.Time) any {
 	return isoTime(t)
 }
 
-// tasks are all of a bug's: that of its target, then those of the series.
+// tasks returns the tasks of a bug: that of its target, then those of the series.
 func (b *Bug) tasks(c *call) []any {
 	out := []any{b.taskJSON(c)}
 	for i, t := range b.Series {
@@ -101,7 +101,7 @@ func (b *Bug) tasks(c *call) []any {
 	return out
 }
 
-// taskPath is the path of what a task is for: of the bug's target, or of that in one series.
+// taskPath returns the path of the target of a task: that of the bug, or that in one series.
 func (b *Bug) taskPath(series int) string {
 	if series < 0 {
 		return b.targetPath()
@@ -136,7 +136,7 @@ func (s *Server) newMessage(c *call, b *Bug, token *accessToken) response {
 	return text(201, "").with("Location", fmt.Sprintf("%s%s/+bug/%d/comments/%d", c.root(), b.targetPath(), b.Number, len(b.Messages)))
 }
 
-// list answers a collection of entries of one type, page by page.
+// list answers with one page of a collection.
 func (s *Server) list(c *call, kind string, all []any) response {
 	size, start, wrong := s.pageSize(c)
 	if wrong != nil {
@@ -145,7 +145,7 @@ func (s *Server) list(c *call, kind string, all []any) response {
 	return s.collection(c, kind, all, start, size)
 }
 
-// edit does what a person chose on the page of a bug.
+// edit applies a form from the page of a bug, or says what is wrong with it.
 func (s *Server) edit(b *Bug, form url.Values) (wrong string) {
 	before, now := b.copied(), s.now()
 	changed := b.copied()

@@ -30,7 +30,8 @@ var levels = []level{
 	{"WRITE_PRIVATE", "Change Anything"},
 }
 
-// desktop is granted to all programs of a machine at once; applications of their own cannot ask for it.
+// desktop is granted to all programs of a machine at once; applications of their own cannot ask for
+// it.
 var desktop = level{"DESKTOP_INTEGRATION", "Until I Disable It"}
 
 // guessed is a text answer of the token endpoints, which leave the media type to be guessed.
@@ -72,7 +73,8 @@ func (s *Server) requestToken(c *call) response {
 	return guessed(200, "oauth_token="+t.Key+"&oauth_token_secret="+t.Secret)
 }
 
-// accessToken takes consumer key and token from the form only, and checks in the order of the real one.
+// accessToken takes consumer key and token from the form only, and checks in the order of the real
+// one.
 func (s *Server) accessToken(c *call) response {
 	params := oauthParams(c, false)
 	consumer := params.Get("oauth_consumer_key")
@@ -106,7 +108,8 @@ func (s *Server) accessToken(c *call) response {
 	return guessed(200, "oauth_token="+a.Key+"&oauth_token_secret="+a.Secret+"&lp.context="+context)
 }
 
-// oauthParams are the oauth_ parameters: of the header if there is one and it counts here, else of query and body.
+// oauthParams are the oauth_ parameters: of the header if there is one and it counts here, else of
+// query and body.
 func oauthParams(c *call, header bool) url.Values {
 	if h, ok := strings.CutPrefix(c.r.Header.Get("Authorization"), "OAuth "); ok && header {
 		if params, ok := parseHeader(h); ok {
@@ -182,7 +185,8 @@ func (s *Server) authorizeToken(c *call) response {
 	return htmlPage(200, authorizeTemplate, page)
 }
 
-// decide records the person's choice. With a callback the browser is sent there exactly as it was given.
+// decide records the person's choice. With a callback the browser is sent there exactly as it was
+// given.
 func (s *Server) decide(t *requestToken, l level, c *call) response {
 	t.Level, t.Context = l.Value, c.form.Get("lp.context")
 	s.save()
@@ -196,7 +200,8 @@ func (s *Server) decide(t *requestToken, l level, c *call) response {
 	return htmlPage(200, authorizeTemplate, authorizePage{Person: s.opts.Person, Message: message})
 }
 
-// offered are the levels on the buttons: those asked for and No Access, or all when nothing sensible was asked for.
+// offered are the levels on the buttons: those asked for and No Access, or all when nothing
+// sensible was asked for.
 func offered(asked []string) []level {
 	var out []level
 	for _, l := range levels {

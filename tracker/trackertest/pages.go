@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// The pages are plain: no script, and one style sheet of their own. (No form-action in the policy: browsers apply it to the
-// redirect to a callback as well.)
+// The pages are plain: no script, and one style sheet of their own. (No form-action in the policy:
+// browsers apply it to the redirect to a callback as well.)
 const (
 	policy  = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 	pageTop = `<!DOCTYPE html>

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// loads reads a parameter as the API does: as JSON when it is JSON, else as the text itself. Numbers keep the difference
-// between whole and broken ones, as in Python.
+// loads reads a parameter as the API does: as JSON when it is JSON, else as the text itself.
+// Numbers keep the difference between whole and broken ones, as in Python.
 func loads(raw string) any {
 	switch strings.TrimSpace(raw) {
 	case "NaN":
@@ -54,7 +54,8 @@ func number(v any) any {
 	return v
 }
 
-// textParam reads a text parameter: what is no text becomes Python's way of writing it. ok is false when it is missing.
+// textParam reads a text parameter: what is no text becomes Python's way of writing it. ok is false
+// when it is missing.
 func textParam(params url.Values, name string) (s string, ok bool) {
 	if !params.Has(name) {
 		return "", false
@@ -70,7 +71,8 @@ func textParam(params url.Values, name string) (s string, ok bool) {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n"), true
 }
 
-// listParam reads a list of texts. A repeated field is a list too; each item is read as JSON once more.
+// listParam reads a list of texts. A repeated field is a list too; each item is read as JSON once
+// more.
 func listParam(params url.Values, name string) (items []any, ok bool) {
 	values := params[name]
 	if len(values) == 0 {

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Attributes that can be changed by PATCH. They make the second half of an entity tag, which If-Match compares.
+// Attributes that can be changed by PATCH. They make the second half of an entity tag, which
+// If-Match compares.
 var (
 	writableBug = []string{
 		"title", "description", "tags", "information_type", "private", "security_related", "duplicate_of_link",
@@ -22,8 +23,8 @@ var (
 // statusReturned is lazr.restful's own: the answer holds what was changed, as it is now.
 const statusReturned = 209
 
-// patch changes attributes of a bug or of one of its tasks. read gives the entry as JSON; set changes one attribute of a copy
-// and says what is wrong with a value.
+// patch changes attributes of a bug or of one of its tasks. read gives the entry as JSON; set
+// changes one attribute of a copy and says what is wrong with a value.
 func (s *Server) patch(c *call, bug *Bug, token *accessToken, kind string, read func(*Bug) map[string]any,
 	set func(*Bug, string, any) string,
 ) response {
@@ -150,7 +151,8 @@ func (s *Server) duplicateOf(c *call, b *Bug, value any) (number int64, wrong st
 	return number, ""
 }
 
-// setTask changes an attribute of the task of a bug, or of its task in one series: the index, -1 for none.
+// setTask changes an attribute of the task of a bug, or of its task in one series: the index, -1
+// for none.
 func (s *Server) setTask(c *call, series int) func(*Bug, string, any) string {
 	return func(b *Bug, name string, value any) (wrong string) {
 		word, _ := value.(string)

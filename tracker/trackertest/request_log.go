@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Request is one request as it came in.
+// Request is one request to the tracker.
 type Request struct {
 	Operation Operation
 	Method    string
@@ -21,10 +21,10 @@ type requestLog struct {
 	working  int // requests under way
 }
 
-// maxRequests is how many of the last requests are kept.
+// maxRequests bounds the stored requests.
 const maxRequests = 2000
 
-// Requests returns the last requests for an operation, oldest first; for all of them when it is empty.
+// Requests returns the last requests for an operation, or all if op is empty, oldest first.
 func (l *requestLog) Requests(op Operation) []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +46,7 @@ func (l *requestLog) remember(r Request) {
 	l.requests = append(l.requests, r)
 }
 
-// Working is how many requests it is working on, those that it lets hang included.
+// Working returns the number of requests under way, including those that hang.
 func (l *requestLog) Working() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

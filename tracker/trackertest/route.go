@@ -32,7 +32,7 @@ func api(r response) response {
 }
 
 func (s *Server) route(c *call, token *accessToken) response {
-	op, write := c.param("ws.op"), c.method() == http.MethodPost
+	op, write := c.wsOp(), c.method() == http.MethodPost
 	if c.op == OpArchive && !write {
 		return s.archive(c, op)
 	}
@@ -89,7 +89,7 @@ func (s *Server) serviceRoot(c *call) response {
 
 // bug answers at /bugs/N and below.
 func (s *Server) bug(c *call, token *accessToken) response {
-	bug, write, op := s.visible(c.parts[1], token), c.method() == http.MethodPost, c.param("ws.op")
+	bug, write, op := s.visible(c.parts[1], token), c.method() == http.MethodPost, c.wsOp()
 	switch {
 	case bug == nil:
 		return notFound(c.parts[1])
@@ -143,8 +143,8 @@ func (s *Server) task(c *call, token *accessToken) response {
 	return notFound(c.parts[len(c.parts)-1])
 }
 
-// taskAt finds the bug at a path, the index of the series that the path is for, -1 for none, and what follows the number.
-// The bug is nil when it has no task there.
+// taskAt finds the bug at a path, the index of the series that the path is for, -1 for none, and
+// what follows the number. The bug is nil when it has no task there.
 func (s *Server) taskAt(path []string, token *accessToken) (bug *Bug, series int, rest []string) {
 	at := slices.Index(path, "+bug")
 	if at < 0 || len(path) < at+2 {

@@ -20,9 +20,10 @@ var (
 	maxPage = 300
 )
 
-// searchOr answers the read operations of a thing that bugs are filed against, or the thing itself. No target: all bugs.
+// searchOr answers the read operations of a thing that bugs are filed against, or the thing itself.
+// No target: all bugs.
 func (s *Server) searchOr(c *call, token *accessToken, target []string) response {
-	switch op := c.param("ws.op"); {
+	switch op := c.wsOp(); {
 	case op == "searchTasks":
 		return s.search(c, token, target)
 	case op == "getSourcePackage" && len(target) == 1:
@@ -103,7 +104,8 @@ func all(items []string, ok func(string) bool) bool {
 	return !slices.ContainsFunc(items, func(item string) bool { return !ok(item) })
 }
 
-// readQuery reads the parameters of a search, or says which is wrong. Unknown ones are ignored without a word.
+// readQuery reads the parameters of a search, or says which is wrong. Unknown ones are ignored
+// without a word.
 func (s *Server) readQuery(c *call, token *accessToken, target []string) (q query, wrong string) {
 	params := c.query
 	q = query{target: target, token: token, statuses: openStatuses, order: "id"}
@@ -222,8 +224,8 @@ func (s *Server) pageSize(c *call) (size, start int, refusal *response) {
 	return size, max(start, 0), nil
 }
 
-// collection is one page of entries of one type, or how many there are. What an operation finds is not counted in version
-// devel unless it fits on one page: a link leads to the number instead.
+// collection is one page of entries of one type, or how many there are. What an operation finds is
+// not counted in version devel unless it fits on one page: a link leads to the number instead.
 func (s *Server) collection(c *call, kind string, found []any, start, size int) response {
 	if c.query.Get("ws.show") == "total_size" {
 		return text(200, strconv.Itoa(len(found))).with("Content-Type", "application/json")

@@ -1,9 +1,10 @@
-// Package trackertest is a practice tracker: Launchpad's protocol, as far as mishap needs it, on real HTTP and with a memory
-// of its own. It is as strict as the real one: statuses, bodies and headers of the OAuth endpoints, the way in which
-// parameters are decoded, the texts of refusals, what searches hide. It can be told to fail in each way in which a real
-// tracker fails.
+// Package trackertest is a practice tracker: a server with state that speaks the part of
+// Launchpad's protocol that mishap needs. It imitates statuses, headers and bodies of the OAuth
+// endpoints, the decoding of parameters, the texts of refusals, and what searches hide. It can fail
+// in each way in which a real tracker fails.
 //
-// Tests start one with New. `devtool tracker` serves the same one to people, with pages to authorise on and to read bugs.
+// Tests start one with New. `devtool tracker` serves one to people, with pages to authorise mishap
+// and to read bugs.
 package trackertest
 
 import (
@@ -16,21 +17,21 @@ import (
 	"time"
 )
 
-// Options shape a practice tracker. The zero value is fine.
+// Options configure a practice tracker. The zero value is valid.
 type Options struct {
-	StateFile    string           // JSON file in which its memory lasts; empty: in this process only
-	Control      bool             // serve /+practice/faults, by which it can be told to fail
-	Person       string           // name of the one person who uses it; empty: "practice-person"
+	StateFile    string           // JSON file for its state; empty: in memory only
+	Control      bool             // serve /+practice/faults, which sets faults
+	Person       string           // name of its only person; empty: "practice-person"
 	Distribution string           // empty: "ubuntu"
 	Packages     []string         // source packages of the distribution; nil: every well-formed name
-	Unpublished  []string         // source packages that are known but not published
-	Archive      *Archive         // what is published; nil: every version that is asked for by its number
+	Unpublished  []string         // source packages that exist but are not published
+	Archive      *Archive         // what is published; nil: every requested version
 	PageSize     int              // entries on a page of a search; 0: 75
 	Now          func() time.Time // nil: time.Now
 	Log          *slog.Logger     // nil: silent
 }
 
-// Server is the practice tracker. It is safe for concurrent use. Close ends the requests that hang.
+// Server is a practice tracker. It is safe for concurrent use. Close ends the requests that hang.
 type Server struct {
 	*injector
 	*requestLog
@@ -43,7 +44,7 @@ type Server struct {
 	offset time.Duration // how far the tracker's clock is ahead
 }
 
-// NewServer returns a practice tracker that remembers what is in o.StateFile.
+// NewServer returns a practice tracker with the state in o.StateFile.
 func NewServer(o Options) (*Server, error) {
 	o.Person = cmp.Or(o.Person, "practice-person")
 	o.Distribution = cmp.Or(o.Distribution, "ubuntu")
@@ -63,7 +64,7 @@ func NewServer(o Options) (*Server, error) {
 	return s, nil
 }
 
-// now is the tracker's own time.
+// now returns the time of the tracker's clock.
 func (s *Server) now() time.Time { return s.opts.Now().Add(s.offset).UTC() }
 
 // Advance moves the tracker's clock forward.
@@ -73,19 +74,21 @@ func (s *Server) Advance(d time.Duration) {
 	s.offset += d
 }
 
-// save writes the memory down; the caller holds the lock.
+// save writes the state file. The caller holds the lock.
 func (s *Server) save() {
 	if err := s.state.save(s.opts.StateFile); err != nil {
 		s.log.Error("practice tracker cannot write its state", "error", err)
 	}
 }
 
-// ServeHTTP answers the web pages, the OAuth endpoints and the API, which all share one address here.
+// ServeHTTP serves the web pages, the OAuth endpoints and the API, which share one address here.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.count(1)
 	defer s.count(-1)
 	c := newCall(r)
-	s.remember(Request{Operation: c.op, Method: r.Method, URI: r.RequestURI, Header: r.Header.Clone(), Body: string(c.body)})
+	s.remember(Request{
+		Operation: c.op, Method: r.Method, URI: r.RequestURI, Header: r.Header.Clone(), Body: string(c.body),
+	})
 	if r.URL.Path == controlPath && s.opts.Control {
 		s.control(w, r, c)
 		return
@@ -98,7 +101,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	work().write(w)
 }
 
-// answer does what is asked.
+// answer handles one request.
 func (s *Server) answer(c *call) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +119,7 @@ func (s *Server) answer(c *call) response {
 	return s.page(c)
 }
 
-// response is an answer before it is written, so that a fault can still spoil it.
+// response is an answer before it is written, so that a fault can change it.
 type response struct {
 	status int
 	header http.Header
@@ -140,7 +143,7 @@ func (r response) with(name, value string) response {
 	return r
 }
 
-// splitPath gives the segments of a path, decoded one by one: "%2F" within one stays in it.
+// splitPath returns the decoded segments of a path. A segment may contain a decoded slash.
 func splitPath(escaped string) []string {
 	var out []string
 	for part := range strings.SplitSeq(strings.Trim(escaped, "/"), "/") {

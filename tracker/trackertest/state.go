@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// state is all that the tracker remembers.
+// state is everything that the tracker stores.
 type state struct {
 	Consumers     []string
 	RequestTokens []*requestToken
@@ -55,7 +55,7 @@ func (b *Bug) securityRelated() bool {
 type requestToken struct {
 	Key, Secret, Consumer string
 	Created               time.Time
-	Level                 string // empty: nobody has decided yet
+	Level                 string // empty: not decided yet
 	Context               string
 }
 
@@ -92,7 +92,7 @@ func (st *state) load(file string) error {
 	return nil
 }
 
-// save writes the file anew and puts it in place in one go.
+// save replaces the file atomically.
 func (st *state) save(file string) error {
 	if file == "" {
 		return nil
@@ -151,7 +151,7 @@ func (st *state) access(consumer, key string) *accessToken {
 
 const tokenAlphabet = "0123456789bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ"
 
-// newKey makes a key or a secret of n characters, in the real ones' alphabet.
+// newKey returns a random key of n characters from the alphabet of Launchpad.
 func newKey(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // never fails

@@ -10,7 +10,7 @@ import (
 	"mishap/crash"
 )
 
-// TB is what New needs of a test.
+// TB is the part of testing.TB that New needs.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -25,7 +25,7 @@ type Tracker struct {
 	tb     TB
 }
 
-// New starts a practice tracker that ends with the test. At most one Options is used.
+// New starts a practice tracker that ends with the test. It uses at most one Options.
 func New(tb TB, options ...Options) *Tracker {
 	tb.Helper()
 	var o Options
@@ -37,7 +37,7 @@ func New(tb TB, options ...Options) *Tracker {
 		tb.Fatalf("%v", err)
 	}
 	var lc net.ListenConfig
-	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0") //nolint:forbidigo // TB has no context
 	if err != nil {
 		tb.Fatalf("practice tracker: %v", err)
 	}
@@ -81,7 +81,7 @@ func (s *Server) Bugs() []Bug {
 	return out
 }
 
-// Change changes a bug, as people do in a tracker; false when there is none with this number.
+// Change changes a bug as a person does. It returns false if there is no bug with this number.
 func (s *Server) Change(number int64, change func(*Bug)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *Server) Change(number int64, change func(*Bug)) bool {
 	return true
 }
 
-// Add puts a bug there that somebody else has filed, and returns its number. Empty fields get plausible values.
+// Add adds a bug of another person and returns its number. Empty fields get plausible values.
 func (s *Server) Add(b Bug) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,8 @@ func (s *Server) Add(b Bug) int64 {
 	return b.Number
 }
 
-// Authorize decides about a request token as a person would on the page; false when it is not known.
+// Authorize grants a level to a request token, as a person does on the page. It returns false if
+// the token is unknown.
 func (s *Server) Authorize(key, level string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,10 +135,11 @@ func (s *Server) Authorize(key, level string) bool {
 	return true
 }
 
-// Token gives an access token for a consumer, as if a person had just authorised it to change public data.
+// Token returns a new access token for a consumer that a person has permitted to change public
+// data.
 func (s *Server) Token(consumer string) crash.AccessToken { return s.TokenOf(consumer, "WRITE_PUBLIC") }
 
-// TokenOf gives an access token of another level.
+// TokenOf returns a new access token with a level.
 func (s *Server) TokenOf(consumer, level string) crash.AccessToken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +152,7 @@ func (s *Server) TokenOf(consumer, level string) crash.AccessToken {
 	return crash.AccessToken{Token: a.Key, Secret: crash.Secret(a.Secret), Context: "None"}
 }
 
-// Revoke ends an access token, as the person can on the tracker's pages.
+// Revoke revokes an access token, as a person can on a page.
 func (s *Server) Revoke(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 
 const wadlMedia = "application/vnd.sun.wadl+xml"
 
-// The elements of a WADL document, as far as it is needed to describe this API: see wadlTypes for what is described.
+// The elements of a WADL document, as far as it is needed to describe this API: see wadlTypes for
+// what is described.
 type (
 	wadlDocument struct {
 		XMLName         xml.Name             `xml:"http://research.sun.com/wadl/2006/10 application"`
@@ -109,7 +110,8 @@ func (w wadlWriter) add(t wadlEntry) {
 	}
 }
 
-// entry describes a type that answers GET, and PATCH, with one representation; with any JSON when none is named.
+// entry describes a type that answers GET, and PATCH, with one representation; with any JSON when
+// none is named.
 func (w wadlWriter) entry(id, representation string) {
 	answer := wadlRepresentation{Href: "#" + representation}
 	if representation == "" {

@@ -132,7 +132,8 @@ func wantDescribed(t *testing.T, path string, entry map[string]any, described ma
 	}
 }
 
-// readWADL gives the attributes of each type of entry, the names of all that is described, and all references.
+// readWADL gives the attributes of each type of entry, the names of all that is described, and all
+// references.
 func readWADL(t *testing.T, document string) (attributes map[string][]string, names, links []string) {
 	t.Helper()
 	attributes = map[string][]string{}
