@@ -16,42 +16,48 @@ import (
 	"mishap/handlers/web"
 )
 
-// ExportTime is the longest that an export may take, the reading of a slow client included.
+// ExportTime is the maximum duration of an export, including the time in which a slow client
+// reads it.
 const ExportTime = 15 * time.Minute
 
-// Table is a list as it is exported. Rows are made one after the other, as they are written.
+// Table is a list to export. Its rows are generated while they are written.
 type Table struct {
 	Title   string
-	Path    string // of the page, with its query
+	Path    string // path of the page, with its query
 	Columns []string
 	Rows    iter.Seq2[Row, error]
 }
 
-// Row is one line of a table: a value for each column (string, int, int64 or time.Time), and what feeds say of it.
+// Row is one row of a table: a value for each column (string, int, int64 or time.Time), and the
+// fields of its feed entry.
 type Row struct {
 	Cells   []any
-	Path    string    // of its page: also what tells it from others, for ever
+	Path    string    // path of its page, which also identifies it permanently
 	Title   string    // one line
 	Summary string    // a few sentences
-	First   time.Time // since when there is it
-	Last    time.Time // when something happened to it last
+	First   time.Time // start of its existence
+	Last    time.Time // latest event
 }
 
-// Export sends a table. Nothing is made and sent when the client has it already. own is what the table depends on besides what
-// everybody sees, such as whom it is for; when that changed is not known.
-func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, own string, make func(context.Context) (Table, error)) error {
+// Export sends a table in a format. If the client's copy is current, it answers 304 and does not
+// call build. private names what the table depends on besides public data, such as the account
+// that reads it; such a table has no Last-Modified header, because its time of change is
+// unknown.
+func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, private string,
+	build func(context.Context) (Table, error),
+) error {
 	revision, err := s.Store.Revision(r.Context())
 	if err != nil {
 		return err
 	}
 	changed := s.revisions.since(revision+s.Now().UTC().Format(time.DateOnly), s.Now())
 	sum := sha256.Sum256([]byte(strings.Join([]string{
-		revision, s.Now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(web.CurrentUser(r).Role), own,
+		revision, s.Now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(web.CurrentUser(r).Role), private,
 	}, "\n")))
 	h := w.Header()
 	h.Set("ETag", `W/"`+hex.EncodeToString(sum[:12])+`"`)
 	var modified time.Time
-	if own == "" {
+	if private == "" {
 		modified = changed
 		h.Set("Last-Modified", modified.Format(http.TimeFormat))
 	}
@@ -66,14 +72,14 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, own st
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), ExportTime)
 	defer cancel()
-	asked := r.Context()
-	defer context.AfterFunc(asked, func() {
-		if context.Cause(asked) == context.Canceled { //nolint:errorlint // the very error: the client has gone
+	request := r.Context()
+	defer context.AfterFunc(request, func() {
+		if context.Cause(request) == context.Canceled { //nolint:errorlint // exactly this error: the client disconnected
 			cancel()
 		}
 	})()
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(ExportTime)) // as far as the server can
-	t, err := make(ctx)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(ExportTime)) // not every writer supports it
+	t, err := build(ctx)
 	if err != nil {
 		h.Del("ETag")
 		h.Del("Last-Modified")
@@ -90,8 +96,8 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, own st
 	return s.writeTable(w, r, format, t, changed)
 }
 
-// notModified reports whether the client has what it would be sent. An entity tag counts more than a time; the zero time is not
-// known.
+// notModified reports whether the client's copy is current. An entity tag takes precedence over
+// a time. The zero time means that the time of change is unknown.
 func notModified(r *http.Request, tag string, changed time.Time) bool {
 	if sent := r.Header.Get("If-None-Match"); sent != "" {
 		return negotiate.Matches(sent, tag)
@@ -100,7 +106,7 @@ func notModified(r *http.Request, tag string, changed time.Time) bool {
 	return err == nil && !changed.IsZero() && !changed.After(since)
 }
 
-// fileName is a name for the file of a page.
+// fileName returns a file name, without extension, for the page at path.
 func fileName(path string) string {
 	path, _, _ = strings.Cut(strings.Trim(path, "/"), "?")
 	name := strings.Map(func(r rune) rune {
@@ -115,29 +121,31 @@ func fileName(path string) string {
 	return name[:min(len(name), 100)]
 }
 
-// revisions remembers when this unit first saw the state of things as it is.
+// revisions records when this instance first saw the current revision.
 type revisions struct {
-	mu    sync.Mutex
-	word  string
-	first time.Time
+	mu       sync.Mutex
+	revision string
+	first    time.Time
 }
 
-// since is when this unit first saw a revision: never before it was made, and later than that of the one before.
-func (v *revisions) since(word string, now time.Time) time.Time {
+// since returns when this instance first saw a revision, rounded up to a full second. The time
+// of each revision is later than that of the previous one.
+func (v *revisions) since(revision string, now time.Time) time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if word != v.word {
+	if revision != v.revision {
 		from := now.UTC().Truncate(time.Second).Add(time.Second)
 		if !from.After(v.first) {
 			from = v.first.Add(time.Second)
 		}
-		v.word, v.first = word, from
+		v.revision, v.first = revision, from
 	}
 	return v.first
 }
 
-// Pages makes one sequence of a list that is read page by page, each beginning below the last row of the one before.
-func Pages[T any](read func(after *T) ([]T, error), make func(T) Row) iter.Seq2[Row, error] {
+// Pages returns the rows of a list that read returns page by page. Each page begins after the
+// last element of the previous one.
+func Pages[T any](read func(after *T) ([]T, error), rowOf func(T) Row) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var after *T
 		for {
@@ -147,7 +155,7 @@ func Pages[T any](read func(after *T) ([]T, error), make func(T) Row) iter.Seq2[
 				return
 			}
 			for i := range list {
-				if !yield(make(list[i]), nil) {
+				if !yield(rowOf(list[i]), nil) {
 					return
 				}
 			}
@@ -159,10 +167,10 @@ func Pages[T any](read func(after *T) ([]T, error), make func(T) Row) iter.Seq2[
 	}
 }
 
-// ExportPage is how many rows are read at once.
+// ExportPage is the number of rows that an export reads at once.
 const ExportPage = 500
 
-// ErrNoFormat is the answer to an ending that is none.
+// ErrNoFormat is the error for a file extension that is not an export format.
 var ErrNoFormat = crash.Errorf(crash.NotFound, "no_page", "There is no such file: lists are to be had as .csv, .json and .atom.")
 
 // Exporter sends lists as files and feeds.

@@ -11,19 +11,21 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mishap/handlers/web"
 )
 
-// MaxFeed is how many entries a feed has: readers ask again and again.
+// MaxFeed is the maximum number of entries in a feed. It is small because feed readers poll.
 const MaxFeed = 100
 
-// writeTable writes a table in its format. The first row decides whether there is an answer or an error; an error after it
-// cuts the connection, so that nobody takes half a file for a whole one.
+// writeTable writes a table in a format. An error before the first byte is returned, so that the
+// client receives an error page. A later error aborts the connection, so that the client does
+// not take a partial file for a complete one.
 func (s *Exporter) writeTable(w http.ResponseWriter, r *http.Request, format string, t Table, changed time.Time) error {
-	begun := false
+	started := false
 	out := bufio.NewWriterSize(writerFunc(func(p []byte) (int, error) {
-		begun = true
+		started = true
 		return w.Write(p)
 	}), 32<<10)
 	var err error
@@ -40,9 +42,9 @@ func (s *Exporter) writeTable(w http.ResponseWriter, r *http.Request, format str
 	if err == nil {
 		err = out.Flush()
 	}
-	if err != nil && begun {
+	if err != nil && started {
 		if r.Context().Err() == nil {
-			s.Log.WarnContext(r.Context(), "export broke off", "request_id", web.RequestID(r), "error", err)
+			s.Log.WarnContext(r.Context(), "export aborted", "request_id", web.RequestID(r), "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}
@@ -58,8 +60,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// writeCSV writes RFC 4180: a line of names, lines ended by CR and LF. Text that a spreadsheet would take for a formula
-// gets an apostrophe in front.
+// writeCSV writes a table as CSV (RFC 4180): a header line, and lines that end in CR LF.
 func writeCSV(out io.Writer, t Table) error {
 	c := csv.NewWriter(out)
 	c.UseCRLF = true
@@ -82,19 +83,21 @@ func writeCSV(out io.Writer, t Table) error {
 	return c.Error()
 }
 
+// csvText formats a cell as CSV. It puts an apostrophe before text that a spreadsheet would
+// evaluate as a formula.
 func csvText(cell any) string {
 	text, isText := cell.(string)
 	if !isText {
 		return plainText(cell)
 	}
 	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
-	if text != "" && strings.ContainsAny(text[:1], "=+-@\t\r\n") || strings.HasPrefix(text, "＝") || strings.HasPrefix(text, "＋") || strings.HasPrefix(text, "－") || strings.HasPrefix(text, "＠") {
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + text
 	}
 	return text
 }
 
-// plainText writes a cell that is no text.
+// plainText formats a cell without escaping it.
 func plainText(cell any) string {
 	switch v := cell.(type) {
 	case int:
@@ -111,7 +114,8 @@ func plainText(cell any) string {
 	return ""
 }
 
-// writeJSONTable writes one object: the title, the page, and the rows as objects by column.
+// writeJSONTable writes one object: the title, the address of the page, and the rows as objects
+// with a member for each column.
 func writeJSONTable(out *bufio.Writer, t Table, base string) error {
 	head, err := json.Marshal(map[string]string{"title": t.Title, "url": base + t.Path})
 	if err != nil {
@@ -154,7 +158,7 @@ func writeJSONTable(out *bufio.Writer, t Table, base string) error {
 	return err
 }
 
-// The Atom feed of RFC 4287.
+// The elements of an Atom feed (RFC 4287).
 type (
 	atomFeed struct {
 		XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
@@ -182,11 +186,15 @@ type (
 	}
 )
 
-func writeAtom(out io.Writer, t Table, base, own string, changed time.Time) error {
+// writeAtom writes the first MaxFeed rows as an Atom feed.
+func writeAtom(out io.Writer, t Table, base, self string, changed time.Time) error {
 	page := base + t.Path
 	feed := atomFeed{
 		ID: page, Title: t.Title + " · mishap", Updated: changed.UTC().Format(time.RFC3339), Author: "mishap",
-		Links: []atomLink{{Rel: "self", Type: "application/atom+xml", Href: base + own}, {Rel: "alternate", Type: "text/html", Href: page}},
+		Links: []atomLink{
+			{Rel: "self", Type: "application/atom+xml", Href: base + self},
+			{Rel: "alternate", Type: "text/html", Href: page},
+		},
 	}
 	for r, err := range t.Rows {
 		if err != nil {
@@ -197,7 +205,8 @@ func writeAtom(out io.Writer, t Table, base, own string, changed time.Time) erro
 			at = changed
 		}
 		feed.Entries = append(feed.Entries, atomEntry{
-			ID: base + r.Path, Title: xmlText(r.Title), Published: at.UTC().Format(time.RFC3339), Updated: at.UTC().Format(time.RFC3339),
+			ID: base + r.Path, Title: xmlText(r.Title),
+			Published: at.UTC().Format(time.RFC3339), Updated: at.UTC().Format(time.RFC3339),
 			Link: atomLink{Rel: "alternate", Type: "text/html", Href: base + r.Path}, Summary: xmlText(r.Summary),
 		})
 		if len(feed.Entries) == MaxFeed {
@@ -210,7 +219,7 @@ func writeAtom(out io.Writer, t Table, base, own string, changed time.Time) erro
 	return errors.Join(err1, e.Encode(feed), e.Close())
 }
 
-// xmlText leaves out what XML cannot hold.
+// xmlText removes the characters that XML does not allow.
 func xmlText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 && r != '\n' && r != '\t' || r == 0xFFFE || r == 0xFFFF {

@@ -1,4 +1,5 @@
-// Package negotiate decides which representation of a resource a request wants, and whether the client has it already.
+// Package negotiate selects the representation of a resource that a request prefers, and checks
+// whether the client already has it.
 package negotiate
 
 import (
@@ -6,35 +7,37 @@ import (
 	"strings"
 )
 
-// Preferred returns which of some media types a request's headers Accept want most (RFC 9110, section 12.5.1). The weight of
-// a type is that of the most specific range that matches it. Of types with the same weight the one whose range comes first
-// counts, and of types with the same range the one offered first. Without a header it is the first; it is empty if none is
-// acceptable. Parameters of ranges other than q do not matter, and what is not a range is passed over.
+// Preferred returns the media type among offers that the Accept headers of a request prefer (RFC
+// 9110, section 12.5.1), or "" if none is acceptable. Without a header it returns the first
+// offer. The most specific range that matches a type decides its weight. Between equal weights,
+// the range that comes first wins; within one range, the first offer. Preferred ignores
+// malformed ranges, and all parameters of ranges except q.
 func Preferred(headers []string, offers ...string) string {
 	ranges := acceptRanges(strings.Join(headers, ","))
 	if len(ranges) == 0 {
 		return offers[0]
 	}
-	best, bestWeight, bestPlace := "", 0, 0
+	best, bestWeight, bestIndex := "", 0, 0
 	for _, offer := range offers {
-		weight, place := weightOf(ranges, offer)
-		if weight > bestWeight || weight == bestWeight && weight > 0 && place < bestPlace {
-			best, bestWeight, bestPlace = offer, weight, place
+		weight, index := weightOf(ranges, offer)
+		if weight > bestWeight || weight == bestWeight && weight > 0 && index < bestIndex {
+			best, bestWeight, bestIndex = offer, weight, index
 		}
 	}
 	return best
 }
 
-// acceptRange is a part of a header Accept: "text/*;q=0.5".
+// acceptRange is one element of an Accept header, such as "text/*;q=0.5".
 type acceptRange struct {
 	kind, subtype string
 	weight        int // in thousandths
 }
 
-// weightOf returns the weight of a media type, and the place of the range that says so; 0: not acceptable.
-func weightOf(ranges []acceptRange, media string) (weight, place int) {
+// weightOf returns the weight of a media type and the index of the range that decides it. The
+// weight is 0 if the type is not acceptable.
+func weightOf(ranges []acceptRange, media string) (weight, index int) {
 	kind, subtype, _ := strings.Cut(media, "/")
-	found := 0
+	best := 0
 	for i, r := range ranges {
 		specific := 0
 		switch {
@@ -45,30 +48,31 @@ func weightOf(ranges []acceptRange, media string) (weight, place int) {
 		case r.kind == "*" && r.subtype == "*":
 			specific = 1
 		}
-		if specific > found {
-			found, weight, place = specific, r.weight, i
+		if specific > best {
+			best, weight, index = specific, r.weight, i
 		}
 	}
-	return weight, place
+	return weight, index
 }
 
-// maxRanges bounds how many ranges are read; browsers send about ten.
+// maxRanges limits the number of ranges that are parsed; browsers send about ten.
 const maxRanges = 100
 
+// acceptRanges parses an Accept header and skips malformed ranges.
 func acceptRanges(header string) []acceptRange {
 	var ranges []acceptRange
 	for _, part := range splitQuoted(header, ',') {
-		words := splitQuoted(part, ';')
-		kind, subtype, ok := strings.Cut(strings.ToLower(strings.TrimSpace(words[0])), "/")
+		params := splitQuoted(part, ';')
+		kind, subtype, ok := strings.Cut(strings.ToLower(strings.TrimSpace(params[0])), "/")
 		if !ok || kind == "" || subtype == "" || kind == "*" && subtype != "*" || len(ranges) == maxRanges {
 			continue
 		}
 		r := acceptRange{kind: kind, subtype: subtype, weight: 1000}
-		for _, word := range words[1:] {
-			name, value, _ := strings.Cut(word, "=")
+		for _, param := range params[1:] {
+			name, value, _ := strings.Cut(param, "=")
 			if strings.EqualFold(strings.TrimSpace(name), "q") {
-				r.weight = weightText(strings.TrimSpace(value))
-				break // what follows are not parameters of the type
+				r.weight = parseWeight(strings.TrimSpace(value))
+				break // parameters after q do not belong to the type
 			}
 		}
 		ranges = append(ranges, r)
@@ -76,9 +80,9 @@ func acceptRanges(header string) []acceptRange {
 	return ranges
 }
 
-// weightText reads a weight, 0 to 1 with up to three digits, as thousandths. What is none counts as 0: its sender did not
-// mean the most wanted.
-func weightText(s string) int {
+// parseWeight parses a weight, 0 to 1 with up to three decimals, and returns thousandths. It
+// returns 0 for a malformed weight.
+func parseWeight(s string) int {
 	whole, fraction, _ := strings.Cut(s, ".")
 	if whole != "0" && whole != "1" || len(fraction) > 3 || fraction != "" && strings.Trim(fraction, "0123456789") != "" {
 		return 0
@@ -90,7 +94,7 @@ func weightText(s string) int {
 	return n
 }
 
-// splitQuoted splits a text at a separator, but not within quoted strings.
+// splitQuoted splits s at a separator, except within quoted strings.
 func splitQuoted(s string, separator byte) []string {
 	var parts []string
 	quoted, begin := false, 0

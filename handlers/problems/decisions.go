@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	maxDecisions  = 100             // entries of the history on a page
-	splitPatience = 2 * time.Second // how long a person waits while reports are moved; the rest goes on by itself
+	maxDecisions = 100             // entries of the history on a page
+	splitTimeout = 2 * time.Second // maximum time that a request moves reports; a job moves the rest
 )
 
-// decisionsView is the history of a problem and what this person may decide about it.
+// decisionsView returns the history of a problem and the decisions that the user may take.
 func (s *Pages) decisionsView(r *http.Request, b crash.Bucket) (views.DecisionsView, error) {
 	u := web.CurrentUser(r)
 	v := views.DecisionsView{
 		Bucket: b, MayDecide: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.Now(),
 	}
-	if !u.Role.Allows(crash.RoleViewer) { // entries hold names of accounts and titles of reports
+	if !u.Role.Allows(crash.RoleViewer) { // entries contain account names and report titles
 		return v, nil
 	}
 	var err error
@@ -33,7 +33,7 @@ func (s *Pages) decisionsView(r *http.Request, b crash.Bucket) (views.DecisionsV
 	return v, err
 }
 
-// UndoDecision takes one decision about a problem back.
+// UndoDecision undoes one decision about a problem.
 func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 		text = "The name is as it was before."
 	case crash.DecisionSplit:
 		text = "The reports that were taken out are back."
-		finished, err := s.moveNow(r.Context(), id)
+		finished, err := s.moveReports(r.Context(), id)
 		if err != nil {
 			return err
 		}
@@ -75,9 +75,9 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 	return web.Redirect(w, r, b.ID.Path())
 }
 
-// moveNow moves the reports of a split for as long as a person likes to wait. A job does the rest.
-func (s *Decisions) moveNow(ctx context.Context, decision int64) (finished bool, err error) {
-	for until := time.Now().Add(splitPatience); !finished && time.Now().Before(until); {
+// moveReports moves the reports of a split for at most splitTimeout. A job moves the rest.
+func (s *Decisions) moveReports(ctx context.Context, decision int64) (finished bool, err error) {
+	for deadline := time.Now().Add(splitTimeout); !finished && time.Now().Before(deadline); {
 		if finished, err = s.Decisions.GoOnSplit(ctx, decision); err != nil {
 			return false, err
 		}
@@ -85,7 +85,7 @@ func (s *Decisions) moveNow(ctx context.Context, decision int64) (finished bool,
 	return finished, nil
 }
 
-// ShowRename asks for a name.
+// ShowRename shows the form that asks for a name.
 func (s *Decisions) ShowRename(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Decisions) ShowRename(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.Rename(p))
 }
 
-// RenameProblem gives a problem a name, and offers to take that back.
+// RenameProblem renames a problem and offers to undo that.
 func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -115,27 +115,28 @@ func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	return s.decided(w, r, b.ID, "The problem has a new name.", crash.DecisionRenamed)
+	return s.redirectWithUndo(w, r, b.ID, "The problem has a new name.", crash.DecisionRenamed)
 }
 
-// memberPath is the address of a problem for somebody who comes by that of a bucket that is part of it.
-func memberPath(head, id crash.BucketID) string {
+// headPath returns the address of the problem head for a visitor who asked for bucket id.
+func headPath(head, id crash.BucketID) string {
 	if head == id {
 		return id.Path()
 	}
 	return head.Path() + "?from=" + id.String()
 }
 
-// cameFrom is the signature of the merged problem whose address led to this one, empty when none did.
-func (s *Pages) cameFrom(r *http.Request, head crash.BucketID) (string, error) {
+// mergedSignature returns the signature of the merged bucket whose address redirected to head,
+// or "".
+func (s *Pages) mergedSignature(r *http.Request, head crash.BucketID) (string, error) {
 	var signature string
-	var now crash.BucketID
+	var current crash.BucketID
 	id, err := crash.ParseBucketID(r.URL.Query().Get("from"))
 	if err == nil {
-		signature, now, err = s.Decisions.Signature(r.Context(), id)
+		signature, current, err = s.Decisions.Signature(r.Context(), id)
 	}
-	if errors.Is(err, crash.NotFound) || err == nil && (now != head || id == head) {
-		return "", nil // whatever it is, it is none of ours
+	if errors.Is(err, crash.NotFound) || err == nil && (current != head || id == head) {
+		return "", nil // not a bucket of this problem
 	}
 	if web.IsPublic(r) {
 		signature = s.Redacted.Signature(signature)

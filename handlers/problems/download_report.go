@@ -17,18 +17,19 @@ import (
 )
 
 var (
-	errNoCore     = crash.Errorf(crash.NotFound, "no_core", "No core dump of this report is kept on this machine.")
-	errCoreForFew = crash.Errorf(crash.Forbidden, "core_forbidden", "Core dumps hold the memory of programs: they are for people who may file bugs. Ask an admin for the role triager.")
+	errNoCore        = crash.Errorf(crash.NotFound, "no_core", "No core dump of this report is kept on this machine.")
+	errCoreForbidden = crash.Errorf(crash.Forbidden, "core_forbidden",
+		"Core dumps hold the memory of programs: they are for people who may file bugs. Ask an admin for the role triager.")
 )
 
-// rawReport is a report as JSON: what is known of it here, and the fields as they came.
+// rawReport is a report as JSON: its metadata, and the fields as they arrived.
 type rawReport struct {
 	ID         string       `json:"id"`
 	URL        string       `json:"url"`
 	Arrived    time.Time    `json:"arrived"`
 	Occurred   *time.Time   `json:"occurred"` // null: the report has no readable date
 	Machine    string       `json:"machine"`
-	Problem    *string      `json:"problem"` // the address; null: in none, for the reason in unbucketed
+	Problem    *string      `json:"problem"` // address, or null if Unbucketed says why the report has no problem
 	Unbucketed string       `json:"unbucketed,omitempty"`
 	Rule       crash.Rule   `json:"rule"`
 	Evidence   []passage    `json:"evidence"` // what the grouping rule read
@@ -41,7 +42,7 @@ type passage struct {
 	Used  []string `json:"used"`
 }
 
-// evidenceOf returns what the grouping rule read of a report.
+// evidenceOf returns the passages that the grouping rule read in a report.
 func evidenceOf(f crash.Fields) []passage {
 	all := []passage{}
 	for _, p := range grouping.Explain(f).Passages {
@@ -53,8 +54,9 @@ func evidenceOf(f crash.Fields) []passage {
 // sendReport sends a report as JSON.
 func (s *Pages) sendReport(w http.ResponseWriter, report crash.StoredReport) error {
 	raw := rawReport{
-		ID: report.ID.String(), URL: s.Base.String() + "/oops/" + report.ID.String(), Arrived: report.ID.Received(), Machine: string(report.System),
-		Unbucketed: report.Unbucketed, Rule: report.Rule, Evidence: evidenceOf(report.Fields), Fields: report.Fields,
+		ID: report.ID.String(), URL: s.Base.String() + "/oops/" + report.ID.String(),
+		Arrived: report.ID.Received(), Machine: string(report.System), Unbucketed: report.Unbucketed,
+		Rule: report.Rule, Evidence: evidenceOf(report.Fields), Fields: report.Fields,
 	}
 	if !report.Occurred.IsZero() {
 		raw.Occurred = &report.Occurred
@@ -67,26 +69,26 @@ func (s *Pages) sendReport(w http.ResponseWriter, report crash.StoredReport) err
 	if err != nil {
 		return err
 	}
-	fileHeaders(w, "application/json", report.ID.String()+".json")
-	_, _ = w.Write(append(body, '\n')) // an error means that the visitor has gone
+	setFileHeaders(w, "application/json", report.ID.String()+".json")
+	_, _ = w.Write(append(body, '\n')) // an error means that the client disconnected
 	return nil
 }
 
-// fileHeaders are those of a file that is private.
-func fileHeaders(w http.ResponseWriter, media, name string) {
+// setFileHeaders sets the headers of a private file.
+func setFileHeaders(w http.ResponseWriter, media, name string) {
 	h := w.Header()
 	h.Set("Content-Type", media)
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	h.Set("Cache-Control", "no-store")
 }
 
-// sendCrash sends a report as a file that apport and its tools read. With core=yes the core dump comes along, as its machine
-// packed it, for people who may file bugs.
+// sendCrash sends a report as a file that apport and its tools read. With core=yes it adds the
+// core dump, compressed as the machine sent it, for users who may file bugs.
 func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.StoredReport) error {
 	var core *os.File
 	if r.URL.Query().Get("core") != "" {
 		if !web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
-			return errCoreForFew
+			return errCoreForbidden
 		}
 		var err error
 		if core, err = os.Open(s.corePath(report.ID)); errors.Is(err, fs.ErrNotExist) {
@@ -94,13 +96,14 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 		} else if err != nil {
 			return err
 		}
-		defer core.Close()                                                                    //nolint:errcheck // only read
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(export.ExportTime)) // as far as the server can
+		defer core.Close() //nolint:errcheck // only read
+		// Not every writer supports a deadline.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(export.ExportTime))
 	}
-	fields, _ := apport.Writable(report.Fields) // what is left out stands in a field of the file
-	fileHeaders(w, "text/plain; charset=utf-8", report.ID.String()+".crash")
+	fields, _ := apport.Writable(report.Fields) // a field of the file lists those left out
+	setFileHeaders(w, "text/plain; charset=utf-8", report.ID.String()+".crash")
 	if err := apport.Write(w, fields); err != nil {
-		return nil // the visitor has gone: the names were looked at before
+		return nil // the client disconnected: Writable has checked the names
 	}
 	if core != nil {
 		_ = apport.WriteDump(w, "CoreDump", core) // as above
@@ -108,12 +111,14 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 	return nil
 }
 
-// corePath is where the way in keeps the core dump of a report, in the form that whoopsie sends: base64 by lines.
+// corePath returns where intake stores the core dump of a report, in the format that whoopsie
+// sends: base64 by lines.
 func (s *Pages) corePath(id crash.OopsID) string {
 	return filepath.Join(s.Config.CoresDir, id.String()+".core")
 }
 
-// coreSize is the size of the core dump in bytes, as it is kept, for a person who may have it; 0: there is none here.
+// coreSize returns the size in bytes of the stored core dump, or 0 if there is none or the user
+// may not download it.
 func (s *Pages) coreSize(r *http.Request, id crash.OopsID) int64 {
 	if s.Config.CoresDir == "" || !web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"mishap/handlers/web"
 )
 
-// exportBug is the list of the problems that have a bug, as a file or feed.
+// exportBug sends the problems that have a bug as a file or feed.
 func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, format string) error {
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		buckets, err := s.Bugs.BucketsOfBug(ctx, number)
@@ -24,18 +24,22 @@ func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, 
 		}
 		signedIn := web.CurrentUser(r).Role.Allows(crash.RoleViewer)
 		path := "/bug/" + strconv.FormatInt(number, 10)
-		return export.Table{Title: "Problems of bug " + strconv.FormatInt(number, 10), Path: path, Columns: problemColumns, Rows: func(yield func(export.Row, error) bool) {
+		title := "Problems of bug " + strconv.FormatInt(number, 10)
+		rows := func(yield func(export.Row, error) bool) {
 			for _, bucket := range buckets {
 				bucket := s.SeenBucket(r, bucket)
 				p, ok := b.Problem(bucket.ID)
-				if !ok { // none of its reports counts
-					p = &index.Problem{Bucket: &index.Bucket{Facts: &index.Facts{}, ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title}}
+				if !ok { // none of its reports is counted
+					p = &index.Problem{Bucket: &index.Bucket{
+						Facts: &index.Facts{}, ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title,
+					}}
 				}
 				row := web.SeenRow(r, index.Row{Problem: p, Facts: p.Facts, Count: p.Reports})
 				if !yield(s.problemRow(row, bucket.Signature, signedIn), nil) {
 					return
 				}
 			}
-		}}, nil
+		}
+		return export.Table{Title: title, Path: path, Columns: problemColumns, Rows: rows}, nil
 	})
 }

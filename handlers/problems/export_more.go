@@ -20,7 +20,7 @@ import (
 // versionColumns are the columns of the list of a problem's versions.
 var versionColumns = []string{"version", "release", "reports", "machines", "first_day", "last_day", "url"}
 
-// ExportVersions is the list of the versions that a problem was seen with, as a file or feed: each with each release.
+// ExportVersions sends the versions in which a problem was seen, by release, as a file or feed.
 func (s *Pages) ExportVersions(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if web.ExportTypes[format] == "" {
@@ -40,32 +40,35 @@ func (s *Pages) ExportVersions(w http.ResponseWriter, r *http.Request) error {
 			return export.Table{}, err
 		}
 		title := "Versions of " + views.DocumentTitle(s.SeenBucket(r, bucket), !web.IsPublic(r))
-		return export.Table{Title: title, Path: bucket.ID.Path(), Columns: versionColumns, Rows: func(yield func(export.Row, error) bool) {
+		rows := func(yield func(export.Row, error) bool) {
 			for _, span := range spans {
 				span.Version, span.Release = web.SeenLabel(r, span.Version), web.SeenLabel(r, span.Release)
 				if !yield(s.versionRow(bucket, span), nil) {
 					return
 				}
 			}
-		}}, nil
+		}
+		return export.Table{Title: title, Path: bucket.ID.Path(), Columns: versionColumns, Rows: rows}, nil
 	})
 }
 
 func (s *Pages) versionRow(b crash.Bucket, span stats.BucketVersion) export.Row {
-	where := strings.TrimSpace(span.Version + " in " + string(span.Release))
+	label := strings.TrimSpace(span.Version + " in " + string(span.Release))
 	path := b.ID.Path() + "?" + url.Values{"release": {string(span.Release)}, "version": {span.Version}}.Encode()
 	return export.Row{
 		Cells: []any{
-			span.Version, string(span.Release), span.Reports, span.Systems, dayText(span.First), dayText(span.Last), s.Base.String() + path,
+			span.Version, string(span.Release), span.Reports, span.Systems, dayText(span.First), dayText(span.Last),
+			s.Base.String() + path,
 		},
-		Path: path, Title: where,
-		Summary: fmt.Sprintf("Seen with version %s: %s on %s, from %s to %s.", where, views.Counted(span.Reports, "report", "reports"),
-			views.Counted(span.Systems, "machine", "machines"), dayText(span.First), dayText(span.Last)),
+		Path: path, Title: label,
+		Summary: fmt.Sprintf("Seen with version %s: %s on %s, from %s to %s.", label,
+			views.Counted(span.Reports, "report", "reports"), views.Counted(span.Systems, "machine", "machines"),
+			dayText(span.First), dayText(span.Last)),
 		First: span.First, Last: span.Last,
 	}
 }
 
-// dayText is a day as files have it; empty for none.
+// dayText formats a day for files, and the zero time as "".
 func dayText(day time.Time) string {
 	if day.IsZero() {
 		return ""

@@ -20,11 +20,12 @@ import (
 
 // problemColumns are the columns of lists of problems.
 var problemColumns = []string{
-	"count", "title", "signature", "package", "source_package", "problem_type", "first_seen", "first_version", "first_release",
-	"last_seen", "last_version", "last_release", "highest_version", "bug", "state", "status", "url",
+	"count", "title", "signature", "package", "source_package", "problem_type", "first_seen",
+	"first_version", "first_release", "last_seen", "last_version", "last_release", "highest_version", "bug", "state", "status", "url",
 }
 
-// ExportFile is the front list as a file or feed, at its own address; the query is that of the page.
+// ExportFile sends the front list as a file or feed at an address of its own, with the query of
+// the page.
 func (s *Lists) ExportFile(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if web.ExportTypes[format] == "" {
@@ -33,31 +34,32 @@ func (s *Lists) ExportFile(w http.ResponseWriter, r *http.Request) error {
 	return s.exportProblems(w, r, format)
 }
 
-// exportProblems is the front list as a file or feed.
+// exportProblems sends the front list as a file or feed.
 func (s *Lists) exportProblems(w http.ResponseWriter, r *http.Request, format string) error {
 	choice, err := s.readChoice(r.Context(), r.URL.Query())
 	if err != nil {
 		return err
 	}
-	_, filter, _, err := s.chosen(r.Context(), choice)
+	_, filter, _, err := s.listFilter(r.Context(), choice)
 	if err != nil {
 		return err
 	}
 	return s.exportList(w, r, format, exportedList{title: "Most common problems", path: choice.URL(), filter: filter})
 }
 
-// exportedList is a list of problems that is exported.
+// exportedList is a list of problems to export.
 type exportedList struct {
 	title  string
-	path   string // of the page, with its query
+	path   string // path of the page, with its query
 	filter index.Filter
-	match  func(*index.Problem) bool // nil: all
-	own    string                    // what it depends on besides what everybody sees, as export takes it
+	match  func(*index.Problem) bool // nil selects all
+	// private names what the list depends on besides public data; see export.Exporter.Export.
+	private string
 }
 
-// exportList is a list of problems as a file or feed.
+// exportList sends a list of problems as a file or feed.
 func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string, list exportedList) error {
-	return s.Export(w, r, format, list.own, func(ctx context.Context) (export.Table, error) {
+	return s.Export(w, r, format, list.private, func(ctx context.Context) (export.Table, error) {
 		b, err := s.Store.IndexWithStates(ctx)
 		if err != nil {
 			return export.Table{}, err
@@ -70,13 +72,13 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 		return export.Table{
 			Title: list.title, Path: list.path, Columns: problemColumns,
 			Rows: func(yield func(export.Row, error) bool) {
-				for some := range slices.Chunk(rows, export.ExportPage) {
-					whole, err := s.Counts.WholeSignatures(ctx, some)
+				for chunk := range slices.Chunk(rows, export.ExportPage) {
+					whole, err := s.Counts.WholeSignatures(ctx, chunk)
 					if err != nil {
 						yield(export.Row{}, err)
 						return
 					}
-					for _, p := range some {
+					for _, p := range chunk {
 						signature := whole[p.ID]
 						if !signedIn {
 							signature = s.Redacted.Signature(signature)
@@ -91,9 +93,12 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 	})
 }
 
-// problemRow is one problem of a list.
+// problemRow returns the row of one problem.
 func (s *Lists) problemRow(p index.Row, signature string, signedIn bool) export.Row {
-	title := views.DocumentTitle(crash.Bucket{ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type, Title: p.Title, Name: p.Name, Executable: p.Executable}, signedIn)
+	title := views.DocumentTitle(crash.Bucket{
+		ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type,
+		Title: p.Title, Name: p.Name, Executable: p.Executable,
+	}, signedIn)
 	if signature == "" {
 		signature = p.Signature
 	}
@@ -121,13 +126,14 @@ func (s *Lists) problemRow(p index.Row, signature string, signedIn bool) export.
 	return export.Row{
 		Cells: []any{
 			p.Count, title, signature, p.Package, p.Source, p.Type, p.First.At, p.First.Version, string(p.First.Release),
-			p.Last.At, p.Last.Version, string(p.Last.Release), p.HighestVersion, bug, string(status.Word), status.Text(), s.Base.String() + p.ID.Path(),
+			p.Last.At, p.Last.Version, string(p.Last.Release), p.HighestVersion, bug, string(status.Word), status.Text(),
+			s.Base.String() + p.ID.Path(),
 		},
 		Path: p.ID.Path(), Title: title, Summary: summary.String(), First: p.First.At, Last: p.Last.At,
 	}
 }
 
-// occurrenceText is an occurrence in words: "2026-05-18 09:30 UTC in 1.4-1 (Ubuntu 24.04)".
+// occurrenceText formats an occurrence, such as "2026-05-18 09:30 UTC in 1.4-1 (Ubuntu 24.04)".
 func occurrenceText(o crash.Occurrence) string {
 	text := o.At.UTC().Format("2006-01-02 15:04 UTC")
 	if o.Version != "" {

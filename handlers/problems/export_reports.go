@@ -15,11 +15,11 @@ import (
 
 // reportColumns are the columns of lists of reports.
 var reportColumns = []string{
-	"report", "arrived", "occurred", "problem_type", "title", "package", "version", "source_package", "release", "architecture",
-	"machine", "problem", "url",
+	"report", "arrived", "occurred", "problem_type", "title", "package", "version", "source_package", "release",
+	"architecture", "machine", "problem", "url",
 }
 
-// ExportProblemReports is the list of a problem's reports as a file or feed.
+// ExportProblemReports sends a problem's reports as a file or feed.
 func (s *Pages) ExportProblemReports(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if web.ExportTypes[format] == "" {
@@ -41,22 +41,28 @@ func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash
 		return err
 	}
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
-		return s.reportTable("Reports of "+views.DocumentTitle(b, true), b.ID.Path(), func(after crash.OopsID) ([]crash.ReportRow, error) {
+		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Reports.BucketReports(ctx, b.ID, after, export.ExportPage)
-		}), nil
+		}
+		return s.reportTable("Reports of "+views.DocumentTitle(b, true), b.ID.Path(), read), nil
 	})
 }
 
-// exportSystemReports is the list of a machine's reports as a file or feed.
-func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, system crash.SystemID, format string) error {
+// exportSystemReports sends a machine's reports as a file or feed.
+func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, system crash.SystemID,
+	format string,
+) error {
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
-		return s.reportTable("Reports of a machine", views.SystemPath(system), func(after crash.OopsID) ([]crash.ReportRow, error) {
+		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Reports.SystemReports(ctx, system, after, export.ExportPage)
-		}), nil
+		}
+		return s.reportTable("Reports of a machine", views.SystemPath(system), read), nil
 	})
 }
 
-func (s *Pages) reportTable(title, path string, read func(after crash.OopsID) ([]crash.ReportRow, error)) export.Table {
+func (s *Pages) reportTable(title, path string,
+	read func(after crash.OopsID) ([]crash.ReportRow, error),
+) export.Table {
 	return export.Table{
 		Title: title, Path: path, Columns: reportColumns,
 		Rows: export.Pages(func(after *crash.ReportRow) ([]crash.ReportRow, error) {
@@ -68,7 +74,7 @@ func (s *Pages) reportTable(title, path string, read func(after crash.OopsID) ([
 	}
 }
 
-// reportRow is one report of a list.
+// reportRow returns the row of one report.
 func (s *Pages) reportRow(r crash.ReportRow) export.Row {
 	problem := ""
 	if r.Bucket != nil {
@@ -81,8 +87,8 @@ func (s *Pages) reportRow(r crash.ReportRow) export.Row {
 	}
 	return export.Row{
 		Cells: []any{
-			r.ID.String(), r.ID.Received(), r.Occurred, r.ProblemType, r.Title, r.Package, r.Version, r.SourcePackage, string(r.Release),
-			r.Architecture, string(r.System), problem, s.Base.String() + path,
+			r.ID.String(), r.ID.Received(), r.Occurred, r.ProblemType, r.Title, r.Package, r.Version, r.SourcePackage,
+			string(r.Release), r.Architecture, string(r.System), problem, s.Base.String() + path,
 		},
 		Path: path, Title: title, First: r.ID.Received(), Last: r.ID.Received(),
 		Summary: fmt.Sprintf("%s %s on %s, %s.", r.Package, r.Version, r.Release, r.Architecture),

@@ -13,24 +13,28 @@ import (
 	"mishap/views"
 )
 
-// readFollow reads what a form is about: in one field, as the buttons send it, or by its kind and name.
+// readFollow reads the subject of a form: from one field, as the buttons send it, or from its
+// kind and name.
 func readFollow(r *http.Request) (crash.Follow, error) {
 	kind, name := r.PostFormValue("kind"), r.PostFormValue("name")
-	if what := r.PostFormValue("what"); what != "" {
-		kind, name, _ = strings.Cut(what, ":")
+	if combined := r.PostFormValue("what"); combined != "" {
+		kind, name, _ = strings.Cut(combined, ":")
 	}
 	return crash.NewFollow(kind, name)
 }
 
-// Follow lets the person follow a package, the packages of a person or team, or a package set.
+// Follow makes the user follow a package, the packages of a person or team, or a package set.
 func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 	f, err := readFollow(r)
 	if err == nil {
-		err = s.nameable(r, f)
+		err = s.checkFollow(r, f)
 	}
 	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.NotFound {
 		a := web.AnswerTo(r, err)
-		form := views.FollowForm{Kind: crash.FollowKind(r.PostFormValue("kind")), Name: crash.Truncate(r.PostFormValue("name"), web.MaxQueryText), Problem: a.Message}
+		form := views.FollowForm{
+			Kind: crash.FollowKind(r.PostFormValue("kind")), Name: crash.Truncate(r.PostFormValue("name"), web.MaxQueryText),
+			Problem: a.Message,
+		}
 		return s.myPage(w, r, http.StatusUnprocessableEntity, form)
 	}
 	if err != nil {
@@ -40,13 +44,14 @@ func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerFollow(w, r, f, true, views.Flash{
-		Kind: views.FlashDone, Text: "You follow " + followWords(f) + ".",
+		Kind: views.FlashDone, Text: "You follow " + followText(f) + ".",
 		Undo: &views.Undo{Action: views.PathUnfollow, Field: "what", Value: f.String()},
 	})
 }
 
-// nameable asks for the packages of a person or set, so that the tracker will be asked: NotFound when it knows none such.
-func (s *Lists) nameable(r *http.Request, f crash.Follow) error {
+// checkFollow requests the packages of a person or set, so that they are fetched from the
+// tracker. It returns NotFound if the tracker does not know the name.
+func (s *Lists) checkFollow(r *http.Request, f crash.Follow) error {
 	if f.Kind == crash.FollowPackage {
 		return nil
 	}
@@ -54,7 +59,7 @@ func (s *Lists) nameable(r *http.Request, f crash.Follow) error {
 	return err
 }
 
-// Unfollow ends that the person follows something.
+// Unfollow makes the user stop following something.
 func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
 	f, err := readFollow(r)
 	if err != nil {
@@ -64,13 +69,13 @@ func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerFollow(w, r, f, false, views.Flash{
-		Kind: views.FlashDone, Text: "You follow " + followWords(f) + " no longer.",
+		Kind: views.FlashDone, Text: "You follow " + followText(f) + " no longer.",
 		Undo: &views.Undo{Action: views.PathFollow, Field: "what", Value: f.String()},
 	})
 }
 
-// followWords names what is followed within a sentence.
-func followWords(f crash.Follow) string {
+// followText names the followed thing within a sentence.
+func followText(f crash.Follow) string {
 	switch f.Kind {
 	case crash.FollowPerson:
 		return "the packages of " + f.Name
@@ -81,8 +86,10 @@ func followWords(f crash.Follow) string {
 	return "the package " + f.Name
 }
 
-// answerFollow shows the button as it is now: in place, or on the page that it stands on.
-func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Follow, on bool, message views.Flash) error {
+// answerFollow sends the new state of the button: in place, or by a redirect to its page.
+func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Follow, on bool,
+	message views.Flash,
+) error {
 	if !web.WantsPart(r) {
 		if err := s.FlashUndo(r, message); err != nil {
 			return err
@@ -94,7 +101,8 @@ func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Fol
 	return s.Page(w, r, http.StatusOK, templ.Join(views.FollowButton(part), views.FlashNow(message)))
 }
 
-// followPage is the page that a form about following stands on: where the browser came from, or the person's own page.
+// followPage returns the page that contains the form: the referring page, or the user's own
+// page.
 func followPage(r *http.Request) string {
 	from := web.ReturnPath(r)
 	if from == "/" || strings.HasPrefix(from, views.PathFollow) || strings.HasPrefix(from, views.PathUnfollow) {
@@ -103,13 +111,14 @@ func followPage(r *http.Request) string {
 	return from
 }
 
-// SaveSeen says that what came until a time is new to the person no longer, or takes that back.
+// SaveSeen marks problems up to a time as seen by the user, or undoes that.
 func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	var seen time.Time
 	if text := r.PostFormValue("seen"); text != "never" {
 		var err error
 		if seen, err = time.Parse(time.RFC3339Nano, text); err != nil || seen.After(s.Now()) {
-			return crash.Errorf(crash.Invalid, "bad_time", "The form does not say until when everything was seen; load the page again.")
+			return crash.Errorf(crash.Invalid, "bad_time",
+				"The form does not say until when everything was seen; load the page again.")
 		}
 	}
 	before, err := s.Accounts.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
@@ -130,7 +139,7 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	return web.Redirect(w, r, followPage(r))
 }
 
-// followPart is the button by which the person follows something.
+// followPart returns the button that follows something.
 func (s *Lists) followPart(r *http.Request, f crash.Follow) (views.FollowPart, error) {
 	p := views.FollowPart{Follow: f, CSRFToken: nosurf.Token(r)}
 	if web.CurrentUser(r).ID == 0 {

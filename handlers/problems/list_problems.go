@@ -10,8 +10,8 @@ import (
 	"mishap/views"
 )
 
-// ListProblems is the front page: how reliable releases are, and the most common problems of what was chosen. All that is
-// chosen stands in the query, see readChoice, and after for the next pages.
+// ListProblems shows the front page: the reliability of releases and the most common problems of
+// a choice. The query contains the choice (see readChoice), and after for further pages.
 func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
 		return s.exportProblems(w, r, format)
@@ -21,11 +21,11 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	place, err := readPlace(r.URL.Query().Get("after"))
+	cursor, err := readCursor(r.URL.Query().Get("after"))
 	if err != nil {
 		return err
 	}
-	page, err := s.problemList(r, choice, query.Query{}, place)
+	page, err := s.problemList(r, choice, query.Query{}, cursor)
 	if err != nil {
 		return err
 	}
@@ -42,10 +42,13 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.List(page))
 }
 
-// problemList is the list of a choice, as far as a query (empty: all) wants it, from a place on.
-func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Query, place *index.Cursor) (views.ListPage, error) {
+// problemList returns the problems of a choice that match a query, starting after cursor. The
+// empty query matches all.
+func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Query,
+	cursor *index.Cursor,
+) (views.ListPage, error) {
 	page := views.ListPage{Choice: choice, Size: web.ListSize, IngestURL: s.Config.IngestURL}
-	b, filter, notice, err := s.chosen(r.Context(), choice)
+	b, filter, notice, err := s.listFilter(r.Context(), choice)
 	if err != nil {
 		return page, err
 	}
@@ -56,9 +59,9 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 	page.Releases = web.SeenLabels(r, releases.Offered(choice.Release))
 	page.Notice = notice
 	filter, match := web.SearchFilter(r, q, filter)
-	list := b.List(filter, match, place, web.ListSize)
+	list := b.List(filter, match, cursor, web.ListSize)
 	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
-	if !list.Past { // none of them is new: there was nothing before
+	if !list.Past { // no earlier period to compare with: no rank has changed
 		for i := range list.Rows {
 			list.Rows[i].Before = list.Rows[i].Rank
 		}
@@ -74,25 +77,29 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 	return page, nil
 }
 
-func both(a, b []string) []string {
-	in := map[string]bool{}
+// intersection returns the names that are in a and b, in the order of b.
+func intersection(a, b []string) []string {
+	inA := map[string]bool{}
 	for _, name := range a {
-		in[name] = true
+		inA[name] = true
 	}
-	var some []string
+	var common []string
 	for _, name := range b {
-		if in[name] {
-			some = append(some, name)
+		if inA[name] {
+			common = append(common, name)
 		}
 	}
-	return some
+	return common
 }
 
-// sparkDays is how many days the small charts of a list show.
+// sparkDays is the number of days that the small charts of a list show.
 const sparkDays = 28
 
-// listRows adds to rows of the index what only the database knows: machines, bugs and their states.
-func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter, rows []index.Row) ([]views.ListRow, error) {
+// listRows adds to rows of the index the data that only the database has: machines, bugs and
+// their states.
+func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
+	rows []index.Row,
+) ([]views.ListRow, error) {
 	counts := make([]crash.ProblemCursor, len(rows))
 	from := make(map[crash.BucketID]index.Row, len(rows))
 	for i, row := range rows {

@@ -13,7 +13,7 @@ import (
 	"mishap/views"
 )
 
-// maxMerge is how many problems are merged at once.
+// maxMerge is the maximum number of problems in one merge.
 const maxMerge = 20
 
 var (
@@ -22,7 +22,8 @@ var (
 	errNoHead    = crash.Errorf(crash.Invalid, "no_head", "Choose which of the problems stands for all of them.")
 )
 
-// FindMerge asks which problem one is to be merged with. With an answer in the query (with) it leads to the look at both.
+// FindMerge asks for the problem to merge with. If the query names one (with), it redirects to
+// the preview of the merge.
 func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -33,7 +34,7 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
 	p.Text = strings.TrimSpace(text)
 	status := http.StatusOK
 	if p.Text != "" {
-		other, err := s.meantProblem(r, p.Text)
+		other, err := s.findProblem(r, p.Text)
 		if err == nil && other == b.ID {
 			err = errMergeOne
 		}
@@ -53,8 +54,9 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, status, views.FindMerge(p))
 }
 
-// meantProblem is the problem that a person means by its address, its id, its signature, or the number of its bug.
-func (s *Decisions) meantProblem(r *http.Request, text string) (crash.BucketID, error) {
+// findProblem returns the problem that a text identifies: by address, id, signature or bug
+// number.
+func (s *Decisions) findProblem(r *http.Request, text string) (crash.BucketID, error) {
 	if id, err := crash.ParseBucketID(idInAddress(text)); err == nil {
 		b, err := s.Store.Bucket(r.Context(), id)
 		return b.ID, err
@@ -77,7 +79,7 @@ func (s *Decisions) meantProblem(r *http.Request, text string) (crash.BucketID, 
 	return buckets[0].ID, nil
 }
 
-// idInAddress is what may be the id of a problem in its address, or the text itself.
+// idInAddress returns the id in the address of a problem, or text if it is not such an address.
 func idInAddress(text string) string {
 	if u, err := url.Parse(text); err == nil {
 		if _, after, ok := strings.Cut(u.Path, "/problem/"); ok {
@@ -88,7 +90,7 @@ func idInAddress(text string) string {
 	return text
 }
 
-// ShowMerge shows what merging the problems in the query gives.
+// ShowMerge previews the merge of the problems in the query.
 func (s *Decisions) ShowMerge(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	ids, err := web.ChosenIDs(strings.Split(q.Get("problems"), "."))
@@ -98,14 +100,16 @@ func (s *Decisions) ShowMerge(w http.ResponseWriter, r *http.Request) error {
 	return s.mergePage(w, r, ids, http.StatusOK, "")
 }
 
-// mergePage is the look at the problems that are to be merged.
-func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, status int, problem string) error {
+// mergePage shows the preview of a merge.
+func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, status int,
+	problem string,
+) error {
 	buckets, err := s.heads(r, ids)
 	if err != nil {
 		return err
 	}
 	heads := make([]crash.BucketID, len(buckets))
-	p := views.MergePage{Sides: views.NewMergeSides(buckets), Head: mostFitting(buckets).ID, Problem: problem}
+	p := views.MergePage{Sides: views.NewMergeSides(buckets), Head: bestHead(buckets).ID, Problem: problem}
 	for i, b := range buckets {
 		heads[i] = b.ID
 		bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
@@ -125,7 +129,7 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 	return s.Page(w, r, status, views.Merge(p))
 }
 
-// heads are the problems that some buckets are part of, each once.
+// heads returns the distinct problems that the buckets belong to.
 func (s *Decisions) heads(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, error) {
 	if len(ids) > maxMerge {
 		return nil, errMergeMany
@@ -146,9 +150,9 @@ func (s *Decisions) heads(r *http.Request, ids []crash.BucketID) ([]crash.Bucket
 	return heads, nil
 }
 
-// mostFitting is the problem that should stand for all: one with names before one without, one with a bug before one
-// without, then the one with most reports.
-func mostFitting(buckets []crash.Bucket) crash.Bucket {
+// bestHead returns the problem that should represent all. It prefers complete signatures to
+// provisional ones, then problems with a bug, then those with the most reports.
+func bestHead(buckets []crash.Bucket) crash.Bucket {
 	rank := func(b crash.Bucket) (n int) {
 		if !b.Provisional {
 			n += 2
@@ -163,9 +167,9 @@ func mostFitting(buckets []crash.Bucket) crash.Bucket {
 	})
 }
 
-// MergeProblems merges problems into the one that is to stand for all, and offers to take that back.
+// MergeProblems merges problems into the chosen head and offers to undo that.
 func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error {
-	ids, err := web.ChosenIDs(r.PostForm["problem"]) // read by the guard
+	ids, err := web.ChosenIDs(r.PostForm["problem"]) // parsed by the guard
 	if err != nil {
 		return err
 	}
@@ -184,7 +188,7 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 	}
 	text := "The problems are one now. Each can be taken out again in the history below."
 	if len(from) == 1 {
-		return s.decided(w, r, head, "The problems are one now.", crash.DecisionMerged)
+		return s.redirectWithUndo(w, r, head, "The problems are one now.", crash.DecisionMerged)
 	}
 	if err := s.Flash(r, views.FlashDone, text); err != nil {
 		return err
@@ -192,10 +196,14 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 	return web.Redirect(w, r, head.Path())
 }
 
-var errBadReason = crash.Errorf(crash.Invalid, "bad_reason", "A reason is one line of at most %d characters.", crash.MaxReason)
+var errBadReason = crash.Errorf(crash.Invalid, "bad_reason",
+	"A reason is one line of at most %d characters.", crash.MaxReason)
 
-// decided leads to a problem with a message that offers to undo the last decision about it, which is of this kind.
-func (s *Decisions) decided(w http.ResponseWriter, r *http.Request, id crash.BucketID, text string, kind crash.DecisionKind) error {
+// redirectWithUndo redirects to a problem with a message. The message offers to undo the last
+// decision about the problem if it is of the given kind.
+func (s *Decisions) redirectWithUndo(w http.ResponseWriter, r *http.Request, id crash.BucketID, text string,
+	kind crash.DecisionKind,
+) error {
 	last, err := s.Decisions.Decisions(r.Context(), id, 1)
 	if err != nil {
 		return err

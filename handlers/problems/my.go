@@ -16,14 +16,16 @@ import (
 )
 
 const (
-	myRows     = 25  // of each group that the page shows
-	myOnlyRows = 200 // of one group that is shown alone
-	// lateDays is how long after a crash its report still makes a problem new: machines send when they are online.
+	myRows     = 25  // rows of each group
+	myOnlyRows = 200 // rows of a group that the page shows alone
+	// lateDays is the number of days after a crash in which its report makes a problem new.
+	// Machines send reports when they are online.
 	lateDays = 30
 )
 
-// ShowMy is what the person follows: problems that are new since the last visit first, then regressions, then those without
-// a bug. With an ending, or by Accept, it is the list as a file.
+// ShowMy shows the problems that the user follows: new ones since the last visit, then
+// regressions, then those without a bug. With a file extension or Accept header it sends the
+// list as a file.
 func (s *Lists) ShowMy(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
 		return s.exportMy(w, r, format)
@@ -61,13 +63,14 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	}
 	page.Shell = s.Shell(r, "My packages")
 	if len(follows) > 0 {
-		page.Shell.Also = views.Alternates("My packages", views.PathMy, "period="+string(choice.Period))[1:] // readers of feeds do not sign in
+		// The first alternate is the feed. Feed readers cannot sign in.
+		page.Shell.Also = views.Alternates("My packages", views.PathMy, "period="+string(choice.Period))[1:]
 	}
 	page.List.Shell = page.Shell
 	return s.Page(w, r, status, views.My(page))
 }
 
-// ExportMyFile is the person's list as a file, at its own address.
+// ExportMyFile sends the user's list as a file, at an address of its own.
 func (s *Lists) ExportMyFile(w http.ResponseWriter, r *http.Request) error {
 	format := r.PathValue("format")
 	if web.ExportTypes[format] == "" {
@@ -76,7 +79,7 @@ func (s *Lists) ExportMyFile(w http.ResponseWriter, r *http.Request) error {
 	return s.exportMy(w, r, format)
 }
 
-// exportMy is the person's list as a file or feed.
+// exportMy sends the user's list as a file or feed.
 func (s *Lists) exportMy(w http.ResponseWriter, r *http.Request, format string) error {
 	choice, err := myChoice(r)
 	if err != nil {
@@ -91,11 +94,12 @@ func (s *Lists) exportMy(w http.ResponseWriter, r *http.Request, format string) 
 		return err
 	}
 	return s.exportList(w, r, format, exportedList{
-		title: "My packages", path: views.PathMy, filter: packages.filter(choice, s.Now()), own: fmt.Sprint(web.CurrentUser(r).ID, follows),
+		title: "My packages", path: views.PathMy, filter: packages.filter(choice, s.Now()),
+		private: fmt.Sprint(web.CurrentUser(r).ID, follows),
 	})
 }
 
-// myChoice is the period that the page looks at: a month, unless the address says otherwise.
+// myChoice reads the period of the page; the default is a month.
 func myChoice(r *http.Request) (views.ListChoice, error) {
 	q := r.URL.Query()
 	period := crash.Period(q.Get("period"))
@@ -103,13 +107,14 @@ func myChoice(r *http.Request) (views.ListChoice, error) {
 		period = crash.PeriodMonth
 	}
 	if period.Days() == 0 {
-		return views.ListChoice{}, crash.Errorf(crash.Invalid, "unknown_period", "%.40q is not a period; the periods are day, week, month and year.", string(period))
+		return views.ListChoice{}, crash.Errorf(crash.Invalid, "unknown_period",
+			"%.40q is not a period; the periods are day, week, month and year.", string(period))
 	}
 	return views.ListChoice{Period: period}, nil
 }
 
-// packagesOf are the source packages of a person, team or set; a package is its own. Not known: the tracker has not been
-// asked yet.
+// packagesOf returns the source packages of a person, team or set, or the package itself. known
+// is false until the tracker has answered.
 func (s *Lists) packagesOf(ctx context.Context, f crash.Follow) (names []string, known bool, err error) {
 	switch f.Kind {
 	case crash.FollowPerson:
@@ -121,24 +126,24 @@ func (s *Lists) packagesOf(ctx context.Context, f crash.Follow) (names []string,
 	return []string{f.Name}, true, nil
 }
 
-// followedBy says for each package by which of the things followed it is.
-type followedBy map[string][]int
+// followIndex maps each package to the positions of the follows that include it.
+type followIndex map[string][]int
 
-// filter is the choice, narrowed to these packages.
-func (p followedBy) filter(choice views.ListChoice, now time.Time) index.Filter {
+// filter returns the filter of a choice, narrowed to these packages.
+func (p followIndex) filter(choice views.ListChoice, now time.Time) index.Filter {
 	filter := choice.FilterOn(now)
 	names := make([]string, 0, len(p))
 	for name := range p {
 		names = append(names, name)
 	}
-	slices.Sort(names) // the same list is remembered
+	slices.Sort(names) // the index caches lists by filter
 	filter.Some, filter.Packages = true, strings.Join(names, " ")
 	return filter
 }
 
-// packagesFollowed finds the packages behind all that a person follows.
-func (s *Lists) packagesFollowed(ctx context.Context, follows []crash.Follow) (followedBy, []views.Followed, error) {
-	packages, list := followedBy{}, make([]views.Followed, len(follows))
+// packagesFollowed returns the packages that the user follows, and a summary of each follow.
+func (s *Lists) packagesFollowed(ctx context.Context, follows []crash.Follow) (followIndex, []views.Followed, error) {
+	packages, list := followIndex{}, make([]views.Followed, len(follows))
 	for i, f := range follows {
 		list[i].Follow = f
 		names, known, err := s.packagesOf(ctx, f)
@@ -156,7 +161,7 @@ func (s *Lists) packagesFollowed(ctx context.Context, follows []crash.Follow) (f
 	return packages, list, nil
 }
 
-// fillMy puts the problems of what is followed into their groups.
+// fillMy fills the page with the followed problems, in groups.
 func (s *Lists) fillMy(r *http.Request, page *views.MyPage, follows []crash.Follow) error {
 	packages, followed, err := s.packagesFollowed(r.Context(), follows)
 	if err != nil {
@@ -173,7 +178,7 @@ func (s *Lists) fillMy(r *http.Request, page *views.MyPage, follows []crash.Foll
 	filter := packages.filter(page.List.Choice, s.Now())
 	rows, totals := b.All(filter, nil)
 	page.Problems, page.Reports = len(rows), totals.Reports
-	isNew, err := s.newTo(r.Context(), page.Visit, rows)
+	isNew, err := s.newSince(r.Context(), page.Visit, rows)
 	if err != nil {
 		return err
 	}
@@ -186,15 +191,15 @@ func (s *Lists) fillMy(r *http.Request, page *views.MyPage, follows []crash.Foll
 	return s.fillGroups(r, page, b, filter, grouped)
 }
 
-// count adds a problem to all that is followed and has its package.
-func (p followedBy) count(followed []views.Followed, row index.Row, isNew bool) {
-	by := p[row.Package]
+// count adds a problem to the totals of each follow that includes its package.
+func (p followIndex) count(followed []views.Followed, row index.Row, isNew bool) {
+	positions := p[row.Package]
 	if row.Source != row.Package {
-		by = append(slices.Clone(by), p[row.Source]...)
-		slices.Sort(by)
-		by = slices.Compact(by)
+		positions = append(slices.Clone(positions), p[row.Source]...)
+		slices.Sort(positions)
+		positions = slices.Compact(positions)
 	}
-	for _, i := range by {
+	for _, i := range positions {
 		followed[i].Problems++
 		followed[i].Reports += row.Count
 		if isNew {
@@ -203,9 +208,9 @@ func (p followedBy) count(followed []views.Followed, row index.Row, isNew bool) 
 	}
 }
 
-// newTo finds the problems that came since the visit before: those that were seen first after it, and those of which
-// nothing had arrived by then.
-func (s *Lists) newTo(ctx context.Context, visit crash.Visit, rows []index.Row) (map[crash.BucketID]bool, error) {
+// newSince returns the problems that are new since the previous visit: those first seen after
+// it, and those without an earlier arrival.
+func (s *Lists) newSince(ctx context.Context, visit crash.Visit, rows []index.Row) (map[crash.BucketID]bool, error) {
 	if visit.Seen.IsZero() {
 		return nil, nil
 	}
@@ -229,7 +234,7 @@ func (s *Lists) newTo(ctx context.Context, visit crash.Visit, rows []index.Row) 
 	return isNew, err
 }
 
-// myGroups are the groups of the page, in their order.
+// myGroups are the groups of the page, in display order.
 var myGroups = [...]string{views.MyNew, views.MyRegression, views.MyUnfiled, views.MyFiled}
 
 func myGroup(row index.Row, isNew bool) string {
@@ -244,25 +249,28 @@ func myGroup(row index.Row, isNew bool) string {
 	return views.MyFiled
 }
 
-// fillGroups gathers what the rows show that the page has. What is new is in the order of the groups that it would else be in.
-func (s *Lists) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, filter index.Filter, grouped map[string][]index.Row) error {
+// fillGroups loads the rows that the page shows. It sorts new problems by the group that they
+// would otherwise be in.
+func (s *Lists) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, filter index.Filter,
+	grouped map[string][]index.Row,
+) error {
 	slices.SortStableFunc(grouped[views.MyNew], func(x, y index.Row) int {
 		return slices.Index(myGroups[:], myGroup(x, false)) - slices.Index(myGroups[:], myGroup(y, false))
 	})
 	var shown []index.Row
-	in := map[crash.BucketID]string{}
+	groupOf := map[crash.BucketID]string{}
 	for _, name := range myGroups {
 		rows := grouped[name]
 		if len(rows) == 0 || page.Only != "" && page.Only != name {
 			continue
 		}
-		group := views.MyGroup{Name: name, Words: myWords(name, len(rows)), Count: len(rows)}
-		most := myRows
+		group := views.MyGroup{Name: name, Words: groupTitle(name, len(rows)), Count: len(rows)}
+		limit := myRows
 		if page.Only != "" {
-			most = myOnlyRows
+			limit = myOnlyRows
 		}
-		for _, row := range rows[:min(most, len(rows))] {
-			shown, in[row.ID] = append(shown, row), name
+		for _, row := range rows[:min(limit, len(rows))] {
+			shown, groupOf[row.ID] = append(shown, row), name
 		}
 		page.Groups = append(page.Groups, group)
 	}
@@ -270,10 +278,10 @@ func (s *Lists) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, 
 	if err != nil {
 		return err
 	}
-	page.List.Rows = list // whose bars are measured by the same
+	page.List.Rows = list // bars of all groups have one scale
 	for i := range page.Groups {
 		for _, row := range list {
-			if in[row.ID] == page.Groups[i].Name {
+			if groupOf[row.ID] == page.Groups[i].Name {
 				page.Groups[i].Rows = append(page.Groups[i].Rows, row)
 			}
 		}
@@ -281,7 +289,7 @@ func (s *Lists) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, 
 	return nil
 }
 
-func myWords(group string, n int) string {
+func groupTitle(group string, n int) string {
 	switch group {
 	case views.MyNew:
 		return "new since your last visit"

@@ -11,27 +11,29 @@ import (
 	"mishap/views"
 )
 
-// notesView is what people wrote down about a problem.
+// notesView returns the notes about a problem.
 func (s *Pages) notesView(r *http.Request, b crash.Bucket) (views.NotesView, error) {
 	u := web.CurrentUser(r)
-	v := views.NotesView{Bucket: b.ID, Person: u.Name, Everything: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.Now()}
+	v := views.NotesView{
+		Bucket: b.ID, Person: u.Name, Everything: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.Now(),
+	}
 	var err error
 	v.Notes, err = s.Accounts.Notes(r.Context(), b.ID)
 	return v, err
 }
 
-// AddNote writes a note down.
+// AddNote adds a note.
 func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
 		return err
 	}
 	_, err = s.Accounts.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
-	return s.noted(w, r, b, err, "The note is written down.")
+	return s.redirectToNotes(w, r, b, err, "The note is written down.")
 }
 
-// ChangeNote gives a note another text, or takes it away. Viewers change their own, triagers any: what was there before
-// stays in its history.
+// ChangeNote changes or removes a note. Viewers may change their own notes, triagers all. The
+// history retains the previous text.
 func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -59,18 +61,20 @@ func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 			text, done = "", "The note is taken away; its history keeps it."
 		}
 		err := s.Accounts.ChangeNote(r.Context(), b.ID, id, text, u.Name)
-		return s.noted(w, r, b, err, done)
+		return s.redirectToNotes(w, r, b, err, done)
 	}
 	return errNoNote
 }
 
 var (
 	errNoNote      = crash.Errorf(crash.NotFound, "unknown_note", "There is no such note.")
-	errNotYourNote = crash.Errorf(crash.Forbidden, "not_your_note", "That note is somebody else's; triagers can change it.")
+	errNotYourNote = crash.Errorf(crash.Forbidden, "not_your_note",
+		"That note is somebody else's; triagers can change it.")
 )
 
-// noted leads back to the problem, with what was done or what kept it from being done.
-func (s *Pages) noted(w http.ResponseWriter, r *http.Request, b crash.Bucket, err error, done string) error {
+// redirectToNotes redirects to the notes of a problem, with a message that reports success or
+// the reason for a refusal.
+func (s *Pages) redirectToNotes(w http.ResponseWriter, r *http.Request, b crash.Bucket, err error, done string) error {
 	kind := views.FlashDone
 	if crash.KindOf(err) == crash.Invalid {
 		kind, done, err = views.FlashError, web.AnswerTo(r, err).Message, nil

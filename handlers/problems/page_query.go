@@ -9,13 +9,13 @@ import (
 	"mishap/views"
 )
 
-// The functions below return the part of a query that a public page depends on, always written the same way. Parameters
-// that a page does not know, and other ways to write the same, make no further entries in the cache.
+// The functions below return the part of a query that a public page depends on, in a canonical
+// form. Unknown parameters and equivalent queries therefore create no further cache entries.
 
-// NoQuery is for pages that know no parameters.
+// NoQuery returns the query of pages without parameters.
 func NoQuery(*http.Request) (string, error) { return "", nil }
 
-// ListQuery reads the choice of the front page. Errors are as of readChoice.
+// ListQuery returns the query of the front page. Its errors are those of readChoice.
 func (s *Lists) ListQuery(r *http.Request) (string, error) {
 	q := r.URL.Query()
 	choice, err := s.readChoice(r.Context(), q)
@@ -25,7 +25,7 @@ func (s *Lists) ListQuery(r *http.Request) (string, error) {
 	return choiceQuery(choice, q.Get("after"), views.ListChoice{Period: defaultPeriod})
 }
 
-// SearchQuery reads what a search wants. What is no query, or no choice, is left to the page itself.
+// SearchQuery returns the query of a search. The page itself reports an invalid query or choice.
 func (s *Lists) SearchQuery(r *http.Request) (string, error) {
 	text, err := searchText(r)
 	if err != nil || text == "" {
@@ -38,13 +38,13 @@ func (s *Lists) SearchQuery(r *http.Request) (string, error) {
 	return choiceQuery(choice, r.URL.Query().Get("after"), views.ListChoice{})
 }
 
-// choiceQuery writes a choice and the place where the list goes on; the usual choice is written as nothing.
+// choiceQuery encodes a choice and a cursor. It encodes the usual choice as "".
 func choiceQuery(choice views.ListChoice, after string, usual views.ListChoice) (string, error) {
-	place, err := readPlace(after)
+	cursor, err := readCursor(after)
 	if err != nil {
 		return "", err
 	}
-	if place == nil && choice == usual {
+	if cursor == nil && choice == usual {
 		return "", nil
 	}
 	u, err := url.Parse(choice.URL())
@@ -52,11 +52,11 @@ func choiceQuery(choice views.ListChoice, after string, usual views.ListChoice) 
 		return "", fmt.Errorf("address of a choice: %w", err)
 	}
 	q := u.Query()
-	if place != nil {
-		q.Set("after", placeText(*place))
+	if cursor != nil {
+		q.Set("after", cursorText(*cursor))
 	}
 	return q.Encode(), nil
 }
 
-// placeText writes a place as readPlace reads it. The number in the middle is for people only.
-func placeText(p index.Cursor) string { return fmt.Sprintf("%d.0.%s", p.Behind, p.ID) }
+// cursorText formats a cursor for readCursor, which ignores the number in the middle.
+func cursorText(p index.Cursor) string { return fmt.Sprintf("%d.0.%s", p.Behind, p.ID) }

@@ -11,11 +11,12 @@ import (
 	"mishap/views"
 )
 
-// rateDays is how many days a problem's rate looks at.
+// rateDays is the number of days that a problem's rate covers.
 const rateDays = 28
 
-// much is how much a problem matters: how many it hits, and how often, beside the machines that could have it.
-func (s *Pages) much(r *http.Request, b crash.Bucket, versions []crash.VersionCount) (views.Much, error) {
+// impact returns the number of reports and machines of a problem, and its rate per active
+// machine.
+func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.VersionCount) (views.Much, error) {
 	releases := map[crash.Release]bool{}
 	for _, c := range versions {
 		releases[c.Release] = true
@@ -27,12 +28,12 @@ func (s *Pages) much(r *http.Request, b crash.Bucket, versions []crash.VersionCo
 		since = b.FirstSeen.UTC().Truncate(24 * time.Hour)
 		m.Days = int(today.Sub(since)/(24*time.Hour)) + 1
 	}
-	memory, err := s.Store.Index(r.Context())
+	problems, err := s.Store.Index(r.Context())
 	if err != nil {
 		return m, err
 	}
 	var reports int64
-	for release, days := range memory.ReleaseDays(b.ID, index.DayOf(since), index.DayOf(today)) {
+	for release, days := range problems.ReleaseDays(b.ID, index.DayOf(since), index.DayOf(today)) {
 		if releases[release] {
 			for _, n := range days {
 				reports += n
@@ -44,7 +45,7 @@ func (s *Pages) much(r *http.Request, b crash.Bucket, versions []crash.VersionCo
 		return m, err
 	}
 	var machineDays int64
-	active := map[crash.Release]int64{} // on the last day that is known
+	active := map[crash.Release]int64{} // on the last known day
 	for _, rate := range rates {
 		if !releases[rate.Release] {
 			continue
@@ -57,13 +58,14 @@ func (s *Pages) much(r *http.Request, b crash.Bucket, versions []crash.VersionCo
 	for _, n := range active {
 		m.Active += n
 	}
-	// Which machines were hit is known for all time, and which are active for the past 90 days only.
+	// Affected machines are known for all time, active machines only for the past 90 days.
 	m.AtMost = b.FirstSeen.Before(today.AddDate(0, 0, -90))
 	m.Rate = stats.NewMachineRate(reports, float64(machineDays))
 	return m, nil
 }
 
-// versions puts the versions in which a problem was seen beside those that are in use, and says how it stands to them.
+// versions compares the versions in which a problem was seen with those in use, and adds its
+// status.
 func (s *Pages) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, error) {
 	ctx := r.Context()
 	facts := views.VersionFacts{Now: s.Now(), Releases: s.Releases, Last: map[string]time.Time{}}
@@ -77,11 +79,11 @@ func (s *Pages) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, e
 		}
 	}
 	facts.Story = stats.NewVersionStory(counts, facts.Known)
-	memory, err := s.Store.Index(ctx)
+	problems, err := s.Store.Index(ctx)
 	if err != nil {
 		return facts, err
 	}
-	for _, span := range memory.Spans(b.ID) {
+	for _, span := range problems.Spans(b.ID) {
 		if last := span.Last.Time(); last.After(facts.Last[span.Version]) {
 			facts.Last[span.Version] = last
 		}

@@ -9,8 +9,8 @@ import (
 	"mishap/views"
 )
 
-// ProblemQuery reads how the page of a problem is shown to visitors: with all versions, with the facts of one release,
-// with the problem that led here when it was merged, and with the way through a list.
+// ProblemQuery returns the query of a public problem page: all versions, one release, the merged
+// problem that led here, and the list for navigation.
 func (s *Pages) ProblemQuery(r *http.Request) (string, error) {
 	known := url.Values{}
 	if r.URL.Query().Get("versions") == "all" {
@@ -26,7 +26,7 @@ func (s *Pages) ProblemQuery(r *http.Request) (string, error) {
 	if release != "" {
 		known.Set("release", release)
 	}
-	l, err := s.readVia(r)
+	l, err := s.readOrigin(r)
 	if err != nil {
 		return "", err
 	}

@@ -1,4 +1,5 @@
-// Package problems shows lists of problems, problems, reports and machines, and takes people's decisions about problems.
+// Package problems shows lists of problems, single problems, reports and machines, and handles
+// decisions about problems.
 package problems
 
 import (
@@ -6,7 +7,8 @@ import (
 	"mishap/handlers/web"
 )
 
-// Lists shows lists of problems: the front page, searches, packages, releases and what a person follows.
+// Lists shows lists of problems: the front page, searches, packages, releases and followed
+// packages.
 type Lists struct {
 	*web.Panel
 	*export.Exporter
@@ -22,7 +24,7 @@ type Pages struct {
 	*web.Kit
 }
 
-// Decisions merges, splits and renames problems, and undoes that.
+// Decisions merges, splits and renames problems, and undoes such decisions.
 type Decisions struct {
 	*web.Panel
 	*web.Kit
@@ -31,6 +33,6 @@ type Decisions struct {
 // New returns the handlers of this package.
 func New(panel *web.Panel, exporter *export.Exporter) (*Lists, *Pages, *Decisions) {
 	kit := panel.Kit
-	choose := &choices{kit}
-	return &Lists{panel, exporter, choose, kit}, &Pages{panel, exporter, choose, kit}, &Decisions{panel, kit}
+	c := &choices{kit}
+	return &Lists{panel, exporter, c, kit}, &Pages{panel, exporter, c, kit}, &Decisions{panel, kit}
 }

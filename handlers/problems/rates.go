@@ -13,11 +13,11 @@ import (
 	"mishap/views"
 )
 
-// ratesDays is how far back the chart of reliability looks: twelve weeks.
+// ratesDays is the number of days in the reliability chart: twelve weeks.
 const ratesDays = 84
 
-// rates is the chart of reports per active machine and day. It follows the chosen release, package and version; the other
-// controls do not move it.
+// rates returns the chart of reports per active machine and day. The release, package and
+// version of the choice apply to it; the other filters do not.
 func (s *Lists) rates(r *http.Request, choice views.ListChoice) (views.RateChart, error) {
 	version := choice.Version
 	if choice.Package == "" {
@@ -32,12 +32,13 @@ func (s *Lists) rates(r *http.Request, choice views.ListChoice) (views.RateChart
 func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.RateChart, error) {
 	until := s.Now().UTC()
 	since := until.AddDate(0, 0, 1-ratesDays)
-	rates, err := s.Counts.Rates(ctx, counts.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version})
+	filter := counts.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version}
+	rates, err := s.Counts.Rates(ctx, filter)
 	if err != nil {
 		return views.RateChart{}, err
 	}
-	rates = slices.Clone(rates) // the store caches them
-	for i := range rates {      // they become part of public pages
+	rates = slices.Clone(rates) // the store caches the original
+	for i := range rates {      // the chart is part of public pages
 		rates[i].Release = redact.Label(rates[i].Release)
 	}
 	return views.NewRateChart(rates, s.Releases.ReleasedBetween(since, until), s.Releases, since, until), nil

@@ -15,13 +15,15 @@ import (
 	"mishap/views"
 )
 
-// defaultPeriod makes a first page that has something on it also early in the day and after a quiet weekend.
+// defaultPeriod is a week, so that the front page has content early in the day and after a quiet
+// weekend.
 const defaultPeriod = crash.PeriodWeek
 
-// readChoice reads the filters of the front page, by the names that errors.ubuntu.com gave them: release, package, version,
-// pkg_arch, period, from, to, packageset, user; and source, type, state, new, sort, order. The period is "range" where days
-// stand in its place; shown is what the control said before it was changed. A word that is no choice is Invalid: it
-// is answered, not ignored. A release that no counted report came from is Invalid, too.
+// readChoice reads the filters of the front page. The names come from errors.ubuntu.com:
+// release, package, version, pkg_arch, period, from, to, packageset, user. Added are source,
+// type, state, new, sort and order. The period is "range" if from and to replace it; shown is
+// the previous value of the control. An unknown value, or a release without counted reports, is
+// Invalid.
 func (s *choices) readChoice(ctx context.Context, q url.Values) (views.ListChoice, error) {
 	choice, err := readFilters(q)
 	if err != nil || choice.Release == "" {
@@ -34,35 +36,38 @@ func (s *choices) readChoice(ctx context.Context, q url.Values) (views.ListChoic
 	return choice, err
 }
 
-// readFilters is readChoice as far as no report needs to be looked for.
+// readFilters reads the filters without checking the release in the database.
 func readFilters(q url.Values) (views.ListChoice, error) {
 	choice := views.ListChoice{Period: defaultPeriod}
-	var release, period, shown, from, to, sort string
-	for name, into := range map[string]*string{
-		"release": &release, "period": &period, "shown": &shown, "from": &from, "to": &to, "sort": &sort, "package": &choice.Package,
-		"source": &choice.Source, "version": &choice.Version,
-		"pkg_arch": &choice.PackageArchitecture, "type": &choice.Type, "state": &choice.State, "packageset": &choice.Set, "user": &choice.Person,
+	var release, period, previous, from, to, sort string
+	for name, target := range map[string]*string{
+		"release": &release, "period": &period, "shown": &previous, "from": &from, "to": &to, "sort": &sort,
+		"package": &choice.Package, "source": &choice.Source, "version": &choice.Version,
+		"pkg_arch": &choice.PackageArchitecture, "type": &choice.Type, "state": &choice.State,
+		"packageset": &choice.Set, "user": &choice.Person,
 	} {
 		text, err := web.QueryText(q, name)
 		if err != nil {
 			return choice, err
 		}
-		*into = text
+		*target = text
 	}
 	switch {
 	case period == views.PeriodRange:
 		choice.Ranged = from == "" && to == ""
 	case period != "":
 		choice.Period = crash.Period(period)
-		if shown != "" && shown != period {
-			from, to = "", "" // another period was chosen, in place of the days
+		if previous != "" && previous != period {
+			from, to = "", "" // the visitor chose another period instead of the days
 		}
 	}
 	if choice.Period.Days() == 0 {
-		return choice, crash.Errorf(crash.Invalid, "unknown_period", "%q is not a period; the periods are day, week, month and year.", period)
+		return choice, crash.Errorf(crash.Invalid, "unknown_period",
+			"%q is not a period; the periods are day, week, month and year.", period)
 	}
 	choice.Release = crash.Release(release)
-	if choice.State != "" && !slices.ContainsFunc(views.ProblemStates, func(s struct{ State, Words string }) bool { return s.State == choice.State }) {
+	isState := func(s struct{ State, Words string }) bool { return s.State == choice.State }
+	if choice.State != "" && !slices.ContainsFunc(views.ProblemStates, isState) {
 		return choice, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of problems.", choice.State)
 	}
 	var err error
@@ -77,7 +82,8 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	}
 	columns := []index.Column{index.ByCount, index.ByPackage, index.ByFirst, index.ByLast, index.ByProblem, index.ByBug}
 	if sort != "" && !slices.Contains(columns, index.Column(sort)) {
-		return choice, crash.Errorf(crash.Invalid, "unknown_column", "%q is not a column that the list can be sorted by.", sort)
+		return choice, crash.Errorf(crash.Invalid, "unknown_column",
+			"%q is not a column that the list can be sorted by.", sort)
 	}
 	if choice.Sort = index.Column(sort); choice.Sort == index.ByCount {
 		choice.Sort = ""
@@ -86,7 +92,7 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	return choice, nil
 }
 
-// readDay reads "2026-05-18", also "20260518"; zero: none was given.
+// readDay parses "2026-05-18" or "20260518", and returns the zero time for an empty text.
 func readDay(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -96,11 +102,13 @@ func readDay(name, text string) (time.Time, error) {
 			return day, nil
 		}
 	}
-	return time.Time{}, crash.Errorf(crash.Invalid, "bad_day", "The %s in the address, %q, is not a day like 2026-05-18.", name, text)
+	return time.Time{}, crash.Errorf(crash.Invalid, "bad_day",
+		"The %s in the address, %q, is not a day like 2026-05-18.", name, text)
 }
 
-// readPlace reads where the list goes on: "50.17.9f3a…" is behind the 50th row, which had 17 reports and this id.
-func readPlace(text string) (*index.Cursor, error) {
+// readCursor parses a position in a list: "50.17.9f3a…" is after the 50th row, which had 17
+// reports and this id.
+func readCursor(text string) (*index.Cursor, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // from the start
 	}
@@ -108,11 +116,12 @@ func readPlace(text string) (*index.Cursor, error) {
 	if len(parts) != 3 {
 		return nil, web.ErrBadCursor
 	}
-	place, placeErr := strconv.Atoi(parts[0])
+	position, positionErr := strconv.Atoi(parts[0])
 	count, countErr := strconv.ParseInt(parts[1], 10, 64)
 	id, idErr := hex.DecodeString(parts[2])
-	if placeErr != nil || countErr != nil || idErr != nil || place < 1 || count < 0 || len(id) != len(crash.BucketID{}) {
+	if positionErr != nil || countErr != nil || idErr != nil || position < 1 || count < 0 ||
+		len(id) != len(crash.BucketID{}) {
 		return nil, web.ErrBadCursor
 	}
-	return &index.Cursor{Behind: place, ID: crash.BucketID(id)}, nil
+	return &index.Cursor{Behind: position, ID: crash.BucketID(id)}, nil
 }

@@ -13,8 +13,8 @@ import (
 	"mishap/views"
 )
 
-// RedirectBug leads from a bug's number to the bucket that has it; of several it shows a list. With an ending, or by Accept,
-// the list is a file or feed.
+// RedirectBug redirects from a bug's number to its bucket, or lists the buckets if there are
+// several. With a file extension or Accept header it sends the list as a file or feed.
 func (s *Lists) RedirectBug(w http.ResponseWriter, r *http.Request) error {
 	text, format := web.CutFormat(chi.URLParam(r, "number"))
 	number, err := strconv.ParseInt(text, 10, 64)
@@ -34,11 +34,11 @@ func (s *Lists) RedirectBug(w http.ResponseWriter, r *http.Request) error {
 	if len(buckets) == 1 {
 		return web.Redirect(w, r, buckets[0].ID.Path())
 	}
-	judged := make([]*crash.Bucket, len(buckets))
+	pointers := make([]*crash.Bucket, len(buckets))
 	for i := range buckets {
-		judged[i] = &buckets[i]
+		pointers[i] = &buckets[i]
 	}
-	if err := s.Store.Judge(r.Context(), judged...); err != nil {
+	if err := s.Store.Judge(r.Context(), pointers...); err != nil {
 		return err
 	}
 	for i := range buckets {
@@ -49,7 +49,7 @@ func (s *Lists) RedirectBug(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.BugProblems(page))
 }
 
-// RedirectBucket leads from a signature in the query (id) to the page of its bucket.
+// RedirectBucket redirects from a signature in the query (id) to the page of its bucket.
 func (s *Lists) RedirectBucket(w http.ResponseWriter, r *http.Request) error {
 	signature, ok := rawQueryValue(r.URL.RawQuery, "id")
 	if !ok || signature == "" {
@@ -60,11 +60,11 @@ func (s *Lists) RedirectBucket(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return web.Redirect(w, r, memberPath(bucket.ID, id))
+	return web.Redirect(w, r, headPath(bucket.ID, id))
 }
 
-// rawQueryValue finds a value in a query as leniently as hand-written links need: semicolons are text, and what is not
-// an escape stays as it is.
+// rawQueryValue returns a value of a query that may be written by hand. Semicolons are text, and
+// invalid escapes stay unchanged.
 func rawQueryValue(query, name string) (string, bool) {
 	for pair := range strings.SplitSeq(query, "&") {
 		key, value, _ := strings.Cut(pair, "=")

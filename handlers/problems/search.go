@@ -17,8 +17,8 @@ import (
 	"mishap/views"
 )
 
-// Search answers what stands in the search box: an id, a number or a whole signature leads straight to what it names,
-// anything else is a query, whose problems are listed as on the front page.
+// Search handles the search box. An id, number or whole signature redirects to the page of what
+// it identifies. Anything else is a query, and the page lists the problems that match.
 func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 	text, err := searchText(r)
 	if err != nil {
@@ -32,12 +32,12 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 		page.Shell = s.Shell(r, "Search")
 		return s.Page(w, r, http.StatusOK, views.Search(page))
 	}
-	place, kind, err := s.namedBy(r, text)
+	location, kind, err := s.resolve(r, text)
 	switch {
 	case err != nil:
 		return err
-	case place != "":
-		return web.Redirect(w, r, place)
+	case location != "":
+		return web.Redirect(w, r, location)
 	}
 	if page.Missing = kind; kind == views.MissingMachine || kind == views.MissingReport {
 		page.Shell = s.Shell(r, "Search: "+text)
@@ -52,17 +52,17 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if page.Problem == nil {
-		list, err := s.found(r, text, q)
+		list, err := s.searchList(r, text, q)
 		if err != nil {
 			return err
 		}
 		if page.List = &list; list.Totals.Problems == 0 && !strings.ContainsAny(text, ` :"()`) {
-			place, _, err := s.namedBy(r, "system:"+text) // any word may be the name of a machine
+			location, _, err := s.resolve(r, "system:"+text) // any text without these characters may be the name of a machine
 			if err != nil {
 				return err
 			}
-			if place != "" {
-				return web.Redirect(w, r, place)
+			if location != "" {
+				return web.Redirect(w, r, location)
 			}
 		}
 	}
@@ -81,45 +81,46 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, status, views.Search(page))
 }
 
-// searchText is what stands in the search box. It may be a whole signature, and so long.
+// searchText returns the text of the search box, which can be a whole, long signature.
 func searchText(r *http.Request) (string, error) {
 	text := strings.TrimSpace(r.URL.Query().Get("q"))
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > crash.MaxSignature {
-		return "", crash.Errorf(crash.Invalid, "bad_q", "What is searched for is not readable; it has at most %d characters.", crash.MaxSignature)
+		return "", crash.Errorf(crash.Invalid, "bad_q",
+			"What is searched for is not readable; it has at most %d characters.", crash.MaxSignature)
 	}
 	return text, nil
 }
 
-// searchChoice is what a search counts besides what its query says. Without days of its own it looks at the past year.
+// searchChoice returns the choice of a search. The default period is the past year.
 func (s *Lists) searchChoice(r *http.Request, text string) (views.ListChoice, error) {
 	values := r.URL.Query()
-	searchPeriod(values)
+	setSearchPeriod(values)
 	choice, err := s.readChoice(r.Context(), values)
 	choice.Query = text
 	return choice, err
 }
 
-// searchPeriod is the past year, where a search has no days of its own.
-func searchPeriod(values url.Values) {
+// setSearchPeriod sets the period to a year if the query has no days.
+func setSearchPeriod(values url.Values) {
 	if !values.Has("period") && !values.Has("from") && !values.Has("to") {
 		values.Set("period", string(crash.PeriodYear))
 	}
 }
 
-// found lists the problems of a query.
-func (s *Lists) found(r *http.Request, text string, q query.Query) (views.ListPage, error) {
+// searchList returns the problems that match a query.
+func (s *Lists) searchList(r *http.Request, text string, q query.Query) (views.ListPage, error) {
 	choice, err := s.searchChoice(r, text)
 	if err != nil {
 		return views.ListPage{}, err
 	}
-	place, err := readPlace(r.URL.Query().Get("after"))
+	location, err := readCursor(r.URL.Query().Get("after"))
 	if err != nil {
 		return views.ListPage{}, err
 	}
-	return s.problemList(r, choice, q, place)
+	return s.problemList(r, choice, q, location)
 }
 
-// ExportSearch is what a search finds as a file or feed, at an address of its own.
+// ExportSearch sends the results of a search as a file or feed, at an address of its own.
 func (s *Lists) ExportSearch(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if web.ExportTypes[format] == "" {
@@ -128,7 +129,8 @@ func (s *Lists) ExportSearch(w http.ResponseWriter, r *http.Request) error {
 	return s.exportFound(w, r, format)
 }
 
-// exportFound is what a search finds as a file or feed. A query that cannot be understood is Unprocessable.
+// exportFound sends the results of a search as a file or feed. An invalid query is
+// Unprocessable.
 func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format string) error {
 	text, err := searchText(r)
 	if err != nil {
@@ -136,7 +138,8 @@ func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format strin
 	}
 	q, err := query.Parse(text)
 	if problem, ok := errors.AsType[*query.Error](err); ok {
-		return crash.Errorf(crash.Unprocessable, "bad_query", "%s (at character %d of the query)", problem.Message, problem.At+1)
+		return crash.Errorf(crash.Unprocessable, "bad_query",
+			"%s (at character %d of the query)", problem.Message, problem.At+1)
 	}
 	if err != nil {
 		return err
@@ -145,7 +148,7 @@ func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format strin
 	if err != nil {
 		return err
 	}
-	_, filter, _, err := s.chosen(r.Context(), choice)
+	_, filter, _, err := s.listFilter(r.Context(), choice)
 	if err != nil {
 		return err
 	}
@@ -155,7 +158,7 @@ func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format strin
 	})
 }
 
-// CompleteSearch offers ways to go on with what was typed so far: of a query, or, with of, of a name.
+// CompleteSearch suggests completions of a query or, with the parameter of, of a name.
 func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 	text, err := searchText(r)
 	if err != nil {
@@ -183,12 +186,13 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 	known := b.Names(web.IsPublic(r))
 	return s.Part(w, r, views.SearchOffers(query.Complete(text, query.Known{
 		Packages: known.Packages, Sources: known.Sources, Programs: known.Programs, Frames: known.Functions,
-		Releases: beginning(web.SeenLabels(r, names)), Versions: known.Versions,
-		Architectures: beginning(web.SeenLabels(r, b.Architectures())), Types: beginning(web.SeenLabels(r, b.Types())),
+		Releases: prefixMatcher(web.SeenLabels(r, names)), Versions: known.Versions,
+		Architectures: prefixMatcher(web.SeenLabels(r, b.Architectures())),
+		Types:         prefixMatcher(web.SeenLabels(r, b.Types())),
 	})))
 }
 
-// namesFor are names for a control of a list: what it is called, and so what was typed into it, is of.
+// namesFor suggests names for the control of a list that the parameter of names.
 func namesFor(q url.Values, of string, known index.Names) ([]string, error) {
 	text, err := web.QueryText(q, of)
 	if err != nil {
@@ -203,11 +207,12 @@ func namesFor(q url.Values, of string, known index.Names) ([]string, error) {
 		pkg, err := web.QueryText(q, "package")
 		return known.Versions(text, pkg), err
 	}
-	return nil, crash.Errorf(crash.Invalid, "bad_of", "Names are offered of package, source and version, not of %.40q.", of)
+	return nil, crash.Errorf(crash.Invalid, "bad_of",
+		"Names are offered of package, source and version, not of %.40q.", of)
 }
 
-// beginning finds those that begin with a text, whatever the case of letters.
-func beginning(all []string) func(string) []string {
+// prefixMatcher returns a function that finds the texts with a prefix, ignoring case.
+func prefixMatcher(all []string) func(string) []string {
 	return func(text string) []string {
 		var found []string
 		for _, s := range all {
@@ -219,7 +224,7 @@ func beginning(all []string) func(string) []string {
 	}
 }
 
-// ShowKeys says what keys do: on a page, or in a dialog on the one that the visitor is on.
+// ShowKeys describes the keyboard shortcuts, on a page or in a dialog.
 func (s *Lists) ShowKeys(w http.ResponseWriter, r *http.Request) error {
 	if web.WantsPart(r) {
 		return s.Page(w, r, http.StatusOK, views.KeysPart())

@@ -13,54 +13,55 @@ import (
 )
 
 var (
-	oopsForm   = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
-	bucketForm = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
-	systemForm = regexp.MustCompile(`^[0-9a-f]{128}$`)
-	bugForm    = regexp.MustCompile(`^(?i:#|lp: ?#?|bug ?#?)?([0-9]{1,12})$`)
+	oopsPattern   = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
+	bucketPattern = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
+	systemPattern = regexp.MustCompile(`^[0-9a-f]{128}$`)
+	bugPattern    = regexp.MustCompile(`^(?i:#|lp: ?#?|bug ?#?)?([0-9]{1,12})$`)
 
-	// Addresses of pages here, of bugs in trackers.
-	pageForm    = regexp.MustCompile(`^(?i:https?://[^/\s]+)?/(problem|oops|user|bug)/([^/?#\s]+)(?:[?#]\S*)?$`)
-	trackerForm = regexp.MustCompile(`^(?i:https?://[^/\s]+)/(?:[^?#\s]*/)?\+?bugs?/([0-9]{1,12})(?:[/?#]\S*)?$`)
+	// Addresses of pages of mishap, and of bugs in a tracker.
+	pagePattern    = regexp.MustCompile(`^(?i:https?://[^/\s]+)?/(problem|oops|user|bug)/([^/?#\s]+)(?:[?#]\S*)?$`)
+	trackerPattern = regexp.MustCompile(`^(?i:https?://[^/\s]+)/(?:[^?#\s]*/)?\+?bugs?/([0-9]{1,12})(?:[/?#]\S*)?$`)
 )
 
-// named takes from a text what it names, when it is an address of a page here or of a bug in a tracker, or says itself what it
-// is: "oops:…".
-func named(text string) string {
-	if at := trackerForm.FindStringSubmatch(text); at != nil {
-		return "#" + at[1]
+// identifierIn extracts the identifier from the address of a page or of a bug in a tracker, or
+// from "oops:…". It returns other texts unchanged.
+func identifierIn(text string) string {
+	if match := trackerPattern.FindStringSubmatch(text); match != nil {
+		return "#" + match[1]
 	}
-	at := pageForm.FindStringSubmatch(text)
-	if at == nil {
+	match := pagePattern.FindStringSubmatch(text)
+	if match == nil {
 		return strings.TrimPrefix(text, "oops:")
 	}
-	id, err := url.PathUnescape(at[2])
+	id, err := url.PathUnescape(match[2])
 	switch {
 	case err != nil:
 		return text
-	case at[1] == "user":
+	case match[1] == "user":
 		return "system:" + id
-	case at[1] == "bug":
+	case match[1] == "bug":
 		return "#" + id
 	}
 	return id
 }
 
-// namedBy is the page of what a text names: a report, problem, machine or bug, by its id, number or address. The page is empty
-// when there is no such thing, and missing then says what was named; both are empty for a text that is to be searched for.
-// Reports and machines are found by those only who may see them.
-func (s *Lists) namedBy(r *http.Request, text string) (page string, missing views.Missing, err error) {
+// resolve returns the page that a text identifies by id, number or address: of a report,
+// problem, machine or bug. If nothing matches, page is empty and missing names the kind of
+// thing. Both are empty for a text to search for. Only signed-in users find reports and
+// machines.
+func (s *Lists) resolve(r *http.Request, text string) (page string, missing views.Missing, err error) {
 	ctx, signedIn := r.Context(), web.CurrentUser(r).Role.Allows(crash.RoleViewer)
-	text = named(text)
+	text = identifierIn(text)
 	system, isSystem := strings.CutPrefix(text, "system:")
 	switch {
-	case oopsForm.MatchString(text):
+	case oopsPattern.MatchString(text):
 		missing = views.MissingReport
 		id, parseErr := crash.ParseOopsID(strings.ToLower(text))
 		if err = parseErr; err == nil && signedIn {
 			_, err = s.Store.ReportSystem(ctx, id)
 			page = "/oops/" + id.String()
 		}
-	case isSystem || systemForm.MatchString(text):
+	case isSystem || systemPattern.MatchString(text):
 		missing = views.MissingMachine
 		if signedIn {
 			rows, listErr := s.Reports.SystemReports(ctx, crash.NewSystemID(system), crash.OopsID{}, 1)
@@ -68,17 +69,17 @@ func (s *Lists) namedBy(r *http.Request, text string) (page string, missing view
 				page = "/user/" + url.PathEscape(system)
 			}
 		}
-	case bucketForm.MatchString(text):
+	case bucketPattern.MatchString(text):
 		missing = views.MissingProblem
 		id, parseErr := crash.ParseBucketID(strings.ToLower(text))
 		if err = parseErr; err == nil {
 			_, err = s.Store.Bucket(ctx, id)
 			page = id.Path()
 		}
-	case bugForm.MatchString(text):
-		number, parseErr := strconv.ParseInt(bugForm.FindStringSubmatch(text)[1], 10, 64)
+	case bugPattern.MatchString(text):
+		number, parseErr := strconv.ParseInt(bugPattern.FindStringSubmatch(text)[1], 10, 64)
 		if parseErr != nil {
-			return "", "", nil //nolint:nilerr // more digits than a bug's number has: a text like any other
+			return "", "", nil //nolint:nilerr // too large for a bug number: search for the text
 		}
 		buckets, bugErr := s.Bugs.BucketsOfBug(ctx, number)
 		if err = bugErr; len(buckets) > 0 {
@@ -100,5 +101,5 @@ func (s *Lists) namedBy(r *http.Request, text string) (page string, missing view
 	return "", missing, nil
 }
 
-// isNumber: a number alone is also a word.
+// isNumber reports whether a text has only digits, and so may also be a search term.
 func isNumber(text string) bool { return strings.Trim(text, "0123456789") == "" }

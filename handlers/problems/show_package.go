@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	packageDays     = 91 // that the page of a package looks back
-	packageProblems = 50 // that it shows
-	packageVersions = 40 // that it compares
+	packageDays     = 91 // days that the page of a package covers
+	packageProblems = 50 // maximum number of problems that it shows
+	packageVersions = 40 // maximum number of versions that it compares
 )
 
-// ShowPackage is the page of one package, by the name of a binary or a source package: its problems, reports by day, and
-// versions compared. With an ending, or by Accept, it is the list of its problems as a file or feed.
+// ShowPackage shows a binary or source package: its problems, reports by day, and a comparison
+// of versions. With a file extension or Accept header it sends the problems as a file or feed.
 func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	text, err := web.PathText(r, "name")
 	if err != nil {
@@ -36,9 +36,10 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name}
 	if format != "" {
 		if format == "atom" {
-			filter.Sort = index.ByFirst // readers want to know what is new
+			filter.Sort = index.ByFirst // a feed lists the newest problems
 		}
-		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.PackagePath(name), filter: filter})
+		list := exportedList{title: "Problems of " + name, path: views.PackagePath(name), filter: filter}
+		return s.exportList(w, r, format, list)
 	}
 	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (views.PackagePage, error) {
 		return s.readPackage(r, name, filter)
@@ -46,7 +47,7 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if page.Problems, err = s.withBugs(r, page.Problems, ""); err != nil {
+	if page.Problems, err = s.addBugCells(r, page.Problems, ""); err != nil {
 		return err
 	}
 	if web.IsPublic(r) {
@@ -60,7 +61,7 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.Package(page))
 }
 
-// readPackage is what everybody may see of a package.
+// readPackage returns the public part of the page of a package.
 func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (page views.PackagePage, err error) {
 	since, until := s.LastDays(packageDays)
 	b, err := s.Store.Index(r.Context())
@@ -90,14 +91,17 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 		return page, err
 	}
 	if len(rows) == 0 && len(days) == 0 && len(page.Versions) == 0 {
-		return page, crash.Errorf(crash.NotFound, "unknown_package", "No report of a package named %s was counted lately.", name)
+		return page, crash.Errorf(crash.NotFound, "unknown_package",
+			"No report of a package named %s was counted lately.", name)
 	}
 	return page, nil
 }
 
-// withBugs returns rows of a short list with the bug cells that the person who asks sees. The rows themselves are shared, and
-// stay as they are. table tells the cells apart where another list of the page may have the same problems.
-func (s *Lists) withBugs(r *http.Request, rows []views.PackageProblem, table string) ([]views.PackageProblem, error) {
+// addBugCells returns a copy of rows with the bug cells that the user sees. The cached rows stay
+// unchanged. table distinguishes the cells of lists on one page that contain the same problem.
+func (s *Lists) addBugCells(r *http.Request, rows []views.PackageProblem,
+	table string,
+) ([]views.PackageProblem, error) {
 	counts := make([]crash.ProblemCursor, len(rows))
 	for i := range rows {
 		counts[i].ID = rows[i].Bucket.ID
@@ -124,26 +128,26 @@ func (s *Lists) withBugs(r *http.Request, rows []views.PackageProblem, table str
 	return rows, nil
 }
 
-// packageProblem is a row of a short list.
+// packageProblem returns a row of a short list.
 func packageProblem(b *index.Index, filter index.Filter, row index.Row) views.PackageProblem {
 	p := namedProblem(row)
 	p.Spark = views.NewSparkline(b.Days(row.Problem, filter, filter.Until-sparkDays+1, filter.Until), filter.Until.Time())
 	return p
 }
 
-// namedProblem is the same without its days.
+// namedProblem returns a row of a short list without its sparkline.
 func namedProblem(row index.Row) views.PackageProblem {
 	return views.PackageProblem{
 		Bucket: crash.Bucket{
-			ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type, Title: row.Title,
-			Name: row.Name, Executable: row.Executable, Package: row.Package, SourcePackage: row.Source,
+			ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type,
+			Title: row.Title, Name: row.Name, Executable: row.Executable, Package: row.Package, SourcePackage: row.Source,
 		},
 		First: row.First, Last: row.Last, Count: row.Count, Package: row.Package,
 	}
 }
 
-// packageVersions compares the newest versions of a binary package, with which problems came and went: rows are those of its
-// last days.
+// packageVersions compares the newest versions of a binary package: their rates, and the
+// problems that appeared and disappeared. rows are the problems of the period.
 func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) ([]views.PackageVersion, error) {
 	since, until := s.LastDays(packageDays)
 	spans, err := s.Counts.VersionSpans(r.Context(), name, since, until)
@@ -160,7 +164,7 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 	if err != nil {
 		return nil, err
 	}
-	// Versions can only be compared within a release.
+	// Versions are comparable only within a release.
 	type versionIn struct {
 		release crash.Release
 		version string
@@ -173,7 +177,8 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 		for _, release := range list.Ascending() {
 			facts := row.In(release)
 			first, last := versionIn{release, facts.LowestVersion}, versionIn{release, facts.HighestVersion}
-			lowest[first], highest[last] = append(lowest[first], namedProblem(row)), append(highest[last], namedProblem(row))
+			lowest[first] = append(lowest[first], namedProblem(row))
+			highest[last] = append(highest[last], namedProblem(row))
 		}
 	}
 	rates := stats.RateVersions(spans, active, since)

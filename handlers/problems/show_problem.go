@@ -19,8 +19,8 @@ import (
 	"mishap/views"
 )
 
-// ShowProblem is the page of one bucket. Visitors see what is counted; people who are signed in see the stack and the
-// reports too. The list of reports is also sent alone, as a part: it has the same address with after.
+// ShowProblem shows one problem. Visitors see its counts; signed-in users also see the stack and
+// the reports. A request for a part, with after in the query, receives only the list of reports.
 func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 	id, err := crash.ParseBucketID(chi.URLParam(r, "id"))
 	if err != nil {
@@ -45,9 +45,9 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if page.Bucket.ID != id {
-		return web.Redirect(w, r, memberPath(page.Bucket.ID, id))
+		return web.Redirect(w, r, headPath(page.Bucket.ID, id))
 	}
-	if page.From, err = s.cameFrom(r, id); err != nil {
+	if page.From, err = s.mergedSignature(r, id); err != nil {
 		return err
 	}
 	if page.Decisions, err = s.decisionsView(r, page.Bucket); err != nil {
@@ -58,7 +58,7 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if page.Way, err = s.problemWay(r, page.Bucket.ID); err != nil {
+	if page.Way, err = s.problemNavigation(r, page.Bucket.ID); err != nil {
 		return err
 	}
 	page.Shell = s.Shell(r, views.DocumentTitle(page.Bucket, signedIn))
@@ -71,7 +71,7 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.Problem(*page))
 }
 
-// problemPage is what everybody may see of a bucket.
+// problemPage returns the public part of the page of a problem.
 func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemPage, error) {
 	facts, err := web.CachedFacts(s.Kit, r, string(id[:]), func(r *http.Request) (problemFacts, error) {
 		return s.readProblem(r, id)
@@ -82,7 +82,7 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemP
 	bucket := s.SeenBucket(r, facts.bucket)
 	page := &views.ProblemPage{
 		Bucket: bucket, Why: s.ExplainBucket(bucket), Status: s.StatusViewOf(r, facts.bucket, facts.bugs), Chart: facts.chart,
-		Versions: facts.versions, Much: facts.much, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
+		Versions: facts.versions, Much: facts.impact, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
 	}
 	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
 	release, err := web.QueryText(r.URL.Query(), "release")
@@ -90,7 +90,7 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemP
 		return nil, err
 	}
 	if release != "" {
-		if page.First, page.Last, err = s.seenIn(r.Context(), page.Bucket.ID, crash.Release(release)); err != nil {
+		if page.First, page.Last, err = s.occurrencesIn(r.Context(), page.Bucket.ID, crash.Release(release)); err != nil {
 			return nil, err
 		}
 		page.Much.First, page.Much.Last = page.First.At, page.Last.At
@@ -102,8 +102,10 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemP
 	return page, nil
 }
 
-// seenIn returns what the oldest and the newest report of a problem from one release say.
-func (s *Pages) seenIn(ctx context.Context, id crash.BucketID, release crash.Release) (first, last crash.Occurrence, err error) {
+// occurrencesIn returns the first and the last occurrence of a problem in one release.
+func (s *Pages) occurrencesIn(ctx context.Context, id crash.BucketID,
+	release crash.Release,
+) (first, last crash.Occurrence, err error) {
 	b, err := s.Store.Index(ctx)
 	if err != nil {
 		return first, last, err
@@ -115,13 +117,13 @@ func (s *Pages) seenIn(ctx context.Context, id crash.BucketID, release crash.Rel
 	return first, last, nil
 }
 
-// problemFacts is what is known of a bucket and the same for everybody.
+// problemFacts is the data of a problem that is the same for every user.
 type problemFacts struct {
 	bucket     crash.Bucket
 	bugs       []crash.Bug
 	chart      templ.Component
 	versions   views.VersionTable
-	much       views.Much
+	impact     views.Much
 	breakdowns []views.Breakdown
 	filter     views.ReportFilterForm
 	alike      []grouping.SimilarProblem
@@ -149,14 +151,14 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 		return facts, err
 	}
 	facts.versions = versions.Table()
-	if facts.much, err = s.much(r, bucket, versions.Story.Counts); err != nil {
+	if facts.impact, err = s.impact(r, bucket, versions.Story.Counts); err != nil {
 		return facts, err
 	}
 	architectures, proposed, err := s.Store.BucketArchitectures(r.Context(), id)
 	if err != nil {
 		return facts, err
 	}
-	types, err := s.Counts.NewestTypes(r.Context(), id, typesLooked)
+	types, err := s.Counts.NewestTypes(r.Context(), id, typeSample)
 	if err != nil {
 		return facts, err
 	}
@@ -166,7 +168,8 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 	return facts, err
 }
 
-// problemDays is how often a problem was seen on each day, by release. Memory tells it faster than the database.
+// problemDays returns the reports of a problem by day and release, from the index because that
+// is faster than the database.
 func (s *Pages) problemDays(r *http.Request, id crash.BucketID, since, until time.Time) ([]crash.DayCount, error) {
 	b, err := s.Store.Index(r.Context())
 	if err != nil {
@@ -186,10 +189,11 @@ func (s *Pages) problemDays(r *http.Request, id crash.BucketID, since, until tim
 	return days, nil
 }
 
-// typesLooked is of how many of the newest reports the type is looked at.
-const typesLooked = 500
+// typeSample is the number of newest reports whose problem type is counted.
+const typeSample = 500
 
-// breakdowns are the parts that the reports of a problem fall into, as far as there are several.
+// breakdowns returns the shares of a problem's reports by architecture, type and pocket, where
+// there are several.
 func breakdowns(b crash.Bucket, architectures, types []crash.NameCount, proposed int64) (all []views.Breakdown) {
 	if len(architectures) > 1 {
 		all = append(all, views.Breakdown{Title: "Architecture", Field: "architecture", Shares: architectures})
@@ -198,12 +202,14 @@ func breakdowns(b crash.Bucket, architectures, types []crash.NameCount, proposed
 		all = append(all, views.Breakdown{Title: "Problem type of the newest", Shares: types})
 	}
 	if proposed > 0 {
-		all = append(all, views.Breakdown{Title: "Pocket", Shares: []crash.NameCount{{Name: "proposed", Reports: proposed}, {Name: "others", Reports: b.Reports - proposed}}})
+		all = append(all, views.Breakdown{Title: "Pocket", Shares: []crash.NameCount{
+			{Name: "proposed", Reports: proposed}, {Name: "others", Reports: b.Reports - proposed},
+		}})
 	}
 	return all
 }
 
-// filterForm offers what the reports of a problem can be chosen by.
+// filterForm returns the options by which the reports of a problem can be filtered.
 func filterForm(path string, table views.VersionTable, architectures []crash.NameCount) views.ReportFilterForm {
 	f := views.ReportFilterForm{Path: path}
 	for _, r := range table.Releases {
@@ -224,7 +230,7 @@ func filterForm(path string, table views.VersionTable, architectures []crash.Nam
 	return f
 }
 
-// addReports adds what only people who are signed in may see.
+// addReports adds the data that only signed-in users may see.
 func (s *Pages) addReports(r *http.Request, page *views.ProblemPage) error {
 	facts, err := s.StackOf(r, page.Bucket, page.Status.Bugs.Cell.Review)
 	if err != nil {
@@ -244,7 +250,7 @@ func (s *Pages) addReports(r *http.Request, page *views.ProblemPage) error {
 	return err
 }
 
-// bucketReports is the list of a bucket's reports that the query asks for.
+// bucketReports returns the page of a bucket's reports that the query selects.
 func (s *Pages) bucketReports(r *http.Request, id crash.BucketID) (*views.ReportList, error) {
 	after, err := web.QueryOops(r.URL.Query(), "after")
 	if err != nil {
@@ -264,7 +270,7 @@ func (s *Pages) bucketReports(r *http.Request, id crash.BucketID) (*views.Report
 	query := maps.Clone(chosen)
 	if via := r.URL.Query().Get(views.Via); via != "" && web.LocalPath(via) == via {
 		query.Set(views.Via, via)
-		list.Via = via // the way through a search leads on to reports
+		list.Via = via // reports keep the navigation of the search
 	}
 	if len(chosen) > 0 {
 		list.Empty = "No report of this problem that is still stored is like that."
@@ -278,12 +284,14 @@ func (s *Pages) bucketReports(r *http.Request, id crash.BucketID) (*views.Report
 	return &list, nil
 }
 
-// readReportFilter reads which reports of a problem are wanted: version, release, architecture,
+// readReportFilter reads the filter of a problem's reports: version, release, architecture and
 // complete.
 func readReportFilter(q url.Values) (f index.Filter, err error) {
 	var release string
-	for name, into := range map[string]*string{"version": &f.Version, "release": &release, "architecture": &f.Architecture} {
-		if *into, err = web.QueryText(q, name); err != nil {
+	for name, target := range map[string]*string{
+		"version": &f.Version, "release": &release, "architecture": &f.Architecture,
+	} {
+		if *target, err = web.QueryText(q, name); err != nil {
 			return f, err
 		}
 	}

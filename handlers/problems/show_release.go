@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	releaseDays     = 28 // that the lists of a release look back
-	releaseProblems = 20 // that each of them shows
-	releasePackages = 25
-	activeDays      = 90 // for which a machine that reported something counts as active
+	releaseDays     = 28 // days that the lists of a release cover
+	releaseProblems = 20 // maximum number of problems in each list
+	releasePackages = 25 // maximum number of packages
+	activeDays      = 90 // days for which a machine counts as active after a report
 )
 
-// ShowRelease is the page of one release: how reliable it is beside the one before, its problems and packages. With an
-// ending, or by Accept, it is the list of its problems as a file or feed.
+// ShowRelease shows one release: its reliability compared with its predecessor, its problems and
+// packages. With a file extension or Accept header it sends the problems as a file or feed.
 func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	text, err := web.PathText(r, "name")
 	if err != nil {
@@ -47,9 +47,10 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Release: release}
 	if format != "" {
 		if format == "atom" {
-			filter.Sort = index.ByFirst // readers want to know what is new
+			filter.Sort = index.ByFirst // a feed lists the newest problems
 		}
-		return s.exportList(w, r, format, exportedList{title: "Problems of " + name, path: views.ReleasePath(release), filter: filter})
+		list := exportedList{title: "Problems of " + name, path: views.ReleasePath(release), filter: filter}
+		return s.exportList(w, r, format, list)
 	}
 	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (views.ReleasePage, error) {
 		seen, err := s.Counts.Releases(r.Context(), s.Releases)
@@ -57,7 +58,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 			return views.ReleasePage{}, err
 		}
 		trusted := slices.DeleteFunc(seen.Ascending(), func(other crash.Release) bool {
-			return s.Releases.Kind(other) > s.Releases.Kind(release) // an invented name comes before no release
+			return s.Releases.Kind(other) > s.Releases.Kind(release) // an unknown release precedes no known one
 		})
 		page := views.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
 		page.Released, page.End = s.Releases.Life(release)
@@ -70,8 +71,10 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	for table, rows := range map[string]*[]views.PackageProblem{"": &page.Worst, "regressions": &page.Regressions, "new": &page.New} {
-		if *rows, err = s.withBugs(r, *rows, table); err != nil {
+	for table, rows := range map[string]*[]views.PackageProblem{
+		"": &page.Worst, "regressions": &page.Regressions, "new": &page.New,
+	} {
+		if *rows, err = s.addBugCells(r, *rows, table); err != nil {
 			return err
 		}
 	}
@@ -83,7 +86,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.Release(page))
 }
 
-// releaseLists fills the page with the problems and packages of a release, from memory.
+// releaseLists fills the page with the problems and packages of a release, from the index.
 func (s *Lists) releaseLists(r *http.Request, page *views.ReleasePage, filter index.Filter) error {
 	b, err := s.Store.IndexWithStates(r.Context())
 	if err != nil {
@@ -132,29 +135,31 @@ func isNewIn(row index.Row, release crash.Release) bool {
 	return true
 }
 
-// releaseRates fills the page with how reliable the release is, and the one before.
+// releaseRates fills the page with the rates of the release and its predecessor.
 func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 	since, until := s.LastDays(ratesDays)
-	rates, err := s.Counts.Rates(r.Context(), counts.RateFilter{Since: since, Until: until}) // the same as on the front page, so usually cached
+	// The front page reads the same rates, so they are usually cached.
+	rates, err := s.Counts.Rates(r.Context(), counts.RateFilter{Since: since, Until: until})
 	if err != nil {
 		return err
 	}
-	var both []stats.DayRate
+	var selected []stats.DayRate
 	for _, rate := range rates {
 		if rate.Release == page.Release || page.Before != "" && rate.Release == page.Before {
-			both = append(both, rate)
+			selected = append(selected, rate)
 		}
 	}
-	page.Rates = views.NewRateChart(both, s.Releases.ReleasedBetween(since, until), s.Releases, since, until)
+	page.Rates = views.NewRateChart(selected, s.Releases.ReleasedBetween(since, until), s.Releases, since, until)
 	for _, t := range page.Rates.Trends {
 		switch t.Release {
 		case page.Release:
 			page.Trend = t
 		case page.Before:
 			page.BeforeNow = t
+		case crash.OtherReleases:
 		}
 	}
-	months, _ := stats.Trends(both, until, releaseDays)
+	months, _ := stats.Trends(selected, until, releaseDays)
 	for _, t := range months {
 		if t.Release == page.Release {
 			page.MachineDays = t.Now.MachineDays
@@ -163,7 +168,7 @@ func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 	return s.sameAge(r, page, until)
 }
 
-// sameAge compares the last weeks of a release with those of the one before when that was as old.
+// sameAge compares the last weeks of a release with those of its predecessor at the same age.
 func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Time) error {
 	out, _ := s.Releases.Life(page.Before)
 	if page.Before == "" || out.IsZero() || page.Released.IsZero() || page.Released.After(until) {

@@ -11,7 +11,7 @@ import (
 	"mishap/views"
 )
 
-// ShowReport is the page of one report; with an ending, .json or .crash, the report as a file.
+// ShowReport shows one report or, with the extension .json or .crash, sends it as a file.
 func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	name, format, _ := strings.Cut(chi.URLParam(r, "id"), ".")
 	id, err := crash.ParseOopsID(name)
@@ -32,7 +32,7 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 		return web.ErrNoPage
 	}
 	page := views.ReportPage{Report: report, Core: s.coreSize(r, id)}
-	if page.Way, err = s.reportWay(r, report); err != nil {
+	if page.Way, err = s.reportNavigation(r, report); err != nil {
 		return err
 	}
 	if page.Why, err = s.ExplainReport(r, report); err != nil {

@@ -8,8 +8,8 @@ import (
 	"mishap/views"
 )
 
-// ShowSystem is the page of one machine: its reports, the newest first. A machine that is not known here has a page too:
-// it has not reported anything, and says so.
+// ShowSystem shows the reports of one machine, newest first. An unknown machine has a page that
+// lists no reports.
 func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	text, err := web.PathText(r, "system")
 	if err != nil {
@@ -52,18 +52,20 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.System(page))
 }
 
-// storyReports is of how many reports of a machine its story is told.
-const storyReports = 1000
+// maxStoryReports is the maximum number of reports that a machine's summary covers.
+const maxStoryReports = 1000
 
-// machineStory tells what a machine has reported; rows are the newest of its reports, one more than a list has when there are
-// more.
-func (s *Pages) machineStory(r *http.Request, system crash.SystemID, rows []crash.ReportRow) (*views.MachineStory, error) {
+// machineStory summarises the reports of a machine. rows are its newest reports; more than
+// web.ListSize of them mean that there are further ones.
+func (s *Pages) machineStory(r *http.Request, system crash.SystemID,
+	rows []crash.ReportRow,
+) (*views.MachineStory, error) {
 	if len(rows) > web.ListSize {
 		var err error
-		if rows, err = s.Reports.SystemReports(r.Context(), system, crash.OopsID{}, storyReports+1); err != nil {
+		if rows, err = s.Reports.SystemReports(r.Context(), system, crash.OopsID{}, maxStoryReports+1); err != nil {
 			return nil, err
 		}
 	}
-	story := views.NewMachineStory(rows[:min(len(rows), storyReports)], len(rows) > storyReports, s.Now())
+	story := views.NewMachineStory(rows[:min(len(rows), maxStoryReports)], len(rows) > maxStoryReports, s.Now())
 	return &story, nil
 }

@@ -8,14 +8,15 @@ import (
 	"mishap/views"
 )
 
-// traitFacts is what stands out, and how many reports were looked at here and elsewhere.
+// traitFacts are the traits that stand out, and the number of reports examined in the problem
+// and elsewhere.
 type traitFacts struct {
 	found       []stats.StandOut
 	here, there int
 }
 
-// ShowTraits is what the reports of a problem have in common that others of its package have not: a page, or the part of the
-// problem's page that asks for it when it is there.
+// ShowTraits shows what the reports of a problem have in common that other reports of its
+// package have not: as a page, or as a part that the problem's page loads.
 func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {

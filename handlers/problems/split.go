@@ -12,10 +12,11 @@ import (
 	"mishap/views"
 )
 
-// splitTerms is how many lines the form for a condition has.
+// splitTerms is the number of lines in the form for a condition.
 const splitTerms = 3
 
-// ShowSplit asks which reports are to be taken out of a problem. With a condition in the query it shows what that would do.
+// ShowSplit asks which reports to move out of a problem. With a condition in the query it shows
+// a preview.
 func (s *Decisions) ShowSplit(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -24,8 +25,10 @@ func (s *Decisions) ShowSplit(w http.ResponseWriter, r *http.Request) error {
 	return s.splitPage(w, r, b, http.StatusOK, "")
 }
 
-// splitPage is the page for taking reports out, with what the query asks for.
-func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bucket, status int, problem string) error {
+// splitPage shows the page for moving reports out, with the condition of the query.
+func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bucket, status int,
+	problem string,
+) error {
 	q := r.URL.Query()
 	c := readTerms(q)
 	p := views.SplitPage{Bucket: b, Terms: fillTerms(c.Terms), Problem: problem}
@@ -56,7 +59,7 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 	return s.Page(w, r, status, views.Split(p))
 }
 
-// readTerms reads a condition from the lines of the form; empty lines are left out.
+// readTerms reads a condition from the lines of the form and skips empty lines.
 func readTerms(form url.Values) crash.Condition {
 	var c crash.Condition
 	fields, values := form["field"], form["value"]
@@ -76,13 +79,14 @@ func fillTerms(terms []crash.Term) []crash.Term {
 	return terms
 }
 
-// SplitProblem takes reports out of a problem: those that are chosen, or those that meet the condition.
+// SplitProblem moves reports out of a problem: the selected ones, or those that meet the
+// condition.
 func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
 		return err
 	}
-	c := readTerms(r.PostForm) // read by the guard
+	c := readTerms(r.PostForm) // parsed by the guard
 	for _, text := range r.PostForm["report"] {
 		id, err := crash.ParseOopsID(text)
 		if err != nil {
@@ -101,7 +105,7 @@ func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	finished, err := s.moveNow(r.Context(), decision.ID)
+	finished, err := s.moveReports(r.Context(), decision.ID)
 	if err != nil {
 		return err
 	}
@@ -113,5 +117,5 @@ func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
 		text = fmt.Sprintf("%s taken out so far; the rest follows by itself, and the history below says how far that is.",
 			views.Counted(decision.Moved, "report was", "reports were"))
 	}
-	return s.decided(w, r, decision.Other, text, crash.DecisionSplit)
+	return s.redirectWithUndo(w, r, decision.Other, text, crash.DecisionSplit)
 }

@@ -13,31 +13,31 @@ import (
 	"mishap/views"
 )
 
-// A page that was reached from a list knows the way through it: its address names the list in via, by its own path and query.
-// So next and previous stay within what was searched for or chosen, and the way back is there, without anything kept here.
+// A page reached from a list has that list's path and query in its parameter via. Its links to the
+// next and the previous page, and back, therefore stay within that list without server state.
 
-// list is the list that a way leads through.
-type list struct {
+// origin is the list from which the visitor came.
+type origin struct {
 	address string
-	problem *crash.BucketID   // its reports
-	chosen  index.Filter      // some of them only
-	system  *crash.SystemID   // or the reports of this machine
-	choice  *views.ListChoice // or problems: of the front page, or of a search
-	query   query.Query       // what the search wants
+	problem *crash.BucketID   // reports of this problem
+	reports index.Filter      // selects the reports of problem
+	system  *crash.SystemID   // or reports of this machine
+	choice  *views.ListChoice // or problems of the front page or of a search
+	query   query.Query       // query of the search
 }
 
-// readVia reads where the visitor came from. What is no list of ours, or cannot be understood, is none: it only means that
-// there is no way through it.
-func (s *choices) readVia(r *http.Request) (*list, error) {
+// readOrigin reads the list from which the visitor came. It returns nil if there is none or if
+// its address is not valid.
+func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 	via := r.URL.Query().Get(views.Via)
 	if via == "" || web.LocalPath(via) != via {
-		return nil, nil //nolint:nilnil // from nowhere
+		return nil, nil //nolint:nilnil // the visitor came from no list
 	}
 	u, err := url.Parse(via)
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // as above
 	}
-	l := &list{address: via}
+	l := &origin{address: via}
 	switch name, ok := strings.CutPrefix(u.Path, "/problem/"); {
 	case ok:
 		id, err := crash.ParseBucketID(name)
@@ -45,32 +45,32 @@ func (s *choices) readVia(r *http.Request) (*list, error) {
 			return nil, nil //nolint:nilerr,nilnil // as above
 		}
 		l.problem = &id
-		if l.chosen, err = readReportFilter(u.Query()); err != nil {
+		if l.reports, err = readReportFilter(u.Query()); err != nil {
 			return nil, nil //nolint:nilerr,nilnil // as above
 		}
 	case strings.HasPrefix(u.Path, "/user/"):
 		system := crash.NewSystemID(strings.TrimPrefix(u.Path, "/user/"))
 		l.system = &system
 	case u.Path == "/", u.Path == views.PathSearch:
-		return s.readListVia(r.Context(), l, u)
+		return s.readListOrigin(r.Context(), l, u)
 	default:
 		return nil, nil //nolint:nilnil // as above
 	}
 	return l, nil
 }
 
-// readListVia reads the choice of a list of problems.
-func (s *choices) readListVia(ctx context.Context, l *list, u *url.URL) (*list, error) {
+// readListOrigin reads the choice and the query of a list of problems.
+func (s *choices) readListOrigin(ctx context.Context, l *origin, u *url.URL) (*origin, error) {
 	values := u.Query()
 	text := ""
 	if u.Path == views.PathSearch {
 		text = strings.TrimSpace(values.Get("q"))
-		searchPeriod(values)
+		setSearchPeriod(values)
 	}
 	choice, err := s.readChoice(ctx, values)
 	switch {
 	case crash.KindOf(err) == crash.Invalid:
-		return nil, nil //nolint:nilnil // not understood: no way
+		return nil, nil //nolint:nilnil // an invalid origin counts as none
 	case err != nil:
 		return nil, err
 	}
@@ -82,39 +82,42 @@ func (s *choices) readListVia(ctx context.Context, l *list, u *url.URL) (*list, 
 	return l, nil
 }
 
-// walked is what a list of problems is on the index.
-func (s *choices) walked(r *http.Request, l *list) (*index.Index, index.Filter, func(*index.Problem) bool, error) {
-	b, filter, _, err := s.chosen(r.Context(), *l.choice)
+// originRows returns the index, filter and match function of a list of problems.
+func (s *choices) originRows(r *http.Request, l *origin) (
+	*index.Index, index.Filter, func(*index.Problem) bool, error,
+) {
+	b, filter, _, err := s.listFilter(r.Context(), *l.choice)
 	filter, match := web.SearchFilter(r, l.query, filter)
 	return b, filter, match, err
 }
 
-// problemWay is the way from a problem to its neighbours in the list of problems by which the visitor came; nil: by none.
-func (s *choices) problemWay(r *http.Request, id crash.BucketID) (*views.Way, error) {
-	l, err := s.readVia(r)
+// problemNavigation returns the neighbours of a problem in the list from which the visitor came,
+// or nil if there is no such list.
+func (s *choices) problemNavigation(r *http.Request, id crash.BucketID) (*views.Way, error) {
+	l, err := s.readOrigin(r)
 	if err != nil || l == nil || l.choice == nil {
 		return nil, err
 	}
-	b, filter, match, err := s.walked(r, l)
+	b, filter, match, err := s.originRows(r, l)
 	if err != nil {
 		return nil, err
 	}
-	before, after, place, of := b.Neighbours(filter, match, id)
-	way := &views.Way{Via: l.address, List: l.choice.Name(), Place: place, Of: of}
+	before, after, position, of := b.Neighbours(filter, match, id)
+	nav := &views.Way{Via: l.address, List: l.choice.Name(), Place: position, Of: of}
 	if before != nil {
-		way.Previous = views.WithVia(before.ID.Path(), l.address)
+		nav.Previous = views.WithVia(before.ID.Path(), l.address)
 	}
 	if after != nil {
-		way.Next = views.WithVia(after.ID.Path(), l.address)
+		nav.Next = views.WithVia(after.ID.Path(), l.address)
 	}
-	return way, nil
+	return nav, nil
 }
 
-// reportWay is the way from a report to the next and the previous one: among all of its problem, unless the visitor came by
-// another list.
-func (s *choices) reportWay(r *http.Request, report crash.StoredReport) (views.Way, error) {
+// reportNavigation returns the neighbours of a report: within the list from which the visitor
+// came, or else among the reports of its problem.
+func (s *choices) reportNavigation(r *http.Request, report crash.StoredReport) (views.Way, error) {
 	ctx := r.Context()
-	l, err := s.readVia(r)
+	l, err := s.readOrigin(r)
 	if err != nil {
 		return views.Way{}, err
 	}
@@ -122,25 +125,26 @@ func (s *choices) reportWay(r *http.Request, report crash.StoredReport) (views.W
 		if report.Bucket == nil {
 			return views.Way{}, nil
 		}
-		l = &list{problem: report.Bucket}
+		l = &origin{problem: report.Bucket}
 	}
-	way := views.Way{Via: l.address, List: "reports of this problem"}
+	nav := views.Way{Via: l.address, List: "reports of this problem"}
 	var newer, older crash.OopsID
 	switch {
 	case l.system != nil:
-		way.List = "reports of this machine"
+		nav.List = "reports of this machine"
 		newer, older, err = s.Reports.SystemNeighbours(ctx, *l.system, report.ID)
 	case l.choice != nil:
-		return s.searchWay(r, l, report)
+		return s.searchNavigation(r, l, report)
 	default:
-		way.Chosen = views.FilterWords(l.chosen)
-		newer, older, err = s.Reports.ReportNeighbours(ctx, *l.problem, l.chosen, report.ID)
+		nav.Chosen = views.FilterWords(l.reports)
+		newer, older, err = s.Reports.ReportNeighbours(ctx, *l.problem, l.reports, report.ID)
 	}
-	way.Previous, way.Next = viaReport(newer, l.address), viaReport(older, l.address)
-	return way, err
+	nav.Previous, nav.Next = viaReport(newer, l.address), viaReport(older, l.address)
+	return nav, err
 }
 
-// viaReport is the address of a report on a way; empty for none.
+// viaReport returns the address of a report with the list it was reached from, or "" for no
+// report.
 func viaReport(id crash.OopsID, via string) string {
 	if id.IsZero() {
 		return ""
@@ -148,45 +152,45 @@ func viaReport(id crash.OopsID, via string) string {
 	return views.WithVia(views.ReportPath(id), via)
 }
 
-// mostPassed is how many problems without a report that is still stored a way passes over before it ends.
-const mostPassed = 5
+// maxSkipped is the maximum number of problems without a stored report that navigation skips.
+const maxSkipped = 5
 
-// searchWay goes through the reports that a list of problems counts: those of one problem after the other, each problem's from
-// the newest to the oldest.
-func (s *choices) searchWay(r *http.Request, l *list, report crash.StoredReport) (views.Way, error) {
+// searchNavigation returns the neighbours of a report in a list of problems. It passes through
+// the reports of each problem from the newest to the oldest, then to the next problem.
+func (s *choices) searchNavigation(r *http.Request, l *origin, report crash.StoredReport) (views.Way, error) {
 	ctx := r.Context()
-	way := views.Way{Via: l.address, List: l.choice.Name()}
-	b, filter, match, err := s.walked(r, l)
+	nav := views.Way{Via: l.address, List: l.choice.Name()}
+	b, filter, match, err := s.originRows(r, l)
 	if err != nil || report.Bucket == nil {
-		return way, err
+		return nav, err
 	}
 	counted := filter.OfReports()
-	whole, err := s.Store.Bucket(ctx, *report.Bucket) // what it was merged into is in the list
+	whole, err := s.Store.Bucket(ctx, *report.Bucket) // the list contains the problem that it was merged into
 	if err != nil {
-		return way, err
+		return nav, err
 	}
 	newer, older, err := s.Reports.ReportNeighbours(ctx, whole.ID, counted, report.ID)
 	if err != nil {
-		return way, err
+		return nav, err
 	}
-	before, after, place, of := b.Neighbours(filter, match, whole.ID)
-	way.Place, way.Of = place, of
-	for n := 0; older.IsZero() && after != nil && n < mostPassed; n++ {
+	before, after, position, of := b.Neighbours(filter, match, whole.ID)
+	nav.Place, nav.Of = position, of
+	for n := 0; older.IsZero() && after != nil && n < maxSkipped; n++ {
 		id := after.ID
-		way.NextProblem = true
+		nav.NextProblem = true
 		if older, _, err = s.Reports.EndReports(ctx, id, counted); err != nil {
-			return way, err
+			return nav, err
 		}
 		_, after, _, _ = b.Neighbours(filter, match, id)
 	}
-	for n := 0; newer.IsZero() && before != nil && n < mostPassed; n++ {
+	for n := 0; newer.IsZero() && before != nil && n < maxSkipped; n++ {
 		id := before.ID
-		way.PreviousProblem = true
+		nav.PreviousProblem = true
 		if _, newer, err = s.Reports.EndReports(ctx, id, counted); err != nil {
-			return way, err
+			return nav, err
 		}
 		before, _, _, _ = b.Neighbours(filter, match, id)
 	}
-	way.Previous, way.Next = viaReport(newer, l.address), viaReport(older, l.address)
-	return way, nil
+	nav.Previous, nav.Next = viaReport(newer, l.address), viaReport(older, l.address)
+	return nav, nil
 }
