@@ -44,7 +44,7 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 		Name: web.CookieBrowser, Value: signed.Browsers, Path: web.PathSignIn, MaxAge: int(db.KnownBrowserFor.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
 	})
-	web.RenewToken(w, r)
+	web.RenewCSRFToken(w, r)
 	if form.Kept != "" && web.HoldsLongText(form.Next) {
 		return s.SaveInSession(w, r, form.Next, form.Kept)
 	}
@@ -69,6 +69,6 @@ func (s *Pages) SignOut(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Sessions.Destroy(r.Context()); err != nil {
 		return err
 	}
-	web.RenewToken(w, r)
+	web.RenewCSRFToken(w, r)
 	return web.Redirect(w, r, "/")
 }

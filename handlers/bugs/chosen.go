@@ -22,7 +22,7 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 		if err := s.Flash(r, views.FlashError, web.ErrNoneChosen.Message); err != nil {
 			return err
 		}
-		return web.Redirect(w, r, web.ComeBackTo(r))
+		return web.Redirect(w, r, web.ReturnPath(r))
 	}
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 		since = "&since=" + strconv.FormatInt(s.Now().UnixMicro(), 10)
 		said, err = s.recheckChosen(r, buckets)
 	default:
-		err = web.ErrNoDeed
+		err = web.ErrUnknownAction
 	}
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func readLedgerFilter(q url.Values) (filter crash.LedgerFilter, err error) {
 		filter.After.ID, err = strconv.ParseInt(id, 10, 64)
 	}
 	if err != nil || at < 0 || at > maxMicros || filter.After.ID < 1 {
-		return filter, web.ErrBadPlace
+		return filter, web.ErrBadCursor
 	}
 	filter.After.Created = time.UnixMicro(at)
 	return filter, nil
@@ -160,7 +160,7 @@ func (s *Pages) manageFiling(w http.ResponseWriter, r *http.Request, do func(id 
 		if err := s.Flash(r, kind, text); err != nil {
 			return err
 		}
-		back := web.ComeBackTo(r)
+		back := web.ReturnPath(r)
 		if back == "/" {
 			back = views.PathFilings
 		}

@@ -26,7 +26,7 @@ func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, 
 		path := "/bug/" + strconv.FormatInt(number, 10)
 		return export.Table{Title: "Problems of bug " + strconv.FormatInt(number, 10), Path: path, Columns: problemColumns, Rows: func(yield func(export.Row, error) bool) {
 			for _, bucket := range buckets {
-				bucket := s.SeenBy(r, bucket)
+				bucket := s.SeenBucket(r, bucket)
 				p, ok := b.Problem(bucket.ID)
 				if !ok { // none of its reports counts
 					p = &index.Problem{Bucket: &index.Bucket{Facts: &index.Facts{}, ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title}}

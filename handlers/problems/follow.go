@@ -96,7 +96,7 @@ func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Fol
 
 // followPage is the page that a form about following stands on: where the browser came from, or the person's own page.
 func followPage(r *http.Request) string {
-	from := web.ComeBackTo(r)
+	from := web.ReturnPath(r)
 	if from == "/" || strings.HasPrefix(from, views.PathFollow) || strings.HasPrefix(from, views.PathUnfollow) {
 		return views.PathMy
 	}

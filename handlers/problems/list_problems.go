@@ -55,7 +55,7 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 	}
 	page.Releases = web.SeenLabels(r, releases.Offered(choice.Release))
 	page.Notice = notice
-	filter, match := web.Searched(r, q, filter)
+	filter, match := web.SearchFilter(r, q, filter)
 	list := b.List(filter, match, place, web.ListSize)
 	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
 	if !list.Past { // none of them is new: there was nothing before
@@ -111,12 +111,12 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter, r
 			bugs = append(bugs, p.Bug)
 		}
 		row := web.SeenRow(r, from[p.ID])
-		p.Bucket = s.SeenBy(r, p.Bucket)
+		p.Bucket = s.SeenBucket(r, p.Bucket)
 		list = append(list, views.ListRow{
 			Problem: p, First: row.First, Last: row.Last, Bug: s.BugPart(r, p.Bucket), Rank: row.Rank, Before: row.Before,
 			Spark: views.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
 		})
 	}
-	s.Hurry(r, web.StaleOnList, bugs...)
+	s.RefreshStaleBugs(r, web.StaleOnList, bugs...)
 	return list, nil
 }

@@ -106,13 +106,13 @@ func readPlace(text string) (*index.Cursor, error) {
 	}
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 {
-		return nil, web.ErrBadPlace
+		return nil, web.ErrBadCursor
 	}
 	place, placeErr := strconv.Atoi(parts[0])
 	count, countErr := strconv.ParseInt(parts[1], 10, 64)
 	id, idErr := hex.DecodeString(parts[2])
 	if placeErr != nil || countErr != nil || idErr != nil || place < 1 || count < 0 || len(id) != len(crash.BucketID{}) {
-		return nil, web.ErrBadPlace
+		return nil, web.ErrBadCursor
 	}
 	return &index.Cursor{Behind: place, ID: crash.BucketID(id)}, nil
 }

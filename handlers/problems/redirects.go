@@ -42,7 +42,7 @@ func (s *Lists) RedirectBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for i := range buckets {
-		buckets[i] = s.SeenBy(r, buckets[i])
+		buckets[i] = s.SeenBucket(r, buckets[i])
 	}
 	page := views.BugProblemsPage{Shell: s.Shell(r, "Bug "+text), Number: number, Buckets: buckets}
 	page.Shell.Also = views.Alternates("Problems of bug "+text, "/bug/"+text, "")

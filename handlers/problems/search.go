@@ -149,7 +149,7 @@ func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format strin
 	if err != nil {
 		return err
 	}
-	filter, match := web.Searched(r, q, filter)
+	filter, match := web.SearchFilter(r, q, filter)
 	return s.exportList(w, r, format, exportedList{
 		title: "Search: " + text, path: choice.URL(), filter: filter, match: match,
 	})

@@ -116,7 +116,7 @@ func (s *Lists) withBugs(r *http.Request, rows []views.PackageProblem, table str
 			bugs = append(bugs, p.Bug)
 		}
 	}
-	s.Hurry(r, web.StaleOnList, bugs...)
+	s.RefreshStaleBugs(r, web.StaleOnList, bugs...)
 	rows = slices.Clone(rows)
 	for i := range rows {
 		rows[i].Bug = cells[rows[i].Bucket.ID]

@@ -79,9 +79,9 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemP
 	if err != nil {
 		return nil, err
 	}
-	bucket := s.SeenBy(r, facts.bucket)
+	bucket := s.SeenBucket(r, facts.bucket)
 	page := &views.ProblemPage{
-		Bucket: bucket, Why: s.WhyBucket(bucket), Status: s.StatusViewOf(r, facts.bucket, facts.bugs), Chart: facts.chart,
+		Bucket: bucket, Why: s.ExplainBucket(bucket), Status: s.StatusViewOf(r, facts.bucket, facts.bugs), Chart: facts.chart,
 		Versions: facts.versions, Much: facts.much, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
 	}
 	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()

@@ -35,7 +35,7 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	if page.Way, err = s.reportWay(r, report); err != nil {
 		return err
 	}
-	if page.Why, err = s.WhyReport(r, report); err != nil {
+	if page.Why, err = s.ExplainReport(r, report); err != nil {
 		return err
 	}
 	page.Shell = s.Shell(r, "Report "+id.String())

@@ -85,7 +85,7 @@ func (s *choices) readListVia(ctx context.Context, l *list, u *url.URL) (*list, 
 // walked is what a list of problems is on the index.
 func (s *choices) walked(r *http.Request, l *list) (*index.Index, index.Filter, func(*index.Problem) bool, error) {
 	b, filter, _, err := s.chosen(r.Context(), *l.choice)
-	filter, match := web.Searched(r, l.query, filter)
+	filter, match := web.SearchFilter(r, l.query, filter)
 	return b, filter, match, err
 }
 

@@ -8,14 +8,15 @@ import (
 	"mishap/views"
 )
 
-// banner is what an admin is told on every page: that the tracker does not accept us, so that nothing is filed.
+// banner returns the warning that admins see on every page while the tracker does not accept
+// mishap. It is empty for everyone else.
 func (s *Kit) banner(r *http.Request) views.Banner {
 	if !s.Config.AllowBugFiling || !CurrentUser(r).Role.Allows(crash.RoleAdmin) {
 		return views.Banner{}
 	}
 	c, err := s.Creds.Status(r.Context())
 	if err != nil {
-		return views.Banner{} // the page itself has worse to tell
+		return views.Banner{} // the page reports the error itself
 	}
 	text := ""
 	switch {

@@ -16,14 +16,13 @@ import (
 
 const (
 	cookieCSRF      = "csrftoken"
-	headerCSRF      = "X-CSRFToken" // the name that scripts know from errors.ubuntu.com
+	headerCSRF      = "X-CSRFToken" // as on errors.ubuntu.com, whose scripts send it
 	rawTokenBytes   = 32
-	MaxRequestBytes = 256 << 10 // of any request to the web side; CONTRACT for Create, plenty for forms
+	MaxRequestBytes = 256 << 10 // largest request body, except forms with long texts
 	csrfCookieAge   = 364 * 24 * 60 * 60
 )
 
-// The ways in which a request that changes something can fail to prove that it was meant. They are refusals of a
-// credential, hence 401.
+// Errors of the CSRF check. Their status is 401 because they refuse a credential.
 var (
 	errBadToken = crash.Errorf(crash.Unauthenticated, "bad_csrf_token",
 		"Unauthorized: the page that this came from is out of date, or cookies of this site are not allowed. Reload it, "+
@@ -34,18 +33,22 @@ var (
 	ErrTooLarge = crash.Errorf(crash.TooLarge, "too_large", "The request is larger than %d KiB.", MaxRequestBytes>>10)
 )
 
-func (s *Kit) errForeign() error {
+func (s *Kit) errForeignOrigin() error {
 	return crash.Errorf(crash.Unauthenticated, "foreign_origin",
 		"Unauthorized: the request came from a page of another site. Open %s and try again there. "+
 			"(Administrators: base_url has to be the address by which people reach this site.)", s.Base)
 }
 
-// Guard lets a request that may change something through only when it comes from a page of this site and carries the
-// token of its cookie. nosurf is the judge; guard translates what scripts send into what nosurf understands.
+// Guard returns a handler that passes on a changing request only if it comes from a page of this
+// site and carries the token of its cookie. nosurf makes the decision; Guard translates what
+// scripts send into what nosurf understands.
 //
-//   - The token may come in X-CSRFToken, X-CSRF-Token or the form field csrf_token, masked or as it stands in the cookie.
-//   - Each of Sec-Fetch-Site, Origin and Referer that is present must speak for this site: nosurf alone looks at the first.
-//   - A script that has none of the three is believed when its token comes in a header, which no foreign page can set.
+//   - The token is in X-CSRFToken, X-CSRF-Token or the form field csrf_token, masked or as in the
+//     cookie.
+//   - Each of Sec-Fetch-Site, Origin and Referer that is present must name this site. nosurf checks
+//     only the first.
+//   - A script that sends none of the three is accepted if its token is in a header, which no
+//     foreign page can set.
 func (s *Kit) Guard(next http.Handler) http.Handler {
 	byScheme := map[bool]http.Handler{true: s.nosurf(next, true), false: s.nosurf(next, false)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,10 +64,10 @@ func (s *Kit) Guard(next http.Handler) http.Handler {
 		}
 		r = r.Clone(r.Context())
 		r.Header = maps.Clone(r.Header)
-		r.Header.Set(nosurf.HeaderName, masked(token))
+		r.Header.Set(nosurf.HeaderName, maskToken(token))
 		switch {
-		case !s.fromHere(r):
-			// nosurf refuses what comes from an origin that cannot be; the failure handler tells the two cases apart.
+		case !s.isFromThisSite(r):
+			// nosurf refuses this origin because no request can have it.
 			r.Header.Set("Origin", "foreign:")
 			r.Header.Del("Sec-Fetch-Site")
 		case inHeader && r.Header.Get("Origin") == "" && r.Header.Get("Referer") == "":
@@ -74,9 +77,12 @@ func (s *Kit) Guard(next http.Handler) http.Handler {
 	})
 }
 
-var SafeMethods = map[string]bool{http.MethodGet: true, http.MethodHead: true, http.MethodOptions: true, http.MethodTrace: true}
+// SafeMethods are the methods of requests that change nothing.
+var SafeMethods = map[string]bool{
+	http.MethodGet: true, http.MethodHead: true, http.MethodOptions: true, http.MethodTrace: true,
+}
 
-// nosurf builds the judge for browsers that come by https, or not.
+// nosurf returns the CSRF check for browsers that use HTTPS, or for those that do not.
 func (s *Kit) nosurf(next http.Handler, tls bool) http.Handler {
 	var h *nosurf.CSRFHandler
 	h = nosurf.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +94,7 @@ func (s *Kit) nosurf(next http.Handler, tls bool) http.Handler {
 		HttpOnly: false, // scripts read it
 	})
 	h.SetIsTLSFunc(func(*http.Request) bool { return tls })
-	h.SetIsAllowedOriginFunc(s.isOwn)
+	h.SetIsAllowedOriginFunc(s.isOwnOrigin)
 	h.SetFailureHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		VisitOf(r).csrf = h
 		switch {
@@ -101,13 +107,14 @@ func (s *Kit) nosurf(next http.Handler, tls bool) http.Handler {
 		case errors.Is(nosurf.Reason(r), nosurf.ErrNoReferer):
 			s.serveError(w, r, errNoOrigin)
 		default:
-			s.serveError(w, r, s.errForeign())
+			s.serveError(w, r, s.errForeignOrigin())
 		}
 	}))
 	return h
 }
 
-// sentToken finds the token of a request, and whether it came in a header. It returns TooLarge for a form over the limit.
+// sentToken returns the token of a request and whether it was in a header. It returns TooLarge for
+// a form over the limit.
 func sentToken(r *http.Request) (token string, inHeader bool, err error) {
 	for _, name := range []string{headerCSRF, nosurf.HeaderName} {
 		if t := r.Header.Get(name); t != "" {
@@ -120,18 +127,19 @@ func sentToken(r *http.Request) (token string, inHeader bool, err error) {
 	if err = r.ParseForm(); err == nil {
 		err = r.ParseMultipartForm(maxTextBytes) // all in memory
 	}
-	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return "", false, ErrTooLarge
 	}
 	if err != nil && !errors.Is(err, http.ErrNotMultipart) {
-		return "", false, crash.Errorf(crash.Invalid, "bad_form", "The form cannot be read.").Because(fmt.Errorf("parse form: %w", err))
+		return "", false, crash.Errorf(crash.Invalid, "bad_form", "The form cannot be read.").
+			Because(fmt.Errorf("parse form: %w", err))
 	}
 	// A plus sign that was not escaped arrives as a space.
 	return strings.ReplaceAll(r.PostFormValue(nosurf.FormFieldName), " ", "+"), false, nil
 }
 
-// masked turns a token as it stands in the cookie into one that is masked with zeros, and leaves any other text alone.
-func masked(token string) string {
+// maskToken masks a token from the cookie with zeros. It returns any other text unchanged.
+func maskToken(token string) string {
 	raw, err := base64.StdEncoding.DecodeString(token)
 	if err != nil || len(raw) != rawTokenBytes {
 		return token
@@ -139,9 +147,9 @@ func masked(token string) string {
 	return base64.StdEncoding.EncodeToString(append(make([]byte, rawTokenBytes), raw...))
 }
 
-// fromHere reports whether every header that tells where a request comes from speaks for this site. Having none is no
-// contradiction.
-func (s *Kit) fromHere(r *http.Request) bool {
+// isFromThisSite reports whether every header that names the origin of a request names this site.
+// It returns true if there is no such header.
+func (s *Kit) isFromThisSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
 	default:
@@ -150,7 +158,7 @@ func (s *Kit) fromHere(r *http.Request) bool {
 	for _, name := range []string{"Origin", "Referer"} {
 		for _, value := range r.Header.Values(name) {
 			u, err := url.Parse(value)
-			if err != nil || !s.isOwn(u) && !s.isAddressed(r, u) {
+			if err != nil || !s.isOwnOrigin(u) && !s.isRequestedOrigin(r, u) {
 				return false
 			}
 		}
@@ -158,11 +166,11 @@ func (s *Kit) fromHere(r *http.Request) bool {
 	return true
 }
 
-// isOwn reports whether u is within the base address.
-func (s *Kit) isOwn(u *url.URL) bool { return u.Scheme == s.Base.Scheme && u.Host == s.Base.Host }
+// isOwnOrigin reports whether u has the origin of the base address.
+func (s *Kit) isOwnOrigin(u *url.URL) bool { return u.Scheme == s.Base.Scheme && u.Host == s.Base.Host }
 
-// isAddressed reports whether u is within the address that the request itself went to.
-func (s *Kit) isAddressed(r *http.Request, u *url.URL) bool {
+// isRequestedOrigin reports whether u has the origin that the request was sent to.
+func (s *Kit) isRequestedOrigin(r *http.Request, u *url.URL) bool {
 	scheme := "http"
 	if s.Config.TrustedProxies.Secure(r) {
 		scheme = "https"
@@ -170,8 +178,9 @@ func (s *Kit) isAddressed(r *http.Request, u *url.URL) bool {
 	return u.Scheme == scheme && u.Host == r.Host
 }
 
-// RenewToken gives the browser a new CSRF token, so that one known from before a sign-in is worth nothing after it.
-func RenewToken(w http.ResponseWriter, r *http.Request) {
+// RenewCSRFToken gives the browser a new CSRF token, so that a token from before signing in is
+// invalid afterwards.
+func RenewCSRFToken(w http.ResponseWriter, r *http.Request) {
 	if h := VisitOf(r).csrf; h != nil {
 		h.RegenerateToken(w, r)
 	}

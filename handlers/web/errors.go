@@ -19,8 +19,7 @@ import (
 	"mishap/views"
 )
 
-// kinds is the one table from kinds of errors to HTTP: the status, and when trying again makes sense unless the error says
-// so itself (0: not said).
+// kinds maps kinds of errors to HTTP statuses and default values of Retry-After (0: no header).
 var kinds = map[crash.Kind]struct {
 	status     int
 	retryAfter time.Duration
@@ -38,85 +37,92 @@ var kinds = map[crash.Kind]struct {
 	crash.Unavailable:      {http.StatusServiceUnavailable, 10 * time.Second},
 }
 
-// errorTime bounds rendering an error. It is a limit of its own, since the request's deadline may be what failed.
-const errorTime = 5 * time.Second
+// errorTimeout bounds rendering an error. It does not depend on the deadline of the request, which
+// may be the cause of the error.
+const errorTimeout = 5 * time.Second
 
-// Errors that the web side itself knows.
+// Errors of the middleware.
 var (
 	ErrNotSignedIn = crash.Errorf(crash.Unauthenticated, "not_signed_in",
 		"Unauthorized: nobody is signed in, or the session has ended. Sign in, then try again.")
-	ErrNoPage = crash.Errorf(crash.NotFound, "no_page", "There is no page at this address.")
-	errSlow   = crash.Errorf(crash.Unavailable, "too_slow", "This took too long and was given up. Please try again shortly.")
+	ErrNoPage  = crash.Errorf(crash.NotFound, "no_page", "There is no page at this address.")
+	errTimeout = crash.Errorf(crash.Unavailable, "too_slow",
+		"This took too long and was given up. Please try again shortly.")
 )
 
-// Answer is an error as it is shown.
+// Answer is an error in the form that visitors see.
 type Answer struct {
 	*crash.Error
 	Status     int
-	retryAfter time.Duration // 0: not said
+	retryAfter time.Duration // 0: no Retry-After header
 }
 
-// AnswerTo decides what is shown of err. Internal errors lose everything but the request id.
+// AnswerTo returns the answer for err. The answer to an internal error contains only the request
+// id.
 func AnswerTo(r *http.Request, err error) Answer {
 	if e, ok := errors.AsType[*crash.Error](err); ok && kinds[e.Kind].status != 0 {
-		return answerOf(e)
+		return answerByKind(e)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return answerOf(errSlow)
+		return answerByKind(errTimeout)
 	}
 	if _, ok := errors.AsType[*MethodError](err); ok {
-		e := crash.Errorf(crash.Invalid, "method", "This address does not answer to %s.", shortMethod(r))
+		e := crash.Errorf(crash.Invalid, "method", "This address does not answer to %s.", methodName(r))
 		return Answer{Error: e, Status: http.StatusMethodNotAllowed}
 	}
-	e := crash.Errorf(0, "internal", "Something went wrong here. It has been noted as %s; trying again may help.", RequestID(r))
+	e := crash.Errorf(0, "internal",
+		"Something went wrong here. It has been noted as %s; trying again may help.", RequestID(r))
 	return Answer{Error: e, Status: http.StatusInternalServerError}
 }
 
-// answerOf looks up an error in the table of kinds.
-func answerOf(e *crash.Error) Answer {
+// answerByKind returns the answer for e with the status of its kind.
+func answerByKind(e *crash.Error) Answer {
 	kind := kinds[e.Kind]
 	return Answer{Error: e, Status: kind.status, retryAfter: cmp.Or(e.RetryAfter, kind.retryAfter)}
 }
 
-// serveError answers with err: as a part for htmx, as JSON for scripts, as a page for people. It is the only way in which
-// an error reaches a visitor.
+// serveError answers with err: a part for htmx, JSON for scripts, a page for people. Every error
+// that a visitor sees goes through it.
 func (s *Kit) serveError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(r.Context().Err(), context.Canceled) {
-		return // the visitor has gone; nobody reads an answer
+		return // the visitor has left
 	}
 	a := AnswerTo(r, err)
 	s.LogError(r, err, a)
 	a.Headers(w)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), errorTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), errorTimeout)
 	defer cancel()
 	if err := s.sendError(w, r.WithContext(ctx), a); err != nil {
-		s.Log.ErrorContext(ctx, "error page failed", "request_id", RequestID(r), "error", err)
-		http.Error(w, a.Message, a.Status) // without this, net/http would send an empty 200
+		s.Log.ErrorContext(ctx, "cannot render error page", "request_id", RequestID(r), "error", err)
+		http.Error(w, a.Message, a.Status) //nolint:forbidigo // the error page failed; net/http would send an empty 200
 	}
 }
 
-// sendError writes an answer in the shape that the request asks for. It writes nothing when it returns an error.
+// sendError writes an answer in the format that the request asks for. It writes nothing if it
+// returns an error.
 func (s *Kit) sendError(w http.ResponseWriter, r *http.Request, a Answer) error {
-	switch ShapeOf(r) {
-	case ShapePart:
+	switch formatOf(r) {
+	case formatPart:
 		return s.Page(w, r, a.Status, a.part(r))
-	case ShapeJSON:
+	case formatJSON:
 		refusal := apiError{Error: a.Message, Code: a.Code}
 		if strings.HasPrefix(r.URL.Path, apiPrefix) && !strings.HasPrefix(r.URL.Path, pathCreateBug) {
 			refusal.Message = a.Message
 		}
 		return WriteJSON(w, a.Status, refusal)
-	case ShapePage:
+	case formatPage:
 	}
 	return s.Page(w, r, a.Status, views.ErrorPage(s.BareShell(r, http.StatusText(a.Status)), views.ErrorView{
-		Status: a.Status, Message: a.Message, RequestID: RequestID(r), SignIn: a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0,
+		Status: a.Status, Message: a.Message, RequestID: RequestID(r),
+		SignIn: a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0,
 	}))
 }
 
-// part is the error as a part of a page: the forms of views put it into the line of messages, Create into its own place.
+// part returns the answer as a part of a page. Most forms show it among the messages; Create and
+// forms with long texts show parts of their own.
 func (a Answer) part(r *http.Request) templ.Component {
 	if strings.TrimSuffix(r.URL.Path, "/") == pathCreateBug {
-		return views.BugTrouble(a.Message, ComeBackTo(r), a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0)
+		return views.BugTrouble(a.Message, ReturnPath(r), a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0)
 	}
 	if HoldsLongText(r.URL.Path) && a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0 {
 		return views.SignInElsewhere()
@@ -124,7 +130,7 @@ func (a Answer) part(r *http.Request) templ.Component {
 	return views.Flashes([]views.Flash{{Kind: views.FlashError, Text: a.Message}})
 }
 
-// LogError notes once what the visitor is not told.
+// LogError logs errors with status 500 and above, whose causes the answer leaves out.
 func (s *Kit) LogError(r *http.Request, err error, a Answer) {
 	if a.Status < http.StatusInternalServerError {
 		return
@@ -133,10 +139,11 @@ func (s *Kit) LogError(r *http.Request, err error, a Answer) {
 	if a.Status == http.StatusInternalServerError {
 		level = slog.LevelError
 	}
-	s.Log.Log(r.Context(), level, "request failed", "request_id", RequestID(r), "status", a.Status, "code", a.Code, "error", err)
+	s.Log.Log(r.Context(), level, "request failed",
+		"request_id", RequestID(r), "status", a.Status, "code", a.Code, "error", err)
 }
 
-// Headers sets what goes with the status.
+// Headers sets Retry-After and WWW-Authenticate where the answer needs them.
 func (a Answer) Headers(w http.ResponseWriter) {
 	if a.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(a.retryAfter.Seconds()))))
@@ -147,15 +154,16 @@ func (a Answer) Headers(w http.ResponseWriter) {
 	}
 }
 
-// apiError is the body of every refusal of the API.
+// apiError is the body of every error of the API.
 type apiError struct {
-	Error string `json:"error"` // one sentence a person can act on
-	Code  string `json:"code"`  // one word a program can act on
+	Error string `json:"error"` // a sentence for people
+	Code  string `json:"code"`  // a word for programs
 
-	// Message is Error again, under the name that clients of the old service know; not in answers to Create.
+	// Message repeats Error for clients of errors.ubuntu.com. Answers to Create leave it out.
 	Message string `json:"error_message,omitempty"`
 }
 
+// WriteJSON answers with v as JSON. It ignores write errors, which mean that the client has left.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -166,21 +174,22 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	w.WriteHeader(status)
 	_, err = w.Write(append(body, '\n'))
 	if err != nil {
-		return nil //nolint:nilerr // the visitor has gone
+		return nil //nolint:nilerr // the visitor has left
 	}
 	return nil
 }
 
-type Shape int
+// answerFormat is the format of an answer: a page, a part of one, or JSON.
+type answerFormat int
 
 const (
-	ShapePage Shape = iota
-	ShapePart
-	ShapeJSON
+	formatPage answerFormat = iota
+	formatPart
+	formatJSON
 )
 
-// ShapeOf says in which form a request wants its answer.
-func ShapeOf(r *http.Request) Shape {
+// formatOf returns the format that a request asks for.
+func formatOf(r *http.Request) answerFormat {
 	accept := r.Header.Values("Accept")
 	page := negotiate.Preferred(accept, mediaHTML, mediaXHTML, "application/json") != "application/json"
 	if ForFile(r) { // a client that accepts anything is a program
@@ -189,22 +198,24 @@ func ShapeOf(r *http.Request) Shape {
 	}
 	switch {
 	case WantsPart(r):
-		return ShapePart
+		return formatPart
 	case !page:
-		return ShapeJSON
-	case strings.HasSuffix(r.URL.Path, ".json") && SafeMethods[r.Method], strings.HasPrefix(r.URL.Path, "/api/") && (!IsForm(r) || !strings.HasPrefix(r.URL.Path, pathCreateBug)):
-		return ShapeJSON
+		return formatJSON
+	case strings.HasSuffix(r.URL.Path, ".json") && SafeMethods[r.Method],
+		strings.HasPrefix(r.URL.Path, "/api/") && (!IsForm(r) || !strings.HasPrefix(r.URL.Path, pathCreateBug)):
+		return formatJSON
 	}
-	return ShapePage
+	return formatPage
 }
 
-// MethodError is the answer to a method that an address does not know.
+// MethodError is the error for a method that an address does not support.
 type MethodError struct{}
 
 func (*MethodError) Error() string { return "method not allowed" }
 
-// shortMethod is the request's method, bounded for a message.
-func shortMethod(r *http.Request) string {
+// methodName returns the method of a request for a message, or "this method" if it is not a known
+// one.
+func methodName(r *http.Request) string {
 	if knownMethods[r.Method] {
 		return r.Method
 	}

@@ -11,12 +11,13 @@ import (
 	"mishap/crash/cache"
 )
 
-// maxFactBytes is the limit of the fact cache. Facts are what pages are made of and everybody sees
-// alike: pages of people who are signed in are rendered for each request, but from cached facts.
+// maxFactBytes is the limit of the fact cache. It caches what pages are made of and all readers
+// share, so pages of people who are signed in are rendered for each request but from cached facts.
 const maxFactBytes = 32 << 20
 
-// CachedFacts returns the facts of type V about a key, which must not be changed, or calls read.
-// read gets a request that contains nothing of r: other people get what it returns.
+// CachedFacts returns the facts of type V about a key from the cache, or calls read. Callers must
+// not change them. read gets a request that contains nothing of r, because other people get what it
+// returns.
 func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Request) (V, error)) (V, error) {
 	revision, err := s.revision(r)
 	if err != nil {
@@ -72,9 +73,9 @@ func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]c
 	return problems, nil
 }
 
-// revision returns a word that changes with everything that public pages show: with
-// [db.Store.Revision], which contains the start of the database server, and every pageAge, since
-// pages say how long ago things happened. All of a request that only reads sees one revision.
+// revision returns a text that changes with everything that public pages show. It combines
+// [db.Store.Revision], which contains the start of the database server, with the time in steps of
+// pageAge, because pages show ages. A request that only reads uses one revision throughout.
 func (s *Kit) revision(r *http.Request) (string, error) {
 	v := VisitOf(r)
 	if v.revision != "" && SafeMethods[r.Method] {

@@ -7,8 +7,8 @@ import (
 	"mishap/handlers/negotiate"
 )
 
-// Every list is to be had as a file or feed too: at its address with one of these endings, or at the page's address with
-// the media type in Accept.
+// ExportTypes are the media types of files and feeds by the ending of their address. Every list is
+// also served at its own address if Accept prefers one of these types.
 var ExportTypes = map[string]string{
 	"csv":  "text/csv; charset=utf-8",
 	"json": "application/json",
@@ -21,12 +21,14 @@ const (
 	mediaXHTML = "application/xhtml+xml"
 )
 
-// AcceptedExport returns the format that Accept wants more than a page; empty: the page.
+// AcceptedExport returns the export format that Accept prefers to a page, or "" if it prefers a
+// page.
 func AcceptedExport(r *http.Request) string {
 	if WantsPart(r) {
 		return ""
 	}
-	switch negotiate.Preferred(r.Header.Values("Accept"), mediaHTML, mediaXHTML, "text/csv", "application/json", "application/atom+xml") {
+	accept := r.Header.Values("Accept")
+	switch negotiate.Preferred(accept, mediaHTML, mediaXHTML, "text/csv", "application/json", "application/atom+xml") {
 	case "text/csv":
 		return "csv"
 	case "application/json":
@@ -44,7 +46,7 @@ func ForFile(r *http.Request) bool {
 	return SafeMethods[r.Method] && (ending != "" || report || AcceptedExport(r) != "")
 }
 
-// CutFormat takes the ending of an export off a name that may hold dots itself.
+// CutFormat splits a name, which may contain dots, from the ending of its export format.
 func CutFormat(name string) (base, format string) {
 	if at := strings.LastIndexByte(name, '.'); at > 0 && ExportTypes[name[at+1:]] != "" {
 		return name[:at], name[at+1:]

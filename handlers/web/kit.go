@@ -1,6 +1,6 @@
-// Package web is the kit that every area of the web side uses: errors and their answers, sessions and CSRF tokens, the person
-// who asks, rendering, caches of pages, redaction for the public, and the panel that shows the status of a problem. It knows
-// none of the areas.
+// Package web contains what all areas of the web side share: answers to errors, sessions, CSRF
+// tokens, the current user, rendering, caches, redaction for visitors, and the panel that shows
+// the status of a problem. It imports none of the areas.
 package web
 
 import (
@@ -26,32 +26,32 @@ import (
 	"mishap/tracker"
 )
 
-// Config is what the web side needs to know of the configuration.
+// Config holds the configuration of the web side.
 type Config struct {
-	BaseURL        string                 // own base address, "https://crashes.example.org"
-	AllowBugFiling bool                   // false: Create is shown nowhere and refused
-	IngestURL      string                 // where machines post reports, as pages tell it: "http://localhost:8081"
-	CreateWait     time.Duration          // how long an answer to Create waits for the tracker; 0: 4 s
-	SearchTime     time.Duration          // how long a review waits for what the tracker knows; 0: 4 s
+	BaseURL        string                 // such as "https://crashes.example.org"
+	AllowBugFiling bool                   // if false, pages do not show Create, and it is refused
+	IngestURL      string                 // where machines post reports, such as "http://localhost:8081"
+	CreateWait     time.Duration          // time limit of the tracker for Create; 0: 4 s
+	SearchTime     time.Duration          // time limit of a search of the tracker for a review; 0: 4 s
 	Version        string                 // of the program
-	CoresDir       string                 // where the way in keeps core dumps, when that is on this machine; empty: it is not
+	CoresDir       string                 // folder of core dumps; empty: not on this machine
 	SourceLinks    grouping.LinkTemplates // to lines of source packages
 	VersionLinks   grouping.LinkTemplates // to versions of source packages
-	AssetsDir      string                 // development: serve assets from this folder instead of the embedded ones
+	AssetsDir      string                 // development: serve assets from this folder
 
-	TrustedProxies proxies.Networks // those that tell the client's address and scheme; none: nobody is believed
+	TrustedProxies proxies.Networks // proxies whose X-Forwarded headers are trusted
 
 	APIRatePerToken   int // requests a minute to the API with one token; 0: no limit
-	APIRatePerAddress int // the same of one address without a token
+	APIRatePerAddress int // requests a minute to the API from one address without a token; 0: no limit
 
-	TrackerName           string // of the tracker, for people: "launchpad.net"
+	TrackerName           string // such as "launchpad.net"
 	ConfigFile            string // where WriteTokens writes
-	TokensFromEnvironment bool   // the environment gives the access token and wins over the file
+	TokensFromEnvironment bool   // the environment contains the access token and overrides the file
 }
 
-// Deps are the things that a Server works with. All but Releases and Health are required.
+// Deps are the dependencies of a Server. All but Releases and Health are required.
 type Deps struct {
-	Releases    *crash.ReleaseTable // nil: the one that is built in
+	Releases    *crash.ReleaseTable // nil: the built-in table
 	Store       *db.Store
 	Accounts    *db.Accounts
 	Bugs        *db.Bugs
@@ -67,13 +67,13 @@ type Deps struct {
 	Now         func() time.Time
 	Registerer  prometheus.Registerer
 
-	// Health checks what must work for this instance; nil: only the database.
+	// Health checks whether this instance works; nil: checks only the database.
 	Health func(context.Context) []crash.HealthCheck
-	// WriteTokens writes a new access token into the configuration file. Its *crash.Error says why that did not work.
+	// WriteTokens writes a new access token into the configuration file. It may return a *crash.Error.
 	WriteTokens func(context.Context, crash.AccessToken) error
 }
 
-// Kit is what every area of the web side works with: the stores, the sessions, the caches, and the ways to answer.
+// Kit holds the stores, sessions and caches of the web side, and the methods that answer requests.
 type Kit struct {
 	Store     *db.Store
 	Accounts  *db.Accounts
@@ -95,15 +95,15 @@ type Kit struct {
 	Base        *url.URL
 	Sessions    *scs.SessionManager
 	metrics     *metrics
-	pages       sync.Pool // of *bytes.Buffer, to render pages into
+	pages       sync.Pool // of *bytes.Buffer, for rendering
 	compressors sync.Pool // of *fastgzip.Writer, for cached pages
 
 	Redacted  redact.Cache
 	pageCache *cache.Cache[string] // whole pages for visitors, by Kit.revision
-	factCache *cache.Cache[string] // what pages are made of, by Kit.revision
+	factCache *cache.Cache[string] // facts that pages are made of, by Kit.revision
 }
 
-// missing lists the dependencies that were not given.
+// missing returns the names of the required dependencies that are nil.
 func (d Deps) missing() []string {
 	var names []string
 	for _, dep := range []struct {
@@ -111,7 +111,8 @@ func (d Deps) missing() []string {
 		missing bool
 	}{
 		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
-		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil}, {"Reports", d.Reports == nil},
+		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
+		{"Reports", d.Reports == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
 		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
@@ -123,8 +124,8 @@ func (d Deps) missing() []string {
 	return names
 }
 
-// ParseBase reads the base address and writes it as browsers write origins.
-func ParseBase(address string) (*url.URL, error) {
+// parseBase parses the base address and writes its host as browsers write origins.
+func parseBase(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(address, "/"))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("handlers: base address %q is not an http or https address", address)
@@ -136,7 +137,7 @@ func ParseBase(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// Do makes an http.HandlerFunc of a handler that returns an error.
+// Do returns an http.HandlerFunc that calls h and answers with its error.
 func (s *Kit) Do(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
@@ -145,7 +146,7 @@ func (s *Kit) Do(h func(http.ResponseWriter, *http.Request) error) http.HandlerF
 	}
 }
 
-// Deadline gives every request of a route at most d.
+// Deadline returns middleware that limits each request to the time d.
 func Deadline(d time.Duration) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -156,22 +157,22 @@ func Deadline(d time.Duration) func(http.Handler) http.Handler {
 	}
 }
 
-// detached returns a context that goes on when the visitor of ctx leaves, and ends at the deadline of ctx. It holds nothing
-// else of ctx: no session and no user. It is for work whose result other visitors get too.
+// detached returns a context with the deadline of ctx that does not end when the visitor of ctx
+// leaves. It contains no session and no user, because other visitors share the result of the work.
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	at, ok := ctx.Deadline()
 	if !ok {
 		at = time.Now().Add(PageTime)
 	}
-	return context.WithDeadline(context.Background(), at) //nolint:forbidigo // see above
+	return context.WithDeadline(context.Background(), at) //nolint:forbidigo // the work goes on when the visitor leaves
 }
 
-// PageTime is the longest that a page may take.
+// PageTime is the time limit of a page.
 const PageTime = 30 * time.Second
 
-// NewKit returns the kit. Its error names every dependency that is missing.
+// NewKit returns a Kit. Its error names every missing dependency.
 func NewKit(d Deps) (*Kit, error) {
-	base, err := ParseBase(d.Config.BaseURL)
+	base, err := parseBase(d.Config.BaseURL)
 	if missing := d.missing(); len(missing) > 0 {
 		err = errors.Join(err, fmt.Errorf("handlers: missing: %s", strings.Join(missing, ", ")))
 	}
@@ -180,7 +181,8 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
-		Filings: d.Filings, Reports: d.Reports, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials, Write: d.WriteTokens,
+		Filings: d.Filings, Reports: d.Reports, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Write:  d.WriteTokens,
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 	}
 	if s.Health == nil {
@@ -199,7 +201,7 @@ func NewKit(d Deps) (*Kit, error) {
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {
 		return nil, err
 	}
-	if err := s.registerCaches(d.Registerer); err != nil {
+	if err := s.registerCacheMetrics(d.Registerer); err != nil {
 		return nil, err
 	}
 	s.Sessions = s.newSessions()

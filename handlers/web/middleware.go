@@ -17,7 +17,8 @@ import (
 
 const headerRequestID = "X-Request-ID"
 
-// Identify gives each request a name of our own. One that a client or proxy sends is not used: logs could be forged by it.
+// Identify gives each request an id. It ignores ids from clients and proxies, because they could
+// forge log entries.
 func (s *Kit) Identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{id: rand.Text()[:16]}
@@ -26,7 +27,7 @@ func (s *Kit) Identify(next http.Handler) http.Handler {
 	})
 }
 
-// metrics count requests by route pattern, never by path.
+// metrics counts requests by route pattern, never by path.
 type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -48,14 +49,14 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// registerCaches shows how much the caches hold.
-func (s *Kit) registerCaches(reg prometheus.Registerer) error {
-	type held interface {
+// registerCacheMetrics registers the sizes of the caches.
+func (s *Kit) registerCacheMetrics(reg prometheus.Registerer) error {
+	type sizedCache interface {
 		Held() int64
 		Len() int
 	}
 	var errs []error
-	for name, c := range map[string]held{"pages": s.pageCache, "facts": s.factCache} {
+	for name, c := range map[string]sizedCache{"pages": s.pageCache, "facts": s.factCache} {
 		label := prometheus.Labels{"cache": name}
 		errs = append(errs,
 			reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -71,8 +72,8 @@ func (s *Kit) registerCaches(reg prometheus.Registerer) error {
 	return nil
 }
 
-// Observe logs and counts each request once it is answered: which route, never the path or the query, since these can hold
-// signatures and names of machines.
+// Observe logs and counts each request after its answer. It uses the route instead of the path and
+// query, which can contain signatures and machine ids.
 func (s *Kit) Observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -86,7 +87,7 @@ func (s *Kit) Observe(next http.Handler) http.Handler {
 		}
 		status := ww.Status()
 		if status == 0 && r.Context().Err() != nil {
-			status = statusGone
+			status = statusClientClosed
 		}
 		method := r.Method
 		if !knownMethods[method] {
@@ -101,51 +102,53 @@ func (s *Kit) Observe(next http.Handler) http.Handler {
 	})
 }
 
-// statusGone is logged when the visitor left before the answer; the number is nginx's.
-const statusGone = 499
+// statusClientClosed is the status, as in nginx, of a request whose visitor left before the answer.
+const statusClientClosed = 499
 
 var knownMethods = map[string]bool{
 	http.MethodGet: true, http.MethodHead: true, http.MethodPost: true, http.MethodPut: true,
 	http.MethodPatch: true, http.MethodDelete: true, http.MethodOptions: true,
 }
 
-// Recovered makes an internal error of a panic in a handler, so that the visitor gets a page and the log gets the stack.
+// Recovered returns a handler that answers a panic of next with an internal error and logs its
+// stack.
 func (s *Kit) Recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer s.rescue(w, r)
+		defer s.recoverPanic(w, r)
 		next.ServeHTTP(w, r)
 	})
 }
 
-// rescue is deferred.
-func (s *Kit) rescue(w http.ResponseWriter, r *http.Request) {
+// recoverPanic recovers from a panic and answers with an error. It must be deferred.
+func (s *Kit) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
 		return
 	}
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(p) // net/http's own way to give up on a connection
+		panic(p) // net/http closes the connection
 	}
 	err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 	if ww, ok := w.(chimw.WrapResponseWriter); ok && ww.Status() != 0 {
 		s.Log.ErrorContext(r.Context(), "request failed", "request_id", RequestID(r), "error", err)
-		panic(http.ErrAbortHandler) // half an answer is out: the visitor must not take it for a whole one
+		panic(http.ErrAbortHandler) // the visitor must not take half an answer for a complete one
 	}
 	s.serveError(w, r, err)
 }
 
-// policy allows what pages need and nothing else: own scripts and styles by address, none inline.
+// policy allows scripts and styles from this site only, and no inline ones.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Headers restrict what a browser does with an answer.
+// Headers returns a handler that sets the security headers of an answer.
 func Headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
-		// Within the site the Referer is sent: the origin check reads it. Outside nobody learns which crash was looked at.
+		// The origin check reads the Referer within the site; other sites must not see the address of a
+		// problem.
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")

@@ -44,16 +44,16 @@ type cachedPage struct {
 var errNotCacheable = errors.New("only pages with status 200 are cached")
 
 // CachePage returns a handler that sends all visitors the same compressed page until its revision
-// changes (see [handlers.Server.revision]). People who are signed in get a page of their own.
+// changes (see [Kit.revision]). People who are signed in get a page of their own.
 //
-// canonical returns the part of the query that the page depends on, always written the same way;
-// its error is the answer. render gets a request that is made from the path and that query alone
-// (see [publicRequest]), so that the page cannot depend on the visitor.
+// canonical returns the part of the query that the page depends on, in a canonical form; its error
+// is the answer. render gets a request made from only the path and that query (see
+// [publicRequest]), so that the page cannot depend on the visitor.
 func (s *Kit) CachePage(
 	canonical func(*http.Request) (string, error), render func(http.ResponseWriter, *http.Request) error,
 ) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if !s.isForAll(r) {
+		if !s.isCacheable(r) {
 			return render(w, r)
 		}
 		query, err := canonical(r)
@@ -94,11 +94,11 @@ func publicRequest(ctx context.Context, revision string, u *url.URL, params chi.
 	return r.WithContext(ctx)
 }
 
-// isForAll reports whether all visitors get the same page for a request.
-func (s *Kit) isForAll(r *http.Request) bool {
+// isCacheable reports whether all visitors get the same page for a request.
+func (s *Kit) isCacheable(r *http.Request) bool {
 	_, ending := CutFormat(r.URL.Path)
-	return CurrentUser(r).ID == 0 && !s.Sessions.Exists(r.Context(), sessionFlash) && ending == "" && AcceptedExport(r) == "" &&
-		len(r.URL.RequestURI()) <= maxPageKey
+	return CurrentUser(r).ID == 0 && !s.Sessions.Exists(r.Context(), sessionFlash) &&
+		ending == "" && AcceptedExport(r) == "" && len(r.URL.RequestURI()) <= maxPageKey
 }
 
 // renderPage renders and compresses a page. With errNotCacheable it returns a page, too.
@@ -130,7 +130,7 @@ func (s *Kit) renderPage(render func(http.ResponseWriter, *http.Request) error, 
 	return page, nil
 }
 
-// recorder is an [http.ResponseWriter] that keeps the answer in memory.
+// recorder is an [http.ResponseWriter] that records the answer in memory.
 type recorder struct {
 	status int
 	header http.Header
@@ -157,11 +157,11 @@ func (p *cachedPage) send(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	if takesGzip(r.Header.Get("Accept-Encoding")) {
+	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(p.compressed)))
 		w.WriteHeader(p.status)
-		_, _ = w.Write(p.compressed) // see above
+		_, _ = w.Write(p.compressed) // as above
 		return nil
 	}
 	plain, err := gzip.NewReader(bytes.NewReader(p.compressed))
@@ -173,19 +173,19 @@ func (p *cachedPage) send(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// takesGzip reports whether an Accept-Encoding header (RFC 9110, section 12.5.3) accepts gzip: it
+// acceptsGzip reports whether an Accept-Encoding header (RFC 9110, section 12.5.3) accepts gzip: it
 // names gzip or "*" with a weight above 0.
-func takesGzip(header string) bool {
-	takes, named := false, false
-	for one := range strings.SplitSeq(header, ",") {
-		coding, weight, _ := strings.Cut(one, ";")
+func acceptsGzip(header string) bool {
+	accepted, named := false, false
+	for item := range strings.SplitSeq(header, ",") {
+		coding, weight, _ := strings.Cut(item, ";")
 		coding = strings.ToLower(strings.TrimSpace(coding))
 		if coding != "gzip" && coding != "x-gzip" && (coding != "*" || named) {
 			continue
 		}
 		value, weighted := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(weight, " ", "")), "q=")
 		q, err := strconv.ParseFloat(value, 64)
-		takes, named = !weighted || err == nil && q > 0, coding != "*"
+		accepted, named = !weighted || err == nil && q > 0, coding != "*"
 	}
-	return takes
+	return accepted
 }

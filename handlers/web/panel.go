@@ -12,6 +12,7 @@ import (
 	"mishap/views"
 )
 
+// BucketInPath returns the problem whose bucket id is in the path, with its status.
 func (s *Panel) BucketInPath(r *http.Request) (crash.Bucket, error) {
 	id, err := crash.ParseBucketID(r.PathValue("id"))
 	if err != nil {
@@ -20,13 +21,14 @@ func (s *Panel) BucketInPath(r *http.Request) (crash.Bucket, error) {
 	return s.Bucket(r.Context(), id)
 }
 
-// bugsViewOf shows the bugs of a problem, and has those read soon whose state is old.
+// bugsViewOf returns the view of the bugs of a problem. Full pages also request new states of bugs
+// that are stale.
 func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.BugsView {
 	u := CurrentUser(r)
 	cell := s.BugPart(r, b)
 	cell.Whole = true
 	if !WantsPart(r) {
-		s.Hurry(r, staleOnPage, bugs...)
+		s.RefreshStaleBugs(r, staleOnPage, bugs...)
 	} else {
 		cell.Next = b.ID.Path()
 	}
@@ -36,6 +38,7 @@ func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) vi
 	}
 }
 
+// Buckets returns the problems with these ids, with their status.
 func (s *Panel) Buckets(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, error) {
 	buckets := make([]crash.Bucket, 0, len(ids))
 	for _, id := range ids {
@@ -48,7 +51,7 @@ func (s *Panel) Buckets(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, 
 	return buckets, nil
 }
 
-// Bucket is the problem that the bucket with this id is part of, with its status.
+// Bucket returns the problem that the bucket with this id belongs to, with its status.
 func (s *Panel) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
 	b, err := s.Store.Bucket(ctx, id)
 	if err != nil {
@@ -58,13 +61,13 @@ func (s *Panel) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, er
 	return b, err
 }
 
-// BugPart decides what the bug cell of a bucket, with its status, shows to the person who asks.
+// BugPart returns the bug cell of a bucket, which must have its status, for the current user.
 func (s *Panel) BugPart(r *http.Request, b crash.Bucket) views.BugPart {
 	u := CurrentUser(r)
 	p := views.BugPart{
 		Bucket: b.ID, Signature: b.Signature, Bug: b.Bug, Reason: b.Filing.Reason,
 		MayFile:   s.Config.AllowBugFiling && u.Role.Allows(crash.RoleTriager),
-		CSRFToken: nosurf.Token(r), Next: ComeBackTo(r),
+		CSRFToken: nosurf.Token(r), Next: ReturnPath(r),
 	}
 	p.State, p.Status = s.bugState(u, b), b.Status
 	switch p.State {
@@ -81,6 +84,7 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) views.BugPart {
 	return p
 }
 
+// bugState returns the state of the bug cell of a bucket for a user.
 func (s *Panel) bugState(u crash.User, b crash.Bucket) views.BugState {
 	if b.Bug.Number != 0 {
 		return views.BugLinked
@@ -95,7 +99,7 @@ func (s *Panel) bugState(u crash.User, b crash.Bucket) views.BugState {
 			return views.BugWaiting
 		}
 		return views.BugCreating
-	case crash.FilingAbandoned: // as if nobody had asked
+	case crash.FilingAbandoned: // as if no bug had been requested
 	case crash.FilingRefused:
 		if u.Role.Allows(crash.RoleTriager) {
 			return views.BugRefused
@@ -116,10 +120,10 @@ func (s *Panel) bugState(u crash.User, b crash.Bucket) views.BugState {
 	return views.BugNothing
 }
 
-// AnswerBug shows the bug cell as it is now, or, where the request says that it replaces that, the whole status around it.
+// AnswerBug sends the current bug cell, or the status around it if the request replaces that.
 func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b crash.Bucket) error {
 	if !views.IsStatusTarget(r.Header.Get("HX-Target")) {
-		p := s.BugPart(r, s.SeenBy(r, b))
+		p := s.BugPart(r, s.SeenBucket(r, b))
 		p.Copy = views.CopyTargeted(r.Header.Get("HX-Target"), b.ID)
 		return s.Page(w, r, status, views.BugNow(p))
 	}
@@ -130,7 +134,7 @@ func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b 
 	return s.Page(w, r, status, views.StatusPart(v))
 }
 
-// StatusView is how a problem stands, to the person who asks.
+// StatusView returns the status of a problem for the current user, with advice about filing.
 func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, error) {
 	bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
 	if err != nil {
@@ -147,22 +151,22 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, e
 	return v, nil
 }
 
-// StatusViewOf is statusView without advice, when the bugs have been read.
+// StatusViewOf is like StatusView, without advice, for bugs that the caller has read.
 func (s *Panel) StatusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.StatusView {
-	b = s.SeenBy(r, b)
+	b = s.SeenBucket(r, b)
 	return views.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.Now()}
 }
 
-// OnProblemPage reports whether htmx asks from the page of a problem.
+// OnProblemPage reports whether htmx sends the request from the page of a problem.
 func OnProblemPage(r *http.Request, id crash.BucketID) bool {
 	from, err := url.Parse(r.Header.Get("HX-Current-URL"))
 	return err == nil && from.Path == id.Path()
 }
 
-// Panel shows the status of problems and what can be done about their bugs.
+// Panel shows the status of problems and the actions on their bugs.
 type Panel struct{ *Kit }
 
-// ChosenIDs reads which problems are meant, each once, in their order.
+// ChosenIDs parses the ids of chosen problems, in their order and without duplicates.
 func ChosenIDs(texts []string) ([]crash.BucketID, error) {
 	var ids []crash.BucketID
 	for _, text := range texts {
@@ -186,8 +190,10 @@ func ChosenIDs(texts []string) ([]crash.BucketID, error) {
 	return ids, nil
 }
 
+// Errors of actions on chosen problems.
 var (
-	ErrNoneChosen = crash.Errorf(crash.Invalid, "none_chosen", "No row is chosen. Tick the boxes of some first.")
-	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen", "At most %d problems can be chosen at once.", ListSize)
-	ErrNoDeed     = crash.Errorf(crash.Invalid, "unknown_action", `What can be done to the chosen problems is "file", "link", "recheck" and "merge".`)
+	ErrNoneChosen    = crash.Errorf(crash.Invalid, "none_chosen", "No row is chosen. Tick the boxes of some first.")
+	errTooMany       = crash.Errorf(crash.Invalid, "too_many_chosen", "At most %d problems can be chosen at once.", ListSize)
+	ErrUnknownAction = crash.Errorf(crash.Invalid, "unknown_action",
+		`What can be done to the chosen problems is "file", "link", "recheck" and "merge".`)
 )

@@ -9,6 +9,7 @@ import (
 	"mishap/views"
 )
 
+// FilingPart returns the view of a filing for the current user.
 func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) views.FilingPart {
 	p := views.FilingPart{
 		LedgerEntry: e, CSRFToken: nosurf.Token(r), Now: s.Now(),
@@ -20,7 +21,7 @@ func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) views.FilingPar
 	return p
 }
 
-// BucketFiling is the ledger of one bucket, nil when nobody has asked for a bug.
+// BucketFiling returns the latest filing of a bucket, or nil if there is none.
 func (s *Panel) BucketFiling(r *http.Request, id crash.BucketID) (*views.FilingPart, error) {
 	entries, err := s.Filings.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
 	if err != nil || len(entries) == 0 {

@@ -10,7 +10,7 @@ import (
 	"mishap/views"
 )
 
-// BugsOf returns the bug cells of the problems of reports, by the buckets that the reports are in.
+// BugsOf returns the bug cells of the problems of reports, keyed by the buckets of the reports.
 func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.BucketID]views.BugPart, error) {
 	b, err := s.Store.Index(r.Context())
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.Bucke
 	return cells, nil
 }
 
-// ReportList is the page of a list of reports that begins below after; rows may hold one more than the page shows, and
-// then there is a next page.
+// ReportList returns a page of a list of reports that begins below after. It links to a next page
+// if rows contains more than ListSize.
 func (s *Panel) ReportList(path string, after crash.OopsID, rows []crash.ReportRow) views.ReportList {
 	list := views.ReportList{ID: "reports", Rows: rows, Now: s.Now()}
 	if len(rows) > ListSize {
@@ -56,6 +56,7 @@ func (s *Panel) ReportList(path string, after crash.OopsID, rows []crash.ReportR
 	return list
 }
 
+// HasBug reports whether the bug is linked to the problem.
 func (s *Panel) HasBug(r *http.Request, id crash.BucketID, number int64) (bool, error) {
 	if number == 0 {
 		return false, nil
@@ -72,25 +73,26 @@ func (s *Panel) HasBug(r *http.Request, id crash.BucketID, number int64) (bool, 
 	return false, nil
 }
 
-// Hurry has bugs read soon whose state is old. The page never waits for the tracker, and hardly for this.
-func (s *Panel) Hurry(r *http.Request, older time.Duration, bugs ...crash.Bug) {
+// RefreshStaleBugs requests that states of bugs older than the given age are read again soon. It
+// does not wait for the tracker; if the request fails, it logs a warning.
+func (s *Panel) RefreshStaleBugs(r *http.Request, age time.Duration, bugs ...crash.Bug) {
 	var stale []crash.Bug
 	for _, b := range bugs {
-		if s.Now().Sub(b.State.Read) > older && s.Now().Before(b.State.Next) {
+		if s.Now().Sub(b.State.Read) > age && s.Now().Before(b.State.Next) {
 			stale = append(stale, b)
 		}
 	}
 	if len(stale) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), hurryTime)
+	ctx, cancel := context.WithTimeout(r.Context(), refreshTimeout)
 	defer cancel()
-	if err := s.Bugs.HurryBugs(ctx, NumbersOf(stale...), older); err != nil {
-		s.Log.WarnContext(ctx, "old states of bugs are not read sooner", "request_id", RequestID(r), "error", err)
+	if err := s.Bugs.HurryBugs(ctx, NumbersOf(stale...), age); err != nil {
+		s.Log.WarnContext(ctx, "cannot request new states of bugs", "request_id", RequestID(r), "error", err)
 	}
 }
 
-// NumbersOf are the numbers of bugs and of those that they repeat.
+// NumbersOf returns the numbers of bugs and of the bugs that they duplicate.
 func NumbersOf(bugs ...crash.Bug) []int64 {
 	numbers := make([]int64, 0, len(bugs))
 	for _, b := range bugs {
@@ -102,9 +104,10 @@ func NumbersOf(bugs ...crash.Bug) []int64 {
 	return numbers
 }
 
-// How old the state of a bug may be before somebody who looks at it makes it be read soon.
+// Ages at which the state of a bug that is shown becomes stale, and the time limit of
+// RefreshStaleBugs.
 const (
-	staleOnPage = 2 * time.Minute
-	StaleOnList = 30 * time.Minute
-	hurryTime   = 200 * time.Millisecond
+	staleOnPage    = 2 * time.Minute
+	StaleOnList    = 30 * time.Minute
+	refreshTimeout = 200 * time.Millisecond
 )

@@ -14,31 +14,38 @@ import (
 	"mishap/views"
 )
 
-// WhyBucket says why the reports of a bucket are together, as far as everybody may know it.
-func (s *Panel) WhyBucket(b crash.Bucket) views.WhyPart {
-	return views.WhyPart{Rule: b.Rule, Signature: b.Signature, Address: strings.TrimSuffix(s.Config.BaseURL, "/") + b.ID.Path()}
+// ExplainBucket returns why the reports of a bucket are grouped, without anything that visitors may
+// not see.
+func (s *Panel) ExplainBucket(b crash.Bucket) views.WhyPart {
+	return views.WhyPart{
+		Rule: b.Rule, Signature: b.Signature,
+		Address: strings.TrimSuffix(s.Config.BaseURL, "/") + b.ID.Path(),
+	}
 }
 
-// whyLike adds to that, by the example of one report of the bucket, what the rules took of it.
-func (s *Panel) whyLike(r *http.Request, b crash.Bucket, report crash.StoredReport) (views.WhyPart, error) {
-	why, err := s.WhyReport(r, report)
+// explainByExample extends ExplainBucket with what the rules read in one report of the bucket.
+func (s *Panel) explainByExample(r *http.Request, b crash.Bucket, report crash.StoredReport) (views.WhyPart, error) {
+	why, err := s.ExplainReport(r, report)
 	if err != nil {
 		return views.WhyPart{}, err
 	}
-	whole := s.WhyBucket(b)
+	whole := s.ExplainBucket(b)
 	whole.Report, whole.Explained, whole.Now = report.ID, why.Explained, why.Now
 	return whole, nil
 }
 
-// WhyReport says why a report is where it is, and whether today's rules would put it elsewhere.
-func (s *Panel) WhyReport(r *http.Request, report crash.StoredReport) (views.WhyPart, error) {
+// ExplainReport returns why a report is in its bucket, and whether the present rules would choose
+// another.
+func (s *Panel) ExplainReport(r *http.Request, report crash.StoredReport) (views.WhyPart, error) {
 	e := grouping.Explain(report.Fields)
 	why := views.WhyPart{Rule: report.Rule, Explained: &e}
 	today, grouped := e.Bucket()
 	if grouped == (report.Bucket != nil) && (!grouped || today == *report.Bucket) {
 		return why, nil
 	}
-	why.Now = &views.WhyNow{Bucket: today, None: !grouped, Rules: report.Rules, Decided: report.Rules == grouping.RulesVersion}
+	why.Now = &views.WhyNow{
+		Bucket: today, None: !grouped, Rules: report.Rules, Decided: report.Rules == grouping.RulesVersion,
+	}
 	if grouped {
 		_, err := s.Store.Bucket(r.Context(), today)
 		if err != nil && !errors.Is(err, crash.NotFound) {
@@ -49,14 +56,15 @@ func (s *Panel) WhyReport(r *http.Request, report crash.StoredReport) (views.Why
 	return why, nil
 }
 
-// stackFacts is what the representative report of a bucket says, to everybody who is signed in.
+// stackFacts are the facts of the representative report of a bucket, for people who are signed in.
 type stackFacts struct {
-	Stack  *views.Stack // nil: no report is stored
-	Why    views.WhyPart
+	Stack *views.Stack // nil: no report is stored
+	Why   views.WhyPart
 	Advice stats.Advice
-	fields int64 // bytes of the report's fields, of which the stack may hold parts
+	fields int64 // bytes of the report's fields, which the stack refers to
 }
 
+// readStack reads the stack facts of a bucket, with advice about filing if advise is true.
 func (s *Panel) readStack(r *http.Request, b crash.Bucket, advise bool) (facts stackFacts, err error) {
 	report, err := s.Store.RepresentativeReport(r.Context(), b.ID)
 	switch {
@@ -66,13 +74,13 @@ func (s *Panel) readStack(r *http.Request, b crash.Bucket, advise bool) (facts s
 			facts.fields += int64(len(value))
 		}
 		facts.Stack.Links = s.Config.SourceLinks
-		if facts.Why, err = s.whyLike(r, b, report); err != nil {
+		if facts.Why, err = s.explainByExample(r, b, report); err != nil {
 			return facts, err
 		}
 	case !errors.Is(err, crash.NotFound):
 		return facts, err
 	default:
-		facts.Why = s.WhyBucket(b)
+		facts.Why = s.ExplainBucket(b)
 	}
 	if advise {
 		facts.Advice, _, err = s.Advice(r.Context(), b, report.Fields)
@@ -81,15 +89,17 @@ func (s *Panel) readStack(r *http.Request, b crash.Bucket, advise bool) (facts s
 	return facts, nil
 }
 
-// StackOf is what readStack reads, cached.
+// StackOf returns the result of readStack from the cache.
 func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (stackFacts, error) {
 	return CachedFacts(s.Kit, r, string(b.ID[:])+strconv.FormatBool(advise), func(r *http.Request) (stackFacts, error) {
 		return s.readStack(r, b, advise)
 	})
 }
 
-// Advice says whether filing will help, and which problems with a bug look like this one.
-func (s *Panel) Advice(ctx context.Context, b crash.Bucket, report crash.Fields) (stats.Advice, []grouping.SimilarProblem, error) {
+// Advice returns advice about filing a bug for b, and similar problems that have a bug.
+func (s *Panel) Advice(
+	ctx context.Context, b crash.Bucket, report crash.Fields,
+) (stats.Advice, []grouping.SimilarProblem, error) {
 	similar, err := s.Counts.Similar(ctx, b)
 	if err != nil {
 		return stats.Advice{}, nil, err

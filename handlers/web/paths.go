@@ -1,10 +1,11 @@
 package web
 
-const pathCreateBug = "/api/1.0/create-bug-report"
+const (
+	// PathTracker is the page that connects mishap to the tracker.
+	PathTracker = "/admin/tracker"
+	// PathAccount is the page of one's own account.
+	PathAccount = "/account"
 
-const PathTracker = "/admin/tracker"
-
-const PathAccount = "/account"
-
-// apiPrefix is where the API is, whose errors are JSON.
-const apiPrefix = "/api/1.0/"
+	apiPrefix     = "/api/1.0/" // errors below it are JSON
+	pathCreateBug = apiPrefix + "create-bug-report"
+)

@@ -11,21 +11,23 @@ import (
 	"mishap/views"
 )
 
-// What visitors see is redacted as bugs are: pages, feeds, files and the API must hold nothing that tells who somebody is.
-// Values that everybody's pages are made of are cached as they are, and redacted when they are put on a visitor's page.
+// Visitors see the same redacted text as in bugs: pages, feeds, files and the API must not contain
+// private data. The caches hold unredacted values, and each page for a visitor redacts what it
+// shows.
 
-// IsPublic reports whether the answer to a request is for somebody who may not read reports.
+// IsPublic reports whether the current user may not read reports, so that the answer must be
+// redacted.
 func IsPublic(r *http.Request) bool { return !CurrentUser(r).Role.Allows(crash.RoleViewer) }
 
-// SeenBy returns b as whoever asks may see it.
-func (s *Kit) SeenBy(r *http.Request, b crash.Bucket) crash.Bucket {
+// SeenBucket returns b, redacted if the current user may not read reports.
+func (s *Kit) SeenBucket(r *http.Request, b crash.Bucket) crash.Bucket {
 	if IsPublic(r) {
 		return s.Redacted.Bucket(b)
 	}
 	return b
 }
 
-// SeenRow returns a row of the index as whoever asks may see it.
+// SeenRow returns a row of the index, redacted if the current user may not read reports.
 func SeenRow(r *http.Request, row index.Row) index.Row {
 	if IsPublic(r) {
 		return row.ForVisitors()
@@ -33,7 +35,7 @@ func SeenRow(r *http.Request, row index.Row) index.Row {
 	return row
 }
 
-// SeenLabels returns the names that whoever asks may see, for choices.
+// SeenLabels returns names, without those that the current user may not see.
 func SeenLabels[T ~string](r *http.Request, names []T) []T {
 	if IsPublic(r) {
 		return redact.Labels(names)
@@ -41,7 +43,7 @@ func SeenLabels[T ~string](r *http.Request, names []T) []T {
 	return names
 }
 
-// SeenLabel returns a name that whoever asks may see.
+// SeenLabel returns a name, redacted if the current user may not read reports.
 func SeenLabel[T ~string](r *http.Request, name T) T {
 	if IsPublic(r) {
 		return redact.Label(name)
@@ -49,21 +51,22 @@ func SeenLabel[T ~string](r *http.Request, name T) T {
 	return name
 }
 
-// Searched makes a list count what a query speaks of, and says which problems it wants; nil: all. What a visitor searches for is
-// looked for in what visitors see, else answers would tell by trial what is hidden.
-func Searched(r *http.Request, q query.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
+// SearchFilter narrows filter by a query and returns a function that matches problems, or nil to
+// match all. The function matches only redacted text for visitors; otherwise they could find out
+// hidden text by trial.
+func SearchFilter(r *http.Request, q query.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
 	filter = q.Narrow(filter)
 	switch {
 	case q.Empty():
 		return filter, nil
 	case IsPublic(r):
-		filter.Query = "public " + filter.Query // lists are cached by it
+		filter.Query = "public " + filter.Query // the key of cached lists
 		return filter, func(p *index.Problem) bool { return q.Match(p.Public()) }
 	}
 	return filter, q.Match
 }
 
-// HideProblem redacts what visitors see of a problem.
+// HideProblem redacts the page of a problem for visitors.
 func (s *Kit) HideProblem(page *views.ProblemPage) {
 	page.Why.Signature = page.Bucket.Signature
 	page.Alike = slices.Clone(page.Alike)
@@ -91,7 +94,7 @@ func (s *Kit) HideProblem(page *views.ProblemPage) {
 	page.Filter.Architectures = redact.Labels(page.Filter.Architectures)
 }
 
-// hideProblems redacts a short list of problems, and leaves the given one alone: it is cached.
+// hideProblems returns a redacted copy of a list of problems, which may be cached.
 func (s *Kit) hideProblems(list []views.PackageProblem) []views.PackageProblem {
 	list = slices.Clone(list)
 	for i := range list {
@@ -100,7 +103,7 @@ func (s *Kit) hideProblems(list []views.PackageProblem) []views.PackageProblem {
 	return list
 }
 
-// HidePackage redacts what visitors see of a package.
+// HidePackage redacts the page of a package for visitors.
 func (s *Kit) HidePackage(page *views.PackagePage) {
 	page.Problems, page.Binaries = s.hideProblems(page.Problems), redact.Labels(page.Binaries)
 	page.Versions = slices.Clone(page.Versions)
@@ -110,8 +113,11 @@ func (s *Kit) HidePackage(page *views.PackagePage) {
 	}
 }
 
-// HideRelease redacts what visitors see of a release.
+// HideRelease redacts the page of a release for visitors.
 func (s *Kit) HideRelease(page *views.ReleasePage) {
-	page.Worst, page.New, page.Regressions = s.hideProblems(page.Worst), s.hideProblems(page.New), s.hideProblems(page.Regressions)
-	page.Packages = slices.DeleteFunc(slices.Clone(page.Packages), func(p views.ReleasePackage) bool { return redact.Label(p.Name) != p.Name })
+	page.Worst, page.New = s.hideProblems(page.Worst), s.hideProblems(page.New)
+	page.Regressions = s.hideProblems(page.Regressions)
+	page.Packages = slices.DeleteFunc(slices.Clone(page.Packages), func(p views.ReleasePackage) bool {
+		return redact.Label(p.Name) != p.Name
+	})
 }

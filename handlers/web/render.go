@@ -15,34 +15,35 @@ import (
 	"mishap/views"
 )
 
-// The header by which htmx asks for a part of a page.
+// htmx sends this header and value to request a part of a page.
 const (
 	headerRequestType = "HX-Request-Type"
 	requestTypePart   = "partial"
 )
 
-// WantsPart reports whether htmx will put the answer into an existing page. HX-Request alone does not say so: it is sent for
-// whole pages too.
+// WantsPart reports whether htmx will put the answer into an existing page. htmx sends HX-Request
+// also for whole pages.
 func WantsPart(r *http.Request) bool { return r.Header.Get(headerRequestType) == requestTypePart }
 
-// IsForm reports whether the request is what a browser sends for a form without scripts.
+// IsForm reports whether a request has the media type of a form that a browser sends without
+// scripts.
 func IsForm(r *http.Request) bool {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && (media == "application/x-www-form-urlencoded" || media == "multipart/form-data")
 }
 
-// maxKeptPage is the largest buffer of a page that is kept for the next one, in bytes.
-const maxKeptPage = 1 << 20
+// maxPooledBuffer is the largest buffer, in bytes, that Page returns to the pool.
+const maxPooledBuffer = 1 << 20
 
-// Page sends a page or a part of one. It is rendered completely before the first byte goes out, so that an error in the
-// middle becomes an error page and not half a page.
+// Page sends a page or a part of one. It renders everything before it writes the first byte, so
+// that an error never leaves half a page.
 func (s *Kit) Page(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
 	b, ok := s.pages.Get().(*bytes.Buffer)
 	if !ok {
 		b = &bytes.Buffer{}
 	}
 	defer func() {
-		if b.Cap() <= maxKeptPage {
+		if b.Cap() <= maxPooledBuffer {
 			b.Reset()
 			s.pages.Put(b)
 		}
@@ -52,18 +53,18 @@ func (s *Kit) Page(w http.ResponseWriter, r *http.Request, status int, c templ.C
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Add("Vary", "Accept, HX-Request-Type") // lists are files and feeds by Accept, parts of pages by the other
+	h.Add("Vary", "Accept, HX-Request-Type") // for files and feeds; for parts
 	if CurrentUser(r).ID != 0 {
-		h.Set("Cache-Control", "no-store") // not to be found by Back after signing out
+		h.Set("Cache-Control", "no-store") // Back must not show the page after signing out
 	} else {
 		h.Set("Cache-Control", "private, no-cache")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // an error means that the visitor has gone
+	_, _ = w.Write(b.Bytes()) // an error means that the visitor has left
 	return nil
 }
 
-// Redirect sends the visitor on to a local path: a browser by 303, a part of a page by telling htmx.
+// Redirect sends the visitor to a local path: browsers with status 303, htmx with a header.
 func Redirect(w http.ResponseWriter, r *http.Request, path string) error {
 	if WantsPart(r) {
 		w.Header().Set("HX-Redirect", path)
@@ -74,7 +75,8 @@ func Redirect(w http.ResponseWriter, r *http.Request, path string) error {
 	return nil
 }
 
-// Shell is what every page needs besides its content; it takes the waiting messages out of the session.
+// Shell returns what every page needs besides its content. It removes the pending messages from the
+// session.
 func (s *Kit) Shell(r *http.Request, title string) views.Shell {
 	shell := s.BareShell(r, title)
 	shell.Flash = s.takeFlashes(r)
@@ -82,16 +84,17 @@ func (s *Kit) Shell(r *http.Request, title string) views.Shell {
 	return shell
 }
 
-// BareShell is shell without touching the session.
+// BareShell is like Shell, but leaves the session unchanged.
 func (s *Kit) BareShell(r *http.Request, title string) views.Shell {
 	return views.Shell{
-		Title: title, User: CurrentUser(r), CSRFToken: nosurf.Token(r), Path: ComeBackTo(r),
+		Title: title, User: CurrentUser(r), CSRFToken: nosurf.Token(r), Path: ReturnPath(r),
 		FilingOn: s.Config.AllowBugFiling, Now: s.Now(),
 	}
 }
 
-// ComeBackTo is where sign-in should lead from this request: to the page itself, or from a form to the page it stands on.
-func ComeBackTo(r *http.Request) string {
+// ReturnPath returns the path to open after signing in: the requested page, or the page of the
+// submitted form.
+func ReturnPath(r *http.Request) string {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return LocalPath(r.URL.RequestURI())
 	}
@@ -101,7 +104,7 @@ func ComeBackTo(r *http.Request) string {
 	return "/"
 }
 
-// LocalPath returns path if it is one within this site, else "/": nobody is sent elsewhere by a link that begins here.
+// LocalPath returns path if it is within this site, else "/". It prevents open redirects.
 func LocalPath(path string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || len(path) > 2048 ||
@@ -113,13 +116,13 @@ func LocalPath(path string) string {
 
 const sessionFlash = "flash"
 
-// Flash keeps a message for the next page that the visitor sees. Without somebody signed in there is no session to keep
-// it in, and it is dropped.
+// Flash stores a message for the next page of the current user. Without a user there is no session,
+// and it drops the message.
 func (s *Kit) Flash(r *http.Request, kind views.FlashKind, text string) error {
 	return s.FlashUndo(r, views.Flash{Kind: kind, Text: text})
 }
 
-// FlashUndo is flash for a message that may have a way to take back what it is about.
+// FlashUndo is like Flash, for a message that may offer to undo an action.
 func (s *Kit) FlashUndo(r *http.Request, message views.Flash) error {
 	if CurrentUser(r).ID == 0 {
 		return nil
@@ -139,7 +142,7 @@ func (s *Kit) takeFlashes(r *http.Request) []views.Flash {
 	var flashes []views.Flash
 	if text := s.Sessions.PopString(r.Context(), sessionFlash); text != "" {
 		if err := json.Unmarshal([]byte(text), &flashes); err != nil {
-			s.Log.ErrorContext(r.Context(), "unreadable flash", "request_id", RequestID(r), "error", err)
+			s.Log.ErrorContext(r.Context(), "cannot decode flash messages", "request_id", RequestID(r), "error", err)
 		}
 	}
 	for _, f := range flashes {

@@ -11,28 +11,28 @@ func TestShapeOf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		path, accept, contentType, requestType string
-		want                                   Shape
+		want                                   answerFormat
 	}{
-		{"/", "text/html,*/*", "", "", ShapePage},
-		{"/", "", "", "", ShapePage},
-		{"/", "*/*", "", "", ShapePage},
-		{"/", "application/json", "", "", ShapeJSON},
-		{"/", "text/html", "", "partial", ShapePart},
-		{"/", "text/html", "", "full", ShapePage},
-		{"/api/1.0/x", "*/*", "", "", ShapeJSON},
-		{"/api/1.0/x", "text/html,application/xhtml+xml,*/*;q=0.8", "", "", ShapeJSON},
-		{"/api/1.0/x", "*/*", "application/json", "", ShapeJSON},
-		{"/api/1.0/x", "*/*", "application/x-www-form-urlencoded", "", ShapeJSON},
-		{"/api/1.0/create-bug-report/", "*/*", "application/x-www-form-urlencoded", "", ShapePage},
-		{"/api/1.0/x", "application/json", "application/x-www-form-urlencoded", "", ShapeJSON},
-		{"/api/1.0/x", "text/html", "application/json", "partial", ShapePart},
-		{"/apix", "*/*", "", "", ShapePage},
+		{"/", "text/html,*/*", "", "", formatPage},
+		{"/", "", "", "", formatPage},
+		{"/", "*/*", "", "", formatPage},
+		{"/", "application/json", "", "", formatJSON},
+		{"/", "text/html", "", "partial", formatPart},
+		{"/", "text/html", "", "full", formatPage},
+		{"/api/1.0/x", "*/*", "", "", formatJSON},
+		{"/api/1.0/x", "text/html,application/xhtml+xml,*/*;q=0.8", "", "", formatJSON},
+		{"/api/1.0/x", "*/*", "application/json", "", formatJSON},
+		{"/api/1.0/x", "*/*", "application/x-www-form-urlencoded", "", formatJSON},
+		{"/api/1.0/create-bug-report/", "*/*", "application/x-www-form-urlencoded", "", formatPage},
+		{"/api/1.0/x", "application/json", "application/x-www-form-urlencoded", "", formatJSON},
+		{"/api/1.0/x", "text/html", "application/json", "partial", formatPart},
+		{"/apix", "*/*", "", "", formatPage},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, tt.path, nil)
 		r.Header.Set("Accept", tt.accept)
 		r.Header.Set("Content-Type", tt.contentType)
 		r.Header.Set("HX-Request-Type", tt.requestType)
-		if got := ShapeOf(r); got != tt.want {
+		if got := formatOf(r); got != tt.want {
 			t.Errorf("%+v: got %v, want %v", tt, got, tt.want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestParseBase(t *testing.T) {
 		"http://[::1":                      "",
 	} {
 		got := ""
-		if u, err := ParseBase(address); err == nil {
+		if u, err := parseBase(address); err == nil {
 			got = u.String()
 		}
 		if got != want {

@@ -48,9 +48,10 @@ func DraftIn(form url.Values) crash.Draft {
 // The browser must say that the form came from this site: forms that other sites may have sent are
 // not saved.
 func (s *Kit) saveable(r *http.Request) bool {
-	said := r.Header.Get("Sec-Fetch-Site") == "same-origin" || r.Header.Get("Origin") != "" || r.Header.Get("Referer") != ""
-	return r.Method == http.MethodPost && HoldsLongText(r.URL.Path) && !WantsPart(r) && IsForm(r) && said && s.fromHere(r) &&
-		r.ParseForm() == nil
+	hasOrigin := r.Header.Get("Sec-Fetch-Site") == "same-origin" ||
+		r.Header.Get("Origin") != "" || r.Header.Get("Referer") != ""
+	return r.Method == http.MethodPost && HoldsLongText(r.URL.Path) && !WantsPart(r) && IsForm(r) &&
+		hasOrigin && s.isFromThisSite(r) && r.ParseForm() == nil
 }
 
 // encodeForm encodes a form for one hidden field.
@@ -72,7 +73,8 @@ func (s *Kit) saveForm(w http.ResponseWriter, r *http.Request) error {
 // was typed.
 func (s *Kit) saveForSignIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{
-		Next: r.URL.Path, Kept: encodeForm(r.PostForm), Problem: "The session has ended. Sign in again; what you wrote comes back.",
+		Next: r.URL.Path, Kept: encodeForm(r.PostForm),
+		Problem: "The session has ended. Sign in again; what you wrote comes back.",
 	}
 	return s.Page(w, r, http.StatusUnauthorized, views.SignInPage(s.SignInShell(r), form))
 }

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	cookieSession   = "sessionid"
-	saveTime        = 10 * time.Second
-	sessionLifetime = 14 * 24 * time.Hour // from sign-in on; it does not grow with use
+	cookieSession      = "sessionid"
+	sessionSaveTimeout = 10 * time.Second
+	sessionLifetime    = 14 * 24 * time.Hour // from signing in; use does not extend it
 )
 
 func (s *Kit) newSessions() *scs.SessionManager {
 	m := scs.New()
 	m.Store = db.NewSessions(s.Store)
 	m.Codec = db.SessionCodec{}
-	m.HashTokenInStore = true // who reads the table cannot become anybody
+	m.HashTokenInStore = true // a stolen copy of the table contains no valid token
 	m.Lifetime = sessionLifetime
 	m.Cookie = scs.SessionCookie{
 		Name: cookieSession, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Persist: true,
@@ -31,8 +31,8 @@ func (s *Kit) newSessions() *scs.SessionManager {
 	return m
 }
 
-// WithSession loads the session of a request and stores it, when it was changed, before the answer begins. The session
-// manager's own middleware goes on with the answer when storing fails; this one answers with the error.
+// WithSession loads the session of a request, and stores it before the answer begins if it was
+// changed. If storing fails, it answers with the error, which the middleware of scs does not.
 func (s *Kit) WithSession(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Cookie")
@@ -57,9 +57,9 @@ func (s *Kit) WithSession(next http.Handler) http.Handler {
 	})
 }
 
-// saveSession also works when the visitor has left: what happened is not undone by that.
+// saveSession stores a changed session and sets its cookie, even if the visitor has left.
 func (s *Kit) saveSession(ctx context.Context, w http.ResponseWriter) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sessionSaveTimeout)
 	defer cancel()
 	switch s.Sessions.Status(ctx) {
 	case scs.Modified:
@@ -75,7 +75,7 @@ func (s *Kit) saveSession(ctx context.Context, w http.ResponseWriter) error {
 	return nil
 }
 
-// sessionWriter stores the session before the first byte, and swallows the answer when that fails.
+// sessionWriter stores the session before the first byte, and discards the answer if that fails.
 type sessionWriter struct {
 	http.ResponseWriter
 	save  func() error
@@ -98,16 +98,17 @@ func (w *sessionWriter) WriteHeader(status int) {
 
 func (w *sessionWriter) Write(b []byte) (int, error) {
 	if w.begin(); w.err != nil {
-		return len(b), nil //nolint:nilerr // this answer is given up; withSession sends another
+		return len(b), nil //nolint:nilerr // WithSession answers with the error
 	}
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements the interface that [http.ResponseController] uses.
 func (w *sessionWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Recognise finds out who is signed in. It asks the database each time, so that a changed role and a disabled account take
-// effect with the next request; visitors without a session cost no query.
+// Recognise loads the user of a session from the database. It does so for each request, so that a
+// changed role or a disabled account takes effect at once. Visitors without a session cause no
+// query.
 func (s *Kit) Recognise(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := VisitOf(r)
@@ -133,7 +134,8 @@ func (s *Kit) Recognise(next http.Handler) http.Handler {
 	})
 }
 
-// Need lets only people of at least this role through. Visitors are asked to sign in; others are told whom to ask.
+// Need returns middleware that requires a role. It asks visitors to sign in, and refuses users with
+// a lesser role.
 func (s *Kit) Need(role crash.Role) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return s.Do(func(w http.ResponseWriter, r *http.Request) error {
@@ -145,8 +147,8 @@ func (s *Kit) Need(role crash.Role) func(http.Handler) http.Handler {
 			case u.Role != crash.RoleNone:
 				return crash.Errorf(crash.Forbidden, "role",
 					"This needs the role %s; yours is %s. Somebody who is an administrator here can change that.", role, u.Role)
-			case ShapeOf(r) == ShapePage && SafeMethods[r.Method]:
-				return Redirect(w, r, signInPath(ComeBackTo(r)))
+			case formatOf(r) == formatPage && SafeMethods[r.Method]:
+				return Redirect(w, r, signInPath(ReturnPath(r)))
 			case s.saveable(r):
 				return s.saveForm(w, r)
 			}

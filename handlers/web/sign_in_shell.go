@@ -8,17 +8,18 @@ import (
 )
 
 const (
+	// PathSignIn is the sign-in page.
 	PathSignIn = "/login"
 
-	// cookieBrowser tells later attempts to sign in that this browser has done so before; they are throttled by themselves.
-	// Only the sign-in page gets it.
+	// CookieBrowser marks a browser that has signed in before, whose attempts are throttled
+	// separately. Browsers send it only to the sign-in page.
 	CookieBrowser = "known_browser"
 )
 
-// signInPath is the sign-in page that leads back to a local path.
+// signInPath returns the address of the sign-in page that leads to the local path next.
 func signInPath(next string) string { return PathSignIn + "?next=" + url.QueryEscape(next) }
 
-// SignInShell is a shell whose own "Sign in" leads where this one would have led.
+// SignInShell returns the shell of the sign-in page, whose own "Sign in" has no path to return to.
 func (s *Kit) SignInShell(r *http.Request) views.Shell {
 	shell := s.Shell(r, "Sign in")
 	shell.Path = PathSignIn
