@@ -58,8 +58,8 @@ func (s *Panel) ExplainReport(r *http.Request, report crash.StoredReport) (views
 
 // stackFacts are the facts of the representative report of a bucket, for people who are signed in.
 type stackFacts struct {
-	Stack *views.Stack // nil: no report is stored
-	Why   views.WhyPart
+	Stack  *views.Stack // nil: no report is stored
+	Why    views.WhyPart
 	Advice stats.Advice
 	fields int64 // bytes of the report's fields, which the stack refers to
 }
