@@ -17,28 +17,31 @@ import (
 	"mishap/views"
 )
 
-// packLevel compresses twice as fast as the default level and makes pages a seventh larger. Cached pages use the default.
-const packLevel = 3
+// compressionLevel is twice as fast as the default level and makes pages a seventh larger. Cached
+// pages use the default.
+const compressionLevel = 3
 
-// Packing packs answers that are made for one request, by gzip.
-func Packing() (func(http.Handler) http.HandlerFunc, error) {
-	return gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(packLevel))
+// Compression returns middleware that compresses answers by gzip, for answers made for one request.
+func Compression() (func(http.Handler) http.HandlerFunc, error) {
+	return gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(compressionLevel))
 }
 
-// routes is the whole route table.
+// routes returns the handler with all routes.
 func (s *Server) routes() (http.Handler, error) {
-	compress, err := Packing()
+	compress, err := Compression()
 	if err != nil {
 		return nil, err
 	}
 	root := chi.NewRouter()
-	root.Use(s.Identify, func(h http.Handler) http.Handler { return compress(h) }, s.Observe, s.Recovered, web.Headers, chimw.GetHead)
+	root.Use(s.Identify, func(h http.Handler) http.Handler { return compress(h) },
+		s.Observe, s.Recovered, web.Headers, chimw.GetHead)
 	root.Get("/healthz", s.Do(admin.ShowHealth))
 	root.Get("/readyz", s.Do(s.admin.ShowReady))
 	root.Method(http.MethodGet, assets.Prefix+"*", assets.Handler(s.Config.AssetsDir))
 
 	site := chi.NewRouter()
-	site.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime), s.WithSession, s.Recognise, s.Guard, s.exportsByToken, chimw.GetHead)
+	site.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime),
+		s.WithSession, s.Recognise, s.Guard, s.exportsByToken, chimw.GetHead)
 	site.NotFound(s.Do(s.notFound))
 	site.MethodNotAllowed(s.Do(s.wrongMethod))
 	root.Mount("/", site)
@@ -72,7 +75,7 @@ func (s *Server) routes() (http.Handler, error) {
 		viewer.Get("/oops/{id}", s.Do(s.problems.ShowReport))
 		viewer.Get(web.PathAccount, s.Do(s.account.ShowAccount))
 		viewer.Post(web.PathAccount, s.Do(s.account.SaveAccount))
-		viewer.Post(views.PathTokens, s.Do(s.account.MakeToken))
+		viewer.Post(views.PathTokens, s.Do(s.account.CreateToken))
 		viewer.Post(views.PathTokens+"/{id}/revoke", s.Do(s.account.RevokeToken))
 		viewer.Get(views.PathMy, s.Do(s.lists.ShowMy))
 		viewer.Get(views.PathMy+".{format}", s.Do(s.lists.ExportMyFile))
@@ -132,25 +135,26 @@ func (s *Server) routes() (http.Handler, error) {
 	return root, nil
 }
 
-// apiRoutes are the addresses below /api/1.0. Questions are answered without a session too; what creates something needs a
-// session and its CSRF token, or an API token.
+// apiRoutes returns the handler of the addresses below /api/1.0. Reading needs no session. Creating
+// bugs needs an API token, or a session and its CSRF token.
 func (s *Server) apiRoutes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime), s.byToken, s.limited, chimw.GetHead)
+	r.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime), s.authenticateToken, s.limitRate, chimw.GetHead)
 	r.NotFound(s.Do(s.serveAPI))
-	r.MethodNotAllowed(s.Do(s.serveAPI)) // the table knows the methods
+	r.MethodNotAllowed(s.Do(s.serveAPI)) // serveAPI checks the method
 	r.Method(http.MethodPost, "/create-bug-report", s.createByAPI())
 	r.Method(http.MethodPost, "/create-bug-report/", s.createByAPI())
-	answer := s.ifNoToken(func(h http.Handler) http.Handler { return s.WithSession(s.Recognise(h)) }, s.Do(s.serveAPI))
+	answer := s.withoutToken(func(h http.Handler) http.Handler { return s.WithSession(s.Recognise(h)) }, s.Do(s.serveAPI))
 	r.Method(http.MethodGet, "/*", answer)
 	r.Method(http.MethodPost, "/*", answer)
 	return r
 }
 
-// notFound answers for addresses that are not in the table. One that is there without its trailing slash is redirected.
+// notFound answers requests to unknown addresses. It redirects if the address exists without its
+// trailing slash.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) error {
 	trimmed := "/" + strings.Trim(r.URL.EscapedPath(), "/")
-	if web.SafeMethods[r.Method] && trimmed != r.URL.EscapedPath() && known(r, http.MethodGet, trimmed) {
+	if web.SafeMethods[r.Method] && trimmed != r.URL.EscapedPath() && hasRoute(r, http.MethodGet, trimmed) {
 		if r.URL.RawQuery != "" {
 			trimmed += "?" + r.URL.RawQuery
 		}
@@ -160,21 +164,21 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) error {
 	return web.ErrNoPage
 }
 
-// wrongMethod answers for addresses that are in the table for other methods.
+// wrongMethod answers requests with a method that their address does not support.
 func (s *Server) wrongMethod(w http.ResponseWriter, r *http.Request) error {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 		lookup := method
 		if method == http.MethodHead {
 			lookup = http.MethodGet
 		}
-		if known(r, lookup, r.URL.EscapedPath()) {
+		if hasRoute(r, lookup, r.URL.EscapedPath()) {
 			w.Header().Add("Allow", method)
 		}
 	}
 	return &web.MethodError{}
 }
 
-// known reports whether the table has a handler for a method and path.
-func known(r *http.Request, method, path string) bool {
+// hasRoute reports whether there is a route for a method and path.
+func hasRoute(r *http.Request, method, path string) bool {
 	return chi.RouteContext(r.Context()).Routes.Match(chi.NewRouteContext(), method, path)
 }

@@ -16,7 +16,7 @@ import (
 	"mishap/handlers/web"
 )
 
-// serveAPI answers by the table of package api.
+// serveAPI answers requests to the API.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
 	v := web.VisitOf(r)
 	caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead)}
@@ -28,20 +28,22 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// ifNoToken serves requests without an API token by next as other makes it, and those with one by next itself.
-func (s *Server) ifNoToken(other func(http.Handler) http.Handler, next http.Handler) http.Handler {
-	without := other(next)
+// withoutToken returns a handler that uses next for requests with an API token, and wrap(next) for
+// those without.
+func (s *Server) withoutToken(wrap func(http.Handler) http.Handler, next http.Handler) http.Handler {
+	wrapped := wrap(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if web.VisitOf(r).Token != nil {
 			next.ServeHTTP(w, r)
 			return
 		}
-		without.ServeHTTP(w, r)
+		wrapped.ServeHTTP(w, r)
 	})
 }
 
-// byToken finds out whose API token a request has. A token that is not good is refused, whatever else the request has.
-func (s *Server) byToken(next http.Handler) http.Handler {
+// authenticateToken loads the user of an API token. It refuses an invalid token even if the request
+// also has a session.
+func (s *Server) authenticateToken(next http.Handler) http.Handler {
 	return s.Do(func(w http.ResponseWriter, r *http.Request) error {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		if !strings.EqualFold(scheme, "Bearer") {
@@ -59,10 +61,10 @@ func (s *Server) byToken(next http.Handler) http.Handler {
 	})
 }
 
-// exportsByToken lets scripts ask for files and feeds with an API token of the scope read, as they ask the API: within its
-// limits, and without a session. Pages are for people who sign in.
+// exportsByToken returns a handler that serves files and feeds to scripts with an API token of the
+// scope read, without a session and within the rate limits of the API. Pages need a session.
 func (s *Server) exportsByToken(next http.Handler) http.Handler {
-	byToken := s.byToken(s.limited(s.Do(func(w http.ResponseWriter, r *http.Request) error {
+	authenticateToken := s.authenticateToken(s.limitRate(s.Do(func(w http.ResponseWriter, r *http.Request) error {
 		if t := web.VisitOf(r).Token; t != nil && !t.Allows(crash.ScopeRead) {
 			return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope read.")
 		}
@@ -71,52 +73,53 @@ func (s *Server) exportsByToken(next http.Handler) http.Handler {
 	})))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" && web.ForFile(r) {
-			byToken.ServeHTTP(w, r)
+			authenticateToken.ServeHTTP(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// limited bounds how many requests a minute one API token, or one address without a token, may send.
-func (s *Server) limited(next http.Handler) http.Handler {
-	limit := func(most int) http.Handler {
-		if most == 0 {
+// limitRate limits the requests a minute of one API token, or of one address without a token.
+func (s *Server) limitRate(next http.Handler) http.Handler {
+	limit := func(perMinute int) http.Handler {
+		if perMinute == 0 {
 			return next
 		}
-		return httprate.LimitBy(most, time.Minute, limitKey, httprate.WithLimitHandler(s.Do(
+		return httprate.LimitBy(perMinute, time.Minute, rateLimitKey, httprate.WithLimitHandler(s.Do(
 			func(http.ResponseWriter, *http.Request) error {
-				return crash.Errorf(crash.TooMany, "too_many_requests", "Too many requests: at most %d a minute. Go on later.", most)
+				return crash.Errorf(crash.TooMany, "too_many_requests",
+					"Too many requests: at most %d a minute. Go on later.", perMinute)
 			})))(next)
 	}
-	byToken, byAddress := limit(s.Config.APIRatePerToken), limit(s.Config.APIRatePerAddress)
+	authenticateToken, byAddress := limit(s.Config.APIRatePerToken), limit(s.Config.APIRatePerAddress)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if web.VisitOf(r).Token != nil {
-			byToken.ServeHTTP(w, r)
+			authenticateToken.ServeHTTP(w, r)
 			return
 		}
 		byAddress.ServeHTTP(w, r)
 	})
 }
 
-func limitKey(r *http.Request) (string, error) {
+func rateLimitKey(r *http.Request) (string, error) {
 	if t := web.VisitOf(r).Token; t != nil {
 		return "token:" + strconv.FormatInt(t.ID, 10), nil
 	}
 	return "address:" + proxies.Key(proxies.Client(r)), nil
 }
 
-// createByAPI serves Create to programs and pages. An API token stands for its person, and no page
-// of another site can send it, so it needs no CSRF token; a session does.
+// createByAPI returns the handler that creates bugs for programs and pages. A session needs a CSRF
+// token. An API token needs none, because no page of another site can send it.
 func (s *Server) createByAPI() http.Handler {
 	create := s.Need(crash.RoleTriager)(s.Do(s.bugs.CreateBug))
-	return s.ifNoToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(create))) },
+	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(create))) },
 		s.Do(func(w http.ResponseWriter, r *http.Request) error {
 			switch {
 			case !web.VisitOf(r).Token.Allows(crash.ScopeFile):
 				return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope file.")
 			case web.IsForm(r) || web.WantsPart(r):
-				return bugs.ErrMedia
+				return bugs.ErrMediaType
 			}
 			r.Body = http.MaxBytesReader(w, r.Body, web.MaxRequestBytes)
 			create.ServeHTTP(w, r)

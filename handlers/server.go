@@ -1,8 +1,10 @@
-// Package handlers is the web side of mishap: pages, their parts, and the JSON API, for people and their scripts.
+// Package handlers is the web side of mishap: pages, their parts, and the JSON API, for people and
+// their scripts.
 //
-// All routes are in routes.go. The handlers are methods of the areas (problems, bugs, admin, account); each returns an error,
-// which package web answers. Handlers read from [db.Store] and write through package tracker or db; they contain no SQL and no
-// HTML (package views). Package ingest serves what machines post.
+// File routes.go contains all routes. The handlers are methods of the areas (problems, bugs, admin,
+// account). Each returns an error, which package web answers. Handlers read from [db.Store] and
+// write through package tracker or db; they contain no SQL and no HTML (see package views). Package
+// ingest serves the requests of machines.
 package handlers
 
 import (
@@ -17,7 +19,7 @@ import (
 	"mishap/handlers/web"
 )
 
-// Server answers browsers and scripts. It holds nothing that another instance on the same database would need to know.
+// Server answers browsers and scripts. Instances on the same database need not share its state.
 type Server struct {
 	*web.Kit
 	api       *api.API
@@ -30,7 +32,7 @@ type Server struct {
 	handler   http.Handler
 }
 
-// New builds the server. It returns an error that names every dependency that is missing.
+// New returns a Server. Its error names every missing dependency.
 func New(d web.Deps) (*Server, error) {
 	kit, err := web.NewKit(d)
 	if err != nil {
@@ -40,7 +42,8 @@ func New(d web.Deps) (*Server, error) {
 	s := &Server{
 		Kit: kit,
 		api: api.New(api.Deps{
-			Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
+			Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, BaseURL: kit.Base.String(),
+			Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
 		}),
 		bugs:  bugs.New(panel, exporter),
 		admin: admin.New(kit), account: account.New(kit),
@@ -50,5 +53,5 @@ func New(d web.Deps) (*Server, error) {
 	return s, err
 }
 
-// Handler is the whole web side.
+// Handler returns the handler of the web side.
 func (s *Server) Handler() http.Handler { return s.handler }

@@ -8,16 +8,19 @@ import (
 	"mishap/views"
 )
 
-// showAPI is the page about the API, made of the table that the API answers by.
+// showAPI shows the reference of the API, generated from the descriptions of its resources.
 func (s *Server) showAPI(w http.ResponseWriter, r *http.Request) error {
-	page := views.APIPage{Shell: s.Shell(r, "API"), Address: s.Base.String() + api.Prefix, PerMinute: s.Config.APIRatePerAddress}
+	page := views.APIPage{
+		Shell: s.Shell(r, "API"), Address: s.Base.String() + api.Prefix, PerMinute: s.Config.APIRatePerAddress,
+	}
 	for _, d := range s.api.Describe() {
 		res := views.APIResource{
 			Name: d.Name, Method: d.Method, Path: d.Path, Access: d.Access, Summary: d.Summary, Doc: d.Doc, Example: d.Example,
 		}
 		for _, p := range d.Params {
 			res.Params = append(res.Params, views.APIParam{
-				Name: p.Name, Kind: strings.ReplaceAll(p.Kind, "_", " "), Doc: p.Doc, Example: p.Example, Default: p.Default, Required: p.Required,
+				Name: p.Name, Kind: strings.ReplaceAll(p.Kind, "_", " "), Doc: p.Doc, Example: p.Example,
+				Default: p.Default, Required: p.Required,
 			})
 		}
 		for _, f := range d.Fields {

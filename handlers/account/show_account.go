@@ -8,18 +8,21 @@ import (
 	"mishap/views"
 )
 
-// ShowAccount is what a person may change about their own account.
+// ShowAccount shows the page of the person's own account.
 func (s *Pages) ShowAccount(w http.ResponseWriter, r *http.Request) error {
-	return s.accountPage(w, r, http.StatusOK, web.CurrentUser(r).TrackerName, "")
+	return s.sendAccountForm(w, r, http.StatusOK, web.CurrentUser(r).TrackerName, "")
 }
 
-func (s *Pages) accountPage(w http.ResponseWriter, r *http.Request, status int, name, problem string) error {
+// sendAccountForm sends the page with a tracker name, and the problem with it if there is one.
+func (s *Pages) sendAccountForm(w http.ResponseWriter, r *http.Request, status int, name, problem string) error {
 	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: name, Problem: problem}
-	return s.accountWith(w, r, status, page, newTokenForm())
+	return s.sendAccount(w, r, status, page, newTokenForm())
 }
 
-// accountWith is the page with what is typed about a token.
-func (s *Pages) accountWith(w http.ResponseWriter, r *http.Request, status int, page views.AccountPage, form views.TokenForm) error {
+// sendAccount sends the page with the form for an API token.
+func (s *Pages) sendAccount(
+	w http.ResponseWriter, r *http.Request, status int, page views.AccountPage, form views.TokenForm,
+) error {
 	list, err := s.Accounts.Tokens(r.Context(), web.CurrentUser(r))
 	if err != nil {
 		return err
@@ -30,7 +33,7 @@ func (s *Pages) accountWith(w http.ResponseWriter, r *http.Request, status int, 
 	return s.Page(w, r, status, views.Account(page))
 }
 
-// SaveAccount notes what the person is called at the tracker, after it was looked up there.
+// SaveAccount saves the person's name in the tracker, after checking that the tracker has it.
 func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 	u, name := web.CurrentUser(r), r.PostFormValue("tracker_name")
 	if name != "" {
@@ -42,7 +45,7 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 			}
 			s.LogError(r, err, a)
 			a.Headers(w)
-			return s.accountPage(w, r, a.Status, crash.Truncate(name, 100), a.Message)
+			return s.sendAccountForm(w, r, a.Status, crash.Truncate(name, 100), a.Message)
 		}
 		name = found
 	}

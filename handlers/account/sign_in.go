@@ -12,7 +12,7 @@ import (
 	"mishap/views"
 )
 
-// ShowSignIn is the form; somebody who is signed in already is sent on.
+// ShowSignIn shows the sign-in form. It redirects people who are signed in already.
 func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
 	next := web.LocalPath(r.URL.Query().Get("next"))
 	if web.CurrentUser(r).ID != 0 {
@@ -21,9 +21,12 @@ func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.SignInPage(s.SignInShell(r), views.SignInForm{Next: next}))
 }
 
-// SignIn checks name and password and starts a session. What was typed, but the password, is kept when they are wrong.
+// SignIn checks name and password and starts a session. If they are wrong, it shows the form again
+// without the password.
 func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
-	form := views.SignInForm{Name: r.PostFormValue("username"), Next: web.LocalPath(r.PostFormValue("next")), Kept: r.PostFormValue("kept")}
+	form := views.SignInForm{
+		Name: r.PostFormValue("username"), Next: web.LocalPath(r.PostFormValue("next")), Kept: r.PostFormValue("kept"),
+	}
 	in := accounts.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
 	if c, err := r.Cookie(web.CookieBrowser); err == nil {
 		in.Browsers = c.Value
@@ -35,7 +38,7 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// What another account left in the session of this browser goes, and so does its token.
+	// The session of this browser may belong to another account, so clear it and change its token.
 	if err := errors.Join(s.Sessions.Clear(r.Context()), s.Sessions.RenewToken(r.Context())); err != nil {
 		return err
 	}
@@ -51,10 +54,11 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	return web.Redirect(w, r, form.Next)
 }
 
+// refuseSignIn shows the form again with the reason.
 func (s *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, form views.SignInForm, err error) error {
 	a := web.AnswerTo(r, err)
 	if a.Kind == crash.Unauthenticated {
-		a.Status = http.StatusUnprocessableEntity // the form is at fault; 401 is for requests that need somebody signed in
+		a.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
 	}
 	a.Headers(w)
 	form.Problem = a.Message

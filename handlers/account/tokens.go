@@ -13,13 +13,13 @@ import (
 	"mishap/views"
 )
 
-// newTokenForm is the form before anything is typed.
+// newTokenForm returns the form with its defaults.
 func newTokenForm() views.TokenForm { return views.TokenForm{Read: true, Days: 90} }
 
-// MakeToken makes an API token and shows it: this page is the only place that ever has it.
-func (s *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
+// CreateToken creates an API token and shows it. mishap never shows it again.
+func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	u := web.CurrentUser(r)
-	days, _ := strconv.Atoi(r.PostFormValue("days")) // what is no number is no choice
+	days, _ := strconv.Atoi(r.PostFormValue("days")) // 0, if it is not a number, is not offered
 	form := views.TokenForm{Name: crash.Truncate(r.PostFormValue("name"), 100), Days: days}
 	var scopes []crash.Scope
 	for _, word := range r.PostForm["scope"] {
@@ -38,23 +38,23 @@ func (s *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
 	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName}
 	if !slices.Contains(views.TokenDays, days) {
 		form.Problem = "Choose after how many days the token ends."
-		return s.accountWith(w, r, http.StatusUnprocessableEntity, page, form)
+		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
 	}
 	token, _, err := s.Accounts.AddToken(r.Context(), u, form.Name, scopes, s.Now().Add(time.Duration(days)*24*time.Hour))
 	switch crash.KindOf(err) {
 	case crash.Invalid, crash.Conflict:
 		form.Problem = web.AnswerTo(r, err).Message
-		return s.accountWith(w, r, http.StatusUnprocessableEntity, page, form)
+		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
 	default:
 		if err != nil {
 			return err
 		}
 	}
 	page.Tokens.Made = token
-	return s.accountWith(w, r, http.StatusCreated, page, newTokenForm())
+	return s.sendAccount(w, r, http.StatusCreated, page, newTokenForm())
 }
 
-// RevokeToken ends one of the person's own tokens.
+// RevokeToken revokes one of the person's own tokens.
 func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
 	if err != nil {

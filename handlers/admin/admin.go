@@ -1,5 +1,5 @@
-// Package admin serves the pages of administrators: the state of the instance, the connection to the tracker, templates of bugs,
-// regrouping.
+// Package admin serves the pages of administrators: the health of the instance, the connection to
+// the tracker, templates of bugs, and regrouping.
 package admin
 
 import "mishap/handlers/web"

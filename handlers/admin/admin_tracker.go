@@ -13,24 +13,24 @@ import (
 	"mishap/views"
 )
 
-// What the session keeps between the steps of connecting.
+// Session keys for the steps of connecting.
 const (
 	sessionRequestKey    = "tracker_request_key"
 	sessionRequestSecret = "tracker_request_secret" // sealed
 	sessionRequestMade   = "tracker_request_made"
-	sessionUnwritten     = "tracker_unwritten" // public half of the token that is not in the file
+	sessionUnwritten     = "tracker_unwritten" // key of the access token that is not in the file
 )
 
-// requestLife is how long the tracker takes a request token: two hours at Launchpad.
-const requestLife = 2 * time.Hour
+// requestTokenLifetime is how long the tracker accepts a request token: two hours at Launchpad.
+const requestTokenLifetime = 2 * time.Hour
 
-// ShowTracker is the page on which an admin sees and makes the connection.
+// ShowTracker shows the page with the connection to the tracker.
 func (s *Pages) ShowTracker(w http.ResponseWriter, r *http.Request) error {
-	return s.trackerPage(w, r, nil)
+	return s.sendTrackerPage(w, r, nil)
 }
 
-// trackerPage shows the page, with what a button met: then with its status.
-func (s *Pages) trackerPage(w http.ResponseWriter, r *http.Request, failed error, lines ...views.ConfigLine) error {
+// sendTrackerPage sends the page. If failed is not nil, it shows that error and uses its status.
+func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed error, lines ...views.ConfigLine) error {
 	connection, err := s.Creds.Status(r.Context())
 	if err != nil {
 		return errors.Join(failed, err)
@@ -45,7 +45,7 @@ func (s *Pages) trackerPage(w http.ResponseWriter, r *http.Request, failed error
 		Unwritten: s.Sessions.GetString(r.Context(), sessionUnwritten) != "", Lines: lines,
 	}
 	if rt, ok := s.requestToken(r); ok {
-		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), rt.Made.Add(requestLife)
+		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), rt.Made.Add(requestTokenLifetime)
 	}
 	status := http.StatusOK
 	if failed != nil {
@@ -58,24 +58,24 @@ func (s *Pages) trackerPage(w http.ResponseWriter, r *http.Request, failed error
 	return s.Page(w, r, status, views.AdminTrackerPage(p))
 }
 
-// requestToken is the request that is under way in this session.
+// requestToken returns the request token that the session stores, unless it has expired.
 func (s *Pages) requestToken(r *http.Request) (tracker.RequestToken, bool) {
 	made, err := time.Parse(time.RFC3339Nano, s.Sessions.GetString(r.Context(), sessionRequestMade))
-	if err != nil || s.Now().Sub(made) > requestLife {
+	if err != nil || s.Now().Sub(made) > requestTokenLifetime {
 		return tracker.RequestToken{}, false
 	}
 	key := s.Sessions.GetString(r.Context(), sessionRequestKey)
 	secret, err := s.Store.OpenSecret(s.Sessions.GetString(r.Context(), sessionRequestSecret), requestContext(key))
 	if err != nil {
-		return tracker.RequestToken{}, false // begun before the password of the database changed: it has to be begun again
+		return tracker.RequestToken{}, false // sealed with an earlier database password
 	}
 	return tracker.RequestToken{Key: key, Made: made, Secret: secret}, true
 }
 
-// requestContext binds the sealed secret to its request token.
+// requestContext returns the context that binds a sealed secret to its request token.
 func requestContext(key string) string { return "request token of the tracker\x00" + key }
 
-func (s *Pages) dropRequest(r *http.Request) {
+func (s *Pages) removeRequest(r *http.Request) {
 	for _, key := range []string{sessionRequestKey, sessionRequestSecret, sessionRequestMade} {
 		s.Sessions.Remove(r.Context(), key)
 	}
@@ -85,7 +85,7 @@ func (s *Pages) dropRequest(r *http.Request) {
 func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 	rt, err := s.Tracker.RequestToken(r.Context())
 	if err != nil {
-		return s.trackerPage(w, r, err)
+		return s.sendTrackerPage(w, r, err)
 	}
 	sealed, err := s.Store.SealSecret(rt.Secret, requestContext(rt.Key))
 	if err != nil {
@@ -100,39 +100,39 @@ func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request",
 	"There is no request under way in this session, or it is older than two hours. Begin again.")
 
-// FinishConnecting exchanges the request token for the access token. The tracker gives that once only, so what follows does
-// not end when the admin leaves the page.
+// FinishConnecting exchanges the request token for the access token. The tracker sends it only
+// once, so the rest runs to its end even if the admin leaves the page.
 func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	ctx := context.WithoutCancel(r.Context())
 	rt, ok := s.requestToken(r)
 	if !ok {
-		s.dropRequest(r)
-		return s.trackerPage(w, r, errNoRequest)
+		s.removeRequest(r)
+		return s.sendTrackerPage(w, r, errNoRequest)
 	}
 	token, err := s.Tracker.AccessToken(ctx, rt)
 	if err != nil {
 		if tracker.StartOver(err) {
-			s.dropRequest(r)
+			s.removeRequest(r)
 		}
-		return s.trackerPage(w, r, err)
+		return s.sendTrackerPage(w, r, err)
 	}
-	s.dropRequest(r)
+	s.removeRequest(r)
 	s.Sessions.Remove(ctx, sessionUnwritten)
 	written := s.Write(ctx, token)
 	if err := s.Creds.Remember(ctx, token, web.CurrentUser(r).Name); err != nil {
-		return s.trackerPage(w, r, errors.Join(err, written))
+		return s.sendTrackerPage(w, r, errors.Join(err, written))
 	}
 	if written != nil {
 		s.Sessions.Put(ctx, sessionUnwritten, token.Token)
-		if err := s.Flash(r, views.FlashError, s.unwritten(r, written)); err != nil {
+		if err := s.Flash(r, views.FlashError, s.writeFailure(r, written)); err != nil {
 			return err
 		}
 	}
 	return s.TryConnection(w, r)
 }
 
-// unwritten says why the file was not written, without what only the log should hold.
-func (s *Pages) unwritten(r *http.Request, err error) string {
+// writeFailure returns the reason why the configuration file was not written, and logs the details.
+func (s *Pages) writeFailure(r *http.Request, err error) string {
 	s.Log.WarnContext(r.Context(), "configuration file not written", "request_id", web.RequestID(r), "error", err)
 	if e, ok := errors.AsType[*crash.Error](err); ok {
 		return e.Message
@@ -140,11 +140,11 @@ func (s *Pages) unwritten(r *http.Request, err error) string {
 	return "The configuration file could not be written."
 }
 
-// TryConnection asks the tracker who we are there.
+// TryConnection checks the connection by asking the tracker for its account name.
 func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
 	account, err := s.Tracker.Check(context.WithoutCancel(r.Context()))
 	if err != nil {
-		return s.trackerPage(w, r, err)
+		return s.sendTrackerPage(w, r, err)
 	}
 	if err := s.Flash(r, views.FlashDone, "Connected to "+s.Config.TrackerName+" as "+account+"."); err != nil {
 		return err
@@ -152,21 +152,22 @@ func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
 	return web.Redirect(w, r, web.PathTracker)
 }
 
-// ShowToken shows the lines for the configuration file to the admin whose session has just made the connection.
+// ShowToken shows the lines for the configuration file, only to the admin whose session has made
+// the connection.
 func (s *Pages) ShowToken(w http.ResponseWriter, r *http.Request) error {
 	token, err := s.Creds.Current(r.Context())
 	if err != nil {
-		return s.trackerPage(w, r, err)
+		return s.sendTrackerPage(w, r, err)
 	}
 	if token.IsZero() || token.Token != s.Sessions.GetString(r.Context(), sessionUnwritten) {
-		return s.trackerPage(w, r, crash.Errorf(crash.Conflict, "not_yours",
+		return s.sendTrackerPage(w, r, crash.Errorf(crash.Conflict, "not_yours",
 			"The access token was not made in this session, so it is not shown. Connect again to get one of your own."))
 	}
-	return s.trackerPage(w, r, nil, views.ConfigLine{Key: "tracker_oauth_token", Value: token.Token},
+	return s.sendTrackerPage(w, r, nil, views.ConfigLine{Key: "tracker_oauth_token", Value: token.Token},
 		views.ConfigLine{Key: "tracker_oauth_secret", Value: string(token.Secret)})
 }
 
-// ForgetToken drops the access token that the database remembers.
+// ForgetToken removes the access token from the database.
 func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Creds.Forget(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err

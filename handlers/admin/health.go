@@ -10,14 +10,15 @@ import (
 	"mishap/views"
 )
 
-// ShowHealth says that the process answers, and nothing more.
+// ShowHealth answers "ok" while the process runs.
 func ShowHealth(w http.ResponseWriter, _ *http.Request) error {
 	return writeText(w, "ok\n")
 }
 
-// ShowReady says whether this instance can do its job, for load balancers. Anyone may ask, so details are left out.
+// ShowReady answers whether this instance can work, for load balancers. Anyone may ask, so it
+// leaves out details.
 func (s *Pages) ShowReady(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), healthTime)
+	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
 	var problems []string
 	for _, c := range s.Health(ctx) {
@@ -31,19 +32,20 @@ func (s *Pages) ShowReady(w http.ResponseWriter, r *http.Request) error {
 	return writeText(w, "ready\n")
 }
 
-// healthTime is how long all checks may take together.
-const healthTime = 2 * time.Second
+// healthTimeout is the time limit of all checks together.
+const healthTimeout = 2 * time.Second
 
-// ShowAdmin is the page on which an admin sees whether all is well.
+// ShowAdmin shows the page with the health checks.
 func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), healthTime)
+	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
-	return s.Page(w, r, http.StatusOK, views.AdminHealthPage(views.HealthPage{Shell: s.Shell(r, "Health"), Checks: s.Health(ctx)}))
+	page := views.HealthPage{Shell: s.Shell(r, "Health"), Checks: s.Health(ctx)}
+	return s.Page(w, r, http.StatusOK, views.AdminHealthPage(page))
 }
 
 func writeText(w http.ResponseWriter, text string) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write([]byte(text)) // an error means that the visitor has gone
+	_, _ = w.Write([]byte(text)) // an error means that the visitor has left
 	return nil
 }

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	shownMoves = 50 // of a run
+	shownMoves = 50 // moves of a run
 	shownRuns  = 10
 )
 
-// ShowRegroup is how regrouping stands: the last run, or the one in the query (run).
+// ShowRegroup shows the last run of regrouping, or the one in the query (run).
 func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 	p := views.RegroupPage{Version: grouping.RulesVersion}
 	var err error
@@ -55,34 +55,34 @@ func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 
 var errNoRun = crash.Errorf(crash.NotFound, "unknown_run", "There is no such run of regrouping.")
 
-// TryRegroup finds out what the grouping rules of this program would change.
+// TryRegroup starts a dry run, which finds out what the present grouping rules would change.
 func (s *Pages) TryRegroup(w http.ResponseWriter, r *http.Request) error {
 	return s.startRegroup(w, r, true)
 }
 
-// ApplyRegroup has the stored reports regrouped.
+// ApplyRegroup starts regrouping the stored reports.
 func (s *Pages) ApplyRegroup(w http.ResponseWriter, r *http.Request) error {
 	return s.startRegroup(w, r, false)
 }
 
-// startRegroup starts a run. A job of some unit does the work.
+// startRegroup starts a run. A job of any instance does the work.
 func (s *Pages) startRegroup(w http.ResponseWriter, r *http.Request, dry bool) error {
 	_, err := s.Decisions.StartRegroup(r.Context(), grouping.RulesVersion, dry, web.CurrentUser(r).Name)
-	return s.regroupSaid(w, r, err)
+	return s.answerRegroup(w, r, err)
 }
 
-// StopRegroup ends a run.
+// StopRegroup stops a run.
 func (s *Pages) StopRegroup(w http.ResponseWriter, r *http.Request) error {
 	id, err := strconv.ParseInt(r.PostFormValue("run"), 10, 64)
 	if err != nil {
 		return errNoRun
 	}
 	_, err = s.Decisions.StopRegroup(r.Context(), id, web.CurrentUser(r).Name)
-	return s.regroupSaid(w, r, err)
+	return s.answerRegroup(w, r, err)
 }
 
-// regroupSaid leads back to the page, with what kept something from being done.
-func (s *Pages) regroupSaid(w http.ResponseWriter, r *http.Request, err error) error {
+// answerRegroup redirects to the page, with a message if err is a conflict.
+func (s *Pages) answerRegroup(w http.ResponseWriter, r *http.Request, err error) error {
 	if errors.Is(err, crash.Conflict) {
 		err = s.Flash(r, views.FlashError, web.AnswerTo(r, err).Message)
 	}

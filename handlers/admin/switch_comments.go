@@ -8,7 +8,8 @@ import (
 	"mishap/views"
 )
 
-// commentsView is whether mishap says something in the tracker by itself, and how much that would be now.
+// commentsView returns whether mishap comments on bugs and, if not, on how many bugs it would
+// comment now.
 func (s *Pages) commentsView(r *http.Request) (v views.CommentsView, err error) {
 	if v.On, err = s.Bugs.Comments(r.Context()); err != nil || v.On {
 		return v, err
@@ -22,7 +23,8 @@ func (s *Pages) commentsView(r *http.Request) (v views.CommentsView, err error) 
 	return v, err
 }
 
-// SwitchComments has mishap say so in the tracker when a fixed bug is seen again, or not.
+// SwitchComments switches comments on or off. With comments on, mishap comments on a fixed bug that
+// is seen again.
 func (s *Pages) SwitchComments(w http.ResponseWriter, r *http.Request) error {
 	on := r.PostFormValue("on")
 	if on != "true" && on != "false" {

@@ -14,24 +14,25 @@ import (
 	"mishap/views"
 )
 
-// ShowTemplates is the page on which the texts of bugs are changed, opened at the one for the package and type of the query.
+// ShowTemplates shows the form for bug templates, with the template for the package and type in the
+// query.
 func (s *Pages) ShowTemplates(w http.ResponseWriter, r *http.Request) error {
-	form, kept := s.TakeSavedForm(r)
-	if !kept {
+	form, saved := s.TakeSavedForm(r)
+	if !saved {
 		form = r.URL.Query()
 	}
 	page, err := s.templatesPage(r, form)
 	if err != nil {
 		return err
 	}
-	if kept {
-		page.Editing.Body, page.Bucket = bodyIn(form), form.Get("bucket")
+	if saved {
+		page.Editing.Body, page.Bucket = formTemplateBody(form), form.Get("bucket")
 		page.Notice = "What you wrote is back. Nothing has been saved yet."
 	}
 	return s.sendTemplates(w, r, http.StatusOK, page)
 }
 
-// ChangeTemplate shows a preview, saves the text, or goes back to the default.
+// ChangeTemplate previews a template, saves it, or restores the default.
 func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return crash.Errorf(crash.Invalid, "bad_form", "The form cannot be read.").Because(err)
@@ -45,9 +46,9 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 		if err := s.Filings.DropBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
-		return s.templateDone(w, r, page, "The text for "+page.For()+" is the default again.")
+		return s.redirectToTemplate(w, r, page, "The text for "+page.For()+" is the default again.")
 	}
-	page.Editing.Body, page.Bucket = bodyIn(r.PostForm), r.PostForm.Get("bucket")
+	page.Editing.Body, page.Bucket = formTemplateBody(r.PostForm), r.PostForm.Get("bucket")
 	if page.Problems = tracker.CheckTemplate(page.Editing.Body); len(page.Problems) > 0 {
 		return s.sendTemplates(w, r, http.StatusUnprocessableEntity, page)
 	}
@@ -55,7 +56,7 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 		if err := s.Filings.SaveBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
-		return s.templateDone(w, r, page, "Saved. Bugs for "+page.For()+" have this text from now on.")
+		return s.redirectToTemplate(w, r, page, "Saved. Bugs for "+page.For()+" have this text from now on.")
 	}
 	status := http.StatusOK
 	if err := s.previewTemplate(r, &page); err != nil {
@@ -67,23 +68,28 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 	return s.sendTemplates(w, r, status, page)
 }
 
-// templateDone leads back to the page with a message, or shows the part as it is now.
-func (s *Pages) templateDone(w http.ResponseWriter, r *http.Request, page views.TemplatesPage, message string) error {
-	path := views.PathTemplates + "?" + url.Values{"package": {page.Editing.Package}, "type": {page.Editing.ProblemType}}.Encode()
+// redirectToTemplate redirects to the form of the template, with a message.
+func (s *Pages) redirectToTemplate(
+	w http.ResponseWriter, r *http.Request, page views.TemplatesPage, message string,
+) error {
+	query := url.Values{"package": {page.Editing.Package}, "type": {page.Editing.ProblemType}}
+	path := views.PathTemplates + "?" + query.Encode()
 	if err := s.Flash(r, views.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, path)
 }
 
-// templatesPage gathers what is saved, and the text for the package and type of a form.
+// templatesPage returns the page with the saved templates and the one for the package and type of a
+// form.
 func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.TemplatesPage, error) {
 	page := views.TemplatesPage{Editing: crash.BugTemplate{
 		Package: strings.TrimSpace(form.Get("package")), ProblemType: strings.TrimSpace(form.Get("type")),
 	}}
 	for _, text := range []string{page.Editing.Package, page.Editing.ProblemType} {
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > web.MaxQueryText {
-			return page, crash.Errorf(crash.Invalid, "bad_template", "The name of the package or the problem type is not readable.")
+			return page, crash.Errorf(crash.Invalid, "bad_template",
+				"The name of the package or the problem type is not readable.")
 		}
 	}
 	for _, n := range tracker.TemplateNames() {
@@ -109,14 +115,15 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.Templates
 	return page, nil
 }
 
-func bodyIn(form url.Values) string {
+// formTemplateBody returns the template in a form, with line feeds as line ends.
+func formTemplateBody(form url.Values) string {
 	return strings.ReplaceAll(strings.ReplaceAll(form.Get("body"), "\r\n", "\n"), "\r", "\n")
 }
 
 var bucketInText = regexp.MustCompile(`[0-9a-f]{40}`)
 
-// previewTemplate writes the bug of the problem that was named, or of the most common one. It returns NotFound when there
-// is none.
+// previewTemplate adds the bug of the named problem, or of the most common one. It returns NotFound
+// if there is none.
 func (s *Pages) previewTemplate(r *http.Request, page *views.TemplatesPage) error {
 	b, err := s.sampleBucket(r, page)
 	if err != nil {
@@ -133,7 +140,8 @@ func (s *Pages) previewTemplate(r *http.Request, page *views.TemplatesPage) erro
 	return nil
 }
 
-// sampleBucket is the problem whose address or number was typed, else the most common of the package in the past year.
+// sampleBucket returns the problem whose address or id a person typed, else the most common problem
+// of the package in the past year.
 func (s *Pages) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash.Bucket, error) {
 	if page.Bucket != "" {
 		id, err := crash.ParseBucketID(bucketInText.FindString(page.Bucket))
@@ -150,7 +158,8 @@ func (s *Pages) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash.
 	year := index.Filter{Since: index.DayOf(day.AddDate(-1, 0, 0)), Until: index.DayOf(day), Package: page.Editing.Package}
 	list := b.List(year, nil, nil, 1)
 	if len(list.Rows) == 0 {
-		return crash.Bucket{}, crash.Errorf(crash.NotFound, "no_problem", "There is no problem of this package to show the text with; name one.")
+		return crash.Bucket{}, crash.Errorf(crash.NotFound, "no_problem",
+			"There is no problem of this package to show the text with; name one.")
 	}
 	return s.Store.Bucket(r.Context(), list.Rows[0].ID)
 }

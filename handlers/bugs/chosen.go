@@ -14,10 +14,11 @@ import (
 	"mishap/views"
 )
 
-// ChangeChosen has bugs created for the chosen problems, or has the tracker asked again about those that they have; then it
-// leads to the page that says how far that is. Bugs are created by the same Filer as with a single click.
+// ChangeChosen files bugs for the chosen problems, or requests new states of their bugs, and
+// redirects to the page that shows the progress. Merging and linking redirect to their own pages.
+// Bugs are filed by the same Filer as for a single problem.
 func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := web.ChosenIDs(r.PostForm["bucket"]) // read by the guard
+	ids, err := web.ChosenIDs(r.PostForm["bucket"]) // parsed by Guard
 	if errors.Is(err, web.ErrNoneChosen) {
 		if err := s.Flash(r, views.FlashError, web.ErrNoneChosen.Message); err != nil {
 			return err
@@ -27,7 +28,7 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	switch r.PostFormValue("do") { // after a look at them
+	switch r.PostFormValue("do") { // confirmed on pages of their own
 	case "merge":
 		return web.Redirect(w, r, views.MergeURL(ids))
 	case "link":
@@ -37,31 +38,32 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	said, since := "", ""
+	message, since := "", ""
 	switch r.PostFormValue("do") {
 	case "file":
-		said, err = s.fileChosen(r, buckets)
+		message, err = s.fileChosen(r, buckets)
 	case "recheck":
 		since = "&since=" + strconv.FormatInt(s.Now().UnixMicro(), 10)
-		said, err = s.recheckChosen(r, buckets)
+		message, err = s.recheckChosen(r, buckets)
 	default:
 		err = web.ErrUnknownAction
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, said); err != nil {
+	if err := s.Flash(r, views.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.ChosenURL(ids)+since)
 }
 
-// fileChosen asks for the bugs of all that have none; what cannot be filed says so in its row.
+// fileChosen files bugs for the buckets that have none. It skips those that cannot be filed; their
+// rows show why.
 func (s *Pages) fileChosen(r *http.Request, buckets []crash.Bucket) (string, error) {
 	if !s.Config.AllowBugFiling {
 		return "", errFilingOff
 	}
-	asked := int64(0)
+	requested := int64(0)
 	for _, b := range buckets {
 		if b.Bug.Number != 0 {
 			continue
@@ -70,18 +72,18 @@ func (s *Pages) fileChosen(r *http.Request, buckets []crash.Bucket) (string, err
 		switch crash.KindOf(err) {
 		case crash.Unprocessable, crash.NotFound:
 			continue
-		case crash.Refused, crash.Unavailable, crash.Conflict: // it is kept, and its row says so
+		case crash.Refused, crash.Unavailable, crash.Conflict: // the filing is stored, and its row shows the error
 		default:
 			if err != nil {
 				return "", err
 			}
 		}
-		asked++
+		requested++
 	}
-	return views.Counted(asked, "bug is asked for.", "bugs are asked for."), nil
+	return views.Counted(requested, "bug is asked for.", "bugs are asked for."), nil
 }
 
-// recheckChosen has the states of all bugs of the buckets read soon.
+// recheckChosen requests that the states of the bugs of all buckets are read again soon.
 func (s *Pages) recheckChosen(r *http.Request, buckets []crash.Bucket) (string, error) {
 	var numbers []int64
 	for _, b := range buckets {
@@ -92,10 +94,11 @@ func (s *Pages) recheckChosen(r *http.Request, buckets []crash.Bucket) (string, 
 	if err := s.Bugs.HurryBugs(r.Context(), numbers, 0); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("The tracker is asked about %s within a few seconds.", views.Counted(int64(len(numbers)), "bug", "bugs")), nil
+	counted := views.Counted(int64(len(numbers)), "bug", "bugs")
+	return fmt.Sprintf("The tracker is asked about %s within a few seconds.", counted), nil
 }
 
-// ShowChosen is how far each of the chosen problems is.
+// ShowChosen shows the progress of each chosen problem.
 func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
@@ -117,9 +120,9 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 	for _, b := range buckets {
 		row := views.ChosenRow{Bucket: b, Bug: s.BugPart(r, b)}
 		if page.Recheck {
-			row.Result, row.Waits = rechecked(b.Bug, since)
+			row.Result, row.Waits = recheckResult(b.Bug, since)
 		} else {
-			row.Result, row.Waits = asked(row.Bug.State)
+			row.Result, row.Waits = filingResult(row.Bug.State)
 		}
 		page.Rows = append(page.Rows, row)
 	}
@@ -130,8 +133,8 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.Chosen(page))
 }
 
-// rechecked says in a few words what has come of asking the tracker about a bug, and whether nothing has yet.
-func rechecked(bug crash.Bug, since time.Time) (result string, waits bool) {
+// recheckResult describes the result of reading a bug again, and reports whether it is pending.
+func recheckResult(bug crash.Bug, since time.Time) (result string, pending bool) {
 	switch {
 	case bug.Number == 0:
 		return "no bug", false
@@ -143,8 +146,8 @@ func rechecked(bug crash.Bug, since time.Time) (result string, waits bool) {
 	return "is asked about", true
 }
 
-// asked says in a few words what has come of asking for a bug, and whether nothing has yet.
-func asked(state views.BugState) (result string, waits bool) {
+// filingResult describes the result of filing a bug, and reports whether it is pending.
+func filingResult(state views.BugState) (result string, pending bool) {
 	switch state {
 	case views.BugLinked:
 		return "has its bug", false

@@ -21,15 +21,17 @@ import (
 
 var (
 	errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "Creating bugs is switched off here (allow_bug_filing).")
-	ErrMedia     = crash.Errorf(crash.UnsupportedMedia, "media_type", `Send {"signature": "…"} as application/json.`)
-	errNotJSON   = crash.Errorf(crash.Invalid, "not_json", `The body is not the JSON object {"signature": "…"}.`)
-	errNoSig     = crash.Errorf(crash.Invalid, "no_signature", "The signature of a problem is needed, as text that is not empty.")
+	// ErrMediaType is the error for a body that is not application/json.
+	ErrMediaType   = crash.Errorf(crash.UnsupportedMedia, "media_type", `Send {"signature": "…"} as application/json.`)
+	errNotJSON     = crash.Errorf(crash.Invalid, "not_json", `The body is not the JSON object {"signature": "…"}.`)
+	errNoSignature = crash.Errorf(crash.Invalid, "no_signature",
+		"The signature of a problem is needed, as text that is not empty.")
 )
 
-// bugCreated is the answer of the API to Create.
+// bugCreated is the answer of the API to a request to create a bug.
 type bugCreated struct {
 	Signature string  `json:"signature"`
-	Report    *string `json:"report"` // the number of the bug; null: not known yet
+	Report    *string `json:"report"` // the number of the bug; null: not filed yet
 	URL       *string `json:"url"`
 	State     string  `json:"state"` // "filed", or "filing"
 }
@@ -37,16 +39,16 @@ type bugCreated struct {
 // pollAfter is the pause before a client should ask for the state of a filing again.
 const pollAfter = 2 * time.Second
 
-// creation is the outcome of a request to create a bug, which JSON, the part and the form each show
-// in their way.
+// creation is the outcome of a request to create a bug. JSON, the part and the form show it
+// differently.
 type creation struct {
 	bucket crash.Bucket
 	result tracker.Result
 	err    error // why no bug was created
 }
 
-// CreateBug creates one bug for the bucket with the given signature. The same address serves
-// programs (JSON), the form with scripts (a part), and the form without (303 back to the bucket).
+// CreateBug creates one bug for the bucket with the given signature. It serves programs (JSON),
+// forms with scripts (a part) and forms without (a redirect to the bucket).
 func (s *Pages) CreateBug(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.requestBug(r)
 	switch {
@@ -107,6 +109,7 @@ func createdStatus(result tracker.Result) int {
 	return http.StatusOK
 }
 
+// setRetryAfter sets Retry-After unless the bug is filed.
 func setRetryAfter(w http.ResponseWriter, result tracker.Result) {
 	if result.State != crash.FilingFiled {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(pollAfter.Seconds()))))
@@ -159,18 +162,18 @@ func (s *Pages) answerForm(w http.ResponseWriter, r *http.Request, c creation) e
 // sentSignature reads the signature of a request, as it was sent. It returns UnsupportedMedia,
 // TooLarge or Invalid.
 func sentSignature(r *http.Request) (string, error) {
-	if web.IsForm(r) { // read by the guard
+	if web.IsForm(r) { // parsed by Guard
 		if signature := r.PostFormValue("signature"); signature != "" {
 			return signature, nil
 		}
-		return "", errNoSig
+		return "", errNoSignature
 	}
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
-		return "", ErrMedia
+		return "", ErrMediaType
 	}
 	body, err := io.ReadAll(r.Body)
-	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return "", web.ErrTooLarge
 	}
 	if err != nil {
@@ -182,13 +185,13 @@ func sentSignature(r *http.Request) (string, error) {
 	}
 	var signature string
 	if err := json.Unmarshal(fields["signature"], &signature); err != nil || signature == "" {
-		return "", errNoSig
+		return "", errNoSignature
 	}
 	return signature, nil
 }
 
-// bucketFor finds the bucket of a signature: percent-decoded once if there is such a bucket, else
-// as it was sent. It returns NotFound when there is neither.
+// bucketFor returns the bucket of a signature: percent-decoded once if there is such a bucket, else
+// as it was sent. It returns NotFound if there is neither.
 func (s *Pages) bucketFor(ctx context.Context, sent string) (crash.Bucket, error) {
 	if decoded := percentDecoded(sent); decoded != sent {
 		b, err := s.Store.Bucket(ctx, crash.BucketIDOf(decoded))
@@ -199,8 +202,7 @@ func (s *Pages) bucketFor(ctx context.Context, sent string) (crash.Bucket, error
 	return s.Store.Bucket(ctx, crash.BucketIDOf(sent))
 }
 
-// percentDecoded decodes %XX once, and leaves a percent sign alone that no two hex digits follow.
-// Plus signs stay.
+// percentDecoded decodes %XX once. It leaves other percent signs and plus signs unchanged.
 func percentDecoded(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

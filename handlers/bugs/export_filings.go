@@ -14,7 +14,7 @@ import (
 	"mishap/views"
 )
 
-// ExportFilings is the ledger as a file or feed, all of it or the filings in one state.
+// ExportFilings sends the ledger as a file or feed, with all filings or those in one state.
 func (s *Pages) ExportFilings(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
 	if web.ExportTypes[format] == "" {
@@ -48,7 +48,8 @@ func (s *Pages) filingRow(e crash.LedgerEntry) export.Row {
 	if e.Bug != 0 {
 		bug = strconv.FormatInt(e.Bug, 10)
 	}
-	summary := fmt.Sprintf("Asked for by %s, %s, sent %s.", e.Person, e.State, views.Counted(int64(e.Attempts), "time", "times"))
+	times := views.Counted(int64(e.Attempts), "time", "times")
+	summary := fmt.Sprintf("Asked for by %s, %s, sent %s.", e.Person, e.State, times)
 	if bug != "" {
 		summary += " Bug " + bug + "."
 	}
@@ -66,5 +67,6 @@ func (s *Pages) filingRow(e crash.LedgerEntry) export.Row {
 
 // filingColumns are the columns of the ledger.
 var filingColumns = []string{
-	"filing", "state", "asked_for", "changed", "person", "target", "title", "attempts", "bug", "trouble", "reason", "problem", "url",
+	"filing", "state", "asked_for", "changed", "person", "target", "title", "attempts", "bug",
+	"trouble", "reason", "problem", "url",
 }

@@ -14,10 +14,11 @@ import (
 	"mishap/views"
 )
 
-// ledgerSize is how many filings a page of the ledger has.
+// ledgerSize is the number of filings on a page of the ledger.
 const ledgerSize = 25
 
-// ListFilings is the ledger: every filing and what became of it. State and place stand in the query.
+// ListFilings shows the ledger: every filing and its outcome. The query contains the state and the
+// page.
 func (s *Pages) ListFilings(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
 		return s.exportLedger(w, r, format)
@@ -72,10 +73,10 @@ func readLedgerFilter(q url.Values) (filter crash.LedgerFilter, err error) {
 	return filter, nil
 }
 
-// maxMicros is a time far in the future that the database still knows, in microseconds since 1970.
+// maxMicros is a time in microseconds since 1970 that PostgreSQL can still store.
 const maxMicros = 1 << 57
 
-// ShowFiling is one filing: the page of it, or the part that takes its place on a page.
+// ShowFiling shows one filing as a page, or as a part that replaces it on a page.
 func (s *Pages) ShowFiling(w http.ResponseWriter, r *http.Request) error {
 	id, err := filingID(r)
 	if err != nil {
@@ -114,9 +115,9 @@ func (s *Pages) filing(r *http.Request, id int64) (views.FilingPart, error) {
 	return s.FilingPart(r, entries[0]), nil
 }
 
-// RetryFiling has a filing tried again now.
+// RetryFiling tries a filing again at once.
 func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
-	return s.manageFiling(w, r, func(id int64) (string, error) {
+	return s.changeFiling(w, r, func(id int64) (string, error) {
 		f, err := s.Filer.Retry(r.Context(), id, web.CurrentUser(r).Name, s.Config.CreateWait)
 		if f.State == crash.FilingFiled {
 			return "The bug is filed: " + strconv.FormatInt(f.Bug, 10) + ".", err
@@ -125,17 +126,17 @@ func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// GiveUpFiling ends a filing that has not led to a bug.
+// GiveUpFiling abandons a filing that has not led to a bug.
 func (s *Pages) GiveUpFiling(w http.ResponseWriter, r *http.Request) error {
-	return s.manageFiling(w, r, func(id int64) (string, error) {
+	return s.changeFiling(w, r, func(id int64) (string, error) {
 		_, err := s.Filer.GiveUp(r.Context(), id, web.CurrentUser(r).Name, r.PostFormValue("reason"))
 		return "The filing is given up.", err
 	})
 }
 
-// manageFiling does something to a filing and answers with the filing as it then stands: in its place, or by leading back
-// with a message.
-func (s *Pages) manageFiling(w http.ResponseWriter, r *http.Request, do func(id int64) (string, error)) error {
+// changeFiling calls do for the filing in the path, and answers with the changed filing, or with a
+// redirect and a message.
+func (s *Pages) changeFiling(w http.ResponseWriter, r *http.Request, do func(id int64) (string, error)) error {
 	if !s.Config.AllowBugFiling {
 		return errFilingOff
 	}
@@ -143,7 +144,7 @@ func (s *Pages) manageFiling(w http.ResponseWriter, r *http.Request, do func(id 
 	if err != nil {
 		return err
 	}
-	done, failed := do(id)
+	message, failed := do(id)
 	if crash.KindOf(failed) == crash.NotFound {
 		return failed
 	}
@@ -153,7 +154,7 @@ func (s *Pages) manageFiling(w http.ResponseWriter, r *http.Request, do func(id 
 		s.LogError(r, failed, a)
 	}
 	if !web.WantsPart(r) {
-		kind, text := views.FlashDone, done
+		kind, text := views.FlashDone, message
 		if failed != nil {
 			kind, text = views.FlashError, a.Message
 		}

@@ -15,10 +15,11 @@ import (
 	"mishap/views"
 )
 
-// lookTime is the longest that a person waits for the tracker to say what bug it has under a number.
-const lookTime = 5 * time.Second
+// lookupTimeout is the time limit for reading a bug from the tracker while a person waits.
+const lookupTimeout = 5 * time.Second
 
-// ShowLinkBug asks which bug is meant, and with one in the query (bug) shows what the tracker has under that number.
+// ShowLinkBug shows the form for linking a bug. If the query names a bug, it also shows that bug in
+// the tracker.
 func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -43,7 +44,7 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 		for _, known := range bugs {
 			p.Linked = p.Linked || known.Number == p.Number
 		}
-		p.Found, p.Warning = s.lookUp(r, p.Number)
+		p.Found, p.Warning = s.readTrackerBug(r, p.Number)
 	}
 	if web.WantsPart(r) {
 		p.Shell = s.BareShell(r, "")
@@ -53,23 +54,26 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, status, views.LinkBug(p))
 }
 
-// lookUp asks the tracker for a bug. The warning says why it does not tell.
-func (s *Pages) lookUp(r *http.Request, number int64) (found crash.BugReading, warning string) {
-	ctx, cancel := context.WithTimeout(r.Context(), lookTime)
+// readTrackerBug reads a bug from the tracker. If it cannot, the warning explains why.
+func (s *Pages) readTrackerBug(r *http.Request, number int64) (found crash.BugReading, warning string) {
+	ctx, cancel := context.WithTimeout(r.Context(), lookupTimeout)
 	defer cancel()
 	found, err := s.Tracker.ReadState(ctx, number)
 	switch {
 	case err != nil:
-		s.Log.WarnContext(r.Context(), "bug not looked up", "request_id", web.RequestID(r), "bug", number, "error", err)
-		return found, fmt.Sprintf("The tracker cannot be asked at the moment, so it is not known whether there is a bug %d. It can be linked all the same.", number)
+		s.Log.WarnContext(r.Context(), "cannot read bug from the tracker",
+			"request_id", web.RequestID(r), "bug", number, "error", err)
+		return found, fmt.Sprintf("The tracker cannot be asked at the moment, so it is not known whether there is a bug %d. "+
+			"It can be linked all the same.", number)
 	case found.Hidden:
-		return found, fmt.Sprintf("The tracker shows us no bug %d: it is private, or there is none. It can be linked all the same.", number)
+		return found, fmt.Sprintf("The tracker shows us no bug %d: it is private, or there is none. "+
+			"It can be linked all the same.", number)
 	}
 	return found, ""
 }
 
-// sentBug is the bug that a form means.
-func (s *Pages) sentBug(r *http.Request) (int64, error) {
+// formBugNumber returns the number of the bug in a form.
+func (s *Pages) formBugNumber(r *http.Request) (int64, error) {
 	text := r.PostFormValue("bug")
 	if len(text) > web.MaxQueryText {
 		text = ""
@@ -77,17 +81,17 @@ func (s *Pages) sentBug(r *http.Request) (int64, error) {
 	return s.Tracker.BugNumber(text)
 }
 
-// LinkBug links a bug to a problem. What the tracker says of it is read at once, if it answers.
+// LinkBug links a bug to a problem and stores its state in the tracker, if the tracker answers.
 func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
 		return err
 	}
-	number, err := s.sentBug(r)
+	number, err := s.formBugNumber(r)
 	if err != nil {
 		return err
 	}
-	found, warning := s.lookUp(r, number)
+	found, warning := s.readTrackerBug(r, number)
 	isNew, err := s.Bugs.LinkBug(r.Context(), b.ID, crash.Bug{
 		Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name,
 	})
@@ -104,18 +108,18 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	case !isNew:
 		text = fmt.Sprintf("Bug %d was linked already.", number)
 	case warning != "":
-		text += " " + "The tracker has not told anything about it yet; it is asked again."
+		text += " The tracker has not told anything about it yet; it is asked again."
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: text})
 }
 
-// UnlinkBug takes a bug away from a problem, and offers to put it back.
+// UnlinkBug unlinks a bug from a problem, and offers to undo that.
 func (s *Pages) UnlinkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
 		return err
 	}
-	number, err := s.sentBug(r)
+	number, err := s.formBugNumber(r)
 	if err != nil {
 		return err
 	}
@@ -128,23 +132,25 @@ func (s *Pages) UnlinkBug(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// RelinkBug undoes unlinkBug.
+// RelinkBug undoes UnlinkBug.
 func (s *Pages) RelinkBug(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
 		return err
 	}
-	number, err := s.sentBug(r)
+	number, err := s.formBugNumber(r)
 	if err != nil {
 		return err
 	}
 	if err := s.Bugs.RelinkBug(r.Context(), b.ID, number, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is linked again, as it was.", number)})
+	return s.answerLinks(w, r, b.ID, views.Flash{
+		Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is linked again, as it was.", number),
+	})
 }
 
-// RecheckBugs has the states of a problem's bugs read in the tracker soon.
+// RecheckBugs requests that the states of the bugs of a problem are read again soon.
 func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
 	if err != nil {
@@ -157,10 +163,12 @@ func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Bugs.ReadBugsNow(r.Context(), web.NumbersOf(bugs...)); err != nil {
 		return err
 	}
-	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: "The tracker is asked again; what it says is here in a few seconds."})
+	return s.answerLinks(w, r, b.ID, views.Flash{
+		Kind: views.FlashDone, Text: "The tracker is asked again; what it says is here in a few seconds.",
+	})
 }
 
-// answerLinks shows the status of a problem as it is now: in place, or on its page.
+// answerLinks shows the current status of a problem, in place or on its page, with a message.
 func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message views.Flash) error {
 	if !web.WantsPart(r) {
 		if err := s.FlashUndo(r, message); err != nil {

@@ -12,8 +12,8 @@ import (
 	"mishap/views"
 )
 
-// ShowLinkChosen asks which bug the chosen problems are to be linked to, and with one in the query (bug) shows what the
-// tracker has under that number and which of the problems have it already.
+// ShowLinkChosen shows the form for linking one bug to the chosen problems. If the query names a
+// bug, it also shows that bug in the tracker and which of the problems have it.
 func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if p.Number != 0 {
-		p.Found, p.Warning = s.lookUp(r, p.Number)
+		p.Found, p.Warning = s.readTrackerBug(r, p.Number)
 	}
 	for _, b := range buckets {
 		row := views.LinkChosenRow{ChosenRow: views.ChosenRow{Bucket: b, Bug: s.BugPart(r, b)}}
@@ -52,21 +52,21 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, status, views.LinkChosen(p))
 }
 
-// LinkChosen links one bug to all chosen problems that do not have it. What the tracker says of it is read at once, if it
-// answers.
+// LinkChosen links one bug to the chosen problems that do not have it, and stores its state in the
+// tracker, if the tracker answers.
 func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
 	if err != nil {
 		return err
 	}
-	number, err := s.sentBug(r)
+	number, err := s.formBugNumber(r)
 	if err != nil {
 		return err
 	}
-	if _, err := s.Buckets(r, ids); err != nil { // all are there, or nothing is done
+	if _, err := s.Buckets(r, ids); err != nil { // changes nothing if one does not exist
 		return err
 	}
-	found, warning := s.lookUp(r, number)
+	found, warning := s.readTrackerBug(r, number)
 	bug := crash.Bug{Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name}
 	var linked []crash.BucketID
 	for _, id := range ids {
@@ -83,12 +83,16 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is linked to %s.", number, views.Counted(int64(len(linked)), "problem", "problems"))}
+	counted := views.Counted(int64(len(linked)), "problem", "problems")
+	message := views.Flash{Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is linked to %s.", number, counted)}
 	if had := len(ids) - len(linked); had > 0 {
 		message.Text += " " + views.Counted(int64(had), "had it already.", "had it already.")
 	}
 	if len(linked) > 0 {
-		message.Undo = &views.Undo{Action: views.PathUnlinkChosen + "?problems=" + views.JoinIDs(linked), Field: "bug", Value: strconv.FormatInt(number, 10)}
+		message.Undo = &views.Undo{
+			Action: views.PathUnlinkChosen + "?problems=" + views.JoinIDs(linked),
+			Field:  "bug", Value: strconv.FormatInt(number, 10),
+		}
 	}
 	if err := s.FlashUndo(r, message); err != nil {
 		return err
@@ -96,13 +100,14 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 	return web.Redirect(w, r, views.ChosenURL(ids))
 }
 
-// UnlinkChosen undoes linkChosen, for the problems in the query. One that has lost the bug meanwhile is as it should be.
+// UnlinkChosen undoes LinkChosen for the problems in the query. It skips problems that no longer
+// have the bug.
 func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
 		return err
 	}
-	number, err := s.sentBug(r)
+	number, err := s.formBugNumber(r)
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,9 @@ import (
 	"mishap/views"
 )
 
-// ShowReview is the bug of a bucket before it is filed, for a person to go over: a page, or a part opened on another page.
+// ShowReview shows the draft of the bug of a bucket, as a page or as a part of another page.
 func (s *Pages) ShowReview(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.reviewed(r)
+	b, err := s.reviewedBucket(r)
 	if err != nil {
 		return err
 	}
@@ -34,9 +34,9 @@ func (s *Pages) ShowReview(w http.ResponseWriter, r *http.Request) error {
 	return s.sendReview(w, r, http.StatusOK, page)
 }
 
-// ShowReviewBugs is the part that tells what the tracker knows.
+// ShowReviewBugs sends the part with the bugs that the tracker already has.
 func (s *Pages) ShowReviewBugs(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.reviewed(r)
+	b, err := s.reviewedBucket(r)
 	if err != nil {
 		return err
 	}
@@ -47,10 +47,10 @@ func (s *Pages) ShowReviewBugs(w http.ResponseWriter, r *http.Request) error {
 	return s.Page(w, r, http.StatusOK, views.ReviewFound(*s.searchBugs(r, b)))
 }
 
-// ReviewBug takes the form: it shows the bug as it will look, or has it filed. Whatever stands in the way, the form comes
-// back with what was typed.
+// ReviewBug previews or files the submitted draft. On any error, it shows the form again with the
+// submitted text.
 func (s *Pages) ReviewBug(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.reviewed(r)
+	b, err := s.reviewedBucket(r)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func (s *Pages) ReviewBug(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Draft = web.DraftIn(r.PostForm)
 	if !page.Fileable {
-		page.Fileable = true // so that the text is not lost
-		page.Problem = s.tooLate(b)
+		page.Fileable = true // so that the page shows the draft
+		page.Problem = s.alreadyFiledMessage(b)
 		return s.sendReview(w, r, http.StatusConflict, page)
 	}
 	if page.Problems, err = s.checkDraft(r, b, page.Draft); err != nil {
@@ -88,8 +88,8 @@ func (s *Pages) ReviewBug(w http.ResponseWriter, r *http.Request) error {
 	return s.sendReview(w, r, http.StatusOK, page)
 }
 
-// reviewed is the bucket of the address; it returns Forbidden where filing is switched off.
-func (s *Pages) reviewed(r *http.Request) (crash.Bucket, error) {
+// reviewedBucket returns the bucket in the path. It returns Forbidden if filing is switched off.
+func (s *Pages) reviewedBucket(r *http.Request) (crash.Bucket, error) {
 	if !s.Config.AllowBugFiling {
 		return crash.Bucket{}, errFilingOff
 	}
@@ -100,11 +100,13 @@ func (s *Pages) reviewed(r *http.Request) (crash.Bucket, error) {
 	return s.Bucket(r.Context(), id)
 }
 
-// reviewPage gathers what is known here. It is fileable while the bucket has no bug and none is under way.
+// reviewPage returns the page with everything known here. Its draft can be filed unless the bucket
+// has a bug or a filing is in progress.
 func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, tracker.Proposal, error) {
 	page := views.ReviewPage{
-		InPart: web.WantsPart(r) && r.PostFormValue("page") == "", Bug: s.BugPart(r, b), Heading: views.DocumentTitle(b, true),
-		Source: b.SourcePackage, Distribution: s.Filer.Distribution(), Tracker: s.Config.TrackerName,
+		InPart: web.WantsPart(r) && r.PostFormValue("page") == "", Bug: s.BugPart(r, b),
+		Heading: views.DocumentTitle(b, true),
+		Source:  b.SourcePackage, Distribution: s.Filer.Distribution(), Tracker: s.Config.TrackerName,
 	}
 	page.Bug.Copy = views.CopyIn(r.FormValue("copy"))
 	proposal, err := s.Filer.Propose(r.Context(), b)
@@ -129,10 +131,11 @@ func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, t
 	return page, proposal, nil
 }
 
-// relatedDays is how far back it is looked which packages have come from which sources.
+// relatedDays is how many days back relatedProblems searches.
 const relatedDays = 366
 
-// relatedProblems are those whose binary or source package has this name.
+// relatedProblems returns problems of the past relatedDays whose binary or source package has this
+// name.
 func (s *Pages) relatedProblems(ctx context.Context, name string) ([]index.Row, error) {
 	all, err := s.Store.Index(ctx)
 	if err != nil {
@@ -143,7 +146,7 @@ func (s *Pages) relatedProblems(ctx context.Context, name string) ([]index.Row, 
 	return rows, nil
 }
 
-// relatedSources are other source packages that packages of the problem's names have come from.
+// relatedSources returns other source packages that the packages of a problem have come from.
 func (s *Pages) relatedSources(ctx context.Context, b crash.Bucket) ([]string, error) {
 	var sources []string
 	for _, name := range slices.Compact([]string{b.SourcePackage, b.Package}) {
@@ -164,7 +167,7 @@ func (s *Pages) relatedSources(ctx context.Context, b crash.Bucket) ([]string, e
 	return sources, nil
 }
 
-// sourceOf is the source package that a binary package has come from; empty: not known here.
+// sourceOf returns the source package of a binary package, or "" if it is not known here.
 func (s *Pages) sourceOf(ctx context.Context, binary string) (string, error) {
 	rows, err := s.relatedProblems(ctx, binary)
 	if err != nil {
@@ -178,12 +181,14 @@ func (s *Pages) sourceOf(ctx context.Context, binary string) (string, error) {
 	return "", nil
 }
 
-// searchBugs asks the tracker what it has. That takes a few seconds at most, and stands in the way of nothing.
+// searchBugs searches the tracker for bugs like that of b, for at most Config.SearchTime.
 func (s *Pages) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Config.SearchTime)
 	defer cancel()
 	title := views.DocumentTitle(b, true)
-	search := &views.ReviewSearch{Bug: s.BugPart(r, b), Tracker: s.Config.TrackerName, Words: tracker.SearchWords(title), Where: b.SourcePackage}
+	search := &views.ReviewSearch{
+		Bug: s.BugPart(r, b), Tracker: s.Config.TrackerName, Words: tracker.SearchWords(title), Where: b.SourcePackage,
+	}
 	if search.Where == "" {
 		search.Where = s.Filer.Distribution()
 	}
@@ -200,8 +205,8 @@ func (s *Pages) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch 
 	return search
 }
 
-// checkDraft says what is wrong with a draft. Of a package that was typed the tracker is asked whether there is one of that
-// name; when it does not answer soon, it will say so when the bug is filed.
+// checkDraft returns the errors in a draft. It checks in the tracker that a package typed by a
+// person exists. If the tracker does not answer in time, it leaves that check to the filing.
 func (s *Pages) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (crash.DraftProblems, error) {
 	problems := s.Filer.CheckDraft(b.ID, d)
 	switch r.PostForm.Get("target") {
@@ -215,56 +220,61 @@ func (s *Pages) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (cras
 	ctx, cancel := context.WithTimeout(r.Context(), s.Config.SearchTime)
 	defer cancel()
 	if found, err := s.Tracker.HasSource(ctx, d.Package); err == nil && !found {
-		problems[crash.DraftPackage] = fmt.Sprintf("%s has no source package “%s”. (Names of binary packages do not count.)", s.Filer.Distribution(), d.Package)
+		problems[crash.DraftPackage] = fmt.Sprintf(
+			"%s has no source package “%s”. (Names of binary packages do not count.)", s.Filer.Distribution(), d.Package)
 		source, err := s.sourceOf(r.Context(), d.Package)
 		if err != nil {
 			return problems, err
 		}
 		if source != "" {
-			problems[crash.DraftPackage] = fmt.Sprintf("“%s” is a binary package of the source package “%s”, which bugs of it are filed against.", d.Package, source)
+			problems[crash.DraftPackage] = fmt.Sprintf(
+				"“%s” is a binary package of the source package “%s”, which bugs of it are filed against.",
+				d.Package, source)
 		}
 	}
 	return problems, r.Context().Err()
 }
 
-// preview is the bug as the tracker will show it.
+// preview returns the bug as the tracker will show it.
 func (s *Pages) preview(p tracker.Proposal, page views.ReviewPage) *views.ReviewPreview {
 	v := &views.ReviewPreview{Draft: page.Draft, Target: s.Filer.Distribution(), Private: p.Private(page.Draft)}
 	if !page.Draft.OnDistribution {
 		v.Target = page.Draft.Package + " in " + v.Target
 	}
-	if v.Draft.Description = tracker.WithMarker(page.Draft.Description, p.Marker); v.Draft.Description != page.Draft.Description {
+	v.Draft.Description = tracker.WithMarker(page.Draft.Description, p.Marker)
+	if v.Draft.Description != page.Draft.Description {
 		v.Marker = p.Marker
 	}
 	return v
 }
 
-// fileReviewed has the bug filed as it was typed.
+// fileReviewed files the draft of page as the bug of b.
 func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bucket, page views.ReviewPage) error {
 	result, err := s.Filer.CreateBug(r.Context(), b.Signature, tracker.Options{
 		Person: web.CurrentUser(r).Name, Wait: s.Config.CreateWait, Draft: &page.Draft,
 	})
-	waits := crash.KindOf(err) == crash.Unavailable && result.New // kept, and filed by itself later
+	pending := crash.KindOf(err) == crash.Unavailable && result.New // stored; the Filer tries it again later
 	switch {
-	case err != nil && !waits:
+	case err != nil && !pending:
 		a := web.AnswerTo(r, err)
 		s.LogError(r, err, a)
 		page.Problem = "The bug has not been filed. " + a.Message
 		if web.WantsPart(r) {
-			a.Status = http.StatusUnprocessableEntity // htmx puts the form back where it was
+			a.Status = http.StatusUnprocessableEntity // htmx puts the form back
 		}
 		return s.sendReview(w, r, a.Status, page)
 	case !result.New:
 		if b, err = s.Bucket(r.Context(), b.ID); err != nil {
 			return err
 		}
-		page.Bug, page.Problem = s.BugPart(r, b), s.tooLate(b)
+		page.Bug, page.Problem = s.BugPart(r, b), s.alreadyFiledMessage(b)
 		return s.sendReview(w, r, http.StatusConflict, page)
 	}
 	kind, message := views.FlashDone, "The bug is being filed, as you have written it."
 	switch {
-	case waits:
-		kind, message = views.FlashError, "The bug is kept as you have written it, and filed as soon as that is possible. "+web.AnswerTo(r, err).Message
+	case pending:
+		kind, message = views.FlashError, "The bug is kept as you have written it, and filed as soon as that is possible. "+
+			web.AnswerTo(r, err).Message
 	case result.State == crash.FilingFiled:
 		message = fmt.Sprintf("Bug %d has been filed, as you have written it.", result.Bug)
 	}
@@ -275,15 +285,15 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		}
 		cell := s.BugPart(r, b)
 		cell.Copy = page.Bug.Copy
-		var around *views.StatusView
+		var status *views.StatusView
 		if web.OnProblemPage(r, b.ID) {
 			v, err := s.StatusView(r, b)
 			if err != nil {
 				return err
 			}
-			around = &v
+			status = &v
 		}
-		return s.Page(w, r, createdStatus(result), views.ReviewDone(cell, around, message))
+		return s.Page(w, r, createdStatus(result), views.ReviewDone(cell, status, message))
 	}
 	if err := s.Flash(r, kind, message); err != nil {
 		return err
@@ -291,15 +301,18 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 	return web.Redirect(w, r, b.ID.Path())
 }
 
-// tooLate says why what was typed cannot be filed any more.
-func (s *Pages) tooLate(b crash.Bucket) string {
+// alreadyFiledMessage explains why a draft can no longer be filed.
+func (s *Pages) alreadyFiledMessage(b crash.Bucket) string {
 	if b.Bug.Number != 0 {
-		return fmt.Sprintf("This problem has the bug %d meanwhile. What you wrote was not sent; it is still below, to copy it into that bug.", b.Bug.Number)
+		return fmt.Sprintf("This problem has the bug %d meanwhile. "+
+			"What you wrote was not sent; it is still below, to copy it into that bug.", b.Bug.Number)
 	}
-	return "A bug for this problem is being filed already. What you wrote was not sent; it is still below, to copy it into that bug."
+	return "A bug for this problem is being filed already. " +
+		"What you wrote was not sent; it is still below, to copy it into that bug."
 }
 
-// sendReview sends the page, or the part. A form that is put back in its place by htmx has the status 422 for that.
+// sendReview sends the page or the part. A part uses status 422 for a conflict, so that htmx puts
+// the form back.
 func (s *Pages) sendReview(w http.ResponseWriter, r *http.Request, status int, page views.ReviewPage) error {
 	if web.WantsPart(r) {
 		if status == http.StatusConflict {

@@ -7,7 +7,8 @@ import (
 	"mishap/handlers/web"
 )
 
-// ShowBug is the bug cell alone, or the status around it: what it asks for while a bug is being created. Without scripts it is on the bucket's page.
+// ShowBug sends the bug cell, or the status around it. The cell polls it while a bug is being
+// created. Requests without htmx are redirected to the page of the bucket.
 func (s *Pages) ShowBug(w http.ResponseWriter, r *http.Request) error {
 	id, err := crash.ParseBucketID(r.PathValue("id"))
 	if err != nil {

@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	cookieCSRF      = "csrftoken"
-	headerCSRF      = "X-CSRFToken" // as on errors.ubuntu.com, whose scripts send it
-	rawTokenBytes   = 32
-	MaxRequestBytes = 256 << 10 // largest request body, except forms with long texts
+	cookieCSRF    = "csrftoken"
+	headerCSRF    = "X-CSRFToken" // as on errors.ubuntu.com, whose scripts send it
+	rawTokenBytes = 32
+	// MaxRequestBytes is the largest body of a request, except of forms with long texts.
+	MaxRequestBytes = 256 << 10
 	csrfCookieAge   = 364 * 24 * 60 * 60
 )
 

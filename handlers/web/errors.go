@@ -45,8 +45,9 @@ const errorTimeout = 5 * time.Second
 var (
 	ErrNotSignedIn = crash.Errorf(crash.Unauthenticated, "not_signed_in",
 		"Unauthorized: nobody is signed in, or the session has ended. Sign in, then try again.")
-	ErrNoPage = crash.Errorf(crash.NotFound, "no_page", "There is no page at this address.")
-	errTimeout   = crash.Errorf(crash.Unavailable, "too_slow", "This took too long and was given up. Please try again shortly.")
+	ErrNoPage  = crash.Errorf(crash.NotFound, "no_page", "There is no page at this address.")
+	errTimeout = crash.Errorf(crash.Unavailable, "too_slow",
+		"This took too long and was given up. Please try again shortly.")
 )
 
 // Answer is an error in the form that visitors see.

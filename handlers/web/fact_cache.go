@@ -76,9 +76,9 @@ func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]c
 	return problems, nil
 }
 
-// revision returns a word that changes with everything that public pages show: with
-// [db.Store.Revision], which contains the start of the database server, and every pageAge, since
-// pages say how long ago things happened. All of a request that only reads sees one revision.
+// revision returns a text that changes with everything that public pages show. It combines
+// [db.Store.Revision], which contains the start of the database server, with the time in steps of
+// pageAge, because pages show ages. A request that only reads uses one revision throughout.
 func (s *Kit) revision(r *http.Request) (string, error) {
 	v := VisitOf(r)
 	if v.revision != "" && SafeMethods[r.Method] {

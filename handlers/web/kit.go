@@ -187,7 +187,7 @@ func NewKit(d Deps) (*Kit, error) {
 	s := &Kit{
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
 		Filings: d.Filings, Reports: d.Reports, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
-		Write: d.WriteTokens,
+		Write:  d.WriteTokens,
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 	}
 	if s.Health == nil {

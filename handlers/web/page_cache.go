@@ -67,7 +67,7 @@ func (s *Kit) CachePage(
 		u := &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: query}
 		part, params := WantsPart(r), chi.RouteContext(r.Context()).URLParams
 		key := strconv.FormatBool(part) + u.RequestURI()
-		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) {
+		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) { //nolint:contextcheck // see detached
 			ctx, cancel := detached(r.Context())
 			defer cancel()
 			return s.renderPage(render, publicRequest(ctx, revision, u, params, part))

@@ -193,7 +193,8 @@ func ChosenIDs(texts []string) ([]crash.BucketID, error) {
 // Errors of actions on chosen problems.
 var (
 	ErrNoneChosen = crash.Errorf(crash.Invalid, "none_chosen", "No row is chosen. Tick the boxes of some first.")
-	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen", "At most %d problems can be chosen at once.", ListSize)
-	ErrUnknownAction     = crash.Errorf(crash.Invalid, "unknown_action",
+	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen",
+		"At most %d problems can be chosen at once.", ListSize)
+	ErrUnknownAction = crash.Errorf(crash.Invalid, "unknown_action",
 		`What can be done to the chosen problems is "file", "link", "recheck" and "merge".`)
 )

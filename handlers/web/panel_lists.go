@@ -107,7 +107,7 @@ func NumbersOf(bugs ...crash.Bug) []int64 {
 // Ages at which the state of a bug that is shown becomes stale, and the time limit of
 // RefreshStaleBugs.
 const (
-	staleOnPage = 2 * time.Minute
-	StaleOnList = 30 * time.Minute
-	refreshTimeout   = 200 * time.Millisecond
+	staleOnPage    = 2 * time.Minute
+	StaleOnList    = 30 * time.Minute
+	refreshTimeout = 200 * time.Millisecond
 )

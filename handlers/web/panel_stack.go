@@ -58,8 +58,8 @@ func (s *Panel) ExplainReport(r *http.Request, report crash.StoredReport) (views
 
 // stackFacts are the facts of the representative report of a bucket, for people who are signed in.
 type stackFacts struct {
-	Stack  *views.Stack // nil: no report is stored
-	Why    views.WhyPart
+	Stack *views.Stack // nil: no report is stored
+	Why   views.WhyPart
 	// Advice returns whether filing a bug is useful, and similar problems that have a bug.
 	Advice stats.Advice
 	fields int64 // bytes of the report's fields, which the stack refers to
@@ -97,7 +97,7 @@ func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (stackFact
 	})
 }
 
-// Advice says whether filing will help, and which problems with a bug look like this one.
+// Advice returns advice about filing a bug for b, and similar problems that have a bug.
 func (s *Panel) Advice(
 	ctx context.Context, b crash.Bucket, report crash.Fields,
 ) (stats.Advice, []grouping.SimilarProblem, error) {

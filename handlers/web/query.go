@@ -26,7 +26,8 @@ func (s *Kit) Part(w http.ResponseWriter, r *http.Request, c templ.Component) er
 }
 
 // errBadPath is the error for a name in the path that is not valid text.
-var errBadPath = crash.Errorf(crash.Invalid, "bad_path", "The address is not readable: it holds bytes that are not text.")
+var errBadPath = crash.Errorf(crash.Invalid, "bad_path",
+	"The address is not readable: it holds bytes that are not text.")
 
 // PathText returns a part of the path, which may contain any text, even slashes. The router returns
 // it undecoded if the address has a raw path. PathText returns Invalid for NUL and for invalid

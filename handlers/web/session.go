@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	cookieSession   = "sessionid"
-	sessionSaveTimeout        = 10 * time.Second
-	sessionLifetime = 14 * 24 * time.Hour // from signing in; use does not extend it
+	cookieSession      = "sessionid"
+	sessionSaveTimeout = 10 * time.Second
+	sessionLifetime    = 14 * 24 * time.Hour // from signing in; use does not extend it
 )
 
 func (s *Kit) newSessions() *scs.SessionManager {
@@ -146,7 +146,9 @@ func (s *Kit) Need(role crash.Role) func(http.Handler) http.Handler {
 				return nil
 			case u.Role != crash.RoleNone:
 				return crash.Errorf(crash.Forbidden, "role",
-					"This needs the role %s; yours is %s. Somebody who is an administrator here can change that.", role, u.Role)
+					"This needs the role %s; yours is %s. "+
+						"Somebody who is an administrator here can change that.", //nolint:misspell // page texts stay
+					role, u.Role)
 			case formatOf(r) == formatPage && SafeMethods[r.Method]:
 				return Redirect(w, r, signInPath(ReturnPath(r)))
 			case s.saveable(r):
