@@ -71,7 +71,7 @@ type Caller struct {
 	Read bool       // may read reports: in a session, or with a token that has the scope read
 }
 
-// Errors of addresses and callers.
+// Errors for unknown addresses and insufficient rights.
 var (
 	errNoResource  = crash.Errorf(crash.NotFound, "no_resource", "The API has no such resource; %s lists them.", Prefix)
 	errNoDetail    = crash.Errorf(crash.NotFound, "no_resource", "This resource has no single objects; ask for its list.")

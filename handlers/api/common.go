@@ -137,7 +137,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		rows = nil
 	}
 	rows = firstRows(rows, with, without, limit)
-	whole, err := a.counts.WholeSignatures(ctx, rows)
+	signatures, err := a.counts.WholeSignatures(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 			LastSeen: r.HighestVersion, LastRelease: string(r.HighestRelease), Package: r.Package, Rank: i + 1,
 			Link: a.problemLink(r.ID),
 		}
-		if signature := whole[r.ID]; signature != "" {
+		if signature := signatures[r.ID]; signature != "" {
 			row.Function = a.visibleSignature(in, signature)
 		}
 		if r.Bug != 0 {

@@ -16,7 +16,7 @@ type Description struct {
 	Doc     string
 	Example string // an example address; empty for questions with a body
 	Params  []Parameter
-	Fields  []Field // of the objects
+	Fields  []Field // fields of the objects
 }
 
 // Parameter describes one parameter of a resource.

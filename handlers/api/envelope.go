@@ -38,7 +38,7 @@ type paging struct {
 	limitText     string // limit that selects the objects of the list; empty if it only pages
 }
 
-// limitParam and offsetParam are what every list takes.
+// limitParam and offsetParam are the parameters of every list.
 var (
 	// limitParam and offsetParam are the parameters of every list.
 	limitParam = param{
@@ -52,29 +52,29 @@ var (
 // paging reads limit and offset like errors.ubuntu.com. A malformed or negative number is Invalid.
 func (res *resource) paging(q query) (paging, error) {
 	var p paging
-	for _, own := range res.params {
-		if own.name == limitParam.name && own.fallback > 0 {
-			p.limitText = strconv.Itoa(own.fallback)
+	for _, declared := range res.params {
+		if declared.name == limitParam.name && declared.fallback > 0 {
+			p.limitText = strconv.Itoa(declared.fallback)
 		}
 	}
 	for _, x := range []struct {
 		name string
 		to   *int
 	}{{"limit", &p.limit}, {"offset", &p.offset}} {
-		got, _ := q.last(x.name)
-		if got.value == "" {
+		sent, _ := q.last(x.name)
+		if sent.value == "" {
 			continue
 		}
-		n, err := strconv.Atoi(got.value)
-		if err != nil && isDigits(got.value) {
+		n, err := strconv.Atoi(sent.value)
+		if err != nil && isDigits(sent.value) {
 			n, err = 1<<30, nil
 		}
 		if err != nil || n < 0 {
-			return p, badPaging(x.name, got.value)
+			return p, badPaging(x.name, sent.value)
 		}
 		*x.to = n
 		if x.name == "limit" && res.ownLimit() {
-			p.limitText = got.value
+			p.limitText = sent.value
 		}
 	}
 	if p.limit == 0 || p.limit > maxPage {
@@ -95,7 +95,7 @@ func badPaging(name, text string) error {
 	return crash.Errorf(crash.Invalid, "bad_"+name, "Invalid %s '%.40s' provided. Please provide %s.", name, text, advice)
 }
 
-// envelope puts the wanted part of a list into what lists come in.
+// envelope returns the selected part of a list, with links to its neighbours.
 func (p paging) envelope(u *url.URL, q query, objects []any) envelope {
 	e := envelope{Meta: meta{Limit: p.limit, Offset: p.offset, Total: len(objects)}, Objects: []any{}}
 	from := min(p.offset, len(objects))

@@ -35,9 +35,9 @@ type param struct {
 	required bool
 	example  string
 	fallback int      // numbers: default value
-	min, max int      // numbers
+	min, max int      // numbers: range
 	ceiling  int      // numbers: larger values are reduced to this; 0 if there is no ceiling
-	choices  []string // choices
+	choices  []string // choices: valid values
 }
 
 const maxText = 200
@@ -63,12 +63,12 @@ func (in input) report(name string) crash.OopsID { id, _ := in.values[name].(cra
 func (res *resource) read(q query, caller Caller) (input, error) {
 	in := input{caller: caller, values: map[string]any{}, given: map[string]bool{}}
 	for _, p := range res.params {
-		got, present := q.last(p.name)
+		sent, present := q.last(p.name)
 		if p.kind == kindPresence {
 			in.given[p.name] = present
 			continue
 		}
-		if got.value == "" {
+		if sent.value == "" {
 			if p.required {
 				return in, p.missing()
 			}
@@ -77,7 +77,7 @@ func (res *resource) read(q query, caller Caller) (input, error) {
 			}
 			continue
 		}
-		value, err := p.parse(got)
+		value, err := p.parse(sent)
 		if err != nil {
 			return in, err
 		}
@@ -96,11 +96,11 @@ func (p *param) bad(why string, args ...any) error {
 		"The parameter %s is not right: %s", p.name, fmt.Sprintf(why, args...))
 }
 
-func (p *param) parse(got pair) (any, error) {
-	v := got.value
+func (p *param) parse(sent pair) (any, error) {
+	v := sent.value
 	switch p.kind { //nolint:exhaustive // other kinds are short text
 	case kindSignature:
-		return got, nil
+		return sent, nil
 	case kindQuery:
 		return p.search(v)
 	}

@@ -105,7 +105,7 @@ func passagesOf(f crash.Fields) []passage {
 	var all []passage
 	for _, p := range grouping.Explain(f).Passages {
 		if p.IsStack() {
-			continue // the other fields have it
+			continue // the trace fields contain stacks
 		}
 		var text strings.Builder
 		for _, line := range p.Excerpt(f[p.Field], passageLines) {

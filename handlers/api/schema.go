@@ -51,8 +51,8 @@ func (s schemas) define(name string, schema map[string]any) map[string]any {
 }
 
 func nullable(schema map[string]any) map[string]any {
-	if word, ok := schema["type"].(string); ok {
-		schema["type"] = []string{word, "null"}
+	if name, ok := schema["type"].(string); ok {
+		schema["type"] = []string{name, "null"}
 		return schema
 	}
 	return map[string]any{"anyOf": []any{schema, map[string]any{"type": "null"}}}

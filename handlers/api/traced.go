@@ -67,8 +67,8 @@ func (a *answers) traced(ctx context.Context, since, until time.Time) ([]index.T
 	if !until.Before(known) {
 		until = known.AddDate(0, 0, -1)
 	}
-	before, err := a.counts.TracedDays(ctx, since, until, nativeRules)
-	return slices.Concat(counts, before), err
+	older, err := a.counts.TracedDays(ctx, since, until, nativeRules)
+	return slices.Concat(counts, older), err
 }
 
 // newTracedDay adds up the counts of a day. Releases that lists do not name count as other
