@@ -19,10 +19,10 @@ import (
 	"mishap/db/reports"
 )
 
-// Prefix is the address below which the resources are.
+// Prefix is the path that all resources begin with.
 const Prefix = "/api/1.0/"
 
-// Deps are the things that an API works with. All but Releases are required.
+// Deps are the dependencies of an API. All fields but Releases are required.
 type Deps struct {
 	Store    *db.Store
 	Bugs     *bugs.Store
@@ -34,7 +34,7 @@ type Deps struct {
 	Now      func() time.Time
 }
 
-// API answers the requests below Prefix. It is safe for concurrent use.
+// API serves the requests below Prefix. It is safe for concurrent use.
 type API struct {
 	base      string
 	version   string
@@ -42,7 +42,7 @@ type API struct {
 	byName    map[string]*resource
 }
 
-// answers computes what the resources answer.
+// answers computes the answers of the resources.
 type answers struct {
 	store    *db.Store
 	bugs     *bugs.Store
@@ -54,11 +54,12 @@ type answers struct {
 	redacted redact.Cache
 }
 
-// New returns an API.
+// New returns an API with the given dependencies.
 func New(d Deps) *API {
 	base := strings.TrimRight(d.BaseURL, "/")
 	from := &answers{
-		store: d.Store, bugs: d.Bugs, counts: d.Counts, reports: d.Reports, base: base, releases: cmp.Or(d.Releases, crash.BuiltInReleases()), now: d.Now,
+		store: d.Store, bugs: d.Bugs, counts: d.Counts, reports: d.Reports, base: base,
+		releases: cmp.Or(d.Releases, crash.BuiltInReleases()), now: d.Now,
 	}
 	a := &API{base: base, version: d.Version, resources: from.table(), byName: map[string]*resource{}}
 	for i := range a.resources {
@@ -67,31 +68,32 @@ func New(d Deps) *API {
 	return a
 }
 
-// Caller is who asks.
+// Caller describes who sent a request.
 type Caller struct {
-	Role crash.Role // RoleNone: nobody who is signed in
-	Read bool       // reports may be read: always when signed in by a session, and with tokens of that scope
+	Role crash.Role // RoleNone if not signed in
+	Read bool       // may read reports: in a session, or with a token that has the scope read
 }
 
-// Errors of addresses and callers.
+// Errors for unknown addresses and insufficient rights.
 var (
-	errNoResource = crash.Errorf(crash.NotFound, "no_resource", "The API has no such resource; %s lists them.", Prefix)
-	errNoDetail   = crash.Errorf(crash.NotFound, "no_resource", "This resource has no single objects; ask for its list.")
-	errNotSigned  = crash.Errorf(crash.Unauthenticated, "not_signed_in",
+	errNoResource  = crash.Errorf(crash.NotFound, "no_resource", "The API has no such resource; %s lists them.", Prefix)
+	errNoDetail    = crash.Errorf(crash.NotFound, "no_resource", "This resource has no single objects; ask for its list.")
+	errNotSignedIn = crash.Errorf(crash.Unauthenticated, "not_signed_in",
 		"Unauthorized: this needs somebody signed in, or an API token with the scope read in the header Authorization.")
 	errNoScope = crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope read.")
 )
 
-// MethodError says that a resource does not know a method; Allow lists those that it knows.
+// MethodError reports that a resource does not support a method. Allow lists the methods that it
+// supports.
 type MethodError struct{ Allow string }
 
 func (*MethodError) Error() string { return "method not allowed" }
 
-// maxBody bounds what a question may hold, in bytes.
+// maxBody is the maximum size of a request body in bytes.
 const maxBody = 1 << 20
 
-// Serve answers one request below Prefix. Its errors are *crash.Error or a *MethodError for refusals; anything else is
-// internal. With an error nothing has been written.
+// Serve answers one request below Prefix. For a refusal it returns a *crash.Error or a
+// *MethodError; other errors are internal. It writes nothing if it returns an error.
 func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), Prefix)
 	switch path {
@@ -130,7 +132,7 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 	}
 	switch {
 	case rest == "" && res.post != nil:
-		return a.serveQuestion(w, r, res, in)
+		return a.servePost(w, r, res, in)
 	case rest == "" && (res.listed()):
 		return a.serveList(w, r, res, in, q)
 	case rest != "" && res.detail != nil:
@@ -142,10 +144,11 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 }
 
 func errNoList(res *resource) error {
-	return crash.Errorf(crash.Invalid, "no_list", "%s has no list; ask for one, as in %s%s/%s/.", res.name, Prefix, res.name, res.example)
+	return crash.Errorf(crash.Invalid, "no_list",
+		"%s has no list; ask for one, as in %s%s/%s/.", res.name, Prefix, res.name, res.example)
 }
 
-// addSlash sends on to the address that ends in a slash, the query kept.
+// addSlash redirects to the address with a trailing slash and the same query.
 func (a *API) addSlash(w http.ResponseWriter, r *http.Request) error {
 	to := url.URL{Path: r.URL.Path + "/", RawQuery: r.URL.RawQuery}
 	if r.URL.RawPath != "" {
@@ -175,7 +178,7 @@ func (a *API) serveList(w http.ResponseWriter, r *http.Request, res *resource, i
 }
 
 func (a *API) serveDetail(w http.ResponseWriter, r *http.Request, res *resource, in input, rest string) error {
-	key := unescaped(strings.TrimSuffix(rest, "/"))
+	key := decodePercent(strings.TrimSuffix(rest, "/"))
 	if set, ok := strings.CutPrefix(key, "set/"); ok {
 		return a.serveSet(w, r, res, in, strings.Split(set, ";"))
 	}
@@ -186,21 +189,21 @@ func (a *API) serveDetail(w http.ResponseWriter, r *http.Request, res *resource,
 	return a.write(w, r, http.StatusOK, object)
 }
 
-// maxSet bounds how many keys may be asked for at once.
+// maxSet is the maximum number of keys in one request.
 const maxSet = 100
 
-// objectSet is the answer to several keys at once.
-type objectSet struct {
+// objectsByKey is the answer to a request for several keys.
+type objectsByKey struct {
 	NotFound []string `json:"not_found,omitempty"`
 	Objects  []any    `json:"objects"`
 }
 
-// serveSet answers with the objects of several keys, and with those keys that there is no object of.
+// serveSet answers with the objects of several keys, and lists the keys without an object.
 func (a *API) serveSet(w http.ResponseWriter, r *http.Request, res *resource, in input, keys []string) error {
 	if len(keys) > maxSet {
 		return crash.Errorf(crash.Invalid, "too_many", "One address may name at most %d objects.", maxSet)
 	}
-	found := objectSet{Objects: []any{}}
+	found := objectsByKey{Objects: []any{}}
 	for _, key := range keys {
 		object, err := res.detail(r.Context(), in, key)
 		switch {
@@ -215,8 +218,9 @@ func (a *API) serveSet(w http.ResponseWriter, r *http.Request, res *resource, in
 	return a.write(w, r, http.StatusOK, found)
 }
 
-// serveQuestion answers a resource that takes a JSON body. Nothing is created; the status is that of the old service.
-func (a *API) serveQuestion(w http.ResponseWriter, r *http.Request, res *resource, in input) error {
+// servePost answers a resource that takes a JSON body. It answers 201, as errors.ubuntu.com did,
+// although it creates nothing.
+func (a *API) servePost(w http.ResponseWriter, r *http.Request, res *resource, in input) error {
 	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
 		return crash.Errorf(crash.UnsupportedMedia, "media_type", "Send the question as application/json.")
@@ -232,38 +236,39 @@ func (a *API) serveQuestion(w http.ResponseWriter, r *http.Request, res *resourc
 	if err != nil {
 		return err
 	}
-	both, err := overlay(body, answer)
+	merged, err := mergeAnswer(body, answer)
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, http.StatusCreated, both)
+	return a.write(w, r, http.StatusCreated, merged)
 }
 
-// overlay is the question with the answer's fields laid over it: clients find what they asked beside what they asked for.
-func overlay(question []byte, answer any) (map[string]json.RawMessage, error) {
-	var both map[string]json.RawMessage
-	if err := json.Unmarshal(question, &both); err != nil {
-		return nil, errNotJSON // unreachable for what readQuestion took
+// mergeAnswer returns the question with the fields of the answer added to it, or replaced by
+// them.
+func mergeAnswer(question []byte, answer any) (map[string]json.RawMessage, error) {
+	var merged map[string]json.RawMessage
+	if err := json.Unmarshal(question, &merged); err != nil {
+		return nil, errNotJSON // unreachable: readQuestion has parsed it
 	}
 	fields, err := marshal(answer)
 	if err == nil {
-		err = json.Unmarshal(fields, &both)
+		err = json.Unmarshal(fields, &merged)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encode answer: %w", err)
 	}
-	return both, nil
+	return merged, nil
 }
 
 var errNotJSON = crash.Errorf(crash.Invalid, "not_json", "Request is not valid JSON.")
 
-// indexEntry is what the list of resources says of one.
+// indexEntry is the entry of one resource in the index.
 type indexEntry struct {
 	List   string `json:"list_endpoint"`
 	Schema string `json:"schema"`
 }
 
-// index is the list of resources by name.
+// index returns the resources by name.
 func (a *API) index() map[string]indexEntry {
 	index := map[string]indexEntry{}
 	for _, res := range a.resources {
@@ -272,7 +277,7 @@ func (a *API) index() map[string]indexEntry {
 	return index
 }
 
-// access says who may ask for a resource.
+// access says which callers may read a resource.
 type access string
 
 const (
@@ -287,14 +292,14 @@ func (x access) check(c Caller) error {
 	case c.Role.Allows(crash.RoleViewer):
 		return errNoScope
 	}
-	return errNotSigned
+	return errNotSignedIn
 }
 
-// listFunc makes the objects of a list; they are paged after that.
+// listFunc returns all objects of a list, before paging.
 type listFunc func(context.Context, input) ([]any, error)
 
-// detailFunc makes one object.
+// detailFunc returns the object of a key.
 type detailFunc func(ctx context.Context, in input, key string) (any, error)
 
-// postFunc answers a question.
+// postFunc answers a question in a request body.
 type postFunc func(ctx context.Context, in input, body []byte) (any, error)

@@ -11,7 +11,7 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// maxQuestions bounds how many things one question may be about.
+// maxQuestions is the maximum number of items in one question.
 const maxQuestions = 1000
 
 func (a *answers) archiveResources() []resource {
@@ -19,8 +19,9 @@ func (a *answers) archiveResources() []resource {
 		{
 			name: "package-version-is-most-recent", method: http.MethodPost, access: public,
 			summary: "Whether versions of binary packages are the newest that the archive has in a release.",
-			doc:     "A package that is not known, or not known yet, counts as being at its newest version. Without a release the newest one is looked at.",
-			body:    recentQuestion{}, object: recentAnswer{}, post: a.mostRecent,
+			doc: "A package that is not known, or not known yet, counts as being at its newest version. Without a " +
+				"release the newest one is looked at.",
+			body: recentQuestion{}, object: recentAnswer{}, post: a.mostRecent,
 		},
 		{
 			name: "release-package-version-pockets", method: http.MethodPost, access: public,
@@ -34,7 +35,11 @@ func (a *answers) archiveResources() []resource {
 			doc:     "Empty while the archive has not been asked yet.",
 			params: []param{
 				{name: "binary_package", kind: kindText, required: true, doc: packageParam.doc, example: packageParam.example},
-				{name: "release", kind: kindText, doc: "A release, with or without the word Ubuntu; the newest one without it.", example: "24.04"},
+				{
+					name: "release", kind: kindText,
+					doc:     "A release, with or without the word Ubuntu; the newest one without it.",
+					example: "24.04",
+				},
 			},
 			object: packageVersions{}, list: a.binaryVersions,
 		},
@@ -50,7 +55,7 @@ func (a *answers) archiveResources() []resource {
 	}
 }
 
-// readQuestion reads the body of a question. Other JSON than was asked for is Invalid.
+// readQuestion decodes the body of a question. JSON of another shape is Invalid.
 func readQuestion(body []byte, v any, shape string) error {
 	if !json.Valid(body) {
 		return errNotJSON
@@ -65,7 +70,7 @@ func badQuestion(shape string) error {
 	return crash.Errorf(crash.Invalid, "bad_question", "The question has another shape than %s.", shape)
 }
 
-// The shapes of questions, as refusals tell them.
+// The shapes of questions, for the texts of refusals.
 const (
 	recentShape  = `{"packages": [{"package": "…", "last_seen": "…"}], "release": "…"}`
 	pocketsShape = `{"packages_data": [{"package": "…", "seen": "…", "release": "…"}]}`
@@ -79,7 +84,8 @@ func tooManyQuestions(n int) error {
 	return nil
 }
 
-// seriesOf is the codename of a release as questions name it: "Ubuntu 24.04", "24.04", or nothing for the newest.
+// seriesOf returns the codename of a release in a question: "Ubuntu 24.04" or "24.04", or "" for
+// the newest.
 func (a *answers) seriesOf(release string) string {
 	if release == "" {
 		return a.releases.Codename(a.releases.Latest("Ubuntu", a.today()))
@@ -117,13 +123,16 @@ func (a *answers) mostRecent(ctx context.Context, _ input, body []byte) (any, er
 	series := a.seriesOf(q.Release)
 	for i, p := range q.Packages {
 		versions := crash.Versions(facts[i].In(series, "Release", "Security", "Updates"))
-		out.Packages[p.Package+" "+p.LastSeen] = len(versions) == 0 || dpkg.Compare(p.LastSeen, versions[len(versions)-1]) >= 0
+		isNewest := len(versions) == 0 || dpkg.Compare(p.LastSeen, versions[len(versions)-1]) >= 0
+		out.Packages[p.Package+" "+p.LastSeen] = isNewest
 	}
 	return out, nil
 }
 
-// binaryFacts is what the archive is known to have of the binary packages of some questions.
-func binaryFacts[Q any](ctx context.Context, a *answers, questions []Q, name func(Q) string) ([]crash.ArchiveFact, error) {
+// binaryFacts returns the archive facts of the binary packages in a question.
+func binaryFacts[Q any](ctx context.Context, a *answers, questions []Q,
+	name func(Q) string,
+) ([]crash.ArchiveFact, error) {
 	if err := tooManyQuestions(len(questions)); err != nil {
 		return nil, err
 	}
@@ -176,7 +185,9 @@ type packageVersions struct {
 }
 
 func (a *answers) binaryVersions(ctx context.Context, in input) ([]any, error) {
-	facts, err := a.bugs.ArchiveFacts(ctx, []crash.ArchiveWant{{Kind: crash.ArchiveBinary, Key: in.text("binary_package")}})
+	facts, err := a.bugs.ArchiveFacts(ctx, []crash.ArchiveWant{
+		{Kind: crash.ArchiveBinary, Key: in.text("binary_package")},
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"mishap/db/counts"
 )
 
-// chartDays is how many days the averages go back, today included.
+// chartDays is the number of days in a chart, including today.
 const chartDays = 360
 
 // series is one line of a chart.
@@ -32,7 +32,7 @@ type point struct {
 
 func newPoint(day time.Time, y float64) point { return point{X: day.UnixMilli(), Y: y} }
 
-// colour is made from the name, so that a new release has one without a line of code.
+// colour derives a colour from the name of a release, so that new releases need no code.
 func colour(r crash.Release) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.Key()))
@@ -40,16 +40,16 @@ func colour(r crash.Release) string {
 	return fmt.Sprintf("#%02x%02x%02x", 40+n%160, 40+(n>>8)%160, 40+(n>>16)%160)
 }
 
-// span is the days that averages are of.
-func (a *answers) span(days int) (since, until time.Time) {
+// lastDays returns the first and the last of the given number of days up to today.
+func (a *answers) lastDays(days int) (since, until time.Time) {
 	until = a.today()
 	return until.AddDate(0, 0, 1-days), until
 }
 
 func (a *answers) today() time.Time { return a.now().UTC().Truncate(24 * time.Hour) }
 
-// chartReleases are the releases that charts have a line for: those that are supported, and those with reports that a list
-// names.
+// chartReleases returns the releases that have a line in charts: the supported ones, and those
+// with reports that lists name.
 func (a *answers) chartReleases(reports map[crash.Release]int64) []crash.Release {
 	reports = maps.Clone(reports)
 	if reports == nil {
@@ -60,7 +60,9 @@ func (a *answers) chartReleases(reports map[crash.Release]int64) []crash.Release
 			reports[r] += 0
 		}
 	}
-	return slices.DeleteFunc(a.releases.List(reports).Ascending(), func(r crash.Release) bool { return r == crash.OtherReleases })
+	return slices.DeleteFunc(a.releases.List(reports).Ascending(), func(r crash.Release) bool {
+		return r == crash.OtherReleases
+	})
 }
 
 func (a *answers) averageInstances(ctx context.Context, in input) ([]any, error) {
@@ -68,7 +70,7 @@ func (a *answers) averageInstances(ctx context.Context, in input) ([]any, error)
 	if err != nil && crash.KindOf(err) != crash.NotFound {
 		return nil, err
 	}
-	since, until := a.span(chartDays)
+	since, until := a.lastDays(chartDays)
 	var counts map[crash.Release][]int64
 	if err == nil {
 		b, err := a.store.Index(ctx)
@@ -103,16 +105,17 @@ func (a *answers) averageInstances(ctx context.Context, in input) ([]any, error)
 
 const (
 	recoverable = "RecoverableProblem"
-	// firstStandard is the release whose way of counting the first of two lines follows.
-	firstStandard = crash.Release("Ubuntu 12.04")
+	// oldStandardRelease is the release whose standard the first of two lines follows.
+	oldStandardRelease = crash.Release("Ubuntu 12.04")
 )
 
 func (a *answers) averageCrashesResource() resource {
 	return resource{
 		name: "average-crashes", method: http.MethodGet, access: public,
 		summary: "Reports of all types per active machine, by day and release.",
-		doc: `Two objects for each release: without the problems that were got over (RecoverableProblem), named "by 12.04 standards", then ` +
-			"with them. The earliest day comes first.",
+		doc: "Two objects for each release: without the problems that were got over (RecoverableProblem), named " +
+			`"by 12.04 standards", ` +
+			"then with them. The earliest day comes first.",
 		params: []param{releaseParam, packageParam, {
 			name: "version", kind: kindText, doc: "Version of the package; only together with one.", example: "1.4.2-1ubuntu1",
 		}},
@@ -122,9 +125,10 @@ func (a *answers) averageCrashesResource() resource {
 
 func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 	if in.given["version"] && !in.given["package"] {
-		return nil, crash.Errorf(crash.Invalid, "missing_package", "A version is one of a package: say which by the parameter package.")
+		return nil, crash.Errorf(crash.Invalid, "missing_package", "A version is one of a package: say which by the "+
+			"parameter package.")
 	}
-	since, until := a.span(chartDays)
+	since, until := a.lastDays(chartDays)
 	f := counts.RateFilter{
 		Since: since, Until: until, Release: crash.Release(in.text("release")), Package: in.text("package"),
 		Version: in.text("version"), Apart: recoverable,
@@ -139,22 +143,25 @@ func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 	}
 	releases := []crash.Release{f.Release}
 	if f.Release == "" {
-		releases = slices.DeleteFunc(a.chartReleases(reports), func(r crash.Release) bool { return r == "" || a.releases.EndOfLife(r, a.today()) })
+		releases = slices.DeleteFunc(a.chartReleases(reports), func(r crash.Release) bool {
+			return r == "" || a.releases.EndOfLife(r, a.today())
+		})
 	}
 	var objects []any
 	for _, release := range releases {
-		strict := series{Color: colour(release), Key: string(redact.Label(release)) + " (by 12.04 standards)", Values: []point{}}
-		whole := series{Color: colour(release), Key: string(redact.Label(release)), Values: []point{}}
+		label := string(redact.Label(release))
+		strict := series{Color: colour(release), Key: label + " (by 12.04 standards)", Values: []point{}}
+		complete := series{Color: colour(release), Key: label, Values: []point{}}
 		for _, r := range rates {
 			if r.Release == release {
 				strict.Values = append(strict.Values, newPoint(r.Day, float64(r.Reports-r.Apart)/float64(r.Machines)))
-				whole.Values = append(whole.Values, newPoint(r.Day, r.PerMachine()))
+				complete.Values = append(complete.Values, newPoint(r.Day, r.PerMachine()))
 			}
 		}
-		if release != firstStandard {
+		if release != oldStandardRelease {
 			objects = append(objects, strict)
 		}
-		objects = append(objects, whole)
+		objects = append(objects, complete)
 	}
 	return objects, nil
 }

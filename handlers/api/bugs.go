@@ -18,7 +18,11 @@ func (a *answers) bugResources() []resource {
 			name: "crash-signatures-for-bug", method: http.MethodGet, access: public,
 			summary: "The signatures of the problems that have a bug.",
 			params: []param{
-				{name: "bug", kind: kindNumber, required: true, min: 1, max: maxBugNumber, doc: "Number of a bug.", example: "2100001"},
+				{
+					name: "bug", kind: kindNumber, required: true, min: 1, max: maxBugNumber,
+					doc:     "Number of a bug.",
+					example: "2100001",
+				},
 				{name: "limit", kind: kindNumber, max: 1 << 30, doc: "The most signatures; without it all.", example: "10"},
 			},
 			object: bugSignatures{}, list: a.bugSignatures,
@@ -26,15 +30,18 @@ func (a *answers) bugResources() []resource {
 		{
 			name: "reports-state", method: http.MethodPost, access: public,
 			summary: "Where bugs stand in the tracker.",
-			doc: "Each bug has two values: whether it is fixed (null: private, or not known), and the number of the bug that it repeats. With " +
+			doc: "Each bug has two values: whether it is fixed (null: private, or not known), and the number of the bug " +
+				"that it repeats. With " +
 				"a release the task for its series decides when there is one.",
 			body: stateQuestion{}, object: stateAnswer{}, post: a.reportsState,
 		},
 		{
-			name: "create-bug-report", method: http.MethodPost, access: "triager", apart: true,
+			name: "create-bug-report", method: http.MethodPost, access: "triager", external: true,
 			summary: "Creates a bug for a problem.",
-			doc: "201: created by this request; 200: there was one already; 202: the tracker has not answered yet. With a session the CSRF " +
-				"token of the cookie csrftoken has to come in the header X-CSRFToken; with an API token of the scope file it is not needed.",
+			doc: "201: created by this request; 200: there was one already; 202: the tracker has not answered yet. With " +
+				"a session the CSRF " +
+				"token of the cookie csrftoken has to come in the header X-CSRFToken; with an API token of the scope file " +
+				"it is not needed.",
 			body: createQuestion{}, object: createAnswer{},
 		},
 	}
@@ -51,15 +58,15 @@ func (a *answers) bugSignatures(ctx context.Context, in input) ([]any, error) {
 	}
 	out := bugSignatures{Signatures: make([]string, len(signatures))}
 	for i, signature := range signatures {
-		out.Signatures[i] = a.seenSignature(in, signature)
+		out.Signatures[i] = a.visibleSignature(in, signature)
 	}
 	return []any{out}, nil
 }
 
-// bugNumber is the number of a bug, as a number or a text.
+// bugNumber is the number of a bug, which clients send as a number or as text.
 type bugNumber string
 
-// UnmarshalJSON takes both ways of writing a number.
+// UnmarshalJSON accepts a number or a string.
 func (n *bugNumber) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
@@ -122,7 +129,8 @@ func (a *answers) reportsState(ctx context.Context, _ input, body []byte) (any, 
 	return out, nil
 }
 
-// isFixed reports whether a bug is complete: for the series when it has a task there, else as a whole.
+// isFixed reports whether a bug is complete: in the task of the series if there is one, or else
+// as a whole.
 func isFixed(r crash.BugReading, series string) bool {
 	if series != "" {
 		for _, t := range r.Tasks {

@@ -18,28 +18,63 @@ func (a *answers) mostCommonProblems() resource {
 	return resource{
 		name: "most-common-problems", method: http.MethodGet, access: public,
 		summary: "The problems that were seen most.",
-		doc: "Without period, from and to: today (UTC). A package, a person's packages and a package set may be source or binary packages; of " +
-			"the three the first that is given counts: user, package, packageset. Rows of one count come in the order of their signatures.",
+		doc: "Without period, from and to: today (UTC). A package, a person's packages and a package set may be " +
+			"source or binary packages; of " +
+			"the three the first that is given counts: user, package, packageset. Rows of one count come in the order of " +
+			"their signatures.",
 		params: []param{
-			{name: "limit", kind: kindNumber, max: 1 << 30, most: maxCommon, fallback: 30, example: "30", doc: "How many problems; at most 360 of them are in one answer."},
+			{
+				name: "limit", kind: kindNumber, max: 1 << 30, ceiling: maxCommon, fallback: 30, example: "30",
+				doc: "How many problems; at most 360 of them are in one answer.",
+			},
 			releaseParam,
 			{name: "package", kind: kindText, doc: "Name of a binary or source package.", example: "tidewatch"},
-			{name: "packageset", kind: kindText, doc: "Name of a package set of the release, or of the newest.", example: "ubuntu-desktop"},
-			{name: "user", kind: kindText, doc: "Name of a person or team: the packages whose bugs they are subscribed to.", example: "desktop-packages"},
+			{
+				name: "packageset", kind: kindText,
+				doc:     "Name of a package set of the release, or of the newest.",
+				example: "ubuntu-desktop",
+			},
+			{
+				name: "user", kind: kindText,
+				doc:     "Name of a person or team: the packages whose bugs they are subscribed to.",
+				example: "desktop-packages",
+			},
 			{name: "version", kind: kindText, doc: "Version of the package.", example: "1.4.2-1ubuntu1"},
 			{name: "pkg_arch", kind: kindText, doc: "Architecture of the package.", example: "amd64"},
-			{name: "period", kind: kindText, doc: "day or today; week: today and the seven days before; month and year: those of the calendar; or a day, month or year as YYYYMMDD, YYYYMM, YYYY.", example: "week"},
-			{name: "from", kind: kindDay, doc: "First day, YYYYMMDD; together with to, and without a period.", example: "20260501"},
+			{
+				name: "period", kind: kindText,
+				doc: "day or today; week: today and the seven days before; month and year: those of the calendar; or a day, " +
+					"month or year as YYYYMMDD, YYYYMM, YYYY.",
+				example: "week",
+			},
+			{
+				name: "from", kind: kindDay,
+				doc:     "First day, YYYYMMDD; together with to, and without a period.",
+				example: "20260501",
+			},
 			{name: "to", kind: kindDay, doc: "Last day, included.", example: "20260518"},
-			{name: "first_appearance", kind: kindFlag, doc: "Any text: only problems whose lowest version is the version, which has to be given too; within the release when one is given.", example: "1"},
-			{name: "q", kind: kindQuery, doc: "A search, in the language of the search page.", example: "frame:parse_row -state:fixed"},
-			{name: "snap", kind: kindText, doc: "True: only problems without a package; any other text: those too.", example: "True"},
+			{
+				name: "first_appearance", kind: kindFlag,
+				doc: "Any text: only problems whose lowest version is the version, which has to be given too; within the " +
+					"release when one is given.",
+				example: "1",
+			},
+			{
+				name: "q", kind: kindQuery,
+				doc:     "A search, in the language of the search page.",
+				example: "frame:parse_row -state:fixed",
+			},
+			{
+				name: "snap", kind: kindText,
+				doc:     "True: only problems without a package; any other text: those too.",
+				example: "True",
+			},
 		},
 		object: commonProblem{}, list: a.commonProblems,
 	}
 }
 
-// maxCommon bounds how long a list of problems may be.
+// maxCommon is the maximum length of a list of problems.
 const maxCommon = 10_000
 
 type commonProblem struct {
@@ -60,19 +95,21 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 	if limit == 0 {
 		return nil, nil
 	}
-	since, until, err := a.chosenDays(in)
+	since, until, err := a.dateRange(in)
 	if err != nil {
 		return nil, err
 	}
 	if in.flag("first_appearance") && !in.given["version"] {
-		return nil, crash.Errorf(crash.Invalid, "missing_version", "The parameter first_appearance asks for problems that were seen first in a version: say which by the parameter version.")
+		return nil, crash.Errorf(crash.Invalid, "missing_version", "The parameter first_appearance asks for problems "+
+			"that were seen first in a version: say which by the parameter version.")
 	}
-	packages, err := a.chosenPackages(ctx, in)
+	packages, err := a.packageFilter(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	filter := index.Filter{
-		Since: index.DayOf(since), Until: index.DayOf(until), Release: crash.Release(in.text("release")), Version: in.text("version"),
+		Since: index.DayOf(since), Until: index.DayOf(until), Release: crash.Release(in.text("release")),
+		Version:             in.text("version"),
 		PackageArchitecture: in.text("pkg_arch"), New: in.flag("first_appearance"),
 		Some: packages != nil, Packages: strings.Join(packages, " "),
 	}
@@ -85,7 +122,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return a.longAgo(ctx, in, filter.Release, problems)
+		return a.storedProblems(ctx, in, filter.Release, problems)
 	}
 	b, err := a.store.IndexWithStates(ctx)
 	if err != nil {
@@ -93,26 +130,27 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 	}
 	var match func(*index.Problem) bool
 	if q, ok := in.values["q"].(search.Query); ok {
-		filter, match = searched(in, q, filter)
+		filter, match = narrowed(in, q, filter)
 	}
 	rows, _ := b.All(filter, match)
 	if until.Before(since) {
 		rows = nil
 	}
 	rows = firstRows(rows, with, without, limit)
-	whole, err := a.counts.WholeSignatures(ctx, rows)
+	signatures, err := a.counts.WholeSignatures(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
 	objects := make([]any, len(rows))
 	for i, r := range rows {
-		r := seenRow(in, r)
+		r := visibleRow(in, r)
 		row := commonProblem{
 			Count: r.Count, FirstSeen: r.LowestVersion, FirstRelease: string(r.LowestRelease), Function: r.Signature,
-			LastSeen: r.HighestVersion, LastRelease: string(r.HighestRelease), Package: r.Package, Rank: i + 1, Link: a.problemLink(r.ID),
+			LastSeen: r.HighestVersion, LastRelease: string(r.HighestRelease), Package: r.Package, Rank: i + 1,
+			Link: a.problemLink(r.ID),
 		}
-		if signature := whole[r.ID]; signature != "" {
-			row.Function = a.seenSignature(in, signature)
+		if signature := signatures[r.ID]; signature != "" {
+			row.Function = a.visibleSignature(in, signature)
 		}
 		if r.Bug != 0 {
 			row.Report = strconv.FormatInt(r.Bug, 10)
@@ -122,16 +160,17 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 	return objects, nil
 }
 
-// indexDays is how many days back the index counts for sure.
+// indexDays is the number of past days that the index always covers.
 const indexDays = 399
 
-// packageKinds says by the parameter snap whether problems with a package are listed, and those without one.
+// packageKinds reports, from the parameter snap, whether to list problems with a package and
+// problems without one.
 func packageKinds(in input) (with, without bool) {
 	return in.text("snap") != "True", in.given["snap"]
 }
 
-// firstRows are the first rows of those with a package, of those without, or of both, the rows of one count in the order of
-// their signatures. The rows come sorted by count.
+// firstRows returns the first limit rows with a package, without one, or both. rows are sorted
+// by count; the result sorts rows of equal count by signature.
 func firstRows(rows []index.Row, with, without bool, limit int) []index.Row {
 	var out []index.Row
 	for _, r := range rows {
@@ -149,8 +188,11 @@ func firstRows(rows []index.Row, with, without bool, limit int) []index.Row {
 	return out[:min(len(out), limit)]
 }
 
-// longAgo is the answer for problems of days that the index no longer knows.
-func (a *answers) longAgo(ctx context.Context, in input, release crash.Release, problems []crash.Problem) ([]any, error) {
+// storedProblems returns the objects of problems from the database, for days that the index does
+// not cover.
+func (a *answers) storedProblems(ctx context.Context, in input, release crash.Release,
+	problems []crash.Problem,
+) ([]any, error) {
 	objects := make([]any, len(problems))
 	b, err := a.store.Index(ctx)
 	if err != nil {
@@ -161,10 +203,11 @@ func (a *answers) longAgo(ctx context.Context, in input, release crash.Release, 
 		if known, ok := b.Problem(p.ID); ok {
 			facts = known.In(release)
 		}
-		p.Bucket = a.seenBy(in, p.Bucket)
+		p.Bucket = a.visibleBucket(in, p.Bucket)
 		row := commonProblem{
 			Count: p.Count, FirstSeen: facts.LowestVersion, FirstRelease: string(facts.LowestRelease), Function: p.Signature,
-			LastSeen: facts.HighestVersion, LastRelease: string(facts.HighestRelease), Package: p.Package, Rank: i + 1, Link: a.problemLink(p.ID),
+			LastSeen: facts.HighestVersion, LastRelease: string(facts.HighestRelease), Package: p.Package, Rank: i + 1,
+			Link: a.problemLink(p.ID),
 		}
 		if p.Bug.Number != 0 {
 			row.Report = strconv.FormatInt(p.Bug.Number, 10)
@@ -174,12 +217,12 @@ func (a *answers) longAgo(ctx context.Context, in input, release crash.Release, 
 	return objects, nil
 }
 
-// chosenDays reads the period, or the range, that a list is of. Words that are neither are Invalid.
-func (a *answers) chosenDays(in input) (since, until time.Time, err error) {
+// dateRange reads the period or the range of days of a list. Other values are Invalid.
+func (a *answers) dateRange(in input) (since, until time.Time, err error) {
 	today := a.today()
 	period := in.text("period")
-	// Clocks of machines run ahead: what they date by tomorrow counts, as long as it is the same month, or year.
-	ahead := func(first, last time.Time) (since, until time.Time, err error) {
+	// Clocks of some machines are fast, so a month or year includes tomorrow if it contains it.
+	untilTomorrow := func(first, last time.Time) (since, until time.Time, err error) {
 		if tomorrow := today.AddDate(0, 0, 1); tomorrow.Before(last) {
 			return first, tomorrow, nil
 		}
@@ -191,9 +234,11 @@ func (a *answers) chosenDays(in input) (since, until time.Time, err error) {
 	case "week":
 		return today.AddDate(0, 0, -7), today, nil
 	case "month":
-		return ahead(time.Date(today.Year(), today.Month(), 1, 0, 0, 0, 0, time.UTC), time.Date(today.Year(), today.Month()+1, 0, 0, 0, 0, 0, time.UTC))
+		first := time.Date(today.Year(), today.Month(), 1, 0, 0, 0, 0, time.UTC)
+		return untilTomorrow(first, first.AddDate(0, 1, -1))
 	case "year":
-		return ahead(time.Date(today.Year(), 1, 1, 0, 0, 0, 0, time.UTC), time.Date(today.Year(), 12, 31, 0, 0, 0, 0, time.UTC))
+		first := time.Date(today.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
+		return untilTomorrow(first, first.AddDate(1, 0, -1))
 	case "":
 	default:
 		for layout, more := range map[string][3]int{"20060102": {0, 0, 1}, "200601": {0, 1, 0}, "2006": {1, 0, 0}} {
@@ -202,26 +247,29 @@ func (a *answers) chosenDays(in input) (since, until time.Time, err error) {
 			}
 		}
 		return since, until, crash.Errorf(crash.Invalid, "bad_period",
-			"%.40q is no period; periods are day, week, month, year, and days, months and years as YYYYMMDD, YYYYMM, YYYY.", period)
+			"%.40q is no period; periods are day, week, month, year, and days, months and years as YYYYMMDD, YYYYMM, "+
+				"YYYY.", period)
 	}
 	switch {
 	case in.given["from"] && in.given["to"]:
 		return in.day("from"), in.day("to"), nil
 	case in.given["from"] || in.given["to"]:
-		return since, until, crash.Errorf(crash.Invalid, "half_a_range", "The parameters from and to belong together: one of them is missing.")
+		return since, until, crash.Errorf(crash.Invalid, "half_a_range", "The parameters from and to belong together: "+
+			"one of them is missing.")
 	}
 	return today, today, nil
 }
 
-// Errors of packages that the tracker has to tell.
+// errNotKnownYet reports that the tracker has not yet sent the packages of a person or set.
 var errNotKnownYet = func() *crash.Error {
-	e := crash.Errorf(crash.Unavailable, "not_known_yet", "The packages of that person or package set have not been read from the tracker yet. Please try again in a minute.")
+	e := crash.Errorf(crash.Unavailable, "not_known_yet", "The packages of that person or package set have not "+
+		"been read from the tracker yet. Please try again in a minute.")
 	e.RetryAfter = time.Minute
 	return e
 }()
 
-// chosenPackages are the packages that a list is of; nil: all.
-func (a *answers) chosenPackages(ctx context.Context, in input) ([]string, error) {
+// packageFilter returns the packages that a list is limited to, or nil for all.
+func (a *answers) packageFilter(ctx context.Context, in input) ([]string, error) {
 	var names []string
 	var known bool
 	var err error
@@ -242,7 +290,7 @@ func (a *answers) chosenPackages(ctx context.Context, in input) ([]string, error
 	if !known {
 		return nil, errNotKnownYet
 	}
-	return append([]string{}, names...), nil // none is not the same as all
+	return append([]string{}, names...), nil // an empty list differs from nil
 }
 
 func (a *answers) problemsCount(ctx context.Context, in input) ([]any, error) {
@@ -250,7 +298,7 @@ func (a *answers) problemsCount(ctx context.Context, in input) ([]any, error) {
 	if days == 0 {
 		return nil, nil
 	}
-	since, until := a.span(days)
+	since, until := a.lastDays(days)
 	b, err := a.store.Index(ctx)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"mishap/crash"
 )
 
-// usualDays is how many days the numbers by day are of without a limit.
-const usualDays = 30
+// defaultDays is the number of days in daily counts without a limit.
+const defaultDays = 30
 
 func (a *answers) countResources() []resource {
 	return []resource{
@@ -17,8 +17,10 @@ func (a *answers) countResources() []resource {
 		{
 			name: "instances-count", method: http.MethodGet, access: public,
 			summary: "How many reports there were by day, for each release that has some.",
-			doc: "The limit is how many days each release has, and also how many releases are in one answer, as it always was. Known releases " +
-				"come first, then a few derivatives and unknown ones, those with the most reports. Reports without a release are left out.",
+			doc: "The limit is how many days each release has, and also how many releases are in one answer, as it " +
+				"always was. Known releases " +
+				"come first, then a few derivatives and unknown ones, those with the most reports. Reports without a " +
+				"release are left out.",
 			params: []param{daysParam()},
 			object: releaseDays{}, list: a.instancesCount,
 		},
@@ -31,7 +33,8 @@ func (a *answers) countResources() []resource {
 		{
 			name: "retracers-results", method: http.MethodGet, access: public,
 			summary: "How many crashes of native programs could be named by their stack, by day, release and architecture.",
-			doc: "Stacks are not retraced here: a crash counts as a success when the machine sent a stack with names, as failed when its " +
+			doc: "Stacks are not retraced here: a crash counts as a success when the machine sent a stack with names, as " +
+				"failed when its " +
 				"problem is still known by addresses only. Only days with such crashes are listed.",
 			params: []param{daysParam()},
 			key:    "A day, YYYYMMDD.", example: "20260518",
@@ -54,20 +57,20 @@ func (a *answers) countResources() []resource {
 	}
 }
 
-// dayValue is a number of a day.
+// dayValue is the count of one day.
 type dayValue struct {
 	Date  string `json:"date" doc:"YYYYMMDD, UTC."`
 	Value int64  `json:"value"`
 }
 
-// releaseDays are the numbers of a release.
+// releaseDays are the daily counts of a release.
 type releaseDays struct {
 	Color   string     `json:"color"`
 	Release string     `json:"release"`
 	Value   []dayValue `json:"value" doc:"Days with reports, the latest first."`
 }
 
-// dateFormat is how the API writes days.
+// dateFormat is the format of days in the API.
 const dateFormat = "20060102"
 
 func (a *answers) instancesCount(ctx context.Context, in input) ([]any, error) {
@@ -75,7 +78,7 @@ func (a *answers) instancesCount(ctx context.Context, in input) ([]any, error) {
 	if days == 0 {
 		return nil, nil
 	}
-	since, until := a.span(days)
+	since, until := a.lastDays(days)
 	counts, err := a.counts.ReleaseDays(ctx, since, until)
 	if err != nil {
 		return nil, err
@@ -90,12 +93,14 @@ func (a *answers) instancesCount(ctx context.Context, in input) ([]any, error) {
 		if release == "" || release == crash.OtherReleases {
 			continue // as at errors.ubuntu.com
 		}
-		objects = append(objects, releaseDays{Color: colour(release), Release: string(seenLabel(in, release)), Value: byRelease[release]})
+		objects = append(objects, releaseDays{
+			Color: colour(release), Release: string(visibleLabel(in, release)), Value: byRelease[release],
+		})
 	}
 	return objects, nil
 }
 
-// processingDay is a day without times.
+// processingDay is a day of retracing times, which are always empty.
 type processingDay struct {
 	Date  string                        `json:"date"`
 	Value map[string]map[string]float64 `json:"value" doc:"Seconds by release and architecture."`
@@ -115,7 +120,7 @@ func (a *answers) processingTimes(_ context.Context, in input) ([]any, error) {
 	return objects, nil
 }
 
-// queueLength is the length of one queue.
+// queueLength is the length of one queue over time.
 type queueLength struct {
 	Queue  string `json:"queue"`
 	Values []struct {
@@ -124,7 +129,7 @@ type queueLength struct {
 	} `json:"values"`
 }
 
-// days are some days, today first.
+// days yields the last n days, today first.
 func (a *answers) days(n int) func(func(time.Time) bool) {
 	return func(yield func(time.Time) bool) {
 		for i := range n {

@@ -6,55 +6,58 @@ import (
 	"strings"
 )
 
-// Description is one resource for people.
+// Description describes one resource for the page about the API.
 type Description struct {
 	Name    string
 	Method  string
-	Path    string // {key} stands for what tells one object from others
-	Access  string // who may ask
+	Path    string // contains {key} if the resource has no list
+	Access  string // who may read it
 	Summary string
 	Doc     string
-	Example string // an address to try; empty for questions with a body
+	Example string // an example address; empty for questions with a body
 	Params  []Parameter
-	Fields  []Field // of the objects
+	Fields  []Field // fields of the objects
 }
 
-// Parameter is one parameter of a resource.
+// Parameter describes one parameter of a resource.
 type Parameter struct {
 	Name, Kind, Doc, Example string
-	Default                  string // empty: none
+	Default                  string // empty if there is none
 	Required                 bool
 }
 
-// Field is one field of an answer.
+// Field describes one field of an answer.
 type Field struct{ Name, Type, Doc string }
 
-// Describe tells people of every resource, in the order of the table.
+// Describe describes every resource, in the order of the table.
 func (a *API) Describe() []Description {
 	var list []Description
 	for i := range a.resources {
 		res := &a.resources[i]
 		d := Description{
-			Name: res.name, Method: res.method, Path: Prefix + res.name + "/", Access: string(res.access), Summary: res.summary, Doc: res.doc,
+			Name: res.name, Method: res.method, Path: Prefix + res.name + "/", Access: string(res.access),
+			Summary: res.summary, Doc: res.doc,
 			Fields: fieldsOf(reflect.TypeOf(res.object)),
 		}
 		if !res.listed() && res.detail != nil {
 			d.Path += "{key}/"
-			d.Params = append(d.Params, Parameter{Name: "key", Kind: "part of the address", Doc: res.key, Example: unescaped(res.example), Required: true})
+			d.Params = append(d.Params, Parameter{
+				Name: "key", Kind: "part of the address", Doc: res.key, Example: decodePercent(res.example), Required: true,
+			})
 		}
 		if res.method == "GET" {
-			d.Example = res.tryAddress()
+			d.Example = res.exampleAddress()
 		}
 		for _, p := range res.params {
-			d.Params = append(d.Params, p.forPeople())
+			d.Params = append(d.Params, p.description())
 		}
 		list = append(list, d)
 	}
 	return list
 }
 
-// tryAddress is an address with the parameters that have to be there.
-func (res *resource) tryAddress() string {
+// exampleAddress returns an address with examples of all required parameters.
+func (res *resource) exampleAddress() string {
 	address := Prefix + res.name + "/"
 	if !res.listed() {
 		return address + res.example + "/"
@@ -71,7 +74,7 @@ func (res *resource) tryAddress() string {
 	return address
 }
 
-func (p *param) forPeople() Parameter {
+func (p *param) description() Parameter {
 	out := Parameter{Name: p.name, Kind: string(p.kind), Doc: p.doc, Example: p.example, Required: p.required}
 	if p.kind == kindNumber && p.fallback != 0 {
 		out.Default = strconv.Itoa(p.fallback)
@@ -79,23 +82,23 @@ func (p *param) forPeople() Parameter {
 	return out
 }
 
-// fieldsOf are the fields of a type that are named, one level deep.
+// fieldsOf returns the named fields of a type, one level deep.
 func fieldsOf(t reflect.Type) []Field {
 	var list []Field
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.IsExported() && name != "" {
-			list = append(list, Field{Name: name, Type: wordFor(f.Type), Doc: f.Tag.Get("doc")})
+			list = append(list, Field{Name: name, Type: typeName(f.Type), Doc: f.Tag.Get("doc")})
 		}
 	}
 	return list
 }
 
-func wordFor(t reflect.Type) string {
+func typeName(t reflect.Type) string {
 	switch t.Kind() { //nolint:exhaustive // the rest is text
 	case reflect.Pointer:
-		return wordFor(t.Elem()) + " or null"
+		return typeName(t.Elem()) + " or null"
 	case reflect.Struct, reflect.Map:
 		return "object"
 	case reflect.Slice, reflect.Array:

@@ -13,10 +13,11 @@ import (
 	"mishap/handlers/negotiate"
 )
 
-// maxPage is the most objects in one answer, and how many there are without a limit.
+// maxPage is the maximum number of objects in one answer, and the default.
 const maxPage = 360
 
-// meta says which part of a list an answer is. The fields of all answers stand in the order of their names.
+// meta describes the part of a list that an answer contains. In all answers, fields are sorted
+// by name.
 type meta struct {
 	Limit    int     `json:"limit" doc:"The most objects in this answer."`
 	Next     *string `json:"next" doc:"Path and query of the next part; null at the end."`
@@ -25,53 +26,55 @@ type meta struct {
 	Total    int     `json:"total_count" doc:"The length of the list."`
 }
 
-// envelope is what every list comes in.
+// envelope is the outer object of every list.
 type envelope struct {
 	Meta    meta  `json:"meta"`
 	Objects []any `json:"objects"`
 }
 
-// paging is which part of a list is wanted.
+// paging is the part of a list that a request selects.
 type paging struct {
 	limit, offset int
-	given         string // the limit by which a resource makes its list; empty: it only pages by limit
+	limitText     string // limit that selects the objects of the list; empty if it only pages
 }
 
-// limitParam and offsetParam are what every list takes.
+// limitParam and offsetParam are the parameters of every list.
 var (
+	// limitParam and offsetParam are the parameters of every list.
 	limitParam = param{
 		name: "limit", kind: kindNumber, max: 1 << 30, example: "30",
 		doc: "The most objects in one answer. 0 and everything above 360 mean 360.",
 	}
-	offsetParam = param{name: "offset", kind: kindNumber, max: 1 << 30, example: "0", doc: "How many objects of the list to leave out."}
+	offsetParam = param{name: "offset", kind: kindNumber, max: 1 << 30, example: "0", doc: "How many objects of " +
+		"the list to leave out."}
 )
 
-// paging reads limit and offset as the old service did. What is no number, or below 0, is Invalid.
+// paging reads limit and offset like errors.ubuntu.com. A malformed or negative number is Invalid.
 func (res *resource) paging(q query) (paging, error) {
 	var p paging
-	for _, own := range res.params {
-		if own.name == limitParam.name && own.fallback > 0 {
-			p.given = strconv.Itoa(own.fallback)
+	for _, declared := range res.params {
+		if declared.name == limitParam.name && declared.fallback > 0 {
+			p.limitText = strconv.Itoa(declared.fallback)
 		}
 	}
 	for _, x := range []struct {
 		name string
 		to   *int
 	}{{"limit", &p.limit}, {"offset", &p.offset}} {
-		got, _ := q.last(x.name)
-		if got.value == "" {
+		sent, _ := q.last(x.name)
+		if sent.value == "" {
 			continue
 		}
-		n, err := strconv.Atoi(got.value)
-		if err != nil && isDigits(got.value) {
+		n, err := strconv.Atoi(sent.value)
+		if err != nil && isDigits(sent.value) {
 			n, err = 1<<30, nil
 		}
 		if err != nil || n < 0 {
-			return p, badPaging(x.name, got.value)
+			return p, badPaging(x.name, sent.value)
 		}
 		*x.to = n
 		if x.name == "limit" && res.ownLimit() {
-			p.given = got.value
+			p.limitText = sent.value
 		}
 	}
 	if p.limit == 0 || p.limit > maxPage {
@@ -80,7 +83,7 @@ func (res *resource) paging(q query) (paging, error) {
 	return p, nil
 }
 
-// badPaging is the refusal in the words that clients know.
+// badPaging returns the refusal with the text that existing clients know.
 func badPaging(name, text string) error {
 	advice := "a positive integer"
 	if name == "offset" {
@@ -92,7 +95,7 @@ func badPaging(name, text string) error {
 	return crash.Errorf(crash.Invalid, "bad_"+name, "Invalid %s '%.40s' provided. Please provide %s.", name, text, advice)
 }
 
-// envelope puts the wanted part of a list into what lists come in.
+// envelope returns the selected part of a list, with links to its neighbours.
 func (p paging) envelope(u *url.URL, q query, objects []any) envelope {
 	e := envelope{Meta: meta{Limit: p.limit, Offset: p.offset, Total: len(objects)}, Objects: []any{}}
 	from := min(p.offset, len(objects))
@@ -103,24 +106,25 @@ func (p paging) envelope(u *url.URL, q query, objects []any) envelope {
 	switch {
 	case p.offset >= p.limit:
 		e.Meta.Previous = p.link(u, q, p.limit, p.offset-p.limit)
-	case p.offset > 0 && p.given == "": // what is left of the list before this part; another limit would make another list
+	case p.offset > 0 && p.limitText == "": // with limitText, a shorter limit would select another list
 		e.Meta.Previous = p.link(u, q, p.offset, 0)
 	}
 	return e
 }
 
-// link is the address of another part of a list, with changed in place of parameters that the request has.
+// link returns the address of another part of a list. The pairs in changed replace parameters of
+// the request.
 func (p paging) link(u *url.URL, q query, limit, offset int, changed ...pair) *string {
 	text := strconv.Itoa(limit)
-	if p.given != "" {
-		text = p.given // it says what the list is, not only how it is paged
+	if p.limitText != "" {
+		text = p.limitText // the limit selects the list, not only the page
 	}
 	changed = append(changed, pair{name: "limit", value: text}, pair{name: "offset", value: strconv.Itoa(offset)})
 	s := u.EscapedPath() + "?" + q.with(changed...)
 	return &s
 }
 
-// marshal is json.Marshal with text as it is: <, > and & are not escaped.
+// marshal encodes v like json.Marshal, but does not escape <, > and &.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -129,12 +133,12 @@ func marshal(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// write sends a value in the form that was asked for, with an entity tag that saves sending the same again.
+// write sends a value in the format that the request prefers, with an entity tag.
 func (a *API) write(w http.ResponseWriter, r *http.Request, status int, v any) error {
 	return a.writeAs(w, r, formatOf(r), status, v)
 }
 
-// writeAs is write in a form.
+// writeAs sends a value in format f, with an entity tag.
 func (a *API) writeAs(w http.ResponseWriter, r *http.Request, f format, status int, v any) error {
 	body, err := encodeAs(f, v)
 	if err != nil {
@@ -154,6 +158,6 @@ func (a *API) writeAs(w http.ResponseWriter, r *http.Request, f format, status i
 		}
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // an error means that the client has gone
+	_, _ = w.Write(body) // an error means that the client disconnected
 	return nil
 }

@@ -9,15 +9,15 @@ import (
 	"mishap/crash/stats"
 )
 
-// evidence is the honest statistic beside the old fields: crashes per active machine, with the interval in which the true
-// rate lies in 95 of 100 cases, and how many times the old rate the new one is.
+// evidence supplements the old fields: crashes per active machine with a 95 % confidence
+// interval, and the ratio of the new rate to the old one.
 type evidence struct {
 	New   rate   `json:"new" doc:"Of the new version, from the first day that it was seen on until this minute."`
 	Old   rate   `json:"old" doc:"Of the old version, on the days before."`
 	Ratio *ratio `json:"ratio" doc:"How many times the old rate the new one is; null when either version has no day."`
 }
 
-// rate is crashes per machine.
+// rate is the number of crashes per machine.
 type rate struct {
 	Crashes  int64       `json:"crashes" doc:"Crashes; of a problem all its reports."`
 	Interval *[2]float64 `json:"interval" doc:"Per 1000 machine-days: from, to, with 95 % confidence; null without machines."`
@@ -30,10 +30,10 @@ type ratio struct {
 	Ratio    float64    `json:"ratio"`
 }
 
-// weigh counts both versions over their days: the newest days with crashes that the old formula looks at too, and those
-// between them. Machines of a day without a row are those of the day before; of the new version only the part of the
-// machines counts that gets it.
-func weigh(days []stats.VersionDay, q rateQuestion, now time.Time) evidence {
+// newEvidence counts both versions over the newest days with crashes, which the old formula uses
+// too, and the days between them. A day without a row has the machines of the day before. During
+// a phased update, only the share of machines that receive the new version counts.
+func newEvidence(days []stats.VersionDay, q rateQuestion, now time.Time) evidence {
 	today := now.UTC().Truncate(24 * time.Hour)
 	crashes := func(n, proposed int64) int64 {
 		if q.excludeProposed {
@@ -56,7 +56,7 @@ func weigh(days []stats.VersionDay, q rateQuestion, now time.Time) evidence {
 	if len(newer) > 0 {
 		for day, d := range eachDay(days, newer[len(newer)-1].Day, today) {
 			e.New.Crashes += crashes(d.New, d.NewProposed)
-			e.New.Machines += float64(d.Machines) * share * passed(day, now)
+			e.New.Machines += float64(d.Machines) * share * elapsed(day, now)
 		}
 	}
 	if len(older) > 0 {
@@ -65,27 +65,27 @@ func weigh(days []stats.VersionDay, q rateQuestion, now time.Time) evidence {
 			e.Old.Machines += float64(d.Machines)
 		}
 	}
-	return e.settled()
+	return e.withRates()
 }
 
-// passed is how much of a day is over by this minute.
-func passed(day, now time.Time) float64 {
+// elapsed returns the share of a day that has passed at now, from 0 to 1.
+func elapsed(day, now time.Time) float64 {
 	if part := float64(now.Truncate(time.Minute).Sub(day)) / float64(24*time.Hour); part < 1 {
 		return max(part, 0)
 	}
 	return 1
 }
 
-// settled works out the rates of what was counted.
-func (e evidence) settled() evidence {
-	e.New.settle()
-	e.Old.settle()
+// withRates returns e with the rates and the ratio of its counts.
+func (e evidence) withRates() evidence {
+	e.New.setRates()
+	e.Old.setRates()
 	e.Ratio = compare(e.New, e.Old)
 	e.New.Machines, e.Old.Machines = rounded(e.New.Machines), rounded(e.Old.Machines)
 	return e
 }
 
-// rounded keeps six digits: more are not known, and are hard to read.
+// rounded rounds x to six significant digits; the data has no greater precision.
 func rounded(x float64) float64 {
 	if y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64); err == nil {
 		return y
@@ -93,7 +93,7 @@ func rounded(x float64) float64 {
 	return x
 }
 
-// eachDay goes through the days from one to another, those without a row too.
+// eachDay yields the days from one to another, including those without a row.
 func eachDay(days []stats.VersionDay, from, to time.Time) func(func(time.Time, stats.VersionDay) bool) {
 	return func(yield func(time.Time, stats.VersionDay) bool) {
 		var last stats.VersionDay
@@ -114,8 +114,8 @@ func eachDay(days []stats.VersionDay, from, to time.Time) func(func(time.Time, s
 	}
 }
 
-// settle works the rate out.
-func (r *rate) settle() {
+// setRates sets the rate and its interval.
+func (r *rate) setRates() {
 	m := stats.NewMachineRate(r.Crashes, r.Machines)
 	if m.Known() {
 		per := rounded(m.Per1000)
@@ -123,7 +123,7 @@ func (r *rate) settle() {
 	}
 }
 
-// compare says how many times the old rate the new one is.
+// compare returns the ratio of the new rate to the old one, or nil if it is unknown.
 func compare(newer, older rate) *ratio {
 	x := stats.NewMachineRate(newer.Crashes, newer.Machines).Times(stats.NewMachineRate(older.Crashes, older.Machines))
 	if !x.Known() {
@@ -132,15 +132,18 @@ func compare(newer, older rate) *ratio {
 	return &ratio{Ratio: rounded(x.Ratio), Interval: [2]float64{rounded(x.Low), rounded(x.High)}}
 }
 
-// oldDays is how many days before the new version the old one is looked at, when it was reported for so long.
-const oldDays = 90
+// maxOldDays is the maximum number of days before the new version in which the old version
+// counts.
+const maxOldDays = 90
 
-// exposure is how many machine-days the two versions of a source package had, in the releases where the new one was seen.
+// exposure is the number of machine-days of two versions of a source package, in the releases
+// where the new one was seen.
 type exposure struct{ newer, older float64 }
 
-// expose adds up the active machines of those releases: for the new version from its first day there until now, for the old
-// one from its first day, at most 90 days back, until the new one came.
-func (a *answers) expose(ctx context.Context, source, previous, newer string) (exposure, error) {
+// exposureOf adds up the active machines of those releases. The new version counts from its
+// first day there until now. The old version counts from its first day, at most maxOldDays back,
+// until the new one appeared.
+func (a *answers) exposureOf(ctx context.Context, source, previous, newer string) (exposure, error) {
 	var x exposure
 	b, err := a.store.Index(ctx)
 	if err != nil {
@@ -178,8 +181,8 @@ func (a *answers) expose(ctx context.Context, source, previous, newer string) (e
 			day := since.AddDate(0, 0, i)
 			switch {
 			case !day.Before(f.newer):
-				x.newer += float64(n) * passed(day, a.now())
-			case !f.older.IsZero() && !day.Before(f.older) && day.After(f.newer.AddDate(0, 0, -oldDays-1)):
+				x.newer += float64(n) * elapsed(day, a.now())
+			case !f.older.IsZero() && !day.Before(f.older) && day.After(f.newer.AddDate(0, 0, -maxOldDays-1)):
 				x.older += float64(n)
 			}
 		}
@@ -187,7 +190,7 @@ func (a *answers) expose(ctx context.Context, source, previous, newer string) (e
 	return x, nil
 }
 
-// evidence of a problem that the old version never had.
+// evidence returns the evidence of a problem that the old version did not have.
 func (x exposure) evidence(reports int64) evidence {
-	return evidence{New: rate{Crashes: reports, Machines: x.newer}, Old: rate{Machines: x.older}}.settled()
+	return evidence{New: rate{Crashes: reports, Machines: x.newer}, Old: rate{Machines: x.older}}.withRates()
 }

@@ -12,11 +12,11 @@ func TestEvidence(t *testing.T) {
 	t.Parallel()
 	date := at(0, 0).Truncate(24 * time.Hour)
 	q := rateQuestion{date: date}
-	same := weigh(history(5, 10), q, at(12, 0))
+	same := newEvidence(history(5, 10), q, at(12, 0))
 	if same.Ratio == nil || same.Ratio.Interval[0] > 1 || same.Ratio.Interval[1] < 1 {
 		t.Errorf("as many: got %+v, want an interval around 1", same.Ratio)
 	}
-	worse := weigh(history(100, 10), q, at(12, 0))
+	worse := newEvidence(history(100, 10), q, at(12, 0))
 	if worse.Ratio.Interval[0] <= 1 {
 		t.Errorf("ten times as many: got %+v, want an interval above 1", worse.Ratio)
 	}
@@ -24,17 +24,17 @@ func TestEvidence(t *testing.T) {
 	if got := *worse.Old.Interval; math.Abs(got[0]/10-4.795) > .05 || math.Abs(got[1]/10-18.39) > .05 {
 		t.Errorf("10 crashes on 100 machines: got %v, want 47.95 to 183.9", got)
 	}
-	few := weigh(history(10, 10), rateQuestion{date: date, phased: true, percentage: 10}, at(12, 0))
+	few := newEvidence(history(10, 10), rateQuestion{date: date, phased: true, percentage: 10}, at(12, 0))
 	if few.New.Machines != 5 || few.Ratio.Interval[0] <= 1 {
 		t.Errorf("on a tenth of the machines: got %+v, %+v, want more than before", few.New, few.Ratio)
 	}
-	none := weigh(history(3), q, at(12, 0))
+	none := newEvidence(history(3), q, at(12, 0))
 	if none.Ratio != nil || none.Old.Rate != nil || none.Old.Interval != nil {
 		t.Errorf("no old version: got %+v, want nothing said", none)
 	}
 	// Days without a row have the machines of the day before.
 	gap := []stats.VersionDay{{Day: date.AddDate(0, 0, -4), Old: 1, Machines: 50}, {Day: date, New: 1, Machines: 70}}
-	if got := weigh(gap, q, at(12, 0)); got.Old.Machines != 200 || got.New.Machines != 35 {
+	if got := newEvidence(gap, q, at(12, 0)); got.Old.Machines != 200 || got.New.Machines != 35 {
 		t.Errorf("gap: got %v and %v machine-days, want 200 and 35: half of the day is over", got.Old.Machines, got.New.Machines)
 	}
 }
@@ -42,7 +42,7 @@ func TestEvidence(t *testing.T) {
 // TestSettled works out by hand what is known of ten crashes on 2000 machine-days against five on 4000.
 func TestSettled(t *testing.T) {
 	t.Parallel()
-	got := evidence{New: rate{Crashes: 10, Machines: 2000}, Old: rate{Crashes: 5, Machines: 4000}}.settled()
+	got := evidence{New: rate{Crashes: 10, Machines: 2000}, Old: rate{Crashes: 5, Machines: 4000}}.withRates()
 	near := func(name string, got, want, within float64) {
 		t.Helper()
 		if math.Abs(got-want) > within {
@@ -59,7 +59,7 @@ func TestSettled(t *testing.T) {
 	width := math.Exp(1.96 * math.Sqrt(1/10.5+1/5.5))
 	near("ratio, from", got.Ratio.Interval[0], got.Ratio.Ratio/width, .01)
 	near("ratio, to", got.Ratio.Interval[1], got.Ratio.Ratio*width, .01)
-	zero := evidence{New: rate{Crashes: 0, Machines: 1000}}.settled()
+	zero := evidence{New: rate{Crashes: 0, Machines: 1000}}.withRates()
 	near("none, from", zero.New.Interval[0], 0, 0)
 	near("none, to", zero.New.Interval[1], 3.689, .05)
 	if zero.Ratio != nil || zero.Old.Rate != nil {
@@ -74,7 +74,7 @@ func TestPassed(t *testing.T) {
 		day: 0, day.Add(6 * time.Hour): .25, day.Add(18*time.Hour + 59*time.Second): .75, day.AddDate(0, 0, 1): 1, day.AddDate(0, 0, 9): 1,
 		day.Add(-time.Hour): 0,
 	} {
-		if got := passed(day, now); got != want {
+		if got := elapsed(day, now); got != want {
 			t.Errorf("%s: got %v, want %v", now, got, want)
 		}
 	}

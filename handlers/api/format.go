@@ -14,7 +14,7 @@ import (
 	"mishap/handlers/negotiate"
 )
 
-// format is the form of an answer.
+// format is the format of an answer.
 type format string
 
 const (
@@ -23,33 +23,35 @@ const (
 	formatYAML format = "yaml"
 )
 
-// mediaTypes are what the formats are called in Content-Type.
+// mediaTypes are the values of Content-Type for each format.
 var mediaTypes = map[format]string{
 	formatJSON: "application/json", formatXML: "application/xml; charset=utf-8", formatYAML: "text/yaml; charset=utf-8",
 }
 
-// offered are the media types by which Accept asks for formats, the usual one first. Browsers, which prefer HTML, get JSON.
-var offered = []struct {
+// acceptedTypes are the media types by which Accept selects a format, the default first.
+// Browsers prefer HTML and get JSON.
+var acceptedTypes = []struct {
 	media  string
 	format format
 }{
-	{"application/json", formatJSON}, {"text/html", formatJSON}, {"application/xhtml+xml", formatJSON}, {"application/xml", formatXML},
-	{"text/xml", formatXML}, {"text/yaml", formatYAML}, {"application/yaml", formatYAML}, {"application/x-yaml", formatYAML},
+	{"application/json", formatJSON}, {"text/html", formatJSON}, {"application/xhtml+xml", formatJSON},
+	{"application/xml", formatXML}, {"text/xml", formatXML},
+	{"text/yaml", formatYAML}, {"application/yaml", formatYAML}, {"application/x-yaml", formatYAML},
 }
 
-// formatOf returns the form that a request asks for: by the parameter format, else by Accept. JSON is for everything that is
-// not known, and for browsers.
+// formatOf returns the format that a request selects by the parameter format, or else by Accept.
+// The default is JSON.
 func formatOf(r *http.Request) format {
-	asked, _ := parseQuery(r.URL.RawQuery).last("format")
-	if f := format(asked.value); mediaTypes[f] != "" {
+	requested, _ := parseQuery(r.URL.RawQuery).last("format")
+	if f := format(requested.value); mediaTypes[f] != "" {
 		return f
 	}
-	media := make([]string, len(offered))
-	for i, o := range offered {
+	media := make([]string, len(acceptedTypes))
+	for i, o := range acceptedTypes {
 		media[i] = o.media
 	}
 	preferred := negotiate.Preferred(r.Header.Values("Accept"), media...)
-	for _, o := range offered {
+	for _, o := range acceptedTypes {
 		if o.media == preferred {
 			return o.format
 		}
@@ -57,7 +59,7 @@ func formatOf(r *http.Request) format {
 	return formatJSON
 }
 
-// encode writes a value as JSON: indented by two blanks, text as it is.
+// encode encodes a value as JSON, indented by two spaces, without HTML escapes.
 func encode(v any) ([]byte, error) {
 	body, err := marshal(v)
 	if err != nil {
@@ -70,8 +72,8 @@ func encode(v any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// encodeAs writes a value in a format. YAML holds all of JSON, so that is written; XML has the elements and types that clients
-// of the old service know.
+// encodeAs encodes a value in a format. Because JSON is valid YAML, it writes JSON for both. XML
+// has the elements and types of errors.ubuntu.com.
 func encodeAs(f format, v any) ([]byte, error) {
 	body, err := encode(v)
 	if err != nil || f != formatXML {
@@ -85,7 +87,7 @@ func encodeAs(f format, v any) ([]byte, error) {
 	}
 	root := "object"
 	switch v.(type) {
-	case envelope, objectSet, map[string]indexEntry:
+	case envelope, objectsByKey, map[string]indexEntry:
 		root = "response"
 	}
 	x := xmlWriter{}
@@ -94,13 +96,13 @@ func encodeAs(f format, v any) ([]byte, error) {
 	return x.Bytes(), nil
 }
 
-// xmlWriter writes values as elements.
+// xmlWriter writes values as XML elements.
 type xmlWriter struct{ bytes.Buffer }
 
-// xmlName are the names that an element may have here; others become an attribute.
+// xmlName matches the names that become the name of an element; others become an attribute.
 var xmlName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// element writes a value; hash is what an object says of itself.
+// element writes a value. hash is the type attribute of an object.
 func (x *xmlWriter) element(name string, value any, hash string) {
 	given := ""
 	if !xmlName.MatchString(name) {
@@ -159,5 +161,5 @@ func (x *xmlWriter) element(name string, value any, hash string) {
 	x.WriteString("</" + name + ">")
 }
 
-// text writes text; what XML cannot hold becomes a replacement character.
-func (x *xmlWriter) text(s string) { _ = xml.EscapeText(x, []byte(s)) } // a buffer takes everything
+// text writes escaped text. Characters that XML does not allow become U+FFFD.
+func (x *xmlWriter) text(s string) { _ = xml.EscapeText(x, []byte(s)) } // writes to a buffer do not fail

@@ -9,14 +9,14 @@ import (
 
 type object = map[string]any
 
-// refusal is the body of every refusal; package handlers writes it.
+// refusal is the body of every refusal. Package handlers writes it.
 type refusal struct {
 	Code    string `json:"code" doc:"One word a program can act on."`
 	Error   string `json:"error" doc:"One sentence a person can act on."`
 	Message string `json:"error_message,omitempty" doc:"The same sentence, under the name that clients of the old service know."`
 }
 
-// refusals are the statuses of refusals, and what they say.
+// refusals maps the status of each refusal to its description.
 var refusals = map[string]string{
 	"400": "A parameter is missing or cannot be read.",
 	"401": "Nobody is signed in, or the API token is not good.",
@@ -30,7 +30,7 @@ var refusals = map[string]string{
 	"503": "The database or the tracker is away; Retry-After says when to try again.",
 }
 
-// OpenAPI is the description of the API in the terms of OpenAPI 3.1, made of the table.
+// OpenAPI returns the OpenAPI 3.1 document of the API, generated from the table.
 func (a *API) OpenAPI() map[string]any {
 	kinds := schemas{}
 	kinds.of(reflect.TypeFor[meta]())
@@ -39,7 +39,7 @@ func (a *API) OpenAPI() map[string]any {
 	for i := range a.resources {
 		res := &a.resources[i]
 		path := Prefix + res.name + "/"
-		if res.listed() || res.post != nil || res.apart {
+		if res.listed() || res.post != nil || res.external {
 			paths[path] = object{strings.ToLower(res.method): res.operation(kinds, false)}
 		}
 		if res.detail != nil {
@@ -50,7 +50,8 @@ func (a *API) OpenAPI() map[string]any {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "mishap", "version": "1.0",
-			"description": "Crash reports, grouped into problems: who may ask, what is asked and what is answered. Lists come in parts; " +
+			"description": "Crash reports, grouped into problems: who may ask, what is asked and what is answered. Lists " +
+				"come in parts; " +
 				"meta.next leads to the next one. Besides JSON there are XML and YAML, by the parameter format or by Accept. " +
 				strings.TrimSpace("Made by mishap "+a.version) + ".",
 			"license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
@@ -60,14 +61,15 @@ func (a *API) OpenAPI() map[string]any {
 		"components": object{
 			"schemas": kinds,
 			"securitySchemes": object{
-				"token":   object{"type": "http", "scheme": "bearer", "description": "An API token, made on the page of one's own account. Scopes: read (reports and traces), file (create bugs)."},
+				"token": object{"type": "http", "scheme": "bearer", "description": "An API token, made on the page of " +
+					"one's own account. Scopes: read (reports and traces), file (create bugs)."},
 				"session": object{"type": "apiKey", "in": "cookie", "name": "sessionid"},
 			},
 		},
 	}
 }
 
-// schemaOf describes one resource, at its own address.
+// schemaOf describes one resource, for the address below the resource.
 func (a *API) schemaOf(res *resource) map[string]any {
 	kinds := schemas{}
 	out := object{
@@ -88,7 +90,7 @@ func (res *resource) operation(kinds schemas, detail bool) object {
 	if res.doc != "" {
 		op["description"] = res.doc
 	}
-	statuses := []string{"400", "401", "404", "429", "503"} // 401 to everybody whose token is not good
+	statuses := []string{"400", "401", "404", "429", "503"} // every resource answers 401 to an invalid token
 	switch res.access {
 	case public:
 		op["security"] = []any{object{}, object{"token": []string{}}, object{"session": []string{}}}
@@ -109,9 +111,11 @@ func (res *resource) operation(kinds schemas, detail bool) object {
 	}
 	responses := object{}
 	switch {
-	case res.apart:
+	case res.external:
 		statuses = append(statuses, "422", "502")
-		for status, text := range map[string]string{"200": "There is a bug already.", "201": "Created.", "202": "Not answered yet."} {
+		for status, text := range map[string]string{
+			"200": "There is a bug already.", "201": "Created.", "202": "Not answered yet.",
+		} {
 			responses[status] = object{"description": text, "content": media(answer)}
 		}
 	case res.method == http.MethodPost:
@@ -129,7 +133,7 @@ func (res *resource) operation(kinds schemas, detail bool) object {
 
 func media(schema object) object { return object{"application/json": object{"schema": schema}} }
 
-// parameters describes the parameters of a list, or of an object by its key.
+// parameters describes the parameters of a list, or of a single object.
 func (res *resource) parameters(detail bool) []any {
 	list := []any{}
 	if detail {
@@ -161,7 +165,7 @@ func (p *param) describe() object {
 	switch p.kind {
 	case kindNumber:
 		schema = object{"type": "integer", "minimum": p.min}
-		if p.most == 0 && p.max < 1<<30 {
+		if p.ceiling == 0 && p.max < 1<<30 {
 			schema["maximum"] = p.max
 		}
 		if p.fallback != 0 {
@@ -183,7 +187,7 @@ func (p *param) describe() object {
 	if p.required {
 		out["required"] = true
 	} else {
-		out["allowEmptyValue"] = true // as good as none
+		out["allowEmptyValue"] = true // an empty parameter counts as missing
 	}
 	return out
 }

@@ -12,41 +12,41 @@ import (
 	search "mishap/crash/query"
 )
 
-// kind is what the value of a parameter is.
+// kind is the type of a parameter's value.
 type kind string
 
 const (
 	kindText      kind = "text"      // any text of one to 200 characters
 	kindSignature kind = "signature" // a signature of a problem, or its sha1
 	kindNumber    kind = "number"    // from min to max
-	kindDay       kind = "day"       // YYYYMMDD; hyphens and slashes do not matter
-	kindFlag      kind = "flag"      // any text means yes
-	kindPresence  kind = "presence"  // being there means yes, even without a text
-	kindChoice    kind = "choice"    // one of some words
+	kindDay       kind = "day"       // YYYYMMDD; hyphens and slashes are ignored
+	kindFlag      kind = "flag"      // yes for any text
+	kindPresence  kind = "presence"  // being present means yes, even without a text
+	kindChoice    kind = "choice"    // one of the choices
 	kindReport    kind = "report"    // the id of a report
 	kindQuery     kind = "search"    // a search, as on the search page
 )
 
-// param describes one parameter: it is read, checked and documented by this.
+// param describes one parameter. Reading, checking and documentation all use it.
 type param struct {
 	name     string
 	kind     kind
 	doc      string
 	required bool
 	example  string
-	fallback int      // numbers: without the parameter
-	min, max int      // numbers
-	most     int      // numbers: larger ones are taken for this; 0: there is no such number
-	choices  []string // choices
+	fallback int      // numbers: default value
+	min, max int      // numbers: range
+	ceiling  int      // numbers: larger values are reduced to this; 0 if there is no ceiling
+	choices  []string // choices: valid values
 }
 
 const maxText = 200
 
-// input is one request: who asks, and the parameters, read and checked.
+// input is one request: the caller and the checked parameters.
 type input struct {
 	caller Caller
 	values map[string]any
-	given  map[string]bool // the parameters that the request has
+	given  map[string]bool // names of the parameters in the request
 }
 
 func (in input) text(name string) string   { s, _ := in.values[name].(string); return s }
@@ -57,17 +57,18 @@ func (in input) sent(name string) pair     { p, _ := in.values[name].(pair); ret
 
 func (in input) report(name string) crash.OopsID { id, _ := in.values[name].(crash.OopsID); return id }
 
-// read reads the parameters of a resource. An empty parameter is as good as none; unknown ones are ignored, since clients
-// send what they once sent to the old service. What cannot be read is Invalid.
+// read parses the parameters of a resource. It treats an empty parameter as missing, and ignores
+// unknown ones because clients still send parameters of errors.ubuntu.com. A malformed value is
+// Invalid.
 func (res *resource) read(q query, caller Caller) (input, error) {
 	in := input{caller: caller, values: map[string]any{}, given: map[string]bool{}}
 	for _, p := range res.params {
-		got, there := q.last(p.name)
+		sent, present := q.last(p.name)
 		if p.kind == kindPresence {
-			in.given[p.name] = there
+			in.given[p.name] = present
 			continue
 		}
-		if got.value == "" {
+		if sent.value == "" {
 			if p.required {
 				return in, p.missing()
 			}
@@ -76,7 +77,7 @@ func (res *resource) read(q query, caller Caller) (input, error) {
 			}
 			continue
 		}
-		value, err := p.parse(got)
+		value, err := p.parse(sent)
 		if err != nil {
 			return in, err
 		}
@@ -86,18 +87,20 @@ func (res *resource) read(q query, caller Caller) (input, error) {
 }
 
 func (p *param) missing() error {
-	return crash.Errorf(crash.Invalid, "missing_"+p.name, "The parameter %s is missing: %s For example %s=%s.", p.name, p.doc, p.name, p.example)
+	return crash.Errorf(crash.Invalid, "missing_"+p.name,
+		"The parameter %s is missing: %s For example %s=%s.", p.name, p.doc, p.name, p.example)
 }
 
 func (p *param) bad(why string, args ...any) error {
-	return crash.Errorf(crash.Invalid, "bad_"+p.name, "The parameter %s is not right: %s", p.name, fmt.Sprintf(why, args...))
+	return crash.Errorf(crash.Invalid, "bad_"+p.name,
+		"The parameter %s is not right: %s", p.name, fmt.Sprintf(why, args...))
 }
 
-func (p *param) parse(got pair) (any, error) {
-	v := got.value
-	switch p.kind { //nolint:exhaustive // the rest is short text
+func (p *param) parse(sent pair) (any, error) {
+	v := sent.value
+	switch p.kind { //nolint:exhaustive // other kinds are short text
 	case kindSignature:
-		return got, nil
+		return sent, nil
 	case kindQuery:
 		return p.search(v)
 	}
@@ -110,13 +113,13 @@ func (p *param) parse(got pair) (any, error) {
 	case kindNumber:
 		n, err := strconv.Atoi(strings.TrimSpace(v))
 		if err != nil && !strings.HasPrefix(v, "-") && isDigits(v) {
-			n, err = p.max+1, nil // larger than any number here
+			n, err = p.max+1, nil // larger than max
 		}
 		switch {
 		case err != nil || n < p.min:
 			return nil, p.number(v)
-		case p.most != 0 && n > p.most:
-			return p.most, nil
+		case p.ceiling != 0 && n > p.ceiling:
+			return p.ceiling, nil
 		case n > p.max:
 			return nil, p.number(v)
 		}
@@ -145,7 +148,7 @@ func (p *param) parse(got pair) (any, error) {
 	return v, nil
 }
 
-// search reads a search; what is wrong with one is said with where it is.
+// search parses a search. Its error states the position of the mistake.
 func (p *param) search(text string) (any, error) {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return nil, p.bad("it is not readable.")

@@ -8,7 +8,7 @@ import (
 	"mishap/crash"
 )
 
-// minNewSystems is on how many machines a new problem has to be seen to be named; it is named when there are more.
+// minNewSystems is the number of machines that a new problem must exceed to be listed.
 const minNewSystems = 2
 
 func (a *answers) phasingResources() []resource {
@@ -19,22 +19,33 @@ func (a *answers) phasingResources() []resource {
 		{
 			name: "package-rate-of-crashes", method: http.MethodGet, access: public,
 			summary: "Whether a new version of a package crashes more than the one before.",
-			doc: "What stops phased updates. The five old fields come from the old formula (docs/api.md); evidence is a statistic per " +
+			doc: "What stops phased updates. The five old fields come from the old formula (docs/api.md); evidence is a " +
+				"statistic per " +
 				"active machine beside them.",
 			params: []param{
 				{name: "release", kind: kindText, required: true, doc: releaseParam.doc, example: releaseParam.example},
 				{name: "package", kind: kindText, required: true, doc: packageParam.doc, example: packageParam.example},
 				version("old_version", "The version before."), version("new_version", "The new version."),
-				{name: "phased_update_percentage", kind: kindNumber, max: 100, doc: "Of the machines that get the new version.", example: "10"},
-				{name: "date", kind: kindDay, required: true, doc: "When the new version was published: crashes of the old one before this day count.", example: "20260518"},
+				{
+					name: "phased_update_percentage", kind: kindNumber, max: 100,
+					doc:     "Of the machines that get the new version.",
+					example: "10",
+				},
+				{
+					name: "date", kind: kindDay, required: true,
+					doc:     "When the new version was published: crashes of the old one before this day count.",
+					example: "20260518",
+				},
 				{name: "exclude_proposed", kind: kindFlag, doc: "Leave crashes from the proposed pocket out.", example: "True"},
 			},
 			object: crashRate{}, list: a.rateOfCrashes,
 		},
 		{
 			name: "package-version-new-buckets", method: http.MethodGet, access: public,
-			summary: "Problems that were seen with a new version of a package on more than two machines, and not with the one before.",
-			doc: "What stops phased updates. When the archive is known not to have one of the versions the answer is 404; archive says " +
+			summary: "Problems that were seen with a new version of a package on more than two machines, and not with " +
+				"the one before.",
+			doc: "What stops phased updates. When the archive is known not to have one of the versions the answer is " +
+				"404; archive says " +
 				"unknown as long as it has not been asked.",
 			params: []param{
 				{name: "package", kind: kindText, required: true, doc: "Name of a source package.", example: "tidewatch"},
@@ -65,11 +76,15 @@ func (a *answers) rateOfCrashes(ctx context.Context, in input) ([]any, error) {
 		return nil, err
 	}
 	q := rateQuestion{
-		date: in.day("date"), percentage: float64(in.number("phased_update_percentage")), phased: in.given["phased_update_percentage"],
+		date: in.day("date"), percentage: float64(in.number("phased_update_percentage")),
+		phased:          in.given["phased_update_percentage"],
 		excludeProposed: in.flag("exclude_proposed"),
 	}
-	v := judge(days, q, a.now())
-	out := crashRate{Increase: v.increase, Difference: whole(v.difference), Average: whole(v.average), Evidence: weigh(days, q, a.now())}
+	v := evaluate(days, q, a.now())
+	out := crashRate{
+		Increase: v.increase, Difference: truncated(v.difference), Average: truncated(v.average),
+		Evidence: newEvidence(days, q, a.now()),
+	}
 	if v.days != nil {
 		n := int64(*v.days)
 		out.Days = &n
@@ -81,8 +96,8 @@ func (a *answers) rateOfCrashes(ctx context.Context, in input) ([]any, error) {
 	return []any{out}, nil
 }
 
-// whole cuts a number's fraction off.
-func whole(x *float64) *int64 {
+// truncated returns the integer part of x, or nil for nil.
+func truncated(x *float64) *int64 {
 	if x == nil {
 		return nil
 	}
@@ -90,7 +105,7 @@ func whole(x *float64) *int64 {
 	return &n
 }
 
-// newBucket is a problem that came with a version.
+// newBucket is a problem that appeared with a version.
 type newBucket struct {
 	Archive  string   `json:"archive" doc:"published: the archive has both versions; unknown: it has not been asked yet."`
 	Evidence evidence `json:"evidence" doc:"Reports of this problem per active machine of the releases where the new version was seen."`
@@ -112,7 +127,8 @@ func (a *answers) newBuckets(ctx context.Context, in input) ([]any, error) {
 	for i, version := range []string{previous, newer} {
 		switch {
 		case facts[i].Known() && !facts[i].Exists || !facts[i].Valid():
-			return nil, crash.Errorf(crash.NotFound, "unknown_version", "The archive has no version %.100s of the source package %.100s.", version, pkg)
+			return nil, crash.Errorf(crash.NotFound, "unknown_version", "The archive has no version %.100s of the source "+
+				"package %.100s.", version, pkg)
 		case !facts[i].Known():
 			archive = "unknown"
 		}
@@ -124,13 +140,16 @@ func (a *answers) newBuckets(ctx context.Context, in input) ([]any, error) {
 	if len(buckets) == 0 {
 		return nil, nil
 	}
-	machines, err := a.expose(ctx, pkg, previous, newer)
+	machines, err := a.exposureOf(ctx, pkg, previous, newer)
 	if err != nil {
 		return nil, err
 	}
 	objects := make([]any, len(buckets))
 	for i, b := range buckets {
-		objects[i] = newBucket{Archive: archive, Evidence: machines.evidence(b.Reports), Function: a.seenSignature(in, b.Signature), Reports: b.Reports, Systems: b.Systems, Link: a.problemLink(b.ID)}
+		objects[i] = newBucket{
+			Archive: archive, Evidence: machines.evidence(b.Reports), Function: a.visibleSignature(in, b.Signature),
+			Reports: b.Reports, Systems: b.Systems, Link: a.problemLink(b.ID),
+		}
 	}
 	return objects, nil
 }

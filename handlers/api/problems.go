@@ -17,14 +17,16 @@ func (a *answers) problemResources() []resource {
 		{
 			name: "bucket", method: http.MethodGet, access: public,
 			summary: "What is known of one problem.",
-			doc:     "The traces are those of a report that has them, and only for callers who may read reports; for others they are null.",
-			key:     "Signature of the problem, or its sha1.", example: "%2Fusr%2Fbin%2Ftidewatch:11:parse:load:main",
+			doc: "The traces are those of a report that has them, and only for callers who may read reports; for " +
+				"others they are null.",
+			key: "Signature of the problem, or its sha1.", example: "%2Fusr%2Fbin%2Ftidewatch:11:parse:load:main",
 			object: bucketObject{}, detail: a.bucket,
 		},
 		{
 			name: "versions", method: http.MethodGet, access: public,
 			summary: "How often a problem was seen, by package version and release.",
-			doc: "Versions come in dpkg's order, then a row for all of them. Besides the fields named here each row has one number for " +
+			doc: "Versions come in dpkg's order, then a row for all of them. Besides the fields named here each row has " +
+				"one number for " +
 				"each series of Ubuntu by its codename; -1 says that nothing was counted there.",
 			params: []param{problemParam},
 			object: versionRow{}, list: a.versions,
@@ -34,14 +36,16 @@ func (a *answers) problemResources() []resource {
 			summary: "The newest reports of a problem.",
 			doc:     "At most 100 at a time; start goes on below the last of them, and next leads there.",
 			params: []param{problemParam, {
-				name: "start", kind: kindReport, doc: "Only reports that arrived before the one with this id.", example: "0196a1b2-0000-7000-8000-000000000000",
+				name: "start", kind: kindReport, doc: "Only reports that arrived before the one with this id.",
+				example: "0196a1b2-0000-7000-8000-000000000000",
 			}},
 			object: instanceRow{}, window: a.instances,
 		},
 		{
 			name: "average-instances", method: http.MethodGet, access: public,
 			summary: "How often a problem was seen per active machine, by day and release.",
-			doc: "One object for each release; the newest of its days comes first. A machine is active on a day when it reported " +
+			doc: "One object for each release; the newest of its days comes first. A machine is active on a day when it " +
+				"reported " +
 				"anything for that release in the 90 days before.",
 			params: []param{problemParam},
 			object: series{}, list: a.averageInstances,
@@ -49,20 +53,22 @@ func (a *answers) problemResources() []resource {
 	}
 }
 
-// find finds the problem that a text from outside means: a sha1, a signature, a signature that was percent-encoded once
-// more than it should, or one whose plus signs were not escaped. It returns NotFound when there is none.
+// find returns the problem that a client identifies by SHA-1 or signature. It also accepts a
+// signature that is percent-encoded once too often, or whose plus signs are not escaped. It
+// returns NotFound if there is none.
 func (a *answers) find(ctx context.Context, sent pair) (crash.BucketID, error) {
 	var ids []crash.BucketID
 	if id, err := crash.ParseBucketID(sent.value); err == nil {
 		ids = append(ids, id)
 	}
-	for _, text := range []string{unescaped(sent.value), sent.value, unplus(sent.value), unescaped(sent.raw), "/" + sent.value} {
+	for _, text := range []string{decodePercent(sent.value), sent.value, decodePlus(sent.value), decodePercent(sent.raw),
+		"/" + sent.value} {
 		ids = append(ids, crash.BucketIDOf(strings.ToValidUTF8(text, "\uFFFD")))
 	}
 	return a.counts.FirstBucket(ctx, ids)
 }
 
-// metadata is what the old service kept of a bucket, under its own names.
+// metadata is the data of a bucket under the names that errors.ubuntu.com used.
 type metadata struct {
 	CreatedBug       string `json:"CreatedBug,omitempty" doc:"Number of the bug that was filed from here."`
 	FirstSeen        string `json:"FirstSeen,omitempty" doc:"Lowest package version."`
@@ -91,15 +97,15 @@ type passage struct {
 	Used  []string `json:"used" doc:"The lines that the rule used."`
 }
 
-// passageLines is how many lines of a field are in an answer.
+// passageLines is the maximum number of lines of a field in an answer.
 const passageLines = 120
 
-// passagesOf returns what the grouping rule read of a report.
+// passagesOf returns the passages that the grouping rule read in a report.
 func passagesOf(f crash.Fields) []passage {
 	var all []passage
 	for _, p := range grouping.Explain(f).Passages {
 		if p.IsStack() {
-			continue // the other fields have it
+			continue // the trace fields contain stacks
 		}
 		var text strings.Builder
 		for _, line := range p.Excerpt(f[p.Field], passageLines) {
@@ -124,7 +130,7 @@ func (a *answers) bucket(ctx context.Context, in input, key string) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	b = a.seenBy(in, b)
+	b = a.visibleBucket(in, b)
 	out := bucketObject{ID: b.Signature, Source: b.SourcePackage, Metadata: metadata{
 		FirstSeen: b.LowestVersion, LastSeen: b.HighestVersion, FirstSeenRelease: string(b.LowestRelease),
 		LastSeenRelease: string(b.HighestRelease), Source: b.Package,
@@ -145,11 +151,11 @@ func (a *answers) bucket(ctx context.Context, in input, key string) (any, error)
 	return out, err
 }
 
-// addTraces adds the traces of a report that has some.
+// addTraces adds the traces of the representative report.
 func (a *answers) addTraces(ctx context.Context, id crash.BucketID, out *bucketObject) error {
 	report, err := a.store.RepresentativeReport(ctx, id)
 	if crash.KindOf(err) == crash.NotFound {
-		return nil // dropped since, as all reports are some day
+		return nil // retention has deleted the reports
 	}
 	if err != nil {
 		return err
@@ -167,7 +173,7 @@ func (a *answers) addTraces(ctx context.Context, id crash.BucketID, out *bucketO
 	return nil
 }
 
-// problemLink is the page of a problem, for other places.
+// problemLink returns the absolute address of a problem's page.
 func (a *answers) problemLink(id crash.BucketID) string { return a.base + id.Path() }
 
 type instanceRow struct {
@@ -178,7 +184,7 @@ type instanceRow struct {
 	Release      string `json:"ubuntu_version"`
 }
 
-// maxInstances is how many reports of a problem, or of a machine, are listed at once.
+// maxInstances is the maximum number of reports of a problem in one answer.
 const maxInstances = 100
 
 func (a *answers) instances(ctx context.Context, in input) (window, error) {
@@ -189,7 +195,8 @@ func (a *answers) instances(ctx context.Context, in input) (window, error) {
 	if err != nil {
 		return window{}, err
 	}
-	return newWindow(in.report("start"), maxInstances, reportID, func(r crash.ReportRow) any { return newInstanceRow(in, r) },
+	return newWindow(in.report("start"), maxInstances, reportID,
+		func(r crash.ReportRow) any { return newInstanceRow(in, r) },
 		func(start crash.OopsID, limit int) ([]crash.ReportRow, error) {
 			return a.reports.BucketReports(ctx, id, start, limit)
 		},
@@ -202,13 +209,14 @@ func reportID(r crash.ReportRow) crash.OopsID { return r.ID }
 
 func newInstanceRow(in input, r crash.ReportRow) any {
 	return instanceRow{
-		Architecture: seenLabel(in, r.Architecture), Incident: r.ID.String(), Version: seenLabel(in, r.Version),
-		Release:   string(seenLabel(in, r.Release)),
+		Architecture: visibleLabel(in, r.Architecture), Incident: r.ID.String(), Version: visibleLabel(in, r.Version),
+		Release:   string(visibleLabel(in, r.Release)),
 		Timestamp: timestamp(r.ID.Received()),
 	}
 }
 
-// listAddress is the front list with some filters, with blanks as %20 as clients expect.
+// listAddress returns the address of the front list with filters. It encodes spaces as %20, as
+// clients expect.
 func (a *answers) listAddress(pairs ...string) string {
 	var b strings.Builder
 	b.WriteString(a.base + "/")

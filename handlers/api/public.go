@@ -7,47 +7,47 @@ import (
 	"mishap/crash/redact"
 )
 
-// Callers who may not read reports get texts redacted as bugs are. The id of a problem, which answers have beside its
-// signature, finds it all the same.
+// Callers who may not read reports receive redacted texts, as in bugs. Answers also contain the id
+// of a problem, which identifies it even if its signature is redacted.
 
-// mayRead reports whether a caller may read reports.
+// mayRead reports whether the caller may read reports.
 func (in input) mayRead() bool { return signedIn.check(in.caller) == nil }
 
-// seenBy returns b as the caller may see it.
-func (a *answers) seenBy(in input, b crash.Bucket) crash.Bucket {
+// visibleBucket returns b as the caller may see it.
+func (a *answers) visibleBucket(in input, b crash.Bucket) crash.Bucket {
 	if in.mayRead() {
 		return b
 	}
 	return a.redacted.Bucket(b)
 }
 
-// seenSignature returns a signature as the caller may see it.
-func (a *answers) seenSignature(in input, signature string) string {
+// visibleSignature returns a signature as the caller may see it.
+func (a *answers) visibleSignature(in input, signature string) string {
 	if in.mayRead() {
 		return signature
 	}
 	return a.redacted.Signature(signature)
 }
 
-// seenLabel returns the name of a release, version or kind of problem as the caller may see it.
-func seenLabel[T ~string](in input, name T) T {
+// visibleLabel returns the name of a release, version or type as the caller may see it.
+func visibleLabel[T ~string](in input, name T) T {
 	if in.mayRead() {
 		return name
 	}
 	return redact.Label(name)
 }
 
-// seenRow returns a row of the index as the caller may see it.
-func seenRow(in input, row index.Row) index.Row {
+// visibleRow returns a row of the index as the caller may see it.
+func visibleRow(in input, row index.Row) index.Row {
 	if !in.mayRead() {
 		return row.ForVisitors()
 	}
 	return row
 }
 
-// searched makes a list count what a query speaks of, and says which problems it wants. What a caller who may not read reports
-// searches for is looked for in what such callers see.
-func searched(in input, q search.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
+// narrowed returns filter limited to what a query counts, and the function that selects its
+// problems. For callers who may not read reports, the query searches only what they may see.
+func narrowed(in input, q search.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
 	filter = q.Narrow(filter)
 	switch {
 	case q.Empty():
@@ -55,6 +55,6 @@ func searched(in input, q search.Query, filter index.Filter) (index.Filter, func
 	case in.mayRead():
 		return filter, q.Match
 	}
-	filter.Query = "public " + filter.Query // lists are cached by it
+	filter.Query = "public " + filter.Query // lists are cached by query
 	return filter, func(p *index.Problem) bool { return q.Match(p.Public()) }
 }

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// query is the query of an address: the parameters in the order in which they were given, repetitions too.
+// query is the query of an address: all parameters in their order, including repeated ones.
 type query []pair
 
 type pair struct{ name, value, raw string }
 
-// parseQuery reads a query as leniently as hand-written addresses need: semicolons are text, and what is not an escape
-// stays as it is.
+// parseQuery parses a query that may be written by hand. Semicolons are text, and invalid
+// escapes stay unchanged.
 func parseQuery(raw string) query {
 	var q query
 	for part := range strings.SplitSeq(raw, "&") {
@@ -19,12 +19,12 @@ func parseQuery(raw string) query {
 			continue
 		}
 		name, value, _ := strings.Cut(part, "=")
-		q = append(q, pair{name: unplus(name), value: unplus(value), raw: value})
+		q = append(q, pair{name: decodePlus(name), value: decodePlus(value), raw: value})
 	}
 	return q
 }
 
-// last is the value of the last parameter of a name: that one counts, whatever came before.
+// last returns the last parameter with a name, which overrides earlier ones.
 func (q query) last(name string) (pair, bool) {
 	for i := len(q) - 1; i >= 0; i-- {
 		if q[i].name == name {
@@ -34,7 +34,7 @@ func (q query) last(name string) (pair, bool) {
 	return pair{}, false
 }
 
-// with is the query with some parameters taken out and put at its end with new values.
+// with encodes the query with parameters replaced; the changed ones come last.
 func (q query) with(changed ...pair) string {
 	var b strings.Builder
 	add := func(p pair) {
@@ -58,10 +58,11 @@ next:
 	return b.String()
 }
 
-func unplus(s string) string { return unescaped(strings.ReplaceAll(s, "+", " ")) }
+func decodePlus(s string) string { return decodePercent(strings.ReplaceAll(s, "+", " ")) }
 
-// unescaped decodes %XX once, and leaves a percent sign alone that no two hex digits follow.
-func unescaped(s string) string {
+// decodePercent decodes %XX once. A percent sign that is not followed by two hex digits stays
+// unchanged.
+func decodePercent(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
 	}

@@ -8,24 +8,24 @@ import (
 	"mishap/crash/stats"
 )
 
-// The formula by which phased updates are stopped. It is the old service's, number by number, since a program decides by
-// it; docs/api.md has it in words.
+// The constants of the formula that stops phased updates. They equal those of errors.ubuntu.com,
+// because a program depends on the result; docs/api.md explains the formula.
 const (
-	newestDays     = 15 // how many days with crashes are looked at, of either version
-	fewCrashes     = 3  // with fewer today there is no increase
-	minutesPerDay  = 24 * 60
-	worthMentioned = 1 // crashes above what was to be expected by now
+	maxCrashDays  = 15 // maximum number of days with crashes, for each version
+	minCrashes    = 3  // minimum of crashes today for an increase
+	minutesPerDay = 24 * 60
+	minDifference = 1 // crashes above the number expected by now
 )
 
-// rateQuestion is what package-rate-of-crashes is asked.
+// rateQuestion is the question of package-rate-of-crashes.
 type rateQuestion struct {
-	date            time.Time // up to which days of the old version count, and which ends their mean
-	percentage      float64   // of the machines that get the new version
-	phased          bool      // percentage was given
+	date            time.Time // last day of the old version, and end of its mean
+	percentage      float64   // share of machines that receive the new version
+	phased          bool      // whether percentage is set
 	excludeProposed bool
 }
 
-// verdict is the answer in the old fields. The pointers are nil where nothing is said.
+// verdict is the answer in the old fields. The pointers are nil for unknown values.
 type verdict struct {
 	increase   bool
 	difference *float64
@@ -33,8 +33,9 @@ type verdict struct {
 	days       *int
 }
 
-// judge compares the crashes of the new version today with what those of the old one let one expect by this minute.
-func judge(days []stats.VersionDay, q rateQuestion, now time.Time) verdict {
+// evaluate compares today's crashes of the new version with the number expected by now from the
+// old version.
+func evaluate(days []stats.VersionDay, q rateQuestion, now time.Time) verdict {
 	now = now.UTC()
 	newer := newest(days, func(d stats.VersionDay) int64 { return d.New })
 	older := newest(days, func(d stats.VersionDay) int64 {
@@ -67,7 +68,7 @@ func judge(days []stats.VersionDay, q rateQuestion, now time.Time) verdict {
 		}
 		counts = append(counts, float64(n))
 	}
-	if crashes < fewCrashes || len(counts) == 0 {
+	if crashes < minCrashes || len(counts) == 0 {
 		return verdict{}
 	}
 	mean, deviation := meanAndDeviation(counts)
@@ -77,18 +78,18 @@ func judge(days []stats.VersionDay, q rateQuestion, now time.Time) verdict {
 	}
 	minutes := float64(now.Hour()*60 + now.Minute())
 	difference -= expected * (minutes / minutesPerDay)
-	if !(difference > worthMentioned) {
+	if !(difference > minDifference) {
 		return verdict{}
 	}
 	period := len(counts)
 	return verdict{increase: true, difference: &difference, average: &expected, days: &period}
 }
 
-// newest are the latest days that have a count, the latest first, at most fifteen.
+// newest returns the latest days that have a count, newest first, at most maxCrashDays.
 func newest(days []stats.VersionDay, count func(stats.VersionDay) int64) []stats.VersionDay {
 	var out []stats.VersionDay
 	for _, d := range slices.Backward(days) {
-		if count(d) > 0 && len(out) < newestDays {
+		if count(d) > 0 && len(out) < maxCrashDays {
 			out = append(out, d)
 		}
 	}
@@ -103,7 +104,7 @@ func find(days []stats.VersionDay, day time.Time) (stats.VersionDay, bool) {
 	return days[i], true
 }
 
-// meanAndDeviation are the mean and the standard deviation of a whole population.
+// meanAndDeviation returns the mean and the standard deviation of a whole population.
 func meanAndDeviation(counts []float64) (mean, deviation float64) {
 	for _, n := range counts {
 		mean += n

@@ -61,7 +61,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := judge(tt.days, tt.q, tt.now)
+			got := evaluate(tt.days, tt.q, tt.now)
 			if got.increase != tt.increase {
 				t.Fatalf("increase: got %v, want %v", got.increase, tt.increase)
 			}
@@ -95,12 +95,12 @@ func TestNewestDays(t *testing.T) {
 	before := make([]int64, 20)
 	for i := range before {
 		before[i] = 2
-		if i >= newestDays {
+		if i >= maxCrashDays {
 			before[i] = 1000
 		}
 	}
-	got := judge(history(9, before...), rateQuestion{date: at(0, 0).Truncate(24 * time.Hour)}, at(12, 0))
-	if !got.increase || *got.average != 2 || *got.days != newestDays {
+	got := evaluate(history(9, before...), rateQuestion{date: at(0, 0).Truncate(24 * time.Hour)}, at(12, 0))
+	if !got.increase || *got.average != 2 || *got.days != maxCrashDays {
 		t.Errorf("got %+v, want the 15 newest days only", got)
 	}
 }
@@ -111,7 +111,7 @@ func TestRoundHalfToEven(t *testing.T) {
 	for _, tt := range []struct{ high, want int64 }{{5, 5}, {6, 6}, {7, 7}} {
 		// Two days, n and 0: mean n/2, deviation n/2.
 		days := []stats.VersionDay{{Day: date.AddDate(0, 0, -2), Old: tt.high}, {Day: date, New: 99}}
-		if got := judge(days, rateQuestion{date: date}, at(12, 0)); *got.average != float64(tt.want) {
+		if got := evaluate(days, rateQuestion{date: date}, at(12, 0)); *got.average != float64(tt.want) {
 			t.Errorf("%d: got %v, want %d", tt.high, *got.average, tt.want)
 		}
 	}

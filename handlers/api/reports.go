@@ -14,9 +14,21 @@ func (a *answers) reportResources() []resource {
 			name: "reports-for-system", method: http.MethodGet, access: signedIn,
 			summary: "The newest reports of a machine.",
 			params: []param{
-				{name: "system", kind: kindText, required: true, doc: "The machine, as it names itself when it reports.", example: "3f2a…"},
-				{name: "limit", kind: kindNumber, max: 1 << 30, most: maxPage, fallback: 50, doc: "How many reports.", example: "50"},
-				{name: "start", kind: kindReport, doc: "Only reports that arrived before the one with this id.", example: "0196a1b2-0000-7000-8000-000000000000"},
+				{
+					name: "system", kind: kindText, required: true,
+					doc:     "The machine, as it names itself when it reports.",
+					example: "3f2a…",
+				},
+				{
+					name: "limit", kind: kindNumber, max: 1 << 30, ceiling: maxPage, fallback: 50,
+					doc:     "How many reports.",
+					example: "50",
+				},
+				{
+					name: "start", kind: kindReport,
+					doc:     "Only reports that arrived before the one with this id.",
+					example: "0196a1b2-0000-7000-8000-000000000000",
+				},
 			},
 			object: systemReport{}, window: a.reportsForSystem,
 		},
@@ -24,7 +36,11 @@ func (a *answers) reportResources() []resource {
 			name: "dayoops", method: http.MethodGet, access: public,
 			summary: "Reports of the crashes of a day.",
 			params: []param{
-				{name: "limit", kind: kindNumber, max: 1 << 30, most: 1000, fallback: 100, doc: "How many reports, at most 1000.", example: "100"},
+				{
+					name: "limit", kind: kindNumber, max: 1 << 30, ceiling: 1000, fallback: 100,
+					doc:     "How many reports, at most 1000.",
+					example: "100",
+				},
 				releaseParam,
 				{name: "details", kind: kindPresence, doc: "Say the type of each problem too.", example: "1"},
 			},
@@ -41,14 +57,16 @@ func (a *answers) reportResources() []resource {
 			name: "instance", method: http.MethodGet, access: signedIn,
 			summary: "One report with all its fields, as a list of one; without fields when there is no such report.",
 			params: []param{{
-				name: "id", kind: kindText, required: true, doc: "Id of the report.", example: "0196a1b2-0000-7000-8000-000000000000",
+				name: "id", kind: kindText, required: true, doc: "Id of the report.",
+				example: "0196a1b2-0000-7000-8000-000000000000",
 			}},
 			object: instanceObject{}, list: a.instance,
 		},
 	}
 }
 
-// timestamp writes a time as the old service did: without a zone, without a fraction that is zero.
+// timestamp formats a time as errors.ubuntu.com did: without a zone, and without a fraction if
+// it is zero.
 func timestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -84,7 +102,9 @@ func (a *answers) reportsForSystem(ctx context.Context, in input) (window, error
 }
 
 func newSystemReport(r crash.ReportRow) any {
-	row := systemReport{Instance: r.ID.String(), Type: r.ProblemType, Program: r.Package, Timestamp: timestamp(r.ID.Received())}
+	row := systemReport{
+		Instance: r.ID.String(), Type: r.ProblemType, Program: r.Package, Timestamp: timestamp(r.ID.Received()),
+	}
 	if !r.Occurred.IsZero() {
 		row.Occurred = r.Occurred.UTC().Format(time.ANSIC)
 	}
@@ -125,7 +145,7 @@ func (a *answers) dayOops(ctx context.Context, in input, key string) (any, error
 			continue
 		}
 		d := oopsDetails{ID: r.ID.String()}
-		d.Details.Type = seenLabel(in, r.ProblemType)
+		d.Details.Type = visibleLabel(in, r.ProblemType)
 		out.Value.Oopses = append(out.Value.Oopses, d)
 	}
 	return out, nil
@@ -150,7 +170,7 @@ type instanceObject struct {
 	Instance map[string]string `json:"instance" doc:"The fields of the report, and SAS: the signature of its problem."`
 }
 
-// fields are those of a report and its signature.
+// fields returns the fields of a report, and the signature of its problem.
 func (a *answers) fields(ctx context.Context, id string) (map[string]string, error) {
 	oops, err := crash.ParseOopsID(id)
 	if err != nil {

@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// schemas makes JSON schemas of Go types; named structs are gathered by name, and pointed to.
+// schemas collects JSON schemas of Go types. Named structs are stored by name and referred to.
 type schemas map[string]any
 
-// of is the schema of a value's type. Fields are described by the tag doc; a pointer may be null.
+// of returns the schema of a type. The tag doc describes a field; a pointer is nullable.
 func (s schemas) of(t reflect.Type) map[string]any {
 	switch t {
 	case reflect.TypeFor[bugNumber]():
 		return map[string]any{"type": []string{"string", "integer"}}
 	case reflect.TypeFor[versionRow]():
 		schema := s.object(t)
-		schema["additionalProperties"] = map[string]any{"type": "integer", "description": "Reports from the series of this codename; -1: none."}
-		return s.keep(t.Name(), schema)
+		schema["additionalProperties"] = map[string]any{"type": "integer", "description": "Reports from the series of " +
+			"this codename; -1: none."}
+		return s.define(t.Name(), schema)
 	}
 	switch t.Kind() { //nolint:exhaustive // the rest is anything
 	case reflect.Pointer:
@@ -25,7 +26,7 @@ func (s schemas) of(t reflect.Type) map[string]any {
 		if t.Name() == "" {
 			return s.object(t)
 		}
-		return s.keep(t.Name(), s.object(t))
+		return s.define(t.Name(), s.object(t))
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": s.of(t.Elem())}
 	case reflect.Array:
@@ -44,14 +45,14 @@ func (s schemas) of(t reflect.Type) map[string]any {
 	return map[string]any{} // anything
 }
 
-func (s schemas) keep(name string, schema map[string]any) map[string]any {
+func (s schemas) define(name string, schema map[string]any) map[string]any {
 	s[name] = schema
 	return map[string]any{"$ref": "#/components/schemas/" + name}
 }
 
 func nullable(schema map[string]any) map[string]any {
-	if word, ok := schema["type"].(string); ok {
-		schema["type"] = []string{word, "null"}
+	if name, ok := schema["type"].(string); ok {
+		schema["type"] = []string{name, "null"}
 		return schema
 	}
 	return map[string]any{"anyOf": []any{schema, map[string]any{"type": "null"}}}

@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// resource is one line of the table.
+// resource is one entry of the table.
 type resource struct {
 	name    string
 	summary string // one line
-	doc     string // what is worth knowing besides, in a few sentences
+	doc     string // further details, in a few sentences
 	access  access
 	method  string  // GET, or POST for questions with a body
-	params  []param // without limit and offset where the list only pages by them
-	key     string  // what tells one object from others, for addresses with it
-	example string  // such a key
+	params  []param // without limit and offset, unless the resource handles limit itself
+	key     string  // description of the key in the address of a single object
+	example string  // example of a key
 
-	object any // an object of the list, or the answer to a question; its type describes it
-	body   any // what a question holds
+	object any // zero value of the type of an object or answer
+	body   any // zero value of the type of a question
 
-	list   listFunc
-	window windowFunc // in place of list
-	detail detailFunc
-	post   postFunc
-	apart  bool // served by package handlers; here it is only described
+	list     listFunc
+	window   windowFunc // instead of list
+	detail   detailFunc
+	post     postFunc
+	external bool // served by package handlers; the table only describes it
 }
 
-// allow is the header Allow.
+// allow returns the value of the Allow header.
 func (res *resource) allow() string {
 	if res.method == http.MethodGet {
 		return "GET, HEAD"
@@ -37,14 +37,15 @@ func (res *resource) allow() string {
 // listed reports whether the resource has a list.
 func (res *resource) listed() bool { return res.list != nil || res.window != nil }
 
-// ownLimit reports whether the resource reads limit itself, before its list is paged.
+// ownLimit reports whether the resource handles limit itself, before paging.
 func (res *resource) ownLimit() bool {
 	return slices.ContainsFunc(res.params, func(p param) bool { return p.name == limitParam.name })
 }
 
-// table is the whole API, in the order of its documentation.
+// table returns all resources, in the order of the documentation.
 func (a *answers) table() []resource {
-	return slices.Concat(a.problemResources(), a.countResources(), a.phasingResources(), a.reportResources(), a.archiveResources(), a.bugResources())
+	return slices.Concat(a.problemResources(), a.countResources(), a.phasingResources(),
+		a.reportResources(), a.archiveResources(), a.bugResources())
 }
 
 // Parameters that several resources share.
@@ -53,17 +54,18 @@ var (
 	packageParam = param{name: "package", kind: kindText, doc: "Name of a binary package.", example: "tidewatch"}
 	problemParam = param{
 		name: "id", kind: kindSignature, required: true, example: "/usr/bin/tidewatch:11:parse:load:main",
-		doc: "Signature of a problem, or its sha1 (40 hex digits). A signature that is percent-encoded once more is understood too.",
+		doc: "Signature of a problem, or its sha1 (40 hex digits). A signature that is percent-encoded once more is " +
+			"understood too.",
 	}
 )
 
-// maxDays bounds how many days a list of days has: ten years.
+// maxDays is the maximum number of days in a daily list: ten years.
 const maxDays = 3660
 
-// daysParam is a limit that counts days.
+// daysParam returns a limit that counts days.
 func daysParam() param {
 	return param{
-		name: "limit", kind: kindNumber, max: maxDays, most: maxDays, fallback: usualDays, example: "30",
+		name: "limit", kind: kindNumber, max: maxDays, ceiling: maxDays, fallback: defaultDays, example: "30",
 		doc: "How many days, today (UTC) first; at most 360 objects are in one answer.",
 	}
 }

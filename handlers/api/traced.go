@@ -10,23 +10,25 @@ import (
 	"mishap/crash/redact"
 )
 
-// tracedDay is how many crashes could be named on a day, by release and by release, colon, architecture.
+// tracedDay is the number of named crashes of a day, by release and by "release:architecture".
 type tracedDay struct {
 	Date  string            `json:"date"`
 	Value map[string]traced `json:"value" doc:"By release, and by release, colon, architecture: success and failed."`
 }
 
-// traced is how many stacks had names, and how many had not.
+// traced counts stacks with names and stacks without.
 type traced struct {
 	Failed  int64 `json:"failed"`
 	Success int64 `json:"success"`
 }
 
 // nativeRules are the grouping rules of native crashes: by names, and by addresses only.
-var nativeRules = []crash.Rule{crash.RuleStacktrace, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleAddress, crash.RuleAssertion}
+var nativeRules = []crash.Rule{
+	crash.RuleStacktrace, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleAddress, crash.RuleAssertion,
+}
 
 func (a *answers) tracedDays(ctx context.Context, in input) ([]any, error) {
-	since, until := a.span(in.number("limit"))
+	since, until := a.lastDays(in.number("limit"))
 	counts, err := a.traced(ctx, since, until)
 	if err != nil {
 		return nil, err
@@ -43,7 +45,8 @@ func (a *answers) tracedDays(ctx context.Context, in input) ([]any, error) {
 	return objects, nil
 }
 
-// traced returns the counts of some days, the latest first: of a year from memory, of older days from the database.
+// traced returns the counts of a range of days, latest first. The index has those of a year; older
+// ones come from the database.
 func (a *answers) traced(ctx context.Context, since, until time.Time) ([]index.Traced, error) {
 	known := a.store.IndexSince()
 	var counts []index.Traced
@@ -64,12 +67,12 @@ func (a *answers) traced(ctx context.Context, since, until time.Time) ([]index.T
 	if !until.Before(known) {
 		until = known.AddDate(0, 0, -1)
 	}
-	before, err := a.counts.TracedDays(ctx, since, until, nativeRules)
-	return slices.Concat(counts, before), err
+	older, err := a.counts.TracedDays(ctx, since, until, nativeRules)
+	return slices.Concat(counts, older), err
 }
 
-// newTracedDay adds up the counts of a day. Releases that lists do not name are added up as other releases, and an
-// architecture that is no port of Debian counts in its release only.
+// newTracedDay adds up the counts of a day. Releases that lists do not name count as other
+// releases. An architecture that is not a Debian port counts only in its release.
 func (a *answers) newTracedDay(day time.Time, counts []index.Traced) tracedDay {
 	reports := map[crash.Release]int64{}
 	for _, c := range counts {

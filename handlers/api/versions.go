@@ -8,7 +8,7 @@ import (
 	"mishap/crash"
 )
 
-// versionRow is one version, or all of them, with a number for each series besides the fields named here.
+// versionRow is the row of one version, or of all. It also has a number for each series.
 type versionRow struct {
 	Version     string            `json:"version" doc:"A package version; All versions in the last row."`
 	Pockets     map[string]string `json:"pockets" doc:"Where the archive has the version, by codename: Release, Updates, …; a question mark when it is not known. Only series with a count."`
@@ -26,8 +26,8 @@ func (v versionRow) MarshalJSON() ([]byte, error) {
 	return marshal(all)
 }
 
-// nothing is what stands for no count.
-const nothing = -1
+// noCount is the value of a missing count.
+const noCount = -1
 
 func (a *answers) versions(ctx context.Context, in input) ([]any, error) {
 	id, err := a.find(ctx, in.sent("id"))
@@ -54,8 +54,8 @@ func (a *answers) versions(ctx context.Context, in input) ([]any, error) {
 	var rows []versionRow
 	for i := len(counts) - 1; i >= 0; i-- { // the store lists the newest first
 		c := counts[i]
-		if len(rows) == 0 || rows[len(rows)-1].Version != seenLabel(in, c.Version) {
-			rows = append(rows, newVersionRow(seenLabel(in, c.Version), none))
+		if len(rows) == 0 || rows[len(rows)-1].Version != visibleLabel(in, c.Version) {
+			rows = append(rows, newVersionRow(visibleLabel(in, c.Version), none))
 		}
 		row := &rows[len(rows)-1]
 		series := a.series(c.Release)
@@ -72,7 +72,7 @@ func (a *answers) versions(ctx context.Context, in input) ([]any, error) {
 	return objects, nil
 }
 
-// pocketOr is the pocket of a series that has a version, or another word when that is not known.
+// pocketOr returns the pocket of a series that has a version, or unknown.
 func pocketOr(f crash.ArchiveFact, series, version, unknown string) string {
 	if pocket := crash.PocketOf(f.In(series), version); pocket != "" {
 		return pocket
@@ -80,19 +80,21 @@ func pocketOr(f crash.ArchiveFact, series, version, unknown string) string {
 	return unknown
 }
 
-// noCounts is the beginning of a row: no count for any series that rows name.
+// noCounts returns a row without counts: noCount for each series that rows name.
 func (a *answers) noCounts() map[string]int64 {
 	none := map[string]int64{}
 	for _, release := range a.releases.All("Ubuntu") {
-		if release.Compare(firstStandard) >= 0 {
-			none[a.releases.Codename(release)] = nothing
+		if release.Compare(oldStandardRelease) >= 0 {
+			none[a.releases.Codename(release)] = noCount
 		}
 	}
 	return none
 }
 
 func newVersionRow(version string, none map[string]int64) versionRow {
-	return versionRow{Version: version, Pockets: map[string]string{}, Derivatives: nothing, Total: nothing, bySeries: maps.Clone(none)}
+	return versionRow{
+		Version: version, Pockets: map[string]string{}, Derivatives: noCount, Total: noCount, bySeries: maps.Clone(none),
+	}
 }
 
 func (v *versionRow) count(series string, n int64) {
@@ -101,14 +103,14 @@ func (v *versionRow) count(series string, n int64) {
 		v.Derivatives = add(v.Derivatives)
 	} else {
 		if _, known := v.bySeries[series]; !known {
-			v.bySeries[series] = nothing
+			v.bySeries[series] = noCount
 		}
 		v.bySeries[series] = add(v.bySeries[series])
 	}
 	v.Total = add(v.Total)
 }
 
-// series is the codename of a release of Ubuntu; empty for others.
+// series returns the codename of an Ubuntu release, or "" for other releases.
 func (a *answers) series(r crash.Release) string {
 	if !strings.HasPrefix(string(r), "Ubuntu ") {
 		return ""

@@ -7,23 +7,24 @@ import (
 	"mishap/crash"
 )
 
-// window is a part of a list of reports that is too long to be made as a whole: the newest reports, or those below the one
-// that the parameter start names.
+// window is a part of a list of reports that is too long to load whole: the newest reports, or
+// those older than the parameter start.
 type window struct {
 	objects []any
-	last    crash.OopsID   // where the next window starts; zero: there is none
-	above   []crash.OopsID // from start upwards, start included: at most one more than a window has
-	size    int            // how many reports a window has
+	last    crash.OopsID   // start of the next window; zero if there is none
+	above   []crash.OopsID // reports from start upwards, at most size+1
+	size    int            // maximum number of reports
 }
 
-// windowFunc makes the window that a request asks for.
+// windowFunc returns the window that a request selects.
 type windowFunc func(context.Context, input) (window, error)
 
-// newWindow makes a window of size reports with two functions: below returns reports below one, the newest first, and above
-// returns the ids of those from one upwards.
+// newWindow returns a window of size reports. below returns reports older than start, newest
+// first; above returns the ids from start upwards.
 func newWindow[T any](
 	start crash.OopsID, size int, id func(T) crash.OopsID, object func(T) any,
-	below func(start crash.OopsID, limit int) ([]T, error), above func(start crash.OopsID, limit int) ([]crash.OopsID, error),
+	below func(start crash.OopsID, limit int) ([]T, error),
+	above func(start crash.OopsID, limit int) ([]crash.OopsID, error),
 ) (w window, err error) {
 	w.size = size
 	rows, err := below(start, size+1)
@@ -43,7 +44,8 @@ func newWindow[T any](
 	return w, err
 }
 
-// envelope is that of the window's objects. Where these end, its links lead to the neighbouring windows.
+// envelope returns the envelope of the window's objects. At either end, its links lead to the
+// neighbouring window.
 func (w window) envelope(p paging, u *url.URL, q query) envelope {
 	e := p.envelope(u, q, w.objects)
 	if e.Meta.Next == nil && !w.last.IsZero() && p.offset < len(w.objects) {

@@ -171,7 +171,8 @@ func Pages[T any](read func(after *T) ([]T, error), rowOf func(T) Row) iter.Seq2
 const ExportPage = 500
 
 // ErrNoFormat is the error for a file extension that is not an export format.
-var ErrNoFormat = crash.Errorf(crash.NotFound, "no_page", "There is no such file: lists are to be had as .csv, .json and .atom.")
+var ErrNoFormat = crash.Errorf(crash.NotFound, "no_page",
+	"There is no such file: lists are to be had as .csv, .json and .atom.")
 
 // Exporter sends lists as files and feeds.
 type Exporter struct {

@@ -83,12 +83,13 @@ func acceptRanges(header string) []acceptRange {
 // parseWeight parses a weight, 0 to 1 with up to three decimals, and returns thousandths. It
 // returns 0 for a malformed weight.
 func parseWeight(s string) int {
-	whole, fraction, _ := strings.Cut(s, ".")
-	if whole != "0" && whole != "1" || len(fraction) > 3 || fraction != "" && strings.Trim(fraction, "0123456789") != "" {
+	integer, fraction, _ := strings.Cut(s, ".")
+	if integer != "0" && integer != "1" || len(fraction) > 3 ||
+		fraction != "" && strings.Trim(fraction, "0123456789") != "" {
 		return 0
 	}
 	n, _ := strconv.Atoi(fraction + strings.Repeat("0", 3-len(fraction)))
-	if whole == "1" {
+	if integer == "1" {
 		return 1000
 	}
 	return n

@@ -27,12 +27,12 @@ type rawReport struct {
 	ID         string       `json:"id"`
 	URL        string       `json:"url"`
 	Arrived    time.Time    `json:"arrived"`
-	Occurred   *time.Time   `json:"occurred"` // null: the report has no readable date
+	Occurred   *time.Time   `json:"occurred"` // null if the report has no valid date
 	Machine    string       `json:"machine"`
 	Problem    *string      `json:"problem"` // address, or null if Unbucketed says why the report has no problem
 	Unbucketed string       `json:"unbucketed,omitempty"`
 	Rule       crash.Rule   `json:"rule"`
-	Evidence   []passage    `json:"evidence"` // what the grouping rule read
+	Evidence   []passage    `json:"evidence"` // lines that the grouping rule read
 	Fields     crash.Fields `json:"fields"`
 }
 
@@ -106,7 +106,7 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 		return nil // the client disconnected: Writable has checked the names
 	}
 	if core != nil {
-		_ = apport.WriteDump(w, "CoreDump", core) // as above
+		_ = apport.WriteDump(w, "CoreDump", core) // an error means that the client disconnected
 	}
 	return nil
 }

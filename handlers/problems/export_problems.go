@@ -21,7 +21,8 @@ import (
 // problemColumns are the columns of lists of problems.
 var problemColumns = []string{
 	"count", "title", "signature", "package", "source_package", "problem_type", "first_seen",
-	"first_version", "first_release", "last_seen", "last_version", "last_release", "highest_version", "bug", "state", "status", "url",
+	"first_version", "first_release", "last_seen", "last_version", "last_release", "highest_version", "bug",
+	"state", "status", "url",
 }
 
 // ExportFile sends the front list as a file or feed at an address of its own, with the query of
@@ -73,13 +74,13 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 			Title: list.title, Path: list.path, Columns: problemColumns,
 			Rows: func(yield func(export.Row, error) bool) {
 				for chunk := range slices.Chunk(rows, export.ExportPage) {
-					whole, err := s.Counts.WholeSignatures(ctx, chunk)
+					signatures, err := s.Counts.WholeSignatures(ctx, chunk)
 					if err != nil {
 						yield(export.Row{}, err)
 						return
 					}
 					for _, p := range chunk {
-						signature := whole[p.ID]
+						signature := signatures[p.ID]
 						if !signedIn {
 							signature = s.Redacted.Signature(signature)
 						}

@@ -121,16 +121,16 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 				"The form does not say until when everything was seen; load the page again.")
 		}
 	}
-	before, err := s.Accounts.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
+	previous, err := s.Accounts.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
 	if err != nil {
 		return err
 	}
 	undo := &views.Undo{Action: views.PathSeen, Field: "seen", Value: "never"}
-	if !before.IsZero() {
-		undo.Value = before.UTC().Format(time.RFC3339Nano)
+	if !previous.IsZero() {
+		undo.Value = previous.UTC().Format(time.RFC3339Nano)
 	}
 	message := views.Flash{Kind: views.FlashDone, Text: "What came up to now is new to you no longer.", Undo: undo}
-	if seen.Before(before) {
+	if seen.Before(previous) {
 		message = views.Flash{Kind: views.FlashDone, Text: "It is new to you again."}
 	}
 	if err := s.FlashUndo(r, message); err != nil {

@@ -35,18 +35,18 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 	}
 	u, err := url.Parse(via)
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // as above
+		return nil, nil //nolint:nilerr,nilnil // an invalid origin counts as none
 	}
 	l := &origin{address: via}
 	switch name, ok := strings.CutPrefix(u.Path, "/problem/"); {
 	case ok:
 		id, err := crash.ParseBucketID(name)
 		if err != nil {
-			return nil, nil //nolint:nilerr,nilnil // as above
+			return nil, nil //nolint:nilerr,nilnil // an invalid origin counts as none
 		}
 		l.problem = &id
 		if l.reports, err = readReportFilter(u.Query()); err != nil {
-			return nil, nil //nolint:nilerr,nilnil // as above
+			return nil, nil //nolint:nilerr,nilnil // an invalid origin counts as none
 		}
 	case strings.HasPrefix(u.Path, "/user/"):
 		system := crash.NewSystemID(strings.TrimPrefix(u.Path, "/user/"))
@@ -54,7 +54,7 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 	case u.Path == "/", u.Path == views.PathSearch:
 		return s.readListOrigin(r.Context(), l, u)
 	default:
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil //nolint:nilnil // an invalid origin counts as none
 	}
 	return l, nil
 }
@@ -75,7 +75,7 @@ func (s *choices) readListOrigin(ctx context.Context, l *origin, u *url.URL) (*o
 		return nil, err
 	}
 	if l.query, err = query.Parse(text); err != nil {
-		return nil, nil //nolint:nilerr,nilnil // as above
+		return nil, nil //nolint:nilerr,nilnil // an invalid origin counts as none
 	}
 	choice.Query = text
 	l.choice = &choice
@@ -102,13 +102,13 @@ func (s *choices) problemNavigation(r *http.Request, id crash.BucketID) (*views.
 	if err != nil {
 		return nil, err
 	}
-	before, after, position, of := b.Neighbours(filter, match, id)
-	nav := &views.Way{Via: l.address, List: l.choice.Name(), Place: position, Of: of}
-	if before != nil {
-		nav.Previous = views.WithVia(before.ID.Path(), l.address)
+	previous, next, position, total := b.Neighbours(filter, match, id)
+	nav := &views.Way{Via: l.address, List: l.choice.Name(), Place: position, Of: total}
+	if previous != nil {
+		nav.Previous = views.WithVia(previous.ID.Path(), l.address)
 	}
-	if after != nil {
-		nav.Next = views.WithVia(after.ID.Path(), l.address)
+	if next != nil {
+		nav.Next = views.WithVia(next.ID.Path(), l.address)
 	}
 	return nav, nil
 }
@@ -165,31 +165,31 @@ func (s *choices) searchNavigation(r *http.Request, l *origin, report crash.Stor
 		return nav, err
 	}
 	counted := filter.OfReports()
-	whole, err := s.Store.Bucket(ctx, *report.Bucket) // the list contains the problem that it was merged into
+	problem, err := s.Store.Bucket(ctx, *report.Bucket) // the list contains the problem that it was merged into
 	if err != nil {
 		return nav, err
 	}
-	newer, older, err := s.Reports.ReportNeighbours(ctx, whole.ID, counted, report.ID)
+	newer, older, err := s.Reports.ReportNeighbours(ctx, problem.ID, counted, report.ID)
 	if err != nil {
 		return nav, err
 	}
-	before, after, position, of := b.Neighbours(filter, match, whole.ID)
-	nav.Place, nav.Of = position, of
-	for n := 0; older.IsZero() && after != nil && n < maxSkipped; n++ {
-		id := after.ID
+	previous, next, position, total := b.Neighbours(filter, match, problem.ID)
+	nav.Place, nav.Of = position, total
+	for n := 0; older.IsZero() && next != nil && n < maxSkipped; n++ {
+		id := next.ID
 		nav.NextProblem = true
 		if older, _, err = s.Reports.EndReports(ctx, id, counted); err != nil {
 			return nav, err
 		}
-		_, after, _, _ = b.Neighbours(filter, match, id)
+		_, next, _, _ = b.Neighbours(filter, match, id)
 	}
-	for n := 0; newer.IsZero() && before != nil && n < maxSkipped; n++ {
-		id := before.ID
+	for n := 0; newer.IsZero() && previous != nil && n < maxSkipped; n++ {
+		id := previous.ID
 		nav.PreviousProblem = true
 		if _, newer, err = s.Reports.EndReports(ctx, id, counted); err != nil {
 			return nav, err
 		}
-		before, _, _, _ = b.Neighbours(filter, match, id)
+		previous, _, _, _ = b.Neighbours(filter, match, id)
 	}
 	nav.Previous, nav.Next = viaReport(newer, l.address), viaReport(older, l.address)
 	return nav, nil
