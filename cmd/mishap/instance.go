@@ -246,7 +246,7 @@ func (i *instance) stopServers() {
 // loadProblems fills the cache of lists before the first visitor needs it.
 func (i *instance) loadProblems(ctx context.Context) {
 	began := time.Now()
-	b, err := i.store.Index(ctx)
+	b, err := i.store.IndexWithStates(ctx)
 	if err != nil {
 		i.log.WarnContext(ctx, "cannot load the problems; the first list will try again", "error", err)
 		return
