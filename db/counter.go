@@ -164,9 +164,9 @@ func (c *counter) run(ctx context.Context) {
 				continue
 			}
 			if err := c.countOwn(ctx); err != nil {
-				wait(c.stopping, retryInterval)
+				_ = crash.Sleep(c.stopping, retryInterval)
 			} else if c.large.Load() {
-				wait(c.stopping, roundInterval)
+				_ = crash.Sleep(c.stopping, roundInterval)
 			}
 			if c.waiting() > 0 {
 				c.notify()

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"mishap/crash"
 	"time"
+
+	"mishap/crash"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -121,7 +122,7 @@ func (s *Decisions) FinishSplit(ctx context.Context, id int64) error {
 		if finished || err != nil {
 			return err
 		}
-		if wait(ctx, time.Since(began)); ctx.Err() != nil {
+		if crash.Sleep(ctx, time.Since(began)) != nil {
 			return ctx.Err()
 		}
 	}

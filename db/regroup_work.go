@@ -40,7 +40,7 @@ func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.Rules
 			return run, err
 		}
 		progress(run)
-		if wait(ctx, lookAtOthers); ctx.Err() != nil {
+		if crash.Sleep(ctx, lookAtOthers) != nil {
 			return run, ctx.Err()
 		}
 	}
@@ -61,7 +61,7 @@ func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.Rules
 		if run.Waiting {
 			rest = restWhileBehind
 		}
-		if wait(ctx, rest); ctx.Err() != nil {
+		if crash.Sleep(ctx, rest) != nil {
 			return run, ctx.Err()
 		}
 	}

@@ -121,7 +121,7 @@ func (v *saver) fill(ctx context.Context, queue <-chan *pendingReport) (batch []
 		return nil
 	}
 	if v.underWay.Load() > 1 && v.store.counter.busy() {
-		wait(ctx, batchInterval)
+		_ = crash.Sleep(ctx, batchInterval)
 	}
 	for size := 0; ; {
 		batch = append(batch, p)
@@ -199,7 +199,7 @@ func (v *saver) attempts(ctx context.Context, batch []*pendingReport) (done stor
 	pause := savePause
 	for n := range saveAttempts {
 		if n > 0 {
-			wait(ctx, pause)
+			_ = crash.Sleep(ctx, pause)
 			pause *= 4
 		}
 		if done, err = v.attempt(ctx, batch, n > 0); err == nil || !transient(err) {
@@ -210,16 +210,6 @@ func (v *saver) attempts(ctx context.Context, batch []*pendingReport) (done stor
 		}
 	}
 	return done, err
-}
-
-// wait returns after d, or when ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
 
 // transient reports whether the next attempt may succeed after err. A time-out of a whole attempt is not transient.

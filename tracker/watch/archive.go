@@ -100,7 +100,7 @@ func (a *ArchiveReader) Round(ctx context.Context) error {
 				return nil
 			}
 		}
-		if !wait(ctx, a.opts.Pause) {
+		if crash.Sleep(ctx, a.opts.Pause) != nil {
 			return ctx.Err()
 		}
 	}

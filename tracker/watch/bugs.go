@@ -75,21 +75,6 @@ func NewBugReader(cfg tracker.Config, store BugStore, client *tracker.Client, o 
 	return w
 }
 
-// wait pauses; false when ctx ended.
-func wait(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 const (
 	roundLimit  = 50 // bugs in one round
 	maxFailures = 3  // failures in a row after which all calls pause
@@ -152,7 +137,7 @@ func (w *BugReader) round(ctx context.Context) error {
 				return e
 			}
 		}
-		if !wait(ctx, w.opts.Pause) {
+		if crash.Sleep(ctx, w.opts.Pause) != nil {
 			return ctx.Err()
 		}
 	}

@@ -65,7 +65,7 @@ func (w *BugReader) comment(ctx context.Context) error {
 		if err := w.sendComment(ctx, b, version, text); err != nil {
 			return err
 		}
-		if !wait(ctx, w.opts.Pause) {
+		if crash.Sleep(ctx, w.opts.Pause) != nil {
 			return ctx.Err()
 		}
 	}
