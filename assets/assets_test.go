@@ -74,7 +74,8 @@ func TestHandler(t *testing.T) {
 		t.Errorf("app.css: got Content-Type %q, want %q", got, want)
 	}
 	for _, url := range []string{
-		"/assets/app.00000000.css", "/assets/app.css", "/assets/", "/assets/../assets.go", "/assets/css/10-tokens.css", "/elsewhere",
+		"/assets/app.00000000.css", "/assets/app.css", "/assets/", "/assets/../assets.go", "/assets/css/10-tokens.css",
+		"/elsewhere",
 	} {
 		if status, _, _ := get(t, h, url); status != http.StatusNotFound {
 			t.Errorf("GET %s: got %d, want 404", url, status)

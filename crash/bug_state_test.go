@@ -17,9 +17,11 @@ func TestClosed(t *testing.T) {
 		tasks []crash.BugTask
 		want  bool
 	}{
-		"no tasks":               {nil, false},
-		"all":                    {[]crash.BugTask{task("/ubuntu/+source/a", "Invalid"), task("/ubuntu/noble/+source/a", "Fix Released")}, true},
-		"one is open":            {[]crash.BugTask{task("/ubuntu/+source/a", "New"), task("/ubuntu/noble/+source/a", "Fix Released")}, false},
+		"no tasks": {nil, false},
+		"all": {[]crash.BugTask{task("/ubuntu/+source/a", "Invalid"),
+			task("/ubuntu/noble/+source/a", "Fix Released")}, true},
+		"one is open": {[]crash.BugTask{task("/ubuntu/+source/a", "New"),
+			task("/ubuntu/noble/+source/a", "Fix Released")}, false},
 		"upstream does not mind": {[]crash.BugTask{task("/a", "New"), task("/ubuntu/+source/a", "Fix Released")}, true},
 		"upstream alone":         {[]crash.BugTask{task("/a", "New")}, false},
 	} {

@@ -22,7 +22,8 @@ func TestConditionHolds(t *testing.T) {
 	t.Parallel()
 	id := crash.NewOopsID(time.Now())
 	s := crash.Summary{
-		Package: "tidewatch", Version: "1.4.9-2", Executable: "/usr/bin/tidewatch", Architecture: "arm64", Release: "Ubuntu 24.04",
+		Package: "tidewatch", Version: "1.4.9-2", Executable: "/usr/bin/tidewatch", Architecture: "arm64",
+		Release: "Ubuntu 24.04",
 	}
 	native, python := crashtest.Native().Fields(), crashtest.Python().Fields()
 	tests := map[string]struct {
@@ -52,7 +53,8 @@ func TestConditionHolds(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := test.condition.Holds(id, s, func(function string) bool { return grouping.Calls(test.fields, function) }); got != test.want {
+			if got := test.condition.Holds(id, s,
+				func(function string) bool { return grouping.Calls(test.fields, function) }); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
@@ -66,10 +68,11 @@ func TestConditionCheck(t *testing.T) {
 		condition crash.Condition
 		code      string // empty: nothing is wrong
 	}{
-		"fine":          {term(crash.TermFrame, "tide_load"), ""},
-		"chosen":        {crash.Condition{Reports: []crash.OopsID{id}}, ""},
-		"nothing":       {crash.Condition{}, "no_condition"},
-		"both":          {crash.Condition{Reports: []crash.OopsID{id}, Terms: term(crash.TermPackage, "a").Terms}, "two_conditions"},
+		"fine":    {term(crash.TermFrame, "tide_load"), ""},
+		"chosen":  {crash.Condition{Reports: []crash.OopsID{id}}, ""},
+		"nothing": {crash.Condition{}, "no_condition"},
+		"both": {crash.Condition{Reports: []crash.OopsID{id}, Terms: term(crash.TermPackage, "a").Terms},
+			"two_conditions"},
 		"many":          {crash.Condition{Reports: make([]crash.OopsID, crash.MaxChosen+1)}, "too_many_reports"},
 		"many terms":    {crash.Condition{Terms: make([]crash.Term, 9)}, "too_many_terms"},
 		"no field":      {term("colour", "red"), "unknown_field"},
@@ -98,7 +101,8 @@ func TestConditionCheck(t *testing.T) {
 func TestConditionAsJSON(t *testing.T) {
 	t.Parallel()
 	for _, want := range []crash.Condition{
-		{Reports: []crash.OopsID{crash.NewOopsID(time.Now()), crash.NewOopsID(time.Now())}}, term(crash.TermFrom, "1:2.0~rc1-1"),
+		{Reports: []crash.OopsID{crash.NewOopsID(time.Now()), crash.NewOopsID(time.Now())}},
+		term(crash.TermFrom, "1:2.0~rc1-1"),
 	} {
 		b, err := json.Marshal(want)
 		if err != nil {
@@ -116,10 +120,12 @@ func TestConditionAsJSON(t *testing.T) {
 
 func TestSplitSignature(t *testing.T) {
 	t.Parallel()
-	if got, want := crash.SplitSignature("/usr/bin/a:11:f:g", term(crash.TermArchitecture, "arm64"), 7), "/usr/bin/a:11:f:g [architecture arm64]"; got != want {
+	if got, want := crash.SplitSignature("/usr/bin/a:11:f:g", term(crash.TermArchitecture, "arm64"), 7),
+		"/usr/bin/a:11:f:g [architecture arm64]"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	long := crash.SplitSignature(strings.Repeat("ü", crash.MaxSignature), crash.Condition{Reports: make([]crash.OopsID, 2)}, 7)
+	long := crash.SplitSignature(strings.Repeat("ü", crash.MaxSignature),
+		crash.Condition{Reports: make([]crash.OopsID, 2)}, 7)
 	if got := len([]rune(long)); got != crash.MaxSignature || !strings.HasSuffix(long, "ü [2 chosen reports, no. 7]") {
 		t.Errorf("got %d code points that end in %q, want %d", got, long[len(long)-40:], crash.MaxSignature)
 	}

@@ -13,10 +13,13 @@ func TestReleaseKind(t *testing.T) {
 	t.Parallel()
 	table := crash.BuiltInReleases()
 	for kind, names := range map[crash.ReleaseKind][]crash.Release{
-		crash.OfficialRelease:   {"", "Ubuntu 24.04", "Ubuntu 24.04 LTS", "Ubuntu 27.04", "Debian 13", "Debian GNU/Linux 13", "Debian sid", "Ubuntu RTM 14.09"},
-		crash.DerivativeRelease: {"Ubuntu Kylin 24.04", "Ubuntu Core 24", "Linux Mint 22.1", "Linuxmint 22", "elementary OS 8", "Pop!_OS 24.04", "Kali 2026.3", "Debian testing", "LMDE 6"},
+		crash.OfficialRelease: {"", "Ubuntu 24.04", "Ubuntu 24.04 LTS", "Ubuntu 27.04", "Debian 13", "Debian GNU/Linux 13",
+			"Debian sid", "Ubuntu RTM 14.09"},
+		crash.DerivativeRelease: {"Ubuntu Kylin 24.04", "Ubuntu Core 24", "Linux Mint 22.1", "Linuxmint 22",
+			"elementary OS 8", "Pop!_OS 24.04", "Kali 2026.3", "Debian testing", "LMDE 6"},
 		crash.UnknownRelease: {
-			"Ubuntu 98.04", "Ubuntu 24.04x", "Fedora Linux 42", "Linux Mint 22.1.1", "Linux Mint 22 <b>", "Linux Mint 12345", "xLinux Mint 22",
+			"Ubuntu 98.04", "Ubuntu 24.04x", "Fedora Linux 42", "Linux Mint 22.1.1", "Linux Mint 22 <b>", "Linux Mint 12345",
+			"xLinux Mint 22",
 			"Debian GNU/Linux 13\n", "ubuntu 24.04", "Ubuntu", "other releases",
 		},
 	} {
@@ -47,7 +50,8 @@ func TestReleaseListIsBounded(t *testing.T) {
 	if want := []crash.Release{"Ubuntu 24.04", "Ubuntu 22.04", "Debian 13", ""}; !slices.Equal(got[:4], want) {
 		t.Errorf("got %q first, want the official releases, newest first: %q", got[:4], want)
 	}
-	if want := []crash.Release{"", "Debian 13", "Ubuntu 22.04", "Ubuntu 24.04"}; !slices.Equal(list.Ascending()[:4], want) {
+	if want := []crash.Release{"", "Debian 13", "Ubuntu 22.04", "Ubuntu 24.04"}; !slices.Equal(list.Ascending()[:4],
+		want) {
 		t.Errorf("got %q first in ascending order, want %q", list.Ascending()[:4], want)
 	}
 	for r := range known {

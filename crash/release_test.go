@@ -99,7 +99,8 @@ const (
 
 // badReleaseData maps faults to files with that fault.
 var badReleaseData = map[string]string{
-	"empty": "", "no such columns": "a,b,c\n1,2,3\n", "bad day": releaseHeader + "30.04,Z,z,2029-10-01,2030-04-01,soon\n", "bad csv": releaseHeader + "\"",
+	"empty": "", "no such columns": "a,b,c\n1,2,3\n", "bad day": releaseHeader + "30.04,Z,z,2029-10-01,2030-04-01,soon\n",
+	"bad csv":            releaseHeader + "\"",
 	"markup for a name":  releaseHeader + "30.04,Z,<b>,2029-10-01,2030-04-01,2031-01-01\n",
 	"text for a version": releaseHeader + "thirty,Z,z,2029-10-01,2030-04-01,2031-01-01\n",
 	"too many lines":     releaseHeader + strings.Repeat("30.04,Z,z,2029-10-01,2030-04-01,2031-01-01\n", 1000),
@@ -108,7 +109,8 @@ var badReleaseData = map[string]string{
 
 func TestReadReleases(t *testing.T) {
 	t.Parallel()
-	table, err := crash.ReadReleases(strings.NewReader(releaseHeader+"30.04 LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"), strings.NewReader(releaseHeader+trixieLine))
+	table, err := crash.ReadReleases(strings.NewReader(releaseHeader+
+		"30.04 LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"), strings.NewReader(releaseHeader+trixieLine))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,11 +130,13 @@ func TestReleaseDataOfMachine(t *testing.T) {
 	t.Parallel()
 	built := crash.BuiltInReleases()
 	newer, err := built.WithUbuntu(strings.NewReader(releaseHeader +
-		"26.04 LTS,Resolute,resolute,2025-10-09,2026-04-23,2040-01-01\n30.04 LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"))
+		"26.04 LTS,Resolute,resolute,2025-10-09,2026-04-23,2040-01-01\n30.04 " +
+		"LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for release, want := range map[crash.Release]string{"Ubuntu 30.04": "zz", "Ubuntu 24.04": "noble", "Debian 13": "trixie"} {
+	for release, want := range map[crash.Release]string{"Ubuntu 30.04": "zz", "Ubuntu 24.04": "noble",
+		"Debian 13": "trixie"} {
 		if got := newer.Codename(release); got != want {
 			t.Errorf("newer file: codename of %s: got %q, want %q", release, got, want)
 		}
@@ -143,7 +147,8 @@ func TestReleaseDataOfMachine(t *testing.T) {
 	if _, end := built.Life("Ubuntu 26.04"); !end.Equal(day("2031-05-29")) {
 		t.Errorf("the built-in table changed: Ubuntu 26.04 ends on %s", end)
 	}
-	older, err := built.WithUbuntu(strings.NewReader(releaseHeader + "24.04 LTS,Noble,noble,2023-10-12,2024-04-25,2025-01-01\n"))
+	older, err := built.WithUbuntu(strings.NewReader(releaseHeader +
+		"24.04 LTS,Noble,noble,2023-10-12,2024-04-25,2025-01-01\n"))
 	if err != nil || older != built {
 		t.Errorf("older file: got another table (error %v), want that of this program", err)
 	}
@@ -171,7 +176,8 @@ func TestReleasedBetween(t *testing.T) {
 	for _, r := range table.ReleasedBetween(day("2024-04-25").Add(20*time.Hour), day("2025-08-09").Add(time.Hour)) {
 		got = append(got, string(r.Release)+" "+r.Day.Format(time.DateOnly))
 	}
-	want := []string{"Ubuntu 24.04 2024-04-25", "Ubuntu 24.10 2024-10-10", "Ubuntu 25.04 2025-04-17", "Debian 13 2025-08-09"}
+	want := []string{"Ubuntu 24.04 2024-04-25", "Ubuntu 24.10 2024-10-10", "Ubuntu 25.04 2025-04-17",
+		"Debian 13 2025-08-09"}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

@@ -66,7 +66,8 @@ const (
 	Members = `(select id from buckets where head = (select head from buckets where id = @bucket))`
 )
 
-const sqlBucket = `select ` + BucketColumns + ` from buckets as b ` + BucketJoins + ` where b.id = (select head from buckets where id = @id)`
+const sqlBucket = `select ` + BucketColumns + ` from buckets as b ` + BucketJoins +
+	` where b.id = (select head from buckets where id = @id)`
 
 // Bucket returns the problem that the bucket with this id is part of: the bucket itself, or the one that it was merged into,
 // which then has another id; with all that was merged into it. It has its bug and where the filing of one stands (all but the text and the tags that
@@ -97,10 +98,13 @@ func ScanBucket(row pgx.CollectableRow) (crash.Bucket, error) {
 func ScanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
 	var bug BugScan
 	columns := []any{
-		ScanTo(b.ID[:]), &b.Signature, &b.Rule, &b.Provisional, &b.ProblemType, &b.Title, &b.Name, &b.Executable, &b.Package, &b.SourcePackage,
+		ScanTo(b.ID[:]), &b.Signature, &b.Rule, &b.Provisional, &b.ProblemType, &b.Title, &b.Name, &b.Executable, &b.Package,
+		&b.SourcePackage,
 		&b.Members, &b.Reports, &b.Systems,
-		OrZero(&b.FirstSeen), &b.FirstSeenVersion, &b.FirstSeenRelease, OrZero(&b.LastSeen), &b.LastSeenVersion, &b.LastSeenRelease,
-		&b.LowestVersion, &b.LowestVersionRelease, &b.HighestVersion, &b.HighestVersionRelease, &b.LowestRelease, &b.HighestRelease,
+		OrZero(&b.FirstSeen), &b.FirstSeenVersion, &b.FirstSeenRelease, OrZero(&b.LastSeen), &b.LastSeenVersion,
+		&b.LastSeenRelease,
+		&b.LowestVersion, &b.LowestVersionRelease, &b.HighestVersion, &b.HighestVersionRelease, &b.LowestRelease,
+		&b.HighestRelease,
 	}
 	columns = append(columns, bug.Columns()...)
 	columns = append(columns,
@@ -138,7 +142,10 @@ func (s *Store) BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.
 		for to < len(counts) && counts[to].Version == counts[from].Version {
 			to++
 		}
-		slices.SortStableFunc(counts[from:to], func(a, b crash.VersionCount) int { return CompareReleases(a.Release, b.Release) })
+		slices.SortStableFunc(counts[from:to], func(a, b crash.VersionCount) int {
+			return CompareReleases(a.Release,
+				b.Release)
+		})
 		from = to
 	}
 	return counts, nil
@@ -175,7 +182,8 @@ const sqlBucketArchitectures = `
 
 // BucketArchitectures returns how often the problem that a bucket is part of was seen by architecture, the most first, and
 // how many of all its reports came from the proposed pocket. What is returned is not to be changed.
-func (s *Store) BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error) {
+func (s *Store) BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64,
+	err error) {
 	all, err := CachedCounts(ctx, s, id, func(ctx context.Context) (a architectures, err error) {
 		a.counts, a.proposed, err = s.readArchitectures(ctx, id)
 		return a, err
@@ -189,7 +197,8 @@ type architectures struct {
 	proposed int64
 }
 
-func (s *Store) readArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error) {
+func (s *Store) readArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64,
+	err error) {
 	rows, err := s.Pool.Query(ctx, sqlBucketArchitectures, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {
 		return nil, 0, fmt.Errorf("architectures of bucket %s: %w", id, Classify(err))

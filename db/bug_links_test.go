@@ -51,7 +51,8 @@ func TestLinks(t *testing.T) {
 	if got, err := bugs.New(s).BucketsOfBug(ctx, 7); err != nil || len(got) != 2 {
 		t.Errorf("buckets of bug 7: got %d, %v; want 2", len(got), err)
 	}
-	if _, err := bugs.New(s).LinkBug(ctx, crash.BucketIDOf("no such"), crash.Bug{Number: 9, URL: "u"}); crash.KindOf(err) != crash.NotFound {
+	if _, err := bugs.New(s).LinkBug(ctx, crash.BucketIDOf("no such"), crash.Bug{Number: 9, URL: "u"}); crash.KindOf(
+		err) != crash.NotFound {
 		t.Errorf("unknown bucket: got %v, want NotFound", err)
 	}
 
@@ -80,12 +81,15 @@ func TestLinks(t *testing.T) {
 	if err := bugs.New(s).RelinkBug(ctx, ids["alpha"], 8, "ada"); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("putting it back twice: got %v, want NotFound", err)
 	}
-	got := lines(t, url, `select id::text, concat_ws(' ', person, action, detail ->> 'bug') from audit_events where subject = '`+ids["alpha"].String()+`'`)
+	got := lines(t, url,
+		`select id::text, concat_ws(' ', person, action, detail ->> 'bug') from audit_events where subject = '`+
+			ids["alpha"].String()+`'`)
 	counts := map[string]int{}
 	for _, event := range got {
 		counts[event]++
 	}
-	if diff := cmp.Diff(map[string]int{"ada bug.link 7": 1, "bob bug.link 8": 1, "eve bug.unlink 8": 1, "ada bug.relink 8": 1}, counts); diff != "" {
+	if diff := cmp.Diff(map[string]int{"ada bug.link 7": 1, "bob bug.link 8": 1, "eve bug.unlink 8": 1,
+		"ada bug.relink 8": 1}, counts); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 }
@@ -118,7 +122,8 @@ func TestLinkEndsAnOpenFiling(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	id := fill(t, s)["alpha"]
-	filing, _, err := filings.New(s).AskFiling(t.Context(), crash.Intent{Bucket: id, Person: "ada", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
+	filing, _, err := filings.New(s).AskFiling(t.Context(), crash.Intent{Bucket: id, Person: "ada", Target: "/ubuntu",
+		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,13 +34,16 @@ func TestCachedCounts(t *testing.T) {
 		crashed(t, s, i, "aa", "parse:load", crash.Fields{"DistroRelease": string(release)})
 		for _, unit := range []*db.Store{s, other, s} {
 			day := today.Add(time.Duration(i) * time.Hour) // of the same UTC day, so the same question
-			if reports, machines := count(unit, counts.RateFilter{Since: day, Until: day}); reports != int64(i) || machines != int64(min(i, 2)) {
+			if reports, machines := count(unit, counts.RateFilter{Since: day, Until: day}); reports != int64(i) ||
+				machines != int64(min(i, 2)) {
 				t.Errorf("round %d: got %d reports of %d machines, want %d of %d", i, reports, machines, i, min(i, 2))
 			}
-			if reports, _ := count(unit, counts.RateFilter{Since: day, Until: day, Release: "Ubuntu 26.04"}); reports != int64(max(0, i-2)) {
+			if reports, _ := count(unit, counts.RateFilter{Since: day, Until: day, Release: "Ubuntu 26.04"}); reports != int64(
+				max(0, i-2)) {
 				t.Errorf("round %d: got %d reports of one release, want %d", i, reports, max(0, i-2))
 			}
-			if reports, _ := count(unit, counts.RateFilter{Since: day.AddDate(0, 0, -9), Until: day.AddDate(0, 0, -2)}); reports != 0 {
+			if reports,
+				_ := count(unit, counts.RateFilter{Since: day.AddDate(0, 0, -9), Until: day.AddDate(0, 0, -2)}); reports != 0 {
 				t.Errorf("round %d: got %d reports of days before, want none", i, reports)
 			}
 			releases, err := counts.New(unit).Releases(t.Context(), crash.BuiltInReleases())

@@ -50,14 +50,19 @@ func TestCheckSeesDamage(t *testing.T) {
 	for _, damage := range []string{
 		"update buckets set reports = reports + 1 where id = (select id from buckets where reports > 1 order by id limit 1)",
 		"update buckets set systems = systems - 1 where id = (select id from buckets where systems > 0 order by id limit 1)",
-		"update bucket_releases set last_seen.seen = (last_seen).seen + interval '1 day' where ctid = (select ctid from bucket_releases limit 1)",
+		"update bucket_releases set last_seen.seen = (last_seen).seen + interval '1 day' where ctid = (select ctid from " +
+			"bucket_releases limit 1)",
 		"update bucket_releases set first_seen.version = 'other' where ctid = (select ctid from bucket_releases limit 1)",
 		"update bucket_releases set first_seen.version_key = '\\x00' where ctid = (select ctid from bucket_releases limit 1)",
-		"update bucket_releases set lowest_version = null where ctid = (select ctid from bucket_releases where lowest_version is not null limit 1)",
-		"update bucket_releases set highest_version.version = '0~' where ctid = (select ctid from bucket_releases where highest_version is not null limit 1)",
+		"update bucket_releases set lowest_version = null where ctid = (select ctid from bucket_releases where " +
+			"lowest_version is not null limit 1)",
+		"update bucket_releases set highest_version.version = '0~' where ctid = (select ctid from bucket_releases where " +
+			"highest_version is not null limit 1)",
 		"delete from bucket_releases where ctid = (select ctid from bucket_releases limit 1)",
-		"update buckets set last_version = null where id = (select id from buckets where last_version is not null order by id limit 1)",
-		"update buckets set first_release = null where id = (select id from buckets where first_release is not null order by id limit 1)",
+		"update buckets set last_version = null where id = (select id from buckets where last_version is not null order by " +
+			"id limit 1)",
+		"update buckets set first_release = null where id = (select id from buckets where first_release is not null order " +
+			"by id limit 1)",
 		"update buckets set head = '\\x00' where id = (select id from buckets order by id limit 1)",
 		"delete from bucket_versions where ctid = (select ctid from bucket_versions limit 1)",
 		"update bucket_versions set systems = systems + 1 where ctid = (select ctid from bucket_versions limit 1)",
@@ -76,7 +81,8 @@ func TestCheckSeesDamage(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)
 			s := mixture(t, url, 60)
-			if got := checkStore(t, s, crash.CheckScope{Most: 5}); got.Found != 0 || got.Reports < 30 || got.Buckets == 0 || got.Counts < 100 {
+			if got := checkStore(t, s, crash.CheckScope{Most: 5}); got.Found != 0 || got.Reports < 30 || got.Buckets == 0 ||
+				got.Counts < 100 {
 				t.Fatalf("got %+v, want most of 60 reports, many counts and no difference", got)
 			}
 			if tag, err := connect(t, url).Exec(t.Context(), damage); err != nil || tag.RowsAffected() != 1 {

@@ -122,16 +122,19 @@ func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch)
 	}
 	spanArgs := func(rows []spanRow) pgx.NamedArgs {
 		return pgx.NamedArgs{
-			"release": column(rows, func(r spanRow) string { return r.release }), "system": column(rows, func(r spanRow) int64 { return r.system }),
-			"from": column(rows, func(r spanRow) time.Time { return r.from }), "until": column(rows, func(r spanRow) time.Time { return r.until }),
+			"release": column(rows, func(r spanRow) string { return r.release }),
+			"system":  column(rows, func(r spanRow) int64 { return r.system }),
+			"from":    column(rows, func(r spanRow) time.Time { return r.from }),
+			"until":   column(rows, func(r spanRow) time.Time { return r.until }),
 		}
 	}
 	write.Queue(sqlDropSpans, spanArgs(drop))
 	write.Queue(sqlPutSpans, spanArgs(put))
 	days := slices.DeleteFunc(keysOf(changes), func(d activeDay) bool { return changes[d] == 0 })
 	write.Queue(sqlChangeActive, pgx.NamedArgs{
-		"release": column(days, func(d activeDay) string { return d.release }), "day": column(days, func(d activeDay) time.Time { return d.day }),
-		"change": column(days, func(d activeDay) int64 { return changes[d] }),
+		"release": column(days, func(d activeDay) string { return d.release }),
+		"day":     column(days, func(d activeDay) time.Time { return d.day }),
+		"change":  column(days, func(d activeDay) int64 { return changes[d] }),
 	})
 	return last, nil
 }

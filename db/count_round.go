@@ -91,7 +91,8 @@ func (s *Store) countRound(ctx context.Context, which workChoice, limit int) (r 
 }
 
 // countWork is a round within a transaction that holds the lock on counting. It returns errNothing when there is no work.
-func (s *Store) countWork(ctx context.Context, tx pgx.Tx, at stamp, which workChoice, limit int) (r roundResult, err error) {
+func (s *Store) countWork(ctx context.Context, tx pgx.Tx, at stamp, which workChoice, limit int) (r roundResult,
+	err error) {
 	var write pgx.Batch
 	ids, rest, err := takeWork(ctx, tx, &write, which, limit)
 	if err != nil {
@@ -128,7 +129,8 @@ func (s *Store) countWork(ctx context.Context, tx pgx.Tx, at stamp, which workCh
 
 // takeWork returns the ids of up to limit uncounted reports, and adds the statements that take them out of the table. Rest
 // is how many reports it leaves in the last row from which it takes some.
-func takeWork(ctx context.Context, tx pgx.Tx, write *pgx.Batch, which workChoice, limit int) (ids [][16]byte, rest int, err error) {
+func takeWork(ctx context.Context, tx pgx.Tx, write *pgx.Batch, which workChoice, limit int) (ids [][16]byte, rest int,
+	err error) {
 	rows, err := tx.Query(ctx, which.sql, which.args)
 	if err != nil {
 		return nil, 0, err

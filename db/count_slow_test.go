@@ -102,7 +102,8 @@ func TestCountingFails(t *testing.T) {
 	save(t, s, rec)
 	for p, detail := problem(); ; p, detail = problem() {
 		if p != "" {
-			if !strings.Contains(p, "cannot be counted") || !strings.Contains(detail, "1 stored reports") || !strings.Contains(detail, "report_days") {
+			if !strings.Contains(p, "cannot be counted") || !strings.Contains(detail, "1 stored reports") ||
+				!strings.Contains(detail, "report_days") {
 				t.Errorf("got %q, %q; want that counting fails, and why", p, detail)
 			}
 			break

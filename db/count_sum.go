@@ -111,10 +111,12 @@ func (k sortKeys) ofRelease(r crash.Release) string {
 
 func newRoundSum(spans *cachedSpans, server serverID) *roundSum {
 	return &roundSum{
-		buckets: map[crash.BucketID]*bucketSum{}, versions: map[cell]int64{}, machines: map[systemCell]int64{}, days: map[dayCell]dayCount{},
+		buckets: map[crash.BucketID]*bucketSum{}, versions: map[cell]int64{}, machines: map[systemCell]int64{},
+		days:     map[dayCell]dayCount{},
 		packages: map[packageDay]int64{}, releases: map[releaseDay]int64{}, active: map[machine][]time.Time{},
-		inUse: map[packageVersion]versionUse{}, seen: map[bucketRelease]*crash.SeenSpan{}, names: map[crash.BucketID]crash.BucketID{},
-		keys: newSortKeys(), spans: spans, server: server,
+		inUse: map[packageVersion]versionUse{}, seen: map[bucketRelease]*crash.SeenSpan{},
+		names: map[crash.BucketID]crash.BucketID{},
+		keys:  newSortKeys(), spans: spans, server: server,
 	}
 }
 

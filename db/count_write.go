@@ -104,7 +104,8 @@ const (
 
 // countMachines counts the reports of machines. It returns how many machines are new to each bucket, and to each of its
 // versions in a release.
-func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (buckets map[crash.BucketID]int64, cells map[cell]int64, err error) {
+func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (buckets map[crash.BucketID]int64,
+	cells map[cell]int64, err error) {
 	buckets, cells = map[crash.BucketID]int64{}, map[cell]int64{}
 	if len(c.machines) == 0 {
 		return buckets, cells, nil

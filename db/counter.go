@@ -280,7 +280,8 @@ func (s *Store) WaitCounted(ctx context.Context) error {
 			_, err = s.counter.round(ctx, workOlderThan(time.Since(began)))
 		}
 		if err != nil {
-			return crash.Errorf(crash.Unavailable, "not_counted", "The reports could not be counted in time; please try again.").Because(Classify(err))
+			return crash.Errorf(crash.Unavailable, "not_counted", "The reports could not be counted in time; please "+
+				"try again.").Because(Classify(err))
 		}
 		s.counter.failing.result(nil)
 		s.counter.orphansFailing.result(nil)

@@ -35,7 +35,8 @@ func TestWaitCounted(t *testing.T) {
 	const reports = 300
 	var wg sync.WaitGroup
 	for i := range reports {
-		rec := record(t, today.AddDate(0, 0, -i%5), fmt.Sprint("machine", i%40), crash.Fields{"ProcStatus": fmt.Sprint("Pid:\t", i)})
+		rec := record(t, today.AddDate(0, 0, -i%5), fmt.Sprint("machine", i%40),
+			crash.Fields{"ProcStatus": fmt.Sprint("Pid:\t", i)})
 		wg.Go(func() {
 			if _, _, err := instances[i%2].SaveReport(t.Context(), rec); err != nil {
 				t.Errorf("report %d: %v", i, err)
@@ -102,7 +103,8 @@ func TestNothingLeftOver(t *testing.T) {
 	const round = "select round from counting"
 	before := value(round)
 	waitFor(t, "it looks", func() bool {
-		return value("select count(*) from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())") > 0
+		return value("select count(*) from pg_locks where not granted and pid in (select pid from pg_stat_activity where "+
+			"datname = current_database())") > 0
 	})
 	release()
 	looks.Close()
@@ -135,12 +137,14 @@ func TestUncountedIsBounded(t *testing.T) {
 			}
 		}()
 	}
-	atLeast := reports - queued - (most + batches*batchSize) - batches*batchSize // the queue, what is stored, what writers hold
+	// the queue, what is stored, what writers hold
+	atLeast := reports - queued - (most + batches*batchSize) - batches*batchSize
 	for range atLeast {
 		wantOverload(t, <-refused)
 	}
 	var stored int
-	if err := connect(t, url).QueryRow(t.Context(), "select count(*) from reports").Scan(&stored); err != nil || stored > most+batches*batchSize {
+	if err := connect(t, url).QueryRow(t.Context(), "select count(*) from reports").Scan(&stored); err != nil ||
+		stored > most+batches*batchSize {
 		t.Errorf("while nothing is counted: %d reports are stored, %v; want at most %d", stored, err, most+batches*batchSize)
 	}
 	release()

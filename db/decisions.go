@@ -163,7 +163,8 @@ func (s *Decisions) Undo(ctx context.Context, id int64, person string) (crash.De
 const sqlSignature = `select signature, head from buckets where id = @id`
 
 // Signature returns the signature of one bucket, and the head under which it counts. It returns NotFound when there is none.
-func (s *Decisions) Signature(ctx context.Context, id crash.BucketID) (signature string, head crash.BucketID, err error) {
+func (s *Decisions) Signature(ctx context.Context, id crash.BucketID) (signature string, head crash.BucketID,
+	err error) {
 	err = s.Pool.QueryRow(ctx, sqlSignature, pgx.NamedArgs{"id": id[:]}).Scan(&signature, ScanTo(head[:]))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", head, crash.ErrUnknownBucket

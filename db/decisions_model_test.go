@@ -33,7 +33,8 @@ func fakeGroup(version int, f crash.Fields) crash.Grouping {
 	if f["Nameless"] != "" {
 		return crash.Grouping{Signature: f["StacktraceAddressSignature"], Rule: crash.RuleAddress, Provisional: true}
 	}
-	return crash.Grouping{Signature: fmt.Sprintf("/usr/bin/tide:11:v%d:f%d", version%2, fault/(1+version%3)), Rule: crash.RuleStacktrace}
+	return crash.Grouping{Signature: fmt.Sprintf("/usr/bin/tide:11:v%d:f%d", version%2, fault/(1+version%3)),
+		Rule: crash.RuleStacktrace}
 }
 
 // fleet makes reports, and remembers the rules that group them.
@@ -50,10 +51,12 @@ func (f *fleet) record(t *testing.T) crash.Record {
 	fault := f.r.IntN(6)
 	changes := crash.Fields{
 		"Fault": fmt.Sprint(fault), "ProcStatus": fmt.Sprint("Pid:\t", f.n),
-		"Package":                    []string{"tide", "tide-bin"}[f.r.IntN(2)] + " " + []string{"1.0-1", "1.0-2", "1:0.9", "odd_one"}[f.r.IntN(4)],
-		"DistroRelease":              []string{"Ubuntu 24.04", "Ubuntu 22.04", "Debian 13"}[f.r.IntN(3)],
-		"Architecture":               []string{"amd64", "arm64"}[f.r.IntN(2)],
-		"PackageArchitecture":        []string{"amd64", "all", "i386", "unknown"}[f.n%4], // not drawn: what else is drawn stays
+		"Package": []string{"tide", "tide-bin"}[f.r.IntN(2)] + " " + []string{"1.0-1", "1.0-2", "1:0.9",
+			"odd_one"}[f.r.IntN(4)],
+		"DistroRelease": []string{"Ubuntu 24.04", "Ubuntu 22.04", "Debian 13"}[f.r.IntN(3)],
+		"Architecture":  []string{"amd64", "arm64"}[f.r.IntN(2)],
+		// not drawn: what else is drawn stays
+		"PackageArchitecture":        []string{"amd64", "all", "i386", "unknown"}[f.n%4],
 		"StacktraceAddressSignature": fmt.Sprintf("/usr/bin/tide:11:/usr/bin/tide+%d", fault),
 		"Stacktrace":                 fmt.Sprintf("#0  0x01 in frame_%d () from /lib/a.so\n#1  0x02 in main ()", f.r.IntN(3)),
 		"Tags":                       []string{"", "package-from-proposed"}[f.r.IntN(2)],
@@ -96,7 +99,8 @@ func (d *desk) condition(t *testing.T) crash.Condition {
 	case 0:
 		return crash.Condition{Terms: []crash.Term{{Field: crash.TermArchitecture, Value: "arm64"}}}
 	case 1:
-		return crash.Condition{Terms: []crash.Term{{Field: crash.TermFrom, Value: "1.0-2"}, {Field: crash.TermRelease, Value: "Ubuntu 24.04"}}}
+		return crash.Condition{Terms: []crash.Term{{Field: crash.TermFrom, Value: "1.0-2"},
+			{Field: crash.TermRelease, Value: "Ubuntu 24.04"}}}
 	case 2:
 		return crash.Condition{Terms: []crash.Term{{Field: crash.TermFrame, Value: "frame_1"}}}
 	}
@@ -153,14 +157,16 @@ func (d *desk) step(t *testing.T) string {
 		saving.Wait()
 	case what < 6:
 		did = "merge"
-		_, err = db.NewDecisions(s).Merge(ctx, d.anyBucket(t), []crash.BucketID{d.anyBucket(t), d.anyBucket(t)}, "ada", "they are one")
+		_, err = db.NewDecisions(s).Merge(ctx, d.anyBucket(t), []crash.BucketID{d.anyBucket(t), d.anyBucket(t)}, "ada",
+			"they are one")
 	case what < 7:
 		did = "rename"
 		err = db.NewDecisions(s).Rename(ctx, d.anyBucket(t), fmt.Sprint("Name ", d.r.IntN(3)), "ada", "")
 	case what < 9:
 		did = "split"
 		var decision crash.Decision
-		if decision, err = db.NewDecisions(s).Split(ctx, d.anyBucket(t), d.condition(t), "ada", ""); err == nil && d.r.IntN(2) == 0 {
+		if decision, err = db.NewDecisions(s).Split(ctx, d.anyBucket(t), d.condition(t), "ada", ""); err == nil &&
+			d.r.IntN(2) == 0 {
 			err = db.NewDecisions(s).FinishSplit(ctx, decision.ID) // else it is gone on with later
 		}
 	case what < 11:
@@ -223,7 +229,8 @@ func (d *desk) finish(ctx context.Context, t *testing.T) {
 // checkHeads checks that heads are what the standing merges say, and no circle.
 func (d *desk) checkHeads(t *testing.T) {
 	t.Helper()
-	parents := lines(t, d.url, `select encode(bucket_id, 'hex'), encode(other_id, 'hex') from decisions where kind = 'merged' and undone_at is null`)
+	parents := lines(t, d.url,
+		`select encode(bucket_id, 'hex'), encode(other_id, 'hex') from decisions where kind = 'merged' and undone_at is null`)
 	for id, head := range lines(t, d.url, `select encode(id, 'hex'), encode(head, 'hex') from buckets`) {
 		root := id
 		for steps := 0; parents[root] != ""; steps++ {

@@ -47,7 +47,8 @@ func TestFillFirstAndLastSeen(t *testing.T) {
 		}
 	}
 	days := func() map[string]string {
-		return lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release), concat_ws('|', ((first_seen).seen at time zone 'UTC')::date,
+		return lines(t, url,
+			`select concat_ws('|', encode(bucket_id, 'hex'), release), concat_ws('|', ((first_seen).seen at time zone 'UTC')::date,
 			((last_seen).seen at time zone 'UTC')::date, (lowest_version).version, (highest_version).version) from bucket_releases`)
 	}
 	before := days()
@@ -55,7 +56,8 @@ func TestFillFirstAndLastSeen(t *testing.T) {
 	if diff := gocmp.Diff(before, days()); diff != "" {
 		t.Errorf("days of first and last seen differ after reports were dropped (-counted +filled):\n%s", diff)
 	}
-	wrong := lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release), (first_seen).version from bucket_releases as r
+	wrong := lines(t, url,
+		`select concat_ws('|', encode(bucket_id, 'hex'), release), (first_seen).version from bucket_releases as r
 		where not exists (
 			select from bucket_days as d where d.bucket_id = r.bucket_id and d.release = r.release and d.version = (r.first_seen).version
 				and d.day = ((r.first_seen).seen at time zone 'UTC')::date)`)

@@ -30,10 +30,12 @@ func TestUnsupportedFilters(t *testing.T) {
 		filter  index.Filter
 		refused bool
 	}{
-		{reports, index.Filter{Since: day, Until: day, Release: "Ubuntu 24.04", Version: "1", Architecture: "amd64", Complete: true}, false},
+		{reports, index.Filter{Since: day, Until: day, Release: "Ubuntu 24.04", Version: "1", Architecture: "amd64",
+			Complete: true}, false},
 		{reports, index.Filter{Package: "reef"}, true},
 		{reports, index.Filter{New: true}, true},
-		{problems, index.Filter{Since: day, Until: day, Package: "reef", Version: "1", New: true, PackageArchitecture: "amd64"}, false},
+		{problems, index.Filter{Since: day, Until: day, Package: "reef", Version: "1", New: true,
+			PackageArchitecture: "amd64"}, false},
 		{problems, index.Filter{Since: day, Until: day, Some: true, Packages: "reef tide"}, false},
 		{problems, index.Filter{Since: day, Until: day, Some: true, Packages: "reef tide", Package: "reef"}, true},
 		{problems, index.Filter{Since: day, Until: day, New: true}, true},

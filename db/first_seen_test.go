@@ -29,7 +29,8 @@ func TestFirstSeenOfOneMoment(t *testing.T) {
 				}
 			}
 			b := bucketOf(t, instances[0], rec)
-			if b.FirstSeenVersion != "1.9-1" || b.LastSeenVersion != "1.10-1" || !b.FirstSeen.Equal(at.Truncate(time.Second)) || !b.LastSeen.Equal(b.FirstSeen) {
+			if b.FirstSeenVersion != "1.9-1" || b.LastSeenVersion != "1.10-1" || !b.FirstSeen.Equal(at.Truncate(time.Second)) ||
+				!b.LastSeen.Equal(b.FirstSeen) {
 				t.Errorf("got %+v – %+v, want 1.9-1 – 1.10-1", b.First(), b.Last())
 			}
 			checkCounts(t, url)
@@ -44,12 +45,15 @@ func TestFirstSeenOfOddDates(t *testing.T) {
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	save(t, s, record(t, today.AddDate(0, 0, -2), "machine", crash.Fields{"Package": "harbor 1.4-1"}))
-	odd := record(t, today, "machine", crash.Fields{"Package": "harbor 1.2-1", "Date": time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).Format(time.ANSIC)})
+	odd := record(t, today, "machine", crash.Fields{"Package": "harbor 1.2-1", "Date": time.Date(1999, 1, 1, 0, 0, 0, 0,
+		time.UTC).Format(time.ANSIC)})
 	save(t, s, odd)
 	save(t, s, record(t, today.AddDate(0, 0, -9), "deadbeef", crash.Fields{"Package": "harbor 9.9-1"}))
 	b := bucketOf(t, s, odd)
-	if b.FirstSeenVersion != "1.4-1" || b.LastSeenVersion != "1.2-1" || b.LastSeen.Before(today.AddDate(0, 0, -1)) || b.Reports != 2 {
-		t.Errorf("got %d reports, %+v – %+v; want 2, first in 1.4-1 and last, on arrival, in 1.2-1", b.Reports, b.First(), b.Last())
+	if b.FirstSeenVersion != "1.4-1" || b.LastSeenVersion != "1.2-1" || b.LastSeen.Before(today.AddDate(0, 0, -1)) ||
+		b.Reports != 2 {
+		t.Errorf("got %d reports, %+v – %+v; want 2, first in 1.4-1 and last, on arrival, in 1.2-1", b.Reports, b.First(),
+			b.Last())
 	}
 	checkCounts(t, url)
 }

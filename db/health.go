@@ -100,4 +100,5 @@ func (s *Store) checkSchema(ctx context.Context) error {
 }
 
 var errReplaced = crash.Errorf(crash.Unavailable, "database_replaced",
-	"The database was replaced by one with another schema while mishap was running; restart mishap, which upgrades it or says why it cannot.")
+	"The database was replaced by one with another schema while mishap was running; restart mishap, which upgrades it or "+
+		"says why it cannot.")

@@ -200,7 +200,8 @@ func (s *Store) indexLeaves(ctx context.Context, args pgx.NamedArgs) ([]index.Bu
 		return nil, err
 	}
 	leaves, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l index.Bucket, err error) {
-		err = row.Scan(ScanTo(l.ID[:]), ScanTo(l.Head[:]), &l.Signature, &l.Rule, &l.Provisional, &l.Type, &l.Title, &l.Name, &l.Executable, &l.Package, &l.Source,
+		err = row.Scan(ScanTo(l.ID[:]), ScanTo(l.Head[:]), &l.Signature, &l.Rule, &l.Provisional, &l.Type, &l.Title, &l.Name,
+			&l.Executable, &l.Package, &l.Source,
 			&l.Reports, &l.Systems)
 		return l, err
 	})
@@ -288,7 +289,8 @@ func (s *Store) indexCells(ctx context.Context, sql string, args pgx.NamedArgs, 
 	var c indexCell
 	var day time.Time
 	_, err = pgx.ForEachRow(rows, []any{
-		ScanTo(c.id[:]), &day, (*pgtype.DriverBytes)(&c.release), (*pgtype.DriverBytes)(&c.version), (*pgtype.DriverBytes)(&c.architecture),
+		ScanTo(c.id[:]), &day, (*pgtype.DriverBytes)(&c.release), (*pgtype.DriverBytes)(&c.version),
+		(*pgtype.DriverBytes)(&c.architecture),
 		(*pgtype.DriverBytes)(&c.packageArchitecture), &c.reports,
 	}, func() error {
 		c.day = index.DayOf(day)

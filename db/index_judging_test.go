@@ -18,7 +18,8 @@ func TestListsWhileJudging(t *testing.T) {
 	url := dbtest.URL(t)
 	var later atomic.Int64
 	now := time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour)
-	s, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t), Now: func() time.Time { return now.Add(time.Duration(later.Load())) }})
+	s, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t),
+		Now: func() time.Time { return now.Add(time.Duration(later.Load())) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,8 @@ func TestListsWhileJudging(t *testing.T) {
 	other := dbtest.Open(t, url) // counts
 	add := func(machine string) {
 		t.Helper()
-		save(t, other, record(t, now.AddDate(0, 0, -6), machine, crash.Fields{"DuplicateSignature": "one", "DistroRelease": "Ubuntu 24.04"}))
+		save(t, other, record(t, now.AddDate(0, 0, -6), machine, crash.Fields{"DuplicateSignature": "one",
+			"DistroRelease": "Ubuntu 24.04"}))
 		dbtest.Counted(t, other)
 	}
 	id := crash.BucketIDOf("one")
@@ -108,7 +110,8 @@ func waitForLock(t *testing.T, url string) {
 	t.Helper()
 	conn := connect(t, url)
 	for waiting := false; !waiting; {
-		err := conn.QueryRow(t.Context(), `select exists (select from pg_locks where not granted and relation = 'bucket_bugs'::regclass)`).Scan(&waiting)
+		err := conn.QueryRow(t.Context(),
+			`select exists (select from pg_locks where not granted and relation = 'bucket_bugs'::regclass)`).Scan(&waiting)
 		if err != nil {
 			t.Fatal(err)
 		}

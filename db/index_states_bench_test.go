@@ -29,7 +29,8 @@ func manyProblems(problems, cells int, now time.Time) (*index.Index, *versionsIn
 	b.Update(func(u *index.Updater) {
 		for i := range problems {
 			id, pkg := crash.BucketIDOf(fmt.Sprint(i)), fmt.Sprintf("reef-%d", i%9000)
-			u.SetBucket(index.Bucket{ID: id, Head: id, Type: "Crash", Signature: fmt.Sprint(i), Package: pkg, Source: pkg, Reports: 30})
+			u.SetBucket(index.Bucket{ID: id, Head: id, Type: "Crash", Signature: fmt.Sprint(i), Package: pkg, Source: pkg,
+				Reports: 30})
 			for n := range cells {
 				release, version := fmt.Sprintf("Ubuntu %d.04", 20+2*(n%4)), fmt.Sprintf("1.%d", n%6)
 				u.SetCell(id, today-index.Day(n*7), []byte(release), []byte(version), []byte("amd64"), []byte("amd64"), 1)

@@ -32,7 +32,8 @@ func TestStatesFollow(t *testing.T) {
 			}
 			at := now.AddDate(0, 0, -age)
 			save(t, s, record(t, at, fmt.Sprint("machine", r.IntN(50)), crash.Fields{
-				"DuplicateSignature": fmt.Sprint("problem ", n), "DistroRelease": releases[r.IntN(1+n%3)], "Package": fmt.Sprintf("tidewatch 1.%d-1", version),
+				"DuplicateSignature": fmt.Sprint("problem ", n), "DistroRelease": releases[r.IntN(1+n%3)],
+				"Package":       fmt.Sprintf("tidewatch 1.%d-1", version),
 				"SourcePackage": "tidewatch", "Date": at.Format(time.ANSIC),
 			}))
 		}
@@ -40,14 +41,17 @@ func TestStatesFollow(t *testing.T) {
 			dbtest.Exec(t, url, `update package_versions set arrived = arrived - interval '9 days', first_day = first_day - 9`)
 		}
 		number := 1 + r.Int64N(5)
-		_, err := bugs.New(s).LinkBug(t.Context(), crash.BucketIDOf(fmt.Sprint("problem ", r.IntN(6))), crash.Bug{Number: number, URL: "u", By: "ada"})
+		_, err := bugs.New(s).LinkBug(t.Context(), crash.BucketIDOf(fmt.Sprint("problem ", r.IntN(6))),
+			crash.Bug{Number: number, URL: "u", By: "ada"})
 		if err != nil && crash.KindOf(err) != crash.NotFound {
 			t.Fatal(err)
 		}
 		status := []string{"New", "Fix Released", "Won't Fix"}[r.IntN(3)]
 		err = bugs.New(s).SaveBugReading(t.Context(), crash.BugReading{
-			Number: number, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Status: status, Complete: status != "New", Closed: now.AddDate(0, 0, -r.IntN(20))}},
-			Fixes: []crash.BugFix{{Package: "tidewatch", Version: fmt.Sprintf("1.%d-1", r.IntN(6)), Series: []string{"", "noble", "resolute"}[r.IntN(3)]}},
+			Number: number, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Status: status,
+				Complete: status != "New", Closed: now.AddDate(0, 0, -r.IntN(20))}},
+			Fixes: []crash.BugFix{{Package: "tidewatch", Version: fmt.Sprintf("1.%d-1", r.IntN(6)),
+				Series: []string{"", "noble", "resolute"}[r.IntN(3)]}},
 		}, "", time.Hour)
 		if err != nil && crash.KindOf(err) != crash.NotFound {
 			t.Fatal(err)
@@ -91,7 +95,8 @@ func wantJudged(t *testing.T, s *db.Store, b *index.Index, step int) {
 		if err := s.Judge(t.Context(), &bucket); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.StatusOf(p); bucket.Status.Word != p.State || bucket.Bug.Number != p.Bug || got.Text() != bucket.Status.Text() {
+		if got := s.StatusOf(p); bucket.Status.Word != p.State || bucket.Bug.Number != p.Bug ||
+			got.Text() != bucket.Status.Text() {
 			t.Fatalf("step %d: %s: the index says %s, bug %d, and %q; the page %s, bug %d, and %q", step, p.Signature,
 				p.State, p.Bug, got.Text(), bucket.Status.Word, bucket.Bug.Number, bucket.Status.Text())
 		}

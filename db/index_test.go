@@ -162,7 +162,8 @@ func TestIndexOfAnOlderCopy(t *testing.T) {
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
 	in := intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, s)
 	for n := range 3 {
-		if _, err := in.Accept(t.Context(), crash.Report{System: "m", Fields: crashtest.Native(crashtest.Process(n + 1)).Fields()}); err != nil {
+		if _, err := in.Accept(t.Context(),
+			crash.Report{System: "m", Fields: crashtest.Native(crashtest.Process(n + 1)).Fields()}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,7 +30,8 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 	}
 	dbtest.Counted(t, s)
 	f, stored, err := filings.New(s).AskFiling(t.Context(), crash.Intent{
-		Bucket: crash.BucketIDOf(rec.Grouping.Signature), Person: "ines", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m",
+		Bucket: crash.BucketIDOf(rec.Grouping.Signature), Person: "ines", Target: "/ubuntu", Title: "t", Description: "d",
+		Marker: "m",
 	}, crash.Filing{})
 	if err != nil || !stored || f.State != crash.FilingQueued {
 		t.Fatalf("ask: got %+v, %v, %v", f, stored, err)
@@ -65,7 +66,8 @@ func TestClaimsOfUnits(t *testing.T) {
 	if got := due(t, two); len(got) != 1 || got[0] != f.ID {
 		t.Errorf("got due %v, want %d", got, f.ID)
 	}
-	if c, err := filings.New(one).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepCreate || c.Attempts != 1 {
+	if c, err := filings.New(one).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepCreate ||
+		c.Attempts != 1 {
 		t.Fatalf("claim: got %+v, %v", c, err)
 	}
 	for name, s := range map[string]*db.Store{"the same": one, "another": two} {
@@ -95,7 +97,8 @@ func TestUnitIsCutOff(t *testing.T) {
 	if _, err := filings.New(one).ClaimFiling(t.Context(), f.ID); err != nil {
 		t.Fatal(err)
 	}
-	dbtest.Exec(t, url, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mishap instance' and datname = current_database()`)
+	dbtest.Exec(t, url,
+		`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mishap instance' and datname = current_database()`)
 	waitFor(t, "the instance counts as dead", func() bool {
 		due(t, two)
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
@@ -119,7 +122,8 @@ func TestIntentAndJobAreOne(t *testing.T) {
 	if n := countRows(t, url, `select count(*) from river_job where kind = 'filing'`); n != 1 {
 		t.Errorf("got %d jobs, want 1", n)
 	}
-	if n := countRows(t, url, `select count(*) from audit_events where action = 'bug.create' and person = 'ines'`); n != 1 {
+	if n := countRows(t, url,
+		`select count(*) from audit_events where action = 'bug.create' and person = 'ines'`); n != 1 {
 		t.Errorf("got %d audit events, want 1", n)
 	}
 	dbtest.Exec(t, url, `delete from filings`)

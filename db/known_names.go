@@ -52,7 +52,8 @@ func (s *Store) learnNames(
 	for i, id := range ids {
 		buckets[i], learnt[id] = names[id], true
 	}
-	if _, err := tx.Exec(ctx, sqlInsertNames, pgx.NamedArgs{"ids": IDBytes(ids), "buckets": IDBytes(buckets)}); err != nil {
+	if _, err := tx.Exec(ctx, sqlInsertNames, pgx.NamedArgs{"ids": IDBytes(ids),
+		"buckets": IDBytes(buckets)}); err != nil {
 		return nil, fmt.Errorf("learn names: %w", err)
 	}
 	return learnt, nil
@@ -101,7 +102,8 @@ func (s *Store) adoptProvisional(ctx context.Context, tx pgx.Tx, round int64) er
 		if heads[p.from] != p.from || head == p.from {
 			continue
 		}
-		if err := d.merge(ctx, p.from, head, crash.CauseSymbolised, "", "A report with the same addresses has brought the names of the functions."); err != nil {
+		if err := d.merge(ctx, p.from, head, crash.CauseSymbolised, "", "A report with the same addresses has brought the "+
+			"names of the functions."); err != nil {
 			return err
 		}
 	}

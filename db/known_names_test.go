@@ -42,10 +42,12 @@ func TestSymbolised(t *testing.T) {
 	named := crashed(t, other, 3, "aa", "parse:load", nil)
 	b := bucket(t, s, waiting)
 	if b.ID != named || b.Provisional || b.Reports != 3 || b.Systems != 3 {
-		t.Errorf("symbolised: got %s, provisional %v, %d reports of %d machines, want %s with 3 of 3", b.ID, b.Provisional, b.Reports, b.Systems, named)
+		t.Errorf("symbolised: got %s, provisional %v, %d reports of %d machines, want %s with 3 of 3", b.ID, b.Provisional,
+			b.Reports, b.Systems, named)
 	}
 	history := decisions(t, s, named)
-	if len(history) != 1 || history[0].Cause != crash.CauseSymbolised || history[0].Bucket != waiting || history[0].Person != "" {
+	if len(history) != 1 || history[0].Cause != crash.CauseSymbolised || history[0].Bucket != waiting ||
+		history[0].Person != "" {
 		t.Errorf("history: got %+v, want that it was symbolised", history)
 	}
 

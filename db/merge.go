@@ -29,7 +29,8 @@ var errOneAlready = crash.Errorf(crash.Conflict, "one_already", "These are one p
 // named by any bucket that is part of it. The head that comes back is the one that they all have now; it has all their
 // bugs. Problems that are one with it already are passed over. It returns NotFound for an unknown bucket, and Conflict when
 // there is nothing left to merge.
-func (s *Decisions) Merge(ctx context.Context, into crash.BucketID, from []crash.BucketID, person, reason string) (head crash.BucketID, err error) {
+func (s *Decisions) Merge(ctx context.Context, into crash.BucketID, from []crash.BucketID, person,
+	reason string) (head crash.BucketID, err error) {
 	err = s.decide(ctx, func(d *deciding) error {
 		heads, err := d.heads(ctx, append([]crash.BucketID{into}, from...))
 		if err != nil {
@@ -88,7 +89,8 @@ func IDBytes(ids []crash.BucketID) [][]byte {
 }
 
 // merge puts the tree of one head under another.
-func (d *deciding) merge(ctx context.Context, from, head crash.BucketID, cause crash.DecisionCause, person, reason string) error {
+func (d *deciding) merge(ctx context.Context, from, head crash.BucketID, cause crash.DecisionCause, person,
+	reason string) error {
 	args := pgx.NamedArgs{
 		"bucket": from[:], "other": head[:], "head": head[:], "cause": string(cause), "person": person, "reason": reason,
 		"at": d.store.Now(), "round": d.round,
@@ -145,9 +147,11 @@ const (
 )
 
 var (
-	errBadName   = crash.Errorf(crash.Invalid, "bad_name", "A name is one line of at most %d characters.", crash.MaxProblemName)
+	errBadName = crash.Errorf(crash.Invalid, "bad_name", "A name is one line of at most %d characters.",
+		crash.MaxProblemName)
 	errSameName  = crash.Errorf(crash.Conflict, "same_name", "The problem has that name already.")
-	errNameGiven = crash.Errorf(crash.Conflict, "named_again", "The problem was given another name since; undo that first.")
+	errNameGiven = crash.Errorf(crash.Conflict, "named_again", "The problem was given another name since; undo "+
+		"that first.")
 )
 
 // Rename gives a problem a name, or with an empty one takes it away. Its signature and its addresses stay. It returns
@@ -160,7 +164,8 @@ func (s *Decisions) Rename(ctx context.Context, bucket crash.BucketID, name, per
 	err := s.decide(ctx, func(d *deciding) error {
 		var head crash.BucketID
 		var before string
-		if err := d.QueryRow(ctx, sqlHeadName, pgx.NamedArgs{"bucket": bucket[:]}).Scan(ScanTo(head[:]), &before); err != nil {
+		if err := d.QueryRow(ctx, sqlHeadName, pgx.NamedArgs{"bucket": bucket[:]}).Scan(ScanTo(head[:]),
+			&before); err != nil {
 			return err
 		}
 		if name == before {
@@ -177,10 +182,12 @@ func (s *Decisions) Rename(ctx context.Context, bucket crash.BucketID, name, per
 	return nil
 }
 
-func (d *deciding) rename(ctx context.Context, head crash.BucketID, before, after string, cause crash.DecisionCause, person, reason string) error {
+func (d *deciding) rename(ctx context.Context, head crash.BucketID, before, after string, cause crash.DecisionCause,
+	person, reason string) error {
 	args := pgx.NamedArgs{
-		"bucket": head[:], "name": after, "before": before, "after": after, "cause": string(cause), "person": person, "reason": reason,
-		"at": d.store.Now(), "round": d.round,
+		"bucket": head[:], "name": after, "before": before, "after": after, "cause": string(cause), "person": person,
+		"reason": reason,
+		"at":     d.store.Now(), "round": d.round,
 	}
 	for _, sql := range []string{sqlSetName, sqlInsertRename} {
 		if _, err := d.Exec(ctx, sql, args); err != nil {
@@ -188,7 +195,8 @@ func (d *deciding) rename(ctx context.Context, head crash.BucketID, before, afte
 		}
 	}
 	return d.store.Audit(ctx, d, AuditEvent{
-		Person: person, Action: "problem.rename", Subject: head.String(), Detail: map[string]any{"before": before, "after": after},
+		Person: person, Action: "problem.rename", Subject: head.String(), Detail: map[string]any{"before": before,
+			"after": after},
 	})
 }
 

@@ -12,7 +12,8 @@ import (
 
 func ask(t *testing.T, s *db.Store, bucket crash.BucketID, seen crash.Filing) crash.Filing {
 	t.Helper()
-	f, _, err := filings.New(s).AskFiling(t.Context(), crash.Intent{Bucket: bucket, Person: "ada", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}, seen)
+	f, _, err := filings.New(s).AskFiling(t.Context(), crash.Intent{Bucket: bucket, Person: "ada", Target: "/ubuntu",
+		Title: "t", Description: "d", Marker: "m"}, seen)
 	if err != nil {
 		t.Fatalf("ask: %v", err)
 	}
@@ -30,7 +31,8 @@ func claim(t *testing.T, s *db.Store, f crash.Filing) crash.FilingClaim {
 
 func finish(t *testing.T, s *db.Store, c crash.FilingClaim, state crash.FilingState, number int64) crash.Filing {
 	t.Helper()
-	f, err := filings.New(s).FinishFiling(t.Context(), crash.FilingResult{Claim: c, State: state, Bug: crash.Bug{Number: number, How: crash.Filed}}, crash.FilingTerms{})
+	f, err := filings.New(s).FinishFiling(t.Context(), crash.FilingResult{Claim: c, State: state,
+		Bug: crash.Bug{Number: number, How: crash.Filed}}, crash.FilingTerms{})
 	if err != nil {
 		t.Fatalf("finish: %v", err)
 	}
@@ -76,7 +78,8 @@ func TestOneBugForTheWhole(t *testing.T) {
 	if bugs, err := bugs.New(s).BucketBugs(t.Context(), p[0]); err != nil || len(bugs) != 1 {
 		t.Errorf("bugs of the whole: got %d, %v, want the one", len(bugs), err)
 	}
-	if buckets, err := bugs.New(s).BucketsOfBug(t.Context(), 2100001); err != nil || len(buckets) != 1 || buckets[0].ID != p[2] {
+	if buckets, err := bugs.New(s).BucketsOfBug(t.Context(), 2100001); err != nil || len(buckets) != 1 ||
+		buckets[0].ID != p[2] {
 		t.Errorf("problems with the bug: got %d, %v, want the whole", len(buckets), err)
 	}
 }

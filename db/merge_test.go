@@ -26,7 +26,8 @@ func another(t *testing.T, s *db.Store, i, m int) crash.BucketID {
 	t.Helper()
 	rec := record(t, today, fmt.Sprint("machine ", m), crash.Fields{
 		"ProcStatus": fmt.Sprint("Pid:\t", i),
-		"Traceback":  fmt.Sprintf("Traceback (most recent call last):\n  File \"/usr/bin/harbor-sync\", line 3, in main\n    load()\nError%d: no\n", i),
+		"Traceback": fmt.Sprintf("Traceback (most recent call last):\n  File \"/usr/bin/harbor-sync\", line 3, in main\n   "+
+			" load()\nError%d: no\n", i),
 	})
 	save(t, s, rec)
 	return crash.BucketIDOf(rec.Grouping.Signature)
@@ -78,17 +79,21 @@ func TestMerge(t *testing.T) {
 	merge(t, s, p[2], p[1])
 	for _, id := range p[:3] {
 		if b := bucket(t, s, id); b.ID != p[2] || b.Members != 3 || b.Reports != 4 || b.Systems != 2 {
-			t.Errorf("merged: got %s with %d members, %d reports, %d machines, want %s, 3, 4, 2", b.ID, b.Members, b.Reports, b.Systems, p[2])
+			t.Errorf("merged: got %s with %d members, %d reports, %d machines, want %s, 3, 4, 2", b.ID, b.Members, b.Reports,
+				b.Systems, p[2])
 		}
 	}
-	if _, err := db.NewDecisions(s).Merge(t.Context(), p[0], []crash.BucketID{p[2]}, "ada", ""); !errors.Is(err, crash.Conflict) {
+	if _, err := db.NewDecisions(s).Merge(t.Context(), p[0], []crash.BucketID{p[2]}, "ada", ""); !errors.Is(err,
+		crash.Conflict) {
 		t.Errorf("in a circle: got %v, want a conflict", err)
 	}
-	if _, err := db.NewDecisions(s).Merge(t.Context(), p[0], []crash.BucketID{{1, 2, 3}}, "ada", ""); !errors.Is(err, crash.NotFound) {
+	if _, err := db.NewDecisions(s).Merge(t.Context(), p[0], []crash.BucketID{{1, 2, 3}}, "ada", ""); !errors.Is(err,
+		crash.NotFound) {
 		t.Errorf("unknown: got %v, want not found", err)
 	}
 	history := decisions(t, s, p[0])
-	if len(history) != 2 || history[0].Bucket != p[1] || history[0].Other != p[2] || history[1].Person != "ada" || history[1].Reason != "one fault" {
+	if len(history) != 2 || history[0].Bucket != p[1] || history[0].Other != p[2] || history[1].Person != "ada" ||
+		history[1].Reason != "one fault" {
 		t.Fatalf("history: got %+v", history)
 	}
 
@@ -156,7 +161,8 @@ func TestRename(t *testing.T) {
 	if got := bucket(t, s, p[0]).Name; got != "The new one" {
 		t.Errorf("got %q, want it on one line", got)
 	}
-	for name, want := range map[string]crash.Kind{"The new one": crash.Conflict, "a\x00b": crash.Invalid, fmt.Sprintf("%0201d", 1): crash.Invalid} {
+	for name, want := range map[string]crash.Kind{"The new one": crash.Conflict, "a\x00b": crash.Invalid,
+		fmt.Sprintf("%0201d", 1): crash.Invalid} {
 		if err := db.NewDecisions(s).Rename(ctx, p[0], name, "ada", ""); !errors.Is(err, want) {
 			t.Errorf("%.20q: got %v, want %v", name, err, want)
 		}

@@ -85,7 +85,8 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 		err = migrateQueue(ctx, pool, log)
 	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == lockNotAvailable {
-		return crash.Errorf(crash.Unavailable, "schema_busy", "A table is in use and the schema cannot be changed right now; start again in a moment.").Because(err)
+		return crash.Errorf(crash.Unavailable, "schema_busy", "A table is in use and the schema cannot be changed right "+
+			"now; start again in a moment.").Because(err)
 	}
 	return Classify(err)
 }
@@ -189,5 +190,6 @@ func queueVersion(ctx context.Context, pool *pgxpool.Pool) (at int, err error) {
 
 func errNewer(at, known int) error {
 	return crash.Errorf(crash.Conflict, "database_newer",
-		"The database was migrated by a newer mishap (schema %d, this program knows up to %d); run that version or a later one.", at, known)
+		"The database was migrated by a newer mishap (schema %d, this program knows up to %d); run that version or a "+
+			"later one.", at, known)
 }

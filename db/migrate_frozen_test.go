@@ -38,8 +38,10 @@ func TestMigrationsAreFrozen(t *testing.T) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ") // as sha256sum writes it
 		listed[name] = true
 		if sums[name] != sum {
-			t.Errorf("migrations/%s: got checksum %q, want %s: a committed migration must not change, as databases were made by it. "+
-				"Undo the change and put it into a new file. (If nobody can have a database of it yet, take its line out of %s and run make schema.)",
+			t.Errorf("migrations/%s: got checksum %q, want %s: a committed migration must not change, as databases were "+
+				"made by it. "+
+				"Undo the change and put it into a new file. (If nobody can have a database of it yet, take its line out of %s "+
+				"and run make schema.)",
 				name, sums[name], sum, checksumFile)
 		}
 	}

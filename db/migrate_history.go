@@ -129,7 +129,8 @@ func compareHistory(applied, own []appliedMigration) error {
 	for i, a := range applied {
 		if i < len(own) && (a.Version != own[i].Version || a.Checksum != own[i].Checksum) {
 			return crash.Errorf(crash.Conflict, "database_differs",
-				"The database was migrated by another build of mishap: its migration %d is %s (sha256 %.12s…), that of this program is %s (%.12s…); "+
+				"The database was migrated by another build of mishap: its migration %d is %s (sha256 %.12s…), that of this "+
+					"program is %s (%.12s…); "+
 					"run the build that made the database, or give this one a new, empty database and import the reports again.",
 				a.Version, a.Name, a.Checksum, own[i].Name, own[i].Checksum)
 		}
@@ -151,7 +152,8 @@ func adoptBaseline(ctx context.Context, conn *pgx.Conn, at int, own []appliedMig
 	}
 	if at != baselineVersion || found != baselineFingerprint {
 		return crash.Errorf(crash.Conflict, "database_before_release",
-			"The database was made by a development version of mishap from before 0.1.0 (schema %d) whose tables differ from those of every release, "+
+			"The database was made by a development version of mishap from before 0.1.0 (schema %d) whose tables differ from "+
+				"those of every release, "+
 				"so it cannot be upgraded; give mishap a new, empty database and import the reports again.", at)
 	}
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {

@@ -82,12 +82,15 @@ func TestMigrateEditedHistory(t *testing.T) {
 		code    string
 	}{
 		{name: "before bucket_travellers", version: db.BaselineVersion, edit: travellers, code: "database_before_release"},
-		{name: "before bucket_versions_version", version: db.BaselineVersion, code: "database_before_release", edit: func(name, sql string) string {
-			return part("008_api.sql", "create index bucket_versions_version")(name, travellers(name, sql))
-		}},
+		{name: "before bucket_versions_version", version: db.BaselineVersion, code: "database_before_release",
+			edit: func(name, sql string) string {
+				return part("008_api.sql", "create index bucket_versions_version")(name, travellers(name, sql))
+			}},
 		{name: "before followed", version: 9, code: "database_before_release"},
-		{name: "a column by hand", version: db.BaselineVersion, change: "alter table bugs add column note text", code: "database_before_release"},
-		{name: "a trigger less", version: db.BaselineVersion, change: "drop trigger note_change on bugs", code: "database_before_release"},
+		{name: "a column by hand", version: db.BaselineVersion, change: "alter table bugs add column note text",
+			code: "database_before_release"},
+		{name: "a trigger less", version: db.BaselineVersion, change: "drop trigger note_change on bugs",
+			code: "database_before_release"},
 		{name: "a function changed", version: db.BaselineVersion, code: "database_before_release",
 			change: "create or replace function note_change() returns trigger language plpgsql as 'begin return null; end'"},
 	} {
@@ -111,12 +114,14 @@ func TestMigrateEditedHistory(t *testing.T) {
 	}
 }
 
-const historyColumns = "applied_migrations.version applied_migrations.name applied_migrations.checksum applied_migrations.applied "
+const historyColumns = "applied_migrations.version applied_migrations.name applied_migrations.checksum " +
+	"applied_migrations.applied "
 
 func TestMigrateDifferentHistory(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, change, code, says string }{
-		{"an edited migration", `update applied_migrations set checksum = 'beef' where version = 8`, "database_differs", "its migration 8 is 008_api.sql (sha256 beef…)"},
+		{"an edited migration", `update applied_migrations set checksum = 'beef' where version = 8`, "database_differs",
+			"its migration 8 is 008_api.sql (sha256 beef…)"},
 		{"a record less", `delete from applied_migrations where version = 3`, "database_differs", "records of"},
 		{"no records", `delete from applied_migrations`, "database_before_release", "cannot be upgraded"},
 		{"changed by tern", `update schema_version set version = version - 1`, "database_differs", "records of"},
@@ -156,14 +161,16 @@ func TestMigrateFails(t *testing.T) {
 	if err := db.MigrateFiles(t.Context(), url, dbtest.Log(t), files); err == nil {
 		t.Fatal("got no error of a migration that divides by zero")
 	}
-	if got := lines(t, url, history); fmt.Sprint(got) != fmt.Sprint(before) || strings.Contains(tables(t, url), "half.id") {
+	if got := lines(t, url, history); fmt.Sprint(got) != fmt.Sprint(before) || strings.Contains(tables(t, url),
+		"half.id") {
 		t.Errorf("got %v, want no trace of the migration", got)
 	}
 	files[next] = &fstest.MapFile{Data: []byte("create table whole (id int) -- and no semicolon")}
 	if err := db.MigrateFiles(t.Context(), url, dbtest.Log(t), files); err != nil {
 		t.Fatalf("mended: %v", err)
 	}
-	if got := lines(t, url, history); len(got) != len(before)+1 || !strings.HasPrefix(got[fmt.Sprint(len(before)+1)], next) {
+	if got := lines(t, url, history); len(got) != len(before)+1 || !strings.HasPrefix(got[fmt.Sprint(len(before)+1)],
+		next) {
 		t.Errorf("got %v, want a record of %s", got, next)
 	}
 	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); codeOf(err) != "database_newer" {
@@ -181,7 +188,8 @@ func TestPingChecksSchema(t *testing.T) {
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	for _, change := range []string{
-		`delete from applied_migrations where version = (select max(version) from applied_migrations)`, // a backup of before an upgrade
+		// a backup of before an upgrade
+		`delete from applied_migrations where version = (select max(version) from applied_migrations)`,
 		`update applied_migrations set checksum = 'beef' where version = 8`,
 		`drop table applied_migrations`,
 	} {

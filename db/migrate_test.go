@@ -87,7 +87,8 @@ func tables(t *testing.T, url string) string {
 func TestMigrateAgain(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
-	if _, err := connect(t, url).Exec(t.Context(), `insert into bugs (number, url) values (1, 'https://example.org/1')`); err != nil {
+	if _, err := connect(t, url).Exec(t.Context(),
+		`insert into bugs (number, url) values (1, 'https://example.org/1')`); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
@@ -107,7 +108,8 @@ func TestMigrateRefusals(t *testing.T) {
 		says         string
 	}{
 		{"newer schema", `update schema_version set version = 999`, crash.Conflict, "migrated by a newer mishap (schema 999"},
-		{"newer job queue", `insert into river_migration (line, version) values ('main', 999)`, crash.Conflict, "migrated by a newer mishap (schema 999"},
+		{"newer job queue", `insert into river_migration (line, version) values ('main', 999)`, crash.Conflict,
+			"migrated by a newer mishap (schema 999"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

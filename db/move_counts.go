@@ -112,9 +112,11 @@ func (d *deciding) applySystems(ctx context.Context, c *countChange) (map[crash.
 		return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), cmp.Compare(a.system, b.system), compareCells(a.cell, b.cell))
 	})
 	args := pgx.NamedArgs{
-		"bucket": column(keys, func(k systemCell) []byte { return k.bucket[:] }), "system": column(keys, func(k systemCell) int64 { return k.system }),
-		"release": column(keys, func(k systemCell) string { return k.release }), "version": column(keys, func(k systemCell) string { return k.version }),
-		"n": column(keys, func(k systemCell) int64 { return c.systems[k] }),
+		"bucket":  column(keys, func(k systemCell) []byte { return k.bucket[:] }),
+		"system":  column(keys, func(k systemCell) int64 { return k.system }),
+		"release": column(keys, func(k systemCell) string { return k.release }),
+		"version": column(keys, func(k systemCell) string { return k.version }),
+		"n":       column(keys, func(k systemCell) int64 { return c.systems[k] }),
 	}
 	// Each cell that a machine is in, before and after; a machine is in a bucket when it is in any cell of it.
 	for _, sign := range []int64{-1, 1} {
@@ -157,8 +159,10 @@ func column[K, V any](keys []K, value func(K) V) []V {
 func (d *deciding) applyVersions(ctx context.Context, c *countChange, systems map[cell]int64) error {
 	keys := slices.SortedFunc(maps.Keys(c.versions), compareCells)
 	args := pgx.NamedArgs{
-		"bucket": column(keys, func(k cell) []byte { return k.bucket[:] }), "release": column(keys, func(k cell) string { return k.release }),
-		"version": column(keys, func(k cell) string { return k.version }), "n": column(keys, func(k cell) int64 { return c.versions[k] }),
+		"bucket":  column(keys, func(k cell) []byte { return k.bucket[:] }),
+		"release": column(keys, func(k cell) string { return k.release }),
+		"version": column(keys, func(k cell) string { return k.version }),
+		"n":       column(keys, func(k cell) int64 { return c.versions[k] }),
 		"systems": column(keys, func(k cell) int64 { return systems[k] }),
 		"key": column(keys, func(k cell) []byte {
 			if !dpkg.Valid(k.version) {
@@ -177,11 +181,14 @@ func (d *deciding) applyVersions(ctx context.Context, c *countChange, systems ma
 
 func (d *deciding) applyDays(ctx context.Context, c *countChange) error {
 	keys := slices.SortedFunc(maps.Keys(c.days), func(a, b dayCell) int {
-		return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), a.day.Compare(b.day), compareCells(a.cell, b.cell), cmp.Compare(a.architecture, b.architecture), cmp.Compare(a.of, b.of))
+		return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), a.day.Compare(b.day), compareCells(a.cell, b.cell),
+			cmp.Compare(a.architecture, b.architecture), cmp.Compare(a.of, b.of))
 	})
 	args := pgx.NamedArgs{
-		"bucket": column(keys, func(k dayCell) []byte { return k.bucket[:] }), "day": column(keys, func(k dayCell) time.Time { return k.day }),
-		"release": column(keys, func(k dayCell) string { return k.release }), "version": column(keys, func(k dayCell) string { return k.version }),
+		"bucket":       column(keys, func(k dayCell) []byte { return k.bucket[:] }),
+		"day":          column(keys, func(k dayCell) time.Time { return k.day }),
+		"release":      column(keys, func(k dayCell) string { return k.release }),
+		"version":      column(keys, func(k dayCell) string { return k.version }),
 		"architecture": column(keys, func(k dayCell) string { return k.architecture }),
 		"of":           column(keys, func(k dayCell) string { return k.of }),
 		"n":            column(keys, func(k dayCell) int64 { return c.days[k].reports }),
@@ -224,7 +231,8 @@ func (d *deciding) endsOf(ctx context.Context, args pgx.NamedArgs) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"first_key", "last_key", "first_release_key", "last_release_key", "first_version", "last_version",
+	for _, name := range []string{"first_key", "last_key", "first_release_key", "last_release_key", "first_version",
+		"last_version",
 		"first_version_release", "last_version_release", "low_key", "low_release", "high_key", "high_release"} {
 		args[name] = nil
 	}
@@ -233,7 +241,8 @@ func (d *deciding) endsOf(ctx context.Context, args pgx.NamedArgs) error {
 		releaseKey, version, release string
 	}
 	compare := func(a, b place) int {
-		return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.releaseKey, b.releaseKey), cmp.Compare(a.version, b.version), cmp.Compare(a.release, b.release))
+		return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.releaseKey, b.releaseKey), cmp.Compare(a.version, b.version),
+			cmp.Compare(a.release, b.release))
 	}
 	var first, last, low, high *place
 	var p place
@@ -252,11 +261,14 @@ func (d *deciding) endsOf(ctx context.Context, args pgx.NamedArgs) error {
 		return err
 	}
 	if args["has_version"] = first != nil; first != nil {
-		args["first_key"], args["first_release_key"], args["first_version"], args["first_version_release"] = first.key, first.releaseKey, first.version, first.release
-		args["last_key"], args["last_release_key"], args["last_version"], args["last_version_release"] = last.key, last.releaseKey, last.version, last.release
+		args["first_key"], args["first_release_key"], args["first_version"], args["first_version_release"] = first.key,
+			first.releaseKey, first.version, first.release
+		args["last_key"], args["last_release_key"], args["last_version"], args["last_version_release"] = last.key,
+			last.releaseKey, last.version, last.release
 	}
 	if args["has_release"] = low != nil; low != nil {
-		args["low_key"], args["low_release"], args["high_key"], args["high_release"] = low.releaseKey, low.release, high.releaseKey, high.release
+		args["low_key"], args["low_release"], args["high_key"], args["high_release"] = low.releaseKey, low.release,
+			high.releaseKey, high.release
 	}
 	return nil
 }

@@ -98,7 +98,8 @@ func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (mo
 		return 0, nil
 	}
 	if _, err := d.Exec(ctx, sqlMoveReports, pgx.NamedArgs{
-		"ids": rows.ids, "received": rows.received, "buckets": rows.buckets, "rule": rows.rule, "unbucketed": rows.unbucketed, "rules": rules,
+		"ids": rows.ids, "received": rows.received, "buckets": rows.buckets, "rule": rows.rule, "unbucketed": rows.unbucketed,
+		"rules": rules,
 	}); err != nil {
 		return 0, fmt.Errorf("move reports: %w", err)
 	}
@@ -132,7 +133,8 @@ func (r *reportRows) add(id crash.OopsID, m move) {
 	r.unbucketed = append(r.unbucketed, m.grouping.Reason)
 }
 
-func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte, received []time.Time) (map[crash.OopsID]movedReport, error) {
+func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte,
+	received []time.Time) (map[crash.OopsID]movedReport, error) {
 	rows, err := d.Query(ctx, sqlReportsToMove, pgx.NamedArgs{"ids": ids, "received": received})
 	if err != nil {
 		return nil, err
@@ -142,8 +144,10 @@ func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte, received [
 	for rows.Next() {
 		var r movedReport
 		var from []byte
-		if err := rows.Scan(&id, &from, &r.counted, &r.day, &r.received, OrZero(&r.occurred), &r.system, &r.release, &r.version,
-			&r.architecture, &r.of, &r.proposed, &r.summary.ProblemType, &r.summary.Title, &r.summary.Executable, &r.summary.Package,
+		if err := rows.Scan(&id, &from, &r.counted, &r.day, &r.received, OrZero(&r.occurred), &r.system, &r.release,
+			&r.version,
+			&r.architecture, &r.of, &r.proposed, &r.summary.ProblemType, &r.summary.Title, &r.summary.Executable,
+			&r.summary.Package,
 			&r.summary.SourcePackage); err != nil {
 			return nil, err
 		}
@@ -159,8 +163,10 @@ func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte, received [
 // ensureBucket makes a bucket that is not there yet.
 func (d *deciding) ensureBucket(ctx context.Context, id crash.BucketID, g crash.Grouping, s crash.Summary) error {
 	_, err := d.Exec(ctx, sqlNewBucket, pgx.NamedArgs{
-		"id": id[:], "signature": g.Signature, "rule": string(g.Rule), "provisional": g.Provisional, "problem_type": s.ProblemType,
-		"title": s.Title, "executable": s.Executable, "package": s.Package, "source_package": s.SourcePackage, "round": d.round,
+		"id": id[:], "signature": g.Signature, "rule": string(g.Rule), "provisional": g.Provisional,
+		"problem_type": s.ProblemType,
+		"title":        s.Title, "executable": s.Executable, "package": s.Package, "source_package": s.SourcePackage,
+		"round": d.round,
 	})
 	if err != nil {
 		return fmt.Errorf("new bucket %s: %w", id, err)
@@ -205,7 +211,8 @@ type seenChange struct{ came, went crash.SeenSpan }
 func (c *countChange) add(r movedReport) {
 	if c.buckets == nil {
 		*c = countChange{
-			buckets: map[crash.BucketID]int64{}, versions: map[cell]int64{}, systems: map[systemCell]int64{}, days: map[dayCell]dayCount{},
+			buckets: map[crash.BucketID]int64{}, versions: map[cell]int64{}, systems: map[systemCell]int64{},
+			days: map[dayCell]dayCount{},
 			seen: map[bucketRelease]*seenChange{}, shrinks: map[crash.BucketID]bool{}, keys: newSortKeys(),
 		}
 	}
@@ -253,5 +260,6 @@ func (c *countChange) count(bucket crash.BucketID, r movedReport, n int64) {
 }
 
 func compareCells(a, b cell) int {
-	return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), strings.Compare(a.release, b.release), strings.Compare(a.version, b.version))
+	return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), strings.Compare(a.release, b.release),
+		strings.Compare(a.version, b.version))
 }

@@ -49,7 +49,8 @@ const (
 func (d *deciding) applySeen(ctx context.Context, c *countChange) error {
 	touched := slices.SortedFunc(maps.Keys(c.seen), compareBucketReleases)
 	args := pgx.NamedArgs{
-		"bucket": column(touched, func(k bucketRelease) []byte { return k.bucket[:] }), "release": column(touched, func(k bucketRelease) string { return k.release }),
+		"bucket":  column(touched, func(k bucketRelease) []byte { return k.bucket[:] }),
+		"release": column(touched, func(k bucketRelease) string { return k.release }),
 	}
 	rows, err := d.seenRows(ctx, args)
 	if err != nil {

@@ -22,7 +22,8 @@ func TestNotes(t *testing.T) {
 	if _, err := accounts.New(s).AddNote(ctx, p[1], "Elsewhere.", "bob"); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"It needs two full disks.", "It needs two full disks.", ""} { // the same again is nothing
+	// the same again is nothing
+	for _, text := range []string{"It needs two full disks.", "It needs two full disks.", ""} {
 		if err := accounts.New(s).ChangeNote(ctx, p[0], first, text, "bob"); err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +36,8 @@ func TestNotes(t *testing.T) {
 	for _, text := range notes[0].Texts {
 		texts = append(texts, text.Person+": "+text.Text)
 	}
-	if got, want := strings.Join(texts, "|"), "ada: It needs\na full disk.|bob: It needs two full disks.|bob: "; got != want || notes[0].Text() != "" {
+	if got, want := strings.Join(texts, "|"), "ada: It needs\na full disk.|bob: It needs two full "+
+		"disks.|bob: "; got != want || notes[0].Text() != "" {
 		t.Errorf("history: got %q, want %q", got, want)
 	}
 	merge(t, s, p[1], p[0])
@@ -43,8 +45,9 @@ func TestNotes(t *testing.T) {
 		t.Errorf("of the whole: got %d, %v, want both", len(notes), err)
 	}
 	for name, err := range map[string]error{
-		"empty": errOf(accounts.New(s).AddNote(ctx, p[0], " \n ", "ada")), "long": errOf(accounts.New(s).AddNote(ctx, p[0], strings.Repeat("x", 4001), "ada")),
-		"NUL": accounts.New(s).ChangeNote(ctx, p[0], first, "a\x00", "ada"),
+		"empty": errOf(accounts.New(s).AddNote(ctx, p[0], " \n ", "ada")),
+		"long":  errOf(accounts.New(s).AddNote(ctx, p[0], strings.Repeat("x", 4001), "ada")),
+		"NUL":   accounts.New(s).ChangeNote(ctx, p[0], first, "a\x00", "ada"),
 	} {
 		if !errors.Is(err, crash.Invalid) {
 			t.Errorf("%s: got %v, want invalid", name, err)

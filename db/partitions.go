@@ -136,9 +136,11 @@ func makePartition(ctx context.Context, tx pgx.Tx, p partition) error {
 		return err
 	}
 	// Made apart and then attached: this waits for no reader and lets no writer wait, as "partition of" would.
-	if _, err := tx.Exec(ctx, fmt.Sprintf("create table %s (like %s including storage including constraints)", p.table(), p.parent())); err != nil {
+	if _, err := tx.Exec(ctx, fmt.Sprintf("create table %s (like %s including storage including constraints)", p.table(),
+		p.parent())); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, fmt.Sprintf("alter table %s attach partition %s for values %s", p.parent(), p.table(), p.bounds()))
+	_, err := tx.Exec(ctx, fmt.Sprintf("alter table %s attach partition %s for values %s", p.parent(), p.table(),
+		p.bounds()))
 	return err
 }

@@ -31,7 +31,8 @@ const (
 )
 
 const sqlPreviewReports = `
-	select ` + ReportColumns + `, case when @bodies then body end from unnest(@buckets::bytea[]) as s (source) cross join lateral (
+	select ` + ReportColumns +
+	`, case when @bodies then body end from unnest(@buckets::bytea[]) as s (source) cross join lateral (
 		select * from reports where bucket_id = s.source order by received desc, id desc limit @limit
 	) as r
 	order by received desc, id desc limit @limit`
@@ -40,7 +41,8 @@ const sqlMembers = `select id from buckets where id in ` + Members + ` order by 
 
 // PreviewSplit looks which of the newest reports of a problem meet a condition. It returns Invalid for a condition that is
 // none.
-func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c crash.Condition) (p crash.SplitPreview, err error) {
+func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c crash.Condition) (p crash.SplitPreview,
+	err error) {
 	if err := c.Check(); err != nil {
 		return p, err
 	}
@@ -57,7 +59,8 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 		if err != nil {
 			return err
 		}
-		rows, err = tx.Query(ctx, sqlPreviewReports, pgx.NamedArgs{"buckets": IDBytes(buckets), "limit": limit + 1, "bodies": c.NeedsFields()})
+		rows, err = tx.Query(ctx, sqlPreviewReports, pgx.NamedArgs{"buckets": IDBytes(buckets), "limit": limit + 1,
+			"bodies": c.NeedsFields()})
 		if err != nil {
 			return err
 		}

@@ -76,9 +76,11 @@ func TestProblems(t *testing.T) {
 		{"a package that nobody has", 365, "", "x", "", 0},
 	} {
 		filter := index.Filter{
-			Since: index.DayOf(midnight.AddDate(0, 0, 1-c.days)), Until: index.DayOf(midnight), Release: c.release, Package: c.pkg,
+			Since: index.DayOf(midnight.AddDate(0, 0, 1-c.days)), Until: index.DayOf(midnight), Release: c.release,
+			Package: c.pkg,
 		}
-		if got, totals := list(t, s, filter); got != c.want || totals.Reports != c.reports || totals.Problems != int64(problemsIn(c.want)) {
+		if got, totals := list(t, s, filter); got != c.want || totals.Reports != c.reports ||
+			totals.Problems != int64(problemsIn(c.want)) {
 			t.Errorf("%s: got %s, totals %+v; want %s, %d reports", c.name, got, totals, c.want, c.reports)
 		}
 	}
@@ -118,9 +120,11 @@ func TestBucket(t *testing.T) {
 		Title: "harbor-sync crashed with ValueError in main(): no", Executable: "/usr/bin/harbor-sync",
 		Package: "harbor", SourcePackage: "harbor", Reports: 5, Systems: 4,
 		FirstSeen: today.AddDate(0, 0, -40).Add(4 * time.Second), LastSeen: today.Add(2 * time.Second),
-		FirstSeenVersion: "1.10-1", FirstSeenRelease: "Ubuntu 24.04", LastSeenVersion: "1.0-1", LastSeenRelease: "Ubuntu 26.04",
-		LowestVersion: "1.0~rc1-1", LowestVersionRelease: "Ubuntu 24.04", HighestVersion: "1.10-1", HighestVersionRelease: "Ubuntu 24.04",
-		LowestRelease: "Ubuntu 24.04", HighestRelease: "Ubuntu 26.04",
+		FirstSeenVersion: "1.10-1", FirstSeenRelease: "Ubuntu 24.04", LastSeenVersion: "1.0-1",
+		LastSeenRelease: "Ubuntu 26.04",
+		LowestVersion:   "1.0~rc1-1", LowestVersionRelease: "Ubuntu 24.04", HighestVersion: "1.10-1",
+		HighestVersionRelease: "Ubuntu 24.04",
+		LowestRelease:         "Ubuntu 24.04", HighestRelease: "Ubuntu 26.04",
 	}
 	got, err := s.Bucket(t.Context(), id)
 	if err != nil {
@@ -145,21 +149,28 @@ func TestBucket(t *testing.T) {
 		}
 	}
 	got, err = s.Bucket(t.Context(), id)
-	if wantBug := (crash.Bug{Number: 9, Title: "new", URL: "u/9", How: crash.Linked, By: "ada", At: at.Add(9 * time.Minute)}); err != nil || cmp.Diff(wantBug, got.Bug, cmpopts.IgnoreFields(crash.Bug{}, "State")) != "" {
+	if wantBug := (crash.Bug{Number: 9, Title: "new", URL: "u/9", How: crash.Linked, By: "ada",
+		At: at.Add(9 * time.Minute)}); err != nil || cmp.Diff(wantBug, got.Bug,
+		cmpopts.IgnoreFields(crash.Bug{}, "State")) != "" {
 		t.Errorf("two linked bugs: got %+v, %v; want the last one, %+v", got.Bug, err, wantBug)
 	}
-	if _, err := conn.Exec(t.Context(), `insert into bucket_bugs values ($1, 8, 'filed', 'bob', '2026-11-20')`, id[:]); err != nil {
+	if _, err := conn.Exec(t.Context(), `insert into bucket_bugs values ($1, 8, 'filed', 'bob', '2026-11-20')`,
+		id[:]); err != nil {
 		t.Fatal(err)
 	}
 	for _, closed := range []struct{ close, shown int64 }{{0, 9}, {9, 7}, {7, 8}, {8, 9}} {
-		if _, err := conn.Exec(t.Context(), `insert into bug_states (number, closed, read, next_read) values ($1, true, now(), now())`, closed.close); closed.close != 0 && err != nil {
+		if _, err := conn.Exec(t.Context(),
+			`insert into bug_states (number, closed, read, next_read) values ($1, true, now(), now())`,
+			closed.close); closed.close != 0 && err != nil {
 			t.Fatal(err)
 		}
 		if got, err = s.Bucket(t.Context(), id); err != nil || got.Bug.Number != closed.shown {
-			t.Errorf("after closing %d: got %+v, %v; want %d: an open bug before a closed one, then the one linked last", closed.close, got.Bug, err, closed.shown)
+			t.Errorf("after closing %d: got %+v, %v; want %d: an open bug before a closed one, then the one linked last",
+				closed.close, got.Bug, err, closed.shown)
 		}
 	}
-	if list, _ := list(t, s, index.Filter{Since: index.DayOf(midnight), Until: index.DayOf(midnight)}); strings.Count(list, "alpha") != 1 || problemsIn(list) != 3 {
+	if list, _ := list(t, s, index.Filter{Since: index.DayOf(midnight), Until: index.DayOf(midnight)}); strings.Count(list,
+		"alpha") != 1 || problemsIn(list) != 3 {
 		t.Errorf("three bugs: got list %s, want one row of alpha among three", list)
 	}
 }
@@ -226,10 +237,12 @@ func TestBucketVersionsAndDays(t *testing.T) {
 	}
 	list, err := counts.New(s).Releases(t.Context(), crash.BuiltInReleases())
 	releases := list.Ascending()
-	if want := []crash.Release{"Ubuntu 24.04", "Ubuntu 26.04", "Ubuntu 9.10 derivative"}; err != nil || !slices.Equal(releases, want) {
+	if want := []crash.Release{"Ubuntu 24.04", "Ubuntu 26.04", "Ubuntu 9.10 derivative"}; err != nil ||
+		!slices.Equal(releases, want) {
 		t.Errorf("got releases %v, %v; want %v, known ones first", releases, err, want)
 	}
-	for release, want := range map[crash.Release]bool{"Ubuntu 24.04": true, "Ubuntu 9.10 derivative": true, "Ubuntu 9.10": false} {
+	for release, want := range map[crash.Release]bool{"Ubuntu 24.04": true, "Ubuntu 9.10 derivative": true,
+		"Ubuntu 9.10": false} {
 		if has, err := counts.New(s).HasRelease(t.Context(), release); err != nil || has != want {
 			t.Errorf("has %s: got %v, %v; want %v", release, has, err, want)
 		}
@@ -316,7 +329,8 @@ func TestReport(t *testing.T) {
 		t.Errorf("machine of an unknown report: got %v, want not found", err)
 	}
 	none := record(t, today, "", crash.Fields{"Traceback": "", "Date": "", "ExecutablePath": "/usr/libexec/cc1plus"})
-	if got, err := s.Report(t.Context(), save(t, s, none)); err != nil || got.Bucket != nil || got.Unbucketed == "" || !got.Occurred.IsZero() {
+	if got, err := s.Report(t.Context(), save(t, s, none)); err != nil || got.Bucket != nil || got.Unbucketed == "" ||
+		!got.Occurred.IsZero() {
 		t.Errorf("got %+v, %v; want a report in no bucket, with the reason, of no known time", got.ReportRow, err)
 	}
 }

@@ -83,16 +83,23 @@ func storedCounts(t *testing.T, url string) countedTables {
 		Seen: lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release), concat_ws('|',
 			extract(epoch from (first_seen).seen)::bigint, (first_seen).version, extract(epoch from (last_seen).seen)::bigint, (last_seen).version,
 			coalesce((lowest_version).version, '-'), coalesce((highest_version).version, '-')) from bucket_releases`),
-		Systems:    lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), system, release, version), reports::text from bucket_systems`),
-		Travellers: lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), version, system), extra::text from bucket_travellers`),
-		Versions:   lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release, version), reports || '|' || systems from bucket_versions`),
-		Days:       lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), day, release, version, architecture, package_architecture), reports || '|' || proposed from bucket_days`),
-		Reports: lines(t, url, `select concat_ws('|', day, release, package, version, architecture, problem_type, proposed::text),
+		Systems: lines(t, url,
+			`select concat_ws('|', encode(bucket_id, 'hex'), system, release, version), reports::text from bucket_systems`),
+		Travellers: lines(t, url,
+			`select concat_ws('|', encode(bucket_id, 'hex'), version, system), extra::text from bucket_travellers`),
+		Versions: lines(t, url,
+			`select concat_ws('|', encode(bucket_id, 'hex'), release, version), reports || '|' || systems from bucket_versions`),
+		Days: lines(t, url,
+			`select concat_ws('|', encode(bucket_id, 'hex'), day, release, version, architecture, package_architecture), reports || '|' || proposed from bucket_days`),
+		Reports: lines(t, url,
+			`select concat_ws('|', day, release, package, version, architecture, problem_type, proposed::text),
 			reports::text from report_days`),
-		Releases: lines(t, url, `select concat_ws('|', day, release, architecture, problem_type, proposed::text), reports::text from release_days`),
+		Releases: lines(t, url,
+			`select concat_ws('|', day, release, architecture, problem_type, proposed::text), reports::text from release_days`),
 		Active: lines(t, url, `select concat_ws('|', release, day), active::text from (
 			select release, day, sum(change) over (partition by release order by day) as active, change from release_active) as a where change <> 0`),
-		Packages: lines(t, url, `select concat_ws('|', package, release, version), to_char(arrived, 'YYYY-MM-DD HH24:MI:SS.US') || '|' || first_day from package_versions`),
+		Packages: lines(t, url,
+			`select concat_ws('|', package, release, version), to_char(arrived, 'YYYY-MM-DD HH24:MI:SS.US') || '|' || first_day from package_versions`),
 	}
 }
 
@@ -152,8 +159,10 @@ type storedReport struct {
 func recount(t *testing.T, url string) countedTables {
 	t.Helper()
 	c := recounted{
-		buckets: map[string]*bucketCount{}, seen: map[string]*seenCount{}, reports: map[string]int{}, releases: map[string]int{}, versions: map[string]int{},
-		days: map[string][2]int{}, machines: map[string]int{}, active: map[string]map[string]map[time.Time]bool{}, packages: map[string][2]string{},
+		buckets: map[string]*bucketCount{}, seen: map[string]*seenCount{}, reports: map[string]int{},
+		releases: map[string]int{}, versions: map[string]int{},
+		days: map[string][2]int{}, machines: map[string]int{}, active: map[string]map[string]map[time.Time]bool{},
+		packages: map[string][2]string{},
 	}
 	conn := connect(t, url)
 	defer func() { _ = conn.Close(t.Context()) }()
@@ -163,7 +172,8 @@ func recount(t *testing.T, url string) countedTables {
 		t.Fatal(err)
 	}
 	var r storedReport
-	if _, err := pgx.ForEachRow(rows, []any{&r.counted, &r.system, &r.bucket, &r.day, &r.received, &r.occurred, &r.release, &r.pkg, &r.version,
+	if _, err := pgx.ForEachRow(rows, []any{&r.counted, &r.system, &r.bucket, &r.day, &r.received, &r.occurred, &r.release,
+		&r.pkg, &r.version,
 		&r.architecture, &r.problemType, &r.proposed, &r.of}, func() error {
 		c.add(r)
 		return nil
@@ -180,7 +190,8 @@ func (c *recounted) add(r storedReport) {
 	if !r.counted {
 		return
 	}
-	c.reports[fmt.Sprintf("%s|%s|%s|%s|%s|%s|%v", r.day, r.release, r.pkg, r.version, r.architecture, r.problemType, r.proposed)]++
+	c.reports[fmt.Sprintf("%s|%s|%s|%s|%s|%s|%v", r.day, r.release, r.pkg, r.version, r.architecture, r.problemType,
+		r.proposed)]++
 	c.releases[fmt.Sprintf("%s|%s|%s|%s|%v", r.day, r.release, r.architecture, r.problemType, r.proposed)]++
 	if at := r.received.UTC().Format("2006-01-02 15:04:05.000000"); r.pkg != "" && dpkg.Valid(r.version) {
 		key := r.pkg + "|" + r.release + "|" + r.version
@@ -236,8 +247,10 @@ func (c *recounted) counts() countedTables {
 		return found
 	}
 	all := countedTables{
-		Buckets: map[string]string{}, Seen: map[string]string{}, Systems: map[string]string{}, Versions: map[string]string{}, Days: map[string]string{},
-		Travellers: map[string]string{}, Reports: text(c.reports), Releases: text(c.releases), Active: c.activity(), Packages: map[string]string{},
+		Buckets: map[string]string{}, Seen: map[string]string{}, Systems: map[string]string{}, Versions: map[string]string{},
+		Days:       map[string]string{},
+		Travellers: map[string]string{}, Reports: text(c.reports), Releases: text(c.releases), Active: c.activity(),
+		Packages: map[string]string{},
 	}
 	for key, use := range c.packages {
 		all.Packages[key] = use[0] + "|" + use[1]
@@ -315,7 +328,8 @@ func (s *seenCount) add(at time.Time, version string) {
 func (s *seenCount) String() string {
 	first, last := slices.MinFunc(s.reports, compareSeen), slices.MaxFunc(s.reports, compareSeen)
 	lowest, highest := ends(s.versions)
-	return fmt.Sprintf("%d|%s|%d|%s|%s|%s", roundSeconds(first.at), first.version, roundSeconds(last.at), last.version, lowest.version, highest.version)
+	return fmt.Sprintf("%d|%s|%d|%s|%s|%s", roundSeconds(first.at), first.version, roundSeconds(last.at), last.version,
+		lowest.version, highest.version)
 }
 
 func (b *bucketCount) add(system, release, version string) {

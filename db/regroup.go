@@ -27,7 +27,8 @@ const (
 )
 
 func scanRun(row pgx.CollectableRow) (r crash.RegroupRun, err error) {
-	err = row.Scan(&r.ID, &r.Rules, &r.Dry, &r.Person, &r.State, &r.Started, &r.Updated, &r.Estimate, &r.LookedAt, &r.Moved, &r.Waiting)
+	err = row.Scan(&r.ID, &r.Rules, &r.Dry, &r.Person, &r.State, &r.Started, &r.Updated, &r.Estimate, &r.LookedAt,
+		&r.Moved, &r.Waiting)
 	return r, err
 }
 
@@ -52,7 +53,8 @@ func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, perso
 			return err
 		}
 		if err := s.Audit(ctx, tx, AuditEvent{
-			Person: person, Action: "regroup.start", Subject: "reports", Detail: map[string]any{"run": run.ID, "rules": rules, "dry": dry},
+			Person: person, Action: "regroup.start", Subject: "reports", Detail: map[string]any{"run": run.ID, "rules": rules,
+				"dry": dry},
 		}); err != nil {
 			return err
 		}
@@ -77,7 +79,8 @@ func (s *Decisions) StopRegroup(ctx context.Context, id int64, person string) (c
 		} else if err != nil {
 			return err
 		}
-		return s.Audit(ctx, tx, AuditEvent{Person: person, Action: "regroup.stop", Subject: "reports", Detail: map[string]any{"run": id}})
+		return s.Audit(ctx, tx, AuditEvent{Person: person, Action: "regroup.stop", Subject: "reports",
+			Detail: map[string]any{"run": id}})
 	})
 	if err != nil {
 		return run, fmt.Errorf("stop regrouping: %w", err)
@@ -163,7 +166,8 @@ const sqlRunEffect = `
 // RegroupEffect sums up what a run has done, or dry, would do.
 func (s *Decisions) RegroupEffect(ctx context.Context, run crash.RegroupRun) (crash.RegroupEffect, error) {
 	var e crash.RegroupEffect
-	err := s.Pool.QueryRow(ctx, sqlRunEffect, pgx.NamedArgs{"run": run.ID, "dry": run.Dry}).Scan(&e.Changed, &e.Split, &e.New, &e.Merged)
+	err := s.Pool.QueryRow(ctx, sqlRunEffect, pgx.NamedArgs{"run": run.ID, "dry": run.Dry}).Scan(&e.Changed, &e.Split,
+		&e.New, &e.Merged)
 	if err != nil {
 		return e, fmt.Errorf("effect of run %d: %w", run.ID, Classify(err))
 	}

@@ -190,7 +190,8 @@ func (d *deciding) stampRule(ctx context.Context, reports []groupedReport, moves
 			rows.add(r.id, move{grouping: r.grouping})
 		}
 	}
-	_, err := d.Exec(ctx, sqlStampRule, pgx.NamedArgs{"ids": rows.ids, "received": rows.received, "rule": rows.rule, "unbucketed": rows.unbucketed})
+	_, err := d.Exec(ctx, sqlStampRule, pgx.NamedArgs{"ids": rows.ids, "received": rows.received, "rule": rows.rule,
+		"unbucketed": rows.unbucketed})
 	return err
 }
 
@@ -259,7 +260,8 @@ func (d *deciding) noteWays(ctx context.Context, run crash.RegroupRun, ways map[
 		c := ways[w]
 		moved += c.reports
 		if _, err := d.Exec(ctx, sqlAddMove, pgx.NamedArgs{
-			"run": run.ID, "from": []byte(w.from), "to": []byte(w.to), "signature": c.signature, "is_new": c.isNew, "reports": c.reports,
+			"run": run.ID, "from": []byte(w.from), "to": []byte(w.to), "signature": c.signature, "is_new": c.isNew,
+			"reports": c.reports,
 		}); err != nil {
 			return fmt.Errorf("note what moves: %w", err)
 		}

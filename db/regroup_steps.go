@@ -15,7 +15,8 @@ const (
 	labelledUntil = 300     // so much of a signature is kept beside the numbers of a run
 	maxBehind     = 2 * 256 // uncounted batches of reports; more, and regrouping rests
 
-	sqlRunCursor = `select ` + runColumns + `, coalesce(received, '0001-01-01'), coalesce(report_id, '00000000-0000-0000-0000-000000000000')
+	sqlRunCursor = `select ` + runColumns +
+		`, coalesce(received, '0001-01-01'), coalesce(report_id, '00000000-0000-0000-0000-000000000000')
 		from regroup_runs where id = @id`
 	// Only the bodies of those are read that other rules grouped.
 	sqlReportsToGroup = `
@@ -92,7 +93,8 @@ func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Rules
 		return run, err
 	}
 	run.Waiting = behind > maxBehind
-	if _, err := s.Pool.Exec(ctx, sqlRunWaits, pgx.NamedArgs{"id": id, "waiting": run.Waiting, "at": s.Now()}); err != nil || run.Waiting {
+	if _, err := s.Pool.Exec(ctx, sqlRunWaits, pgx.NamedArgs{"id": id, "waiting": run.Waiting,
+		"at": s.Now()}); err != nil || run.Waiting {
 		return run, err
 	}
 	reports, err := s.groupAgain(ctx, since, from, rules)
@@ -120,13 +122,15 @@ func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Rules
 	return s.Regroup(ctx, id)
 }
 
-func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from *crash.OopsID) (crash.RegroupRun, error) {
+func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from *crash.OopsID) (crash.RegroupRun,
+	error) {
 	rows, err := s.Pool.Query(ctx, sqlRunCursor, pgx.NamedArgs{"id": id})
 	if err != nil {
 		return crash.RegroupRun{}, err
 	}
 	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r crash.RegroupRun, err error) {
-		err = row.Scan(&r.ID, &r.Rules, &r.Dry, &r.Person, &r.State, &r.Started, &r.Updated, &r.Estimate, &r.LookedAt, &r.Moved,
+		err = row.Scan(&r.ID, &r.Rules, &r.Dry, &r.Person, &r.State, &r.Started, &r.Updated, &r.Estimate, &r.LookedAt,
+			&r.Moved,
 			&r.Waiting, since, (*[16]byte)(from))
 		return r, err
 	})
@@ -140,7 +144,8 @@ func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from 
 }
 
 // groupAgain reads the next reports and groups them by the new rules.
-func (s *Decisions) groupAgain(ctx context.Context, since time.Time, from crash.OopsID, rules crash.Rules) ([]groupedReport, error) {
+func (s *Decisions) groupAgain(ctx context.Context, since time.Time, from crash.OopsID,
+	rules crash.Rules) ([]groupedReport, error) {
 	rows, err := s.Pool.Query(ctx, sqlReportsToGroup, pgx.NamedArgs{
 		"received": since, "id": [16]byte(from), "rules": rules.Version, "limit": regroupBatch,
 	})
@@ -149,7 +154,8 @@ func (s *Decisions) groupAgain(ctx context.Context, since time.Time, from crash.
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r groupedReport, err error) {
 		var bucket, body []byte
-		err = row.Scan((*[16]byte)(&r.id), &bucket, &r.rule, &r.counted, &r.summary.Executable, &r.summary.Package, &r.summary.Version,
+		err = row.Scan((*[16]byte)(&r.id), &bucket, &r.rule, &r.counted, &r.summary.Executable, &r.summary.Package,
+			&r.summary.Version,
 			&r.summary.Release, &r.summary.Architecture, &r.address, &r.stale, &body)
 		if err != nil || !r.stale {
 			return r, err
@@ -167,7 +173,8 @@ func (s *Decisions) groupAgain(ctx context.Context, since time.Time, from crash.
 }
 
 // noteStep notes that reports were grouped by the new rules, and where the run goes on; of a dry run, what would move.
-func (s *Decisions) noteStep(ctx context.Context, run crash.RegroupRun, reports, changed []groupedReport, since time.Time, from crash.OopsID) error {
+func (s *Decisions) noteStep(ctx context.Context, run crash.RegroupRun, reports, changed []groupedReport,
+	since time.Time, from crash.OopsID) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		last := reports[len(reports)-1].id
 		tag, err := tx.Exec(ctx, sqlRunStep, pgx.NamedArgs{

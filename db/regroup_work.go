@@ -21,7 +21,8 @@ const (
 // WorkRegroup does all steps of a run, and rests for as long as each has taken, so that there is room for other work. With
 // progress, which hears of each step, it also watches a run that another unit works on, and goes on with it when that dies;
 // without, it leaves such a run alone. It returns the run as it then stands; when ctx ends, with ctx's error.
-func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.Rules, progress func(crash.RegroupRun)) (crash.RegroupRun, error) {
+func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.Rules,
+	progress func(crash.RegroupRun)) (crash.RegroupRun, error) {
 	conn, err := s.Pool.Acquire(ctx)
 	if err != nil {
 		return crash.RegroupRun{}, fmt.Errorf("work on regrouping: %w", Classify(err))

@@ -18,7 +18,8 @@ import (
 // fillReleased leaves something in almost every table, as people and machines would.
 func fillReleased(t *testing.T, url string) {
 	t.Helper()
-	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Log: dbtest.Log(t), Now: func() time.Time { return today }})
+	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Log: dbtest.Log(t),
+		Now: func() time.Time { return today }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,8 @@ func fillReleased(t *testing.T, url string) {
 
 	// People.
 	people := accounts.New(s)
-	for name, role := range map[string]crash.Role{"ada": crash.RoleAdmin, "bob": crash.RoleTriager, "cleo": crash.RoleViewer} {
+	for name, role := range map[string]crash.Role{"ada": crash.RoleAdmin, "bob": crash.RoleTriager,
+		"cleo": crash.RoleViewer} {
 		_, err := people.Add(ctx, "", name, role, "correct horse battery "+name)
 		must(err)
 	}
@@ -60,7 +62,8 @@ func fillReleased(t *testing.T, url string) {
 	must(err)
 	must(people.SetTrackerName(ctx, "ada", "ada", "ada-lovelace"))
 	must(people.Disable(ctx, "ada", "cleo"))
-	_, _, err = people.AddToken(ctx, ada, "my script", []crash.Scope{crash.ScopeRead, crash.ScopeFile}, today.AddDate(0, 6, 0))
+	_, _, err = people.AddToken(ctx, ada, "my script", []crash.Scope{crash.ScopeRead, crash.ScopeFile},
+		today.AddDate(0, 6, 0))
 	must(err)
 	must(people.Follow(ctx, ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "harbor"}))
 	_, err = people.Visit(ctx, ada.ID)
@@ -81,12 +84,15 @@ func fillReleased(t *testing.T, url string) {
 	finish(t, s, claim(t, s, ask(t, s, p[4], crash.Filing{})), crash.FilingRefused, 0)
 	ask(t, s, p[5], crash.Filing{})
 	for number := range int64(3) {
-		_, err := bugs.New(s).LinkBug(ctx, p[2], crash.Bug{Number: 7 + number, Title: fmt.Sprint("It fell over ", number), URL: fmt.Sprint("https://bugs.example/", 7+number), By: "bob"})
+		_, err := bugs.New(s).LinkBug(ctx, p[2], crash.Bug{Number: 7 + number, Title: fmt.Sprint("It fell over ", number),
+			URL: fmt.Sprint("https://bugs.example/", 7+number), By: "bob"})
 		must(err)
 	}
 	must(bugs.New(s).UnlinkBug(ctx, p[2], 9, "bob"))
-	must(bugs.New(s).SaveBugReading(ctx, crash.BugReading{Number: 7, Title: "It fell over", InformationType: "Public", DuplicateOf: 8,
-		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/harbor", Name: "harbor (Ubuntu)", Status: "Fix Released"}}}, "https://bugs.example/8", time.Hour))
+	must(bugs.New(s).SaveBugReading(ctx, crash.BugReading{Number: 7, Title: "It fell over", InformationType: "Public",
+		DuplicateOf: 8,
+		Tasks:       []crash.BugTask{{Target: "/ubuntu/+source/harbor", Name: "harbor (Ubuntu)", Status: "Fix Released"}}},
+		"https://bugs.example/8", time.Hour))
 	must(bugs.New(s).FailBugReading(ctx, 8, "the tracker is away", time.Hour))
 	must(bugs.New(s).SaveChanges(ctx, []int64{7}, today))
 	_, err = bugs.New(s).BeginComment(ctx, 7, "1.0-1", p[2])
@@ -94,10 +100,12 @@ func fillReleased(t *testing.T, url string) {
 	must(filings.New(s).SaveBugTemplate(ctx, crash.BugTemplate{Package: "harbor", Body: "{description}", By: "ada"}))
 
 	// The archive, the tracker's credentials, regrouping.
-	facts := []crash.ArchiveWant{{Kind: crash.ArchiveSource, Key: "harbor"}, {Kind: crash.ArchivePerson, Key: "ada-lovelace"}}
+	facts := []crash.ArchiveWant{{Kind: crash.ArchiveSource, Key: "harbor"},
+		{Kind: crash.ArchivePerson, Key: "ada-lovelace"}}
 	_, err = bugs.New(s).ArchiveFacts(ctx, facts)
 	must(err)
-	must(bugs.New(s).SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: facts[1], Exists: true, Names: []string{"harbor"}}, time.Hour))
+	must(bugs.New(s).SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: facts[1], Exists: true,
+		Names: []string{"harbor"}}, time.Hour))
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "mishap"}
 	must(filings.New(s).SaveToken(ctx, key, crash.AccessToken{Token: "token", Secret: "secret"}, "ada"))
 	run, err := db.NewDecisions(s).StartRegroup(ctx, grouping.RulesVersion, true, "ada")

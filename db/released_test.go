@@ -32,7 +32,8 @@ func TestReleasedSchema(t *testing.T) {
 		return
 	}
 	if _, err := os.Stat(file); err == nil {
-		t.Fatalf("%s is there already, and databases like it may be in use; the next release needs another number in VERSION", file)
+		t.Fatalf("%s is there already, and databases like it may be in use; the next release needs another number in VERSION",
+			file)
 	}
 	url := dbtest.URL(t)
 	fillReleased(t, url)
@@ -85,7 +86,8 @@ func TestUpgradeReleased(t *testing.T) {
 func rowCounts(t *testing.T, url string) map[string]string {
 	t.Helper()
 	conn := connect(t, url)
-	rows, err := conn.Query(t.Context(), `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+	rows, err := conn.Query(t.Context(),
+		`select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
 		and not relispartition and relname <> 'schema_version'`)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +99,8 @@ func rowCounts(t *testing.T, url string) map[string]string {
 	counts := map[string]string{}
 	for _, table := range tables {
 		var n int64
-		if err := conn.QueryRow(t.Context(), "select count(*) from "+pgx.Identifier{"public", table}.Sanitize()).Scan(&n); err != nil {
+		if err := conn.QueryRow(t.Context(), "select count(*) from "+pgx.Identifier{"public", table}.Sanitize()).Scan(
+			&n); err != nil {
 			t.Fatal(err)
 		}
 		counts[table] = fmt.Sprint(n)
@@ -118,7 +121,8 @@ func restore(t *testing.T, url, file string) {
 }
 
 // What a dump of today says that other versions of PostgreSQL do not take, and what depends on the run.
-var unportable = regexp.MustCompile(`(?m)^(--.*|\\.*|SET (transaction_timeout|default_table_access_method|idle_session_timeout|default_with_oids).*;|CREATE SCHEMA public;|COMMENT ON SCHEMA .*;)\n`)
+var unportable = regexp.MustCompile(
+	`(?m)^(--.*|\\.*|SET (transaction_timeout|default_table_access_method|idle_session_timeout|default_with_oids).*;|CREATE SCHEMA public;|COMMENT ON SCHEMA .*;)\n`)
 
 // releasedDump returns all data of a database as SQL without COPY, which one call can run.
 func releasedDump(t *testing.T, url string) string {

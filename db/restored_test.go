@@ -24,7 +24,8 @@ func wantSameIndex(t *testing.T, url string, s *db.Store) {
 		t.Fatal(err)
 	}
 	f := index.Filter{Since: index.DayOf(today.AddDate(0, 0, -30)), Until: index.DayOf(today)}
-	if got, want := totals(followed.List(f, nil, nil, 1000)), totals(loaded.List(f, nil, nil, 1000)); !maps.Equal(got, want) {
+	if got, want := totals(followed.List(f, nil, nil, 1000)), totals(loaded.List(f, nil, nil, 1000)); !maps.Equal(got,
+		want) {
 		t.Errorf("got the list %v, want %v", got, want)
 	}
 }

@@ -158,7 +158,8 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) e
 		detach = "finalize"
 	}
 	if f.attached {
-		if _, err := d.conn.Exec(ctx, fmt.Sprintf("alter table %s detach partition %s %s", p.parent(), p.table(), detach)); err != nil {
+		if _, err := d.conn.Exec(ctx, fmt.Sprintf("alter table %s detach partition %s %s", p.parent(), p.table(),
+			detach)); err != nil {
 			return err
 		}
 	}
@@ -168,7 +169,8 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) e
 			if err := tx.QueryRow(ctx, "select count(*) from "+p.table()).Scan(&reports); err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, sqlDroppedMonth, pgx.NamedArgs{"month": p.from, "reports": reports, "now": d.store.Now()}); err != nil {
+			if _, err := tx.Exec(ctx, sqlDroppedMonth, pgx.NamedArgs{"month": p.from, "reports": reports,
+				"now": d.store.Now()}); err != nil {
 				return err
 			}
 			d.months = append(d.months, p.from.Format("2006-01"))

@@ -46,10 +46,13 @@ func TestDropReports(t *testing.T) {
 			t.Errorf("report %d of 12: got %v, want gone: %v", i, err, gone)
 		}
 	}
-	if after := bucketOf(t, s, old); after.Reports != before.Reports || after.Systems != before.Systems || !after.FirstSeen.Equal(before.FirstSeen) {
-		t.Errorf("got %d reports since %v, want the %d since %v as before", after.Reports, after.FirstSeen, before.Reports, before.FirstSeen)
+	if after := bucketOf(t, s, old); after.Reports != before.Reports || after.Systems != before.Systems ||
+		!after.FirstSeen.Equal(before.FirstSeen) {
+		t.Errorf("got %d reports since %v, want the %d since %v as before", after.Reports, after.FirstSeen, before.Reports,
+			before.FirstSeen)
 	}
-	if again, err := s.DropReports(t.Context(), time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)); err != nil || len(again) != 0 {
+	if again, err := s.DropReports(t.Context(), time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)); err != nil ||
+		len(again) != 0 {
 		t.Errorf("second call: got %v, %v; want nothing to do", again, err)
 	}
 	checkAfterDrop(t, s, url)
@@ -65,9 +68,11 @@ func TestDropKeys(t *testing.T) {
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	arrivals := map[string]time.Time{"new": time.Now(), "old": time.Now().AddDate(-3, 0, 0)}
-	dates := map[string]string{"none": "", "years ago": "Fri Mar  1 12:00:00 2019", "another year": "Sun Mar  1 12:00:00 2015"}
+	dates := map[string]string{"none": "", "years ago": "Fri Mar  1 12:00:00 2019",
+		"another year": "Sun Mar  1 12:00:00 2015"}
 	made := func(arrival, date string) crash.Record {
-		return record(t, arrivals[arrival], "machine", crash.Fields{"ProcStatus": "", "Date": dates[date], "Package": "x " + arrival})
+		return record(t, arrivals[arrival], "machine", crash.Fields{"ProcStatus": "", "Date": dates[date], "Package": "x " +
+			arrival})
 	}
 	for arrival := range arrivals {
 		for date := range dates {
@@ -83,7 +88,8 @@ func TestDropKeys(t *testing.T) {
 		for date := range dates {
 			again := made(arrival, date)
 			again.ID = crash.NewOopsID(time.Now())
-			if _, known, err := s.SaveReport(t.Context(), again); err != nil || known != (arrival == "new" && date != "another year") {
+			if _, known, err := s.SaveReport(t.Context(), again); err != nil ||
+				known != (arrival == "new" && date != "another year") {
 				t.Errorf("arrived %s, date %s: got known %v, %v", arrival, date, known, err)
 			}
 		}

@@ -91,20 +91,23 @@ func TestRevisionOfPolls(t *testing.T) {
 	s := dbtest.Open(t, url)
 	ctx := t.Context()
 	id := problems(t, s, 1)[0]
-	if _, err := bugs.New(s).LinkBug(ctx, id, crash.Bug{Number: 7, Title: "It fell over", URL: "https://bugs.example/7", By: "ada"}); err != nil {
+	if _, err := bugs.New(s).LinkBug(ctx, id, crash.Bug{Number: 7, Title: "It fell over", URL: "https://bugs.example/7",
+		By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.WaitCounted(ctx); err != nil {
 		t.Fatal(err)
 	}
-	reading := crash.BugReading{Number: 7, Title: "It fell over", InformationType: "Public", Tasks: []crash.BugTask{{Target: "tide", Status: "New"}}}
+	reading := crash.BugReading{Number: 7, Title: "It fell over", InformationType: "Public",
+		Tasks: []crash.BugTask{{Target: "tide", Status: "New"}}}
 	duplicate := reading
 	duplicate.DuplicateOf = 8
 	want := crash.ArchiveWant{Kind: crash.ArchiveSource, Key: "tide"}
 	known := crash.ArchiveFact{ArchiveWant: want, Exists: true, Names: []string{"tide"}}
 	// wait makes what is stored look old, so that it is asked for again.
 	wait := func() error {
-		_, err := connect(t, url).Exec(ctx, `update bug_states set read = read - interval '1 hour', next_read = now() + interval '1 hour';
+		_, err := connect(t, url).Exec(ctx,
+			`update bug_states set read = read - interval '1 hour', next_read = now() + interval '1 hour';
 			update archive_facts set asked = asked - interval '3 days'`)
 		return err
 	}
@@ -132,12 +135,14 @@ func TestRevisionOfPolls(t *testing.T) {
 		{"the duplicate again", false, func() error {
 			return bugs.New(s).SaveBugReading(ctx, duplicate, "https://bugs.example/8", time.Minute)
 		}},
-		{"a fact is wanted", false, func() error { _, err := bugs.New(s).ArchiveFacts(ctx, []crash.ArchiveWant{want}); return err }},
+		{"a fact is wanted", false,
+			func() error { _, err := bugs.New(s).ArchiveFacts(ctx, []crash.ArchiveWant{want}); return err }},
 		{"the archive is away", false, func() error { return bugs.New(s).FailArchiveFact(ctx, want, "away", time.Minute) }},
 		{"a fact becomes known", true, func() error { return bugs.New(s).SaveArchiveFact(ctx, known, time.Minute) }},
 		{"the same fact", false, func() error { return bugs.New(s).SaveArchiveFact(ctx, known, time.Minute) }},
 		{"days", false, wait},
-		{"it is wanted again", false, func() error { _, err := bugs.New(s).ArchiveFacts(ctx, []crash.ArchiveWant{want}); return err }},
+		{"it is wanted again", false,
+			func() error { _, err := bugs.New(s).ArchiveFacts(ctx, []crash.ArchiveWant{want}); return err }},
 		{"there is no such thing", true, func() error {
 			return bugs.New(s).SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: want}, time.Minute)
 		}},

@@ -59,14 +59,16 @@ func TestSaveReportInPlace(t *testing.T) {
 		if diff := gocmp.Diff(rec.Fields, got.Fields); diff != "" {
 			t.Errorf("fields of report %s (-sent +stored):\n%s", rec.ID, diff)
 		}
-		if diff := gocmp.Diff(rec.Summary, got.Summary); diff != "" || got.Unbucketed != rec.Grouping.Reason || got.Rule != rec.Grouping.Rule {
+		if diff := gocmp.Diff(rec.Summary, got.Summary); diff != "" || got.Unbucketed != rec.Grouping.Reason ||
+			got.Rule != rec.Grouping.Rule {
 			t.Errorf("report %s: got rule %q, %q (-sent +stored):\n%s", rec.ID, got.Rule, got.Unbucketed, diff)
 		}
 		if rec.Grouping.Signature == "" {
 			continue
 		}
 		if b := bucketOf(t, s, rec); b.Signature != rec.Grouping.Signature || b.Package != rec.Package {
-			t.Errorf("report %s: got bucket %q of %q, want %q of %q", rec.ID, b.Signature, b.Package, rec.Grouping.Signature, rec.Package)
+			t.Errorf("report %s: got bucket %q of %q, want %q of %q", rec.ID, b.Signature, b.Package, rec.Grouping.Signature,
+				rec.Package)
 		}
 	}
 	if len(sent) < 200 {

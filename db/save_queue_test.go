@@ -139,9 +139,11 @@ func TestSaveReportBesideHeavyOnes(t *testing.T) {
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
 	var heavy sync.WaitGroup
 	for i := range 4 {
-		rec := record(t, today, fmt.Sprint("heavy", i), crash.Fields{"JournalErrors": base64.StdEncoding.EncodeToString(noise)})
+		rec := record(t, today, fmt.Sprint("heavy", i),
+			crash.Fields{"JournalErrors": base64.StdEncoding.EncodeToString(noise)})
 		// Somebody else stores the same crash, and takes very long.
-		if _, err := tx.Exec(t.Context(), "insert into report_keys (key, report_id) values ($1, $2)", rec.DuplicateKey[:], crash.NewOopsID(today)); err != nil {
+		if _, err := tx.Exec(t.Context(), "insert into report_keys (key, report_id) values ($1, $2)", rec.DuplicateKey[:],
+			crash.NewOopsID(today)); err != nil {
 			t.Fatal(err)
 		}
 		heavy.Go(func() {

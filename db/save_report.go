@@ -49,7 +49,8 @@ const maxAnswerDelay = 250 * time.Millisecond
 var (
 	errBusy = &crash.Error{Kind: crash.Unavailable, Code: "overload", RetryAfter: time.Minute,
 		Message: "Too many reports are arriving at the moment; please send this one again later."}
-	errNotWaited = crash.Errorf(crash.Unavailable, "not_waited", "The report was not confirmed in time; please send it again later.")
+	errNotWaited = crash.Errorf(crash.Unavailable, "not_waited", "The report was not confirmed in time; please send it "+
+		"again later.")
 )
 
 // pendingReport is a report on its way to the disk, with everything ready that storing it needs. It is made by the caller, so
@@ -116,7 +117,8 @@ func SystemKey(id crash.SystemID) *int64 {
 // but the address signature share one copy.
 func compact(s crash.Summary) crash.Summary {
 	texts := [...]*string{
-		&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, (*string)(&s.Release), &s.Architecture,
+		&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, (*string)(&s.Release),
+		&s.Architecture,
 		&s.PackageArchitecture,
 	}
 	length := 0

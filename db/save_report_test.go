@@ -22,9 +22,12 @@ var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func record(t *testing.T, at time.Time, system string, changes crash.Fields) crash.Record {
 	t.Helper()
 	fields := crash.Fields{
-		"ProblemType": "Crash", "ExecutablePath": "/usr/bin/harbor-sync", "Package": "harbor 1.0-1", "SourcePackage": "harbor",
-		"DistroRelease": "Ubuntu 24.04", "Architecture": "amd64", "ProcStatus": "Name:\tharbor-sync", "Date": at.Format(time.ANSIC),
-		"Traceback": "Traceback (most recent call last):\n  File \"/usr/bin/harbor-sync\", line 3, in main\n    load()\nValueError: no\n",
+		"ProblemType": "Crash", "ExecutablePath": "/usr/bin/harbor-sync", "Package": "harbor 1.0-1",
+		"SourcePackage": "harbor",
+		"DistroRelease": "Ubuntu 24.04", "Architecture": "amd64", "ProcStatus": "Name:\tharbor-sync",
+		"Date": at.Format(time.ANSIC),
+		"Traceback": "Traceback (most recent call last):\n  File \"/usr/bin/harbor-sync\", line 3, in main\n    " +
+			"load()\nValueError: no\n",
 	}
 	for name, value := range changes {
 		fields[name] = value
@@ -230,8 +233,9 @@ func anyRecord(t *testing.T, r *rand.Rand, i int) crash.Record {
 		"PackageArchitecture": pick("amd64", "all", "i386", "unknown"),
 		"Tags":                pick("", "noble package-from-proposed"),
 		"DuplicateSignature":  pick("", "one", "two", "three", "four\nlines 'quoted' %41"),
-		"Date":                today.AddDate(0, 0, -r.IntN(400)).Add(time.Duration(r.IntN(3600)) * time.Second).Format(time.ANSIC),
-		"ProcStatus":          fmt.Sprintf("Name:\tharbor-sync\nPid:\t%d", i%40),
+		"Date": today.AddDate(0, 0, -r.IntN(400)).Add(time.Duration(r.IntN(3600)) * time.Second).Format(
+			time.ANSIC),
+		"ProcStatus": fmt.Sprintf("Name:\tharbor-sync\nPid:\t%d", i%40),
 	}
 	switch r.IntN(8) {
 	case 0: // cannot be bucketed

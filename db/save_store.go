@@ -74,7 +74,8 @@ func reportID(p *pendingReport) [16]byte { return p.ID }
 
 // freshReports begins a transaction and returns the reports to store in it: the first of each crash, and those that cannot
 // be recognised. It sets the server of done.
-func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done *stored, again bool) (fresh []*pendingReport, err error) {
+func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done *stored,
+	again bool) (fresh []*pendingReport, err error) {
 	var keys, former [][]byte
 	var keyed [][16]byte
 	save := sqlSaveKeys
@@ -118,7 +119,8 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done
 }
 
 // firsts returns the ids under which the crashes of a batch are stored, now or earlier.
-func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[crash.OopsID]bool) ([]crash.OopsID, error) {
+func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[crash.OopsID]bool) ([]crash.OopsID,
+	error) {
 	first := make([]crash.OopsID, len(batch))
 	var keys [][]byte
 	for i, p := range batch {
@@ -217,7 +219,8 @@ type copyRows struct {
 }
 
 var reportRowColumns = []string{
-	"rules", "id", "received", "occurred", "day", "counted", "system", "system_key", "bucket_id", "unbucketed", "rule", "problem_type",
+	"rules", "id", "received", "occurred", "day", "counted", "system", "system_key", "bucket_id", "unbucketed", "rule",
+	"problem_type",
 	"title", "executable", "package", "version", "source_package", "release", "architecture", "package_architecture",
 	"address_signature", "proposed", "complete", "body",
 }
@@ -230,7 +233,8 @@ func (r *copyRows) Next() bool {
 	p := r.reports[0]
 	r.reports = r.reports[1:]
 	r.values = append(r.values[:0],
-		grouping.RulesVersion, (*[16]byte)(&p.ID), p.Received(), p.occurred, p.Day, p.Counted, (*string)(&p.System), p.systemKey, p.bucketID(),
+		grouping.RulesVersion, (*[16]byte)(&p.ID), p.Received(), p.occurred, p.Day, p.Counted, (*string)(&p.System),
+		p.systemKey, p.bucketID(),
 		&p.Grouping.Reason, (*string)(&p.Grouping.Rule), &p.ProblemType, &p.Title, &p.Executable, &p.Package, &p.Version,
 		&p.SourcePackage, (*string)(&p.Release), &p.Architecture, &p.PackageArchitecture, &p.AddressSignature, p.Proposed,
 		p.Complete, p.body)

@@ -46,7 +46,8 @@ type saver struct {
 }
 
 func startSaver(ctx context.Context, s *Store) *saver {
-	v := &saver{store: s, usual: make(chan *pendingReport, maxQueuedReports), large: make(chan *pendingReport, maxQueuedReports)}
+	v := &saver{store: s, usual: make(chan *pendingReport, maxQueuedReports),
+		large: make(chan *pendingReport, maxQueuedReports)}
 	v.buckets.most = maxCachedBuckets
 	v.stats = newSaverStats(v)
 	ctx = context.WithoutCancel(ctx)
@@ -165,7 +166,8 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 		} else if !faulty(err) { // the report is not at fault, and may be sent again
 			err = errUnavailable.Because(err)
 		}
-		v.store.Log.ErrorContext(ctx, "reports not stored", "reports", len(batch), "first", batch[0].ID.String(), "error", err)
+		v.store.Log.ErrorContext(ctx, "reports not stored", "reports", len(batch), "first", batch[0].ID.String(), "error",
+			err)
 		for _, p := range batch {
 			p.answer <- saved{err: err}
 		}

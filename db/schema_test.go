@@ -48,7 +48,8 @@ func dump(t *testing.T, url string) string {
 }
 
 var (
-	noise = regexp.MustCompile(`(?m)^(--.*|SET .*;|SELECT pg_catalog\..*;|CREATE SCHEMA public;|COMMENT ON SCHEMA .*;|\\.*)\n`)
+	noise = regexp.MustCompile(
+		`(?m)^(--.*|SET .*;|SELECT pg_catalog\..*;|CREATE SCHEMA public;|COMMENT ON SCHEMA .*;|\\.*)\n`)
 	// queueParts matches the types and functions of the job queue.
 	queueParts = regexp.MustCompile(`(?ms)^CREATE (TYPE|FUNCTION) public\.river_.*?;\n\n`)
 	gaps       = regexp.MustCompile(`\n{3,}`)

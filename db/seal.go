@@ -28,7 +28,8 @@ const (
 	sealInfo  = "mishap: access token of the tracker"
 )
 
-var errSeal = errors.New("the saved access token cannot be unsealed: the database password has changed, or it was sealed by a unit with another one")
+var errSeal = errors.New("the saved access token cannot be unsealed: the database password has changed, or it was " +
+	"sealed by a unit with another one")
 
 func (s sealer) Seal(secret crash.Secret, context string) ([]byte, error) {
 	head := make([]byte, 1+saltSize+nonceSize)

@@ -16,8 +16,9 @@ const (
 		from buckets as b where b.id in ` + Members + ` order by b.id = b.head desc, b.id`
 	sqlCountSplits = `select count(*) from decisions where kind = 'split' and bucket_id = @bucket`
 	// A split into the same bucket that stands, or whose reports are still being brought back.
-	sqlSplitInto   = `select exists (select from decisions where kind = 'split' and other_id = @other and (undone_at is null or not finished))`
-	sqlMergedAway  = `select ` + decisionColumns + ` from decisions as d where d.kind = 'merged' and d.bucket_id = @bucket and d.undone_at is null`
+	sqlSplitInto  = `select exists (select from decisions where kind = 'split' and other_id = @other and (undone_at is null or not finished))`
+	sqlMergedAway = `select ` + decisionColumns +
+		` from decisions as d where d.kind = 'merged' and d.bucket_id = @bucket and d.undone_at is null`
 	sqlInsertSplit = `
 		insert into decisions (kind, cause, bucket_id, other_id, condition, person, reason, at, finished)
 		values ('split', 'person', @bucket, @other, @condition, @person, @reason, @at, false) returning id`
@@ -36,7 +37,8 @@ type leaf struct {
 }
 
 func scanLeaf(row pgx.CollectableRow) (l leaf, err error) {
-	err = row.Scan(ScanTo(l.id[:]), &l.isHead, &l.grouping.Signature, &l.grouping.Rule, &l.grouping.Provisional, &l.summary.ProblemType,
+	err = row.Scan(ScanTo(l.id[:]), &l.isHead, &l.grouping.Signature, &l.grouping.Rule, &l.grouping.Provisional,
+		&l.summary.ProblemType,
 		&l.summary.Title, &l.summary.Executable, &l.summary.Package, &l.summary.SourcePackage)
 	return l, err
 }
@@ -46,7 +48,8 @@ func scanLeaf(row pgx.CollectableRow) (l leaf, err error) {
 // returns; those that are stored are moved in steps by [Decisions.GoOnSplit]. It returns the decision, whose Other is the new
 // problem; Invalid for a condition that is none, Conflict when such reports are taken out already, and NotFound for an
 // unknown bucket.
-func (s *Decisions) Split(ctx context.Context, bucket crash.BucketID, c crash.Condition, person, reason string) (crash.Decision, error) {
+func (s *Decisions) Split(ctx context.Context, bucket crash.BucketID, c crash.Condition, person,
+	reason string) (crash.Decision, error) {
 	if err := c.Check(); err != nil {
 		return crash.Decision{}, err
 	}
@@ -82,7 +85,8 @@ func (d *deciding) whole(ctx context.Context, bucket crash.BucketID) ([]leaf, er
 }
 
 // split takes reports out of the problem with this head.
-func (d *deciding) split(ctx context.Context, head leaf, c crash.Condition, person, reason string) (id int64, err error) {
+func (d *deciding) split(ctx context.Context, head leaf, c crash.Condition, person, reason string) (id int64,
+	err error) {
 	args := pgx.NamedArgs{"bucket": head.id[:], "condition": c, "person": person, "reason": reason, "at": d.store.Now()}
 	var number int64
 	if err := d.QueryRow(ctx, sqlCountSplits, args).Scan(&number); err != nil {
@@ -151,7 +155,8 @@ const (
 	sqlBeginAgain = `update decisions set looked_at = 0, moved = 0, received = null, report_id = null, finished = false where id = @id`
 )
 
-var errSplitFurther = crash.Errorf(crash.Conflict, "split_further", "Reports were taken out of that problem in turn; undo that first.")
+var errSplitFurther = crash.Errorf(crash.Conflict, "split_further", "Reports were taken out of that problem in turn; "+
+	"undo that first.")
 
 // unsplit has the reports of a problem that was taken out brought back. New ones are not asked any more.
 func (d *deciding) unsplit(ctx context.Context, decision crash.Decision) error {

@@ -110,7 +110,8 @@ func (d *deciding) stepSplit(ctx context.Context, decision crash.Decision) (fini
 	if err != nil {
 		return false, err
 	}
-	args := pgx.NamedArgs{"decision": decision.ID, "looked_at": len(reports), "moved": moved, "finished": finished, "received": nil, "id": nil}
+	args := pgx.NamedArgs{"decision": decision.ID, "looked_at": len(reports), "moved": moved, "finished": finished,
+		"received": nil, "id": nil}
 	if n := len(reports); n > 0 {
 		args["received"], args["id"] = reports[n-1].id.Received(), [16]byte(reports[n-1].id)
 	}
@@ -129,7 +130,8 @@ func scanID(row pgx.CollectableRow) (id crash.BucketID, err error) {
 }
 
 // reportsToSplit reads the next reports that a split may move.
-func (d *deciding) reportsToSplit(ctx context.Context, decision crash.Decision, sources []crash.BucketID) (reports []splitReport, last bool, err error) {
+func (d *deciding) reportsToSplit(ctx context.Context, decision crash.Decision,
+	sources []crash.BucketID) (reports []splitReport, last bool, err error) {
 	args := pgx.NamedArgs{"buckets": IDBytes(sources)}
 	sql, limit := sqlReportsToSplit, splitBatch
 	switch chosen := decision.Condition.Reports; {
@@ -162,7 +164,8 @@ func (d *deciding) reportsToSplit(ctx context.Context, decision crash.Decision, 
 }
 
 // splitTo is where a report belongs after a split, or after it was undone.
-func (d *deciding) splitTo(ctx context.Context, p *placer, decision crash.Decision, sources []crash.BucketID, r *splitReport) (crash.BucketID, error) {
+func (d *deciding) splitTo(ctx context.Context, p *placer, decision crash.Decision, sources []crash.BucketID,
+	r *splitReport) (crash.BucketID, error) {
 	if decision.Stands() {
 		holds, err := p.holds(ctx, &r.askedReport, decision.Condition)
 		if err != nil || !holds {

@@ -44,7 +44,8 @@ func TestSplit(t *testing.T) {
 		id = crashed(t, s, m, "aa", "parse:load", crash.Fields{"Architecture": []string{"amd64", "arm64"}[m%2]})
 	}
 	preview, err := db.NewDecisions(s).PreviewSplit(t.Context(), id, arm)
-	if err != nil || preview.LookedAt != 9 || preview.Goes != 4 || preview.Stays != 5 || preview.More || len(preview.GoesExamples) != 4 {
+	if err != nil || preview.LookedAt != 9 || preview.Goes != 4 || preview.Stays != 5 || preview.More ||
+		len(preview.GoesExamples) != 4 {
 		t.Errorf("preview: got %+v, %v, want 4 of 9 to go", preview, err)
 	}
 	d := split(t, s, id, arm)
@@ -66,7 +67,8 @@ func TestSplit(t *testing.T) {
 	}
 
 	// Out of what was taken out; then the first cannot be undone before the second.
-	further := split(t, s, d.Other, crash.Condition{Terms: []crash.Term{{Field: crash.TermRelease, Value: "Ubuntu 24.04"}}})
+	further := split(t, s, d.Other,
+		crash.Condition{Terms: []crash.Term{{Field: crash.TermRelease, Value: "Ubuntu 24.04"}}})
 	if _, err := db.NewDecisions(s).Undo(t.Context(), d.ID, "bob"); !errors.Is(err, crash.Conflict) {
 		t.Errorf("undone below: got %v, want a conflict", err)
 	}
@@ -130,7 +132,8 @@ func TestSplitByFrame(t *testing.T) {
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	stack := func(m int, function string) crash.BucketID {
-		return crashed(t, s, m, "aa", "parse:load", crash.Fields{"Stacktrace": fmt.Sprintf("#0  0x01 in parse () from /lib/a.so\n#1  0x02 in %s () from /lib/a.so", function)})
+		return crashed(t, s, m, "aa", "parse:load", crash.Fields{"Stacktrace": fmt.Sprintf("#0  0x01 in parse () from "+
+			"/lib/a.so\n#1  0x02 in %s () from /lib/a.so", function)})
 	}
 	stack(1, "gtk_draw")
 	id := stack(2, "qt_draw")
@@ -158,8 +161,10 @@ func TestSplitOfDroppedReports(t *testing.T) {
 	dbtest.Exec(t, url, `delete from reports where received < $1`, today.AddDate(0, -1, 0))
 	d := split(t, s, id, arm)
 	rest, out := bucket(t, s, id), bucket(t, s, d.Other)
-	if rest.Reports != 1 || out.Reports != 1 || !rest.FirstSeen.Equal(before.FirstSeen) || !out.FirstSeen.Equal(today.Truncate(time.Second)) {
-		t.Errorf("got %d since %v and %d since %v, want 1 since %v and 1 since %v", rest.Reports, rest.FirstSeen, out.Reports, out.FirstSeen, before.FirstSeen, today)
+	if rest.Reports != 1 || out.Reports != 1 || !rest.FirstSeen.Equal(before.FirstSeen) ||
+		!out.FirstSeen.Equal(today.Truncate(time.Second)) {
+		t.Errorf("got %d since %v and %d since %v, want 1 since %v and 1 since %v", rest.Reports, rest.FirstSeen, out.Reports,
+			out.FirstSeen, before.FirstSeen, today)
 	}
 	if rest.First() != before.First() || rest.Last() != before.First() || rest.FirstSeenVersion != "2.0-1" {
 		t.Errorf("got %+v – %+v, want the dropped report %+v for both", rest.First(), rest.Last(), before.First())

@@ -36,7 +36,8 @@ func TestAccessibility(t *testing.T) {
 	python := site.Save(t, crashtest.Python())
 	site.Save(t, crashtest.Markup())
 	site.Save(t, crashtest.Long())
-	if _, err := site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL + "/bugs/2101233", By: "ada"}); err != nil {
+	if _, err := site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL +
+		"/bugs/2101233", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := site.Reports.BucketReports(t.Context(), often.ID, crash.OopsID{}, 1)
@@ -46,7 +47,8 @@ func TestAccessibility(t *testing.T) {
 	ctx := browsertest.Start(t)
 	public := []string{
 		"/", "/?period=day&package=none-such", often.ID.Path(), python.ID.Path(), "/bug/2101233",
-		"/search", "/search?q=tidewatch", "/search?q=none-such", "/search?q=colour%3Ared", "/package/tidewatch", "/release/Ubuntu%2024.04", "/keys", "/api", "/login", "/no-such-page",
+		"/search", "/search?q=tidewatch", "/search?q=none-such", "/search?q=colour%3Ared", "/package/tidewatch",
+		"/release/Ubuntu%2024.04", "/keys", "/api", "/login", "/no-such-page",
 	}
 	for _, path := range public {
 		checkAxe(ctx, t, site.URL+path)
@@ -59,7 +61,8 @@ func TestAccessibility(t *testing.T) {
 	problem := often.ID.Path()
 	for _, path := range []string{
 		"/", "/search?q=tidewatch", problem, python.ID.Path(), "/oops/" + rows[0].ID.String(), "/user/machine-1",
-		problem + "/review", problem + "/link", problem + "/merge", problem + "/rename", problem + "/split", problem + "/traits",
+		problem + "/review", problem + "/link", problem + "/merge", problem + "/rename", problem + "/split",
+		problem + "/traits",
 		views.MergeURL([]crash.BucketID{often.ID, once.ID}), "/account", "/my",
 		"/admin/tracker", views.PathTemplates, views.PathRegroup, views.PathFilings,
 	} {
@@ -87,7 +90,8 @@ func checkAxe(ctx context.Context, t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	for _, look := range looks {
-		browsertest.Do(ctx, t, chromedp.EmulateViewport(look.width, 900), scheme(look.scheme), chromedp.Navigate(address), browsertest.WaitPresent("main"))
+		browsertest.Do(ctx, t, chromedp.EmulateViewport(look.width, 900), scheme(look.scheme), chromedp.Navigate(address),
+			browsertest.WaitPresent("main"))
 		if wide := browsertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > look.width {
 			t.Errorf("%s (%s): is %.0f px wide", address, look.name, wide)
 		}

@@ -18,7 +18,8 @@ func TestAccount(t *testing.T) {
 	save := func(name string) *handlertest.Answer { return c.Post("/account", url.Values{"tracker_name": {name}}) }
 	save("Ada Lovelace").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "cannot be a name")
 	site.Tracker.Fail(trackertest.OpOther, trackertest.NotFound404)
-	save("nobody-at-all").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "The tracker has no account with the name nobody-at-all")
+	save("nobody-at-all").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "The tracker has no account with "+
+		"the name nobody-at-all")
 	site.Tracker.Fail(trackertest.OpOther, trackertest.Offline503)
 	if got := save("ada-lp").Want(http.StatusServiceUnavailable).Attr("#tracker-name", "value"); got != "ada-lp" {
 		t.Errorf("what was typed: got %q, want it kept", got)

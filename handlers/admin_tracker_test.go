@@ -40,17 +40,21 @@ func connect(t *testing.T, c *handlertest.Client) string {
 func TestConnectTracker(t *testing.T) {
 	t.Parallel()
 	var log safeBuffer
-	site := handlertest.New(t, handlertest.Options{Disconnected: true, Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	site := handlertest.New(t, handlertest.Options{Disconnected: true,
+		Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	c := site.As(t, crash.RoleAdmin)
 	b := site.Save(t, crashtest.Native())
-	site.As(t, crash.RoleTriager).PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusServiceUnavailable)
+	site.As(t, crash.RoleTriager).PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(
+		http.StatusServiceUnavailable)
 
-	page := c.Get(trackerPath).Want(http.StatusOK).WantText("main", "Not connected").WantText("main", "./setup-oauth-token.sh").WantNone("#authorize")
+	page := c.Get(trackerPath).Want(http.StatusOK).WantText("main", "Not connected").WantText("main",
+		"./setup-oauth-token.sh").WantNone("#authorize")
 	if got := page.Attr("form[action='/admin/tracker/request-token']", "method"); got != "post" {
 		t.Errorf("method: got %q, want post", got)
 	}
 	key := connect(t, c)
-	early := c.Post(trackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem", "Nobody has authorised")
+	early := c.Post(trackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem",
+		"Nobody has authorised")
 	if early.Attr("#authorize", "href") == "" || early.HTML().Find("#access-token button").Length() != 1 {
 		t.Error("pressing too early took the steps away, want them to stay")
 	}
@@ -58,8 +62,10 @@ func TestConnectTracker(t *testing.T) {
 		t.Fatalf("the tracker does not know the request %q", key)
 	}
 	c.Post(trackerPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, trackerPath)
-	page = c.Get(trackerPath).Want(http.StatusOK).WantText("#flash", "Connected to the practice tracker as practice-person")
-	page.WantText(".facts", "practice-person").WantText(".facts", "ada-admin").WantText(".facts", "not limited to one project").
+	page = c.Get(trackerPath).Want(http.StatusOK).WantText("#flash", "Connected to the practice tracker as "+
+		"practice-person")
+	page.WantText(".facts", "practice-person").WantText(".facts", "ada-admin").WantText(".facts",
+		"not limited to one project").
 		WantText(".facts", "the database").WantNone("#authorize").WantNone("#config-lines")
 
 	if len(site.Written) != 1 || site.Written[0].Secret == "" {
@@ -98,7 +104,8 @@ func TestConnectTrackerAnswers(t *testing.T) {
 		again  bool // the same request may be tried again
 	}{
 		{"not yet", func(*handlertest.Site, string) {}, 409, "do that first", true},
-		{"declined", func(s *handlertest.Site, key string) { s.Tracker.Authorize(key, "UNAUTHORIZED") }, 502, "declined", false},
+		{"declined", func(s *handlertest.Site, key string) { s.Tracker.Authorize(key, "UNAUTHORIZED") }, 502, "declined",
+			false},
 		{"expired", func(s *handlertest.Site, key string) {
 			s.Tracker.Authorize(key, "WRITE_PUBLIC")
 			s.Tracker.Advance(3 * time.Hour)
@@ -107,9 +114,18 @@ func TestConnectTrackerAnswers(t *testing.T) {
 			s.Tracker.Authorize(key, "WRITE_PUBLIC")
 			s.Tracker.Fail(trackertest.OpAccessToken, trackertest.DropAfter)
 		}, 503, "", true},
-		{"tracker away", func(s *handlertest.Site, _ string) { s.Tracker.Fail(trackertest.OpAccessToken, trackertest.DropBefore) }, 503, "", true},
-		{"tracker broken", func(s *handlertest.Site, _ string) { s.Tracker.Fail(trackertest.OpAccessToken, trackertest.Error500) }, 503, "", true},
-		{"hotel page", func(s *handlertest.Site, _ string) { s.Tracker.Fail(trackertest.OpAccessToken, trackertest.PageBefore) }, 502, "no token", false},
+		{"tracker away", func(s *handlertest.Site, _ string) {
+			s.Tracker.Fail(trackertest.OpAccessToken,
+				trackertest.DropBefore)
+		}, 503, "", true},
+		{"tracker broken", func(s *handlertest.Site, _ string) {
+			s.Tracker.Fail(trackertest.OpAccessToken,
+				trackertest.Error500)
+		}, 503, "", true},
+		{"hotel page", func(s *handlertest.Site, _ string) {
+			s.Tracker.Fail(trackertest.OpAccessToken,
+				trackertest.PageBefore)
+		}, 502, "no token", false},
 		{"not there", func(s *handlertest.Site, _ string) {
 			s.Tracker.Fail(trackertest.OpAccessToken, trackertest.NotFound404)
 		}, 502, "tracker_url", true},
@@ -146,7 +162,8 @@ func TestConnectTrackerLostAnswerThenAgain(t *testing.T) {
 	site.Tracker.Authorize(connect(t, c), "WRITE_PUBLIC")
 	site.Tracker.Fail(trackertest.OpAccessToken, trackertest.DropAfter)
 	c.Post(trackerPath+"/access-token", nil).Want(http.StatusServiceUnavailable)
-	c.Post(trackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem", "Start over").WantNone("#access-token")
+	c.Post(trackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem",
+		"Start over").WantNone("#access-token")
 	site.Tracker.Authorize(connect(t, c), "WRITE_PUBLIC")
 	c.Post(trackerPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, trackerPath)
 }
@@ -156,16 +173,18 @@ func TestConnectTrackerRequestFails(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{Disconnected: true})
 	c := site.As(t, crash.RoleAdmin)
 	site.Tracker.Fail(trackertest.OpRequestToken, trackertest.DropBefore)
-	c.Post(trackerPath+"/request-token", nil).Want(http.StatusServiceUnavailable).WantText("#tracker-problem", "tracker").WantNone("#authorize")
+	c.Post(trackerPath+"/request-token", nil).Want(http.StatusServiceUnavailable).WantText("#tracker-problem",
+		"tracker").WantNone("#authorize")
 }
 
 func TestConnectTrackerFileNotWritten(t *testing.T) {
 	t.Parallel()
 	var got []crash.AccessToken
-	site := handlertest.New(t, handlertest.Options{Disconnected: true, Environment: true, WriteTokens: func(_ context.Context, token crash.AccessToken) error {
-		got = append(got, token)
-		return errors.New("open /etc/mishap/x: permission denied")
-	}})
+	site := handlertest.New(t, handlertest.Options{Disconnected: true, Environment: true,
+		WriteTokens: func(_ context.Context, token crash.AccessToken) error {
+			got = append(got, token)
+			return errors.New("open /etc/mishap/x: permission denied")
+		}})
 	c, other := site.As(t, crash.RoleAdmin), site.As(t, crash.RoleAdmin)
 	site.Tracker.Authorize(connect(t, c), "WRITE_PUBLIC")
 	c.Post(trackerPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, trackerPath)
@@ -183,7 +202,8 @@ func TestConnectTrackerFileNotWritten(t *testing.T) {
 		t.Errorf("Cache-Control: got %q, want no-store", cache)
 	}
 	other.Get(trackerPath).WantNone("#config-lines")
-	if a := other.Post(trackerPath+"/show-token", nil).Want(http.StatusConflict); strings.Contains(a.Body, string(got[0].Secret)) {
+	if a := other.Post(trackerPath+"/show-token", nil).Want(http.StatusConflict); strings.Contains(a.Body,
+		string(got[0].Secret)) {
 		t.Error("another session sees the secret, want it not to")
 	}
 	c.Post("/logout", nil)
@@ -195,11 +215,13 @@ func TestTrackerFromConfiguration(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	c := site.As(t, crash.RoleAdmin)
-	c.Get(trackerPath).WantText("main", "Connected").WantText(".facts", "the configuration file of this unit").WantText(".facts", "by the configuration")
+	c.Get(trackerPath).WantText("main", "Connected").WantText(".facts", "the configuration file "+
+		"of this unit").WantText(".facts", "by the configuration")
 	c.Post(trackerPath+"/check", nil).WantRedirect(http.StatusSeeOther, trackerPath)
 	c.Get(trackerPath).WantText(".facts", "practice-person")
 	site.Tracker.Fail(trackertest.OpMe, trackertest.ExpiredToken)
-	c.Post(trackerPath+"/check", nil).Want(http.StatusServiceUnavailable).WantText("#tracker-problem", "Expired token").WantText("main", "No longer accepted")
+	c.Post(trackerPath+"/check", nil).Want(http.StatusServiceUnavailable).WantText("#tracker-problem",
+		"Expired token").WantText("main", "No longer accepted")
 }
 
 // safeBuffer is a buffer that several goroutines may write to.
@@ -233,7 +255,8 @@ func TestRequestTokenIsSealed(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	var data string
-	if err := conn.QueryRow(t.Context(), `select convert_from(data, 'UTF8') from sessions where data like '%tracker_request_key%'`).Scan(&data); err != nil {
+	if err := conn.QueryRow(t.Context(),
+		`select convert_from(data, 'UTF8') from sessions where data like '%tracker_request_key%'`).Scan(&data); err != nil {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile(`"tracker_request_secret":"([^"]+)"`).FindStringSubmatch(data)

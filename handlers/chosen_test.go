@@ -27,7 +27,8 @@ func TestChosen(t *testing.T) {
 		chosen = append(chosen, site.Save(t, numbered(i)))
 		form.Add("bucket", chosen[i].ID.String())
 	}
-	sourceless := site.Save(t, crashtest.Native(crashtest.Without("SourcePackage"), crashtest.Set("DuplicateSignature", "no source"), crashtest.Process(9)))
+	sourceless := site.Save(t, crashtest.Native(crashtest.Without("SourcePackage"), crashtest.Set("DuplicateSignature",
+		"no source"), crashtest.Process(9)))
 	form.Add("bucket", sourceless.ID.String())
 	form.Add("bucket", chosen[0].ID.String()) // twice is once
 
@@ -44,7 +45,8 @@ func TestChosen(t *testing.T) {
 	}
 	deadline := time.Now().Add(20 * time.Second)
 	waits := func() bool {
-		return site.Bucket(t, chosen[0].ID).Filing.State != crash.FilingRefused || site.Bucket(t, chosen[1].ID).Bug.Number == 0 || site.Bucket(t, chosen[2].ID).Bug.Number == 0
+		return site.Bucket(t, chosen[0].ID).Filing.State != crash.FilingRefused ||
+			site.Bucket(t, chosen[1].ID).Bug.Number == 0 || site.Bucket(t, chosen[2].ID).Bug.Number == 0
 	}
 	for waits() {
 		if time.Now().After(deadline) {
@@ -56,7 +58,8 @@ func TestChosen(t *testing.T) {
 	page.WantText("#chosen-progress", "4 problems: all done").WantNone("#chosen-progress[hx-get]").
 		WantText("#result-"+chosen[0].ID.String(), "refused").WantText("#result-"+chosen[1].ID.String(), "has its bug").
 		WantText("#result-"+sourceless.ID.String(), "cannot be filed")
-	page.WantText(fmt.Sprintf("#bug-%s", chosen[0].ID), "403 Forbidden").WantText(fmt.Sprintf("#bug-%s", sourceless.ID), "source package")
+	page.WantText(fmt.Sprintf("#bug-%s", chosen[0].ID), "403 Forbidden").WantText(fmt.Sprintf("#bug-%s", sourceless.ID),
+		"source package")
 	for i, b := range chosen[1:] {
 		if bug := site.Tracker.Bugs()[i]; !strings.Contains(bug.Description, b.ID.Path()) {
 			t.Errorf("bug %d is not that of row %d", bug.Number, i+2)

@@ -27,7 +27,8 @@ func TestCreateBugInBrowser(t *testing.T) {
 
 	t.Run("in place", func(t *testing.T) {
 		b := site.Save(t, crashtest.Native())
-		site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 200 * time.Millisecond})
+		site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow,
+			Delay: 200 * time.Millisecond})
 		cell := "#bug-" + b.ID.String()
 		browsertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible(cell+" button"))
 		// What a screen reader and a person see: the words of the cell, one after the other, and the document stays.
@@ -37,7 +38,8 @@ func TestCreateBugInBrowser(t *testing.T) {
 				if (words.at(-1) !== word) words.push(word);
 			}).observe(document.querySelector("`+cell+`"), {subtree: true, childList: true, characterData: true}); true`)
 		browsertest.Do(ctx, t, browsertest.Focus(cell+" button"))
-		browsertest.Eval[bool](ctx, t, `const button = document.querySelector("`+cell+` button"); button.click(); button.click(); button.click(); true`)
+		browsertest.Eval[bool](ctx, t, `const button = document.querySelector("`+cell+
+			` button"); button.click(); button.click(); button.click(); true`)
 		browsertest.Do(ctx, t, browsertest.WaitVisible(cell+" a.bug-link"))
 		number := strconv.FormatInt(site.Tracker.Bugs()[0].Number, 10)
 		if got, want := browsertest.Eval[string](ctx, t, `words.join(", ")`), "Creating, "+number; got != want {
@@ -46,7 +48,8 @@ func TestCreateBugInBrowser(t *testing.T) {
 		if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
 			t.Error("the page was loaded again, want it to stay")
 		}
-		if got := browsertest.Eval[string](ctx, t, `document.activeElement.id || document.activeElement.className`); !strings.HasPrefix(got, "bug") {
+		if got := browsertest.Eval[string](ctx, t,
+			`document.activeElement.id || document.activeElement.className`); !strings.HasPrefix(got, "bug") {
 			t.Errorf("focus: got %q, want it in the cell", got)
 		}
 		if got := len(site.Tracker.Bugs()); got != 1 {
@@ -58,12 +61,14 @@ func TestCreateBugInBrowser(t *testing.T) {
 		b := site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("DuplicateSignature", "no answer: 100% <b>")))
 		cell := "#bug-" + b.ID.String()
 		browsertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible(cell+" button"))
-		browsertest.Eval[bool](ctx, t, `window.realFetch = window.fetch; window.fetch = () => Promise.reject(new TypeError("gone")); true`)
+		browsertest.Eval[bool](ctx, t,
+			`window.realFetch = window.fetch; window.fetch = () => Promise.reject(new TypeError("gone")); true`)
 		browsertest.Do(ctx, t, browsertest.Click(cell+" button"), browsertest.WaitVisible(cell+" .bug-problem"))
 		if got := browsertest.Eval[string](ctx, t, `document.querySelector("`+cell+` button").textContent`); got != "Create" {
 			t.Errorf("button: got %q, want Create again", got)
 		}
-		if got := browsertest.Eval[string](ctx, t, `document.querySelector("`+cell+` .bug-problem").textContent`); !strings.Contains(got, "did not answer") {
+		if got := browsertest.Eval[string](ctx, t, `document.querySelector("`+cell+
+			` .bug-problem").textContent`); !strings.Contains(got, "did not answer") {
 			t.Errorf("problem: got %q, want that the server did not answer", got)
 		}
 		browsertest.Eval[bool](ctx, t, `window.fetch = window.realFetch; true`)

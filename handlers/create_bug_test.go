@@ -36,13 +36,15 @@ func TestCreateBugJSON(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 
-	first := c.PostJSON(createPath+"?format=json", map[string]string{"signature": url.PathEscape(b.Signature)}).Want(http.StatusCreated)
+	first := c.PostJSON(createPath+"?format=json", map[string]string{"signature": url.PathEscape(b.Signature)}).Want(
+		http.StatusCreated)
 	bugs := site.Tracker.Bugs()
 	if len(bugs) != 1 {
 		t.Fatalf("got %d bugs in the tracker, want 1", len(bugs))
 	}
 	number := strconv.FormatInt(bugs[0].Number, 10)
-	want := fmt.Sprintf(`{"signature":%q,"report":%q,"url":%q,"state":"filed"}`+"\n", b.Signature, number, site.Tracker.URL+"/bugs/"+number)
+	want := fmt.Sprintf(`{"signature":%q,"report":%q,"url":%q,"state":"filed"}`+"\n", b.Signature, number,
+		site.Tracker.URL+"/bugs/"+number)
 	if first.Body != want {
 		t.Errorf("got %s, want %s", first.Body, want)
 	}
@@ -55,7 +57,8 @@ func TestCreateBugJSON(t *testing.T) {
 	for name, again := range map[string]*handlertest.Answer{
 		"as it stands": c.PostJSON(createPath, map[string]string{"signature": b.Signature}),
 		"no slash":     c.PostJSON(strings.TrimSuffix(createPath, "/"), map[string]string{"signature": b.Signature}),
-		"charset":      c.PostJSON(createPath, map[string]string{"signature": b.Signature}, handlertest.Header{Name: "Content-Type", Value: "Application/JSON; charset=UTF-8"}),
+		"charset": c.PostJSON(createPath, map[string]string{"signature": b.Signature},
+			handlertest.Header{Name: "Content-Type", Value: "Application/JSON; charset=UTF-8"}),
 	} {
 		if again.Want(http.StatusOK); again.Body != want {
 			t.Errorf("%s: got %s, want %s", name, again.Body, want)
@@ -71,7 +74,8 @@ func TestCreateBugSignatures(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	c := site.As(t, crash.RoleTriager)
 	for i, signature := range []string{
-		"100% of /usr/bin/x:%41%zz", "%2Fusr%2Fbin%2Fx", "a+b c", "two\nlines \"quoted\" <b>&amp;</b>", "é→日本", strings.Repeat("long ", 4000) + "end",
+		"100% of /usr/bin/x:%41%zz", "%2Fusr%2Fbin%2Fx", "a+b c", "two\nlines \"quoted\" <b>&amp;</b>", "é→日本",
+		strings.Repeat("long ", 4000) + "end",
 	} {
 		b := site.Save(t, crashtest.Native(crashtest.Set("DuplicateSignature", signature), crashtest.Process(100+i)))
 		if b.Signature != signature {
@@ -95,11 +99,15 @@ func TestCreateBugSignatures(t *testing.T) {
 
 func TestCreateBugRefused(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience, Tracker: trackertest.New(t, trackertest.Options{Unpublished: []string{"gone"}})})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience,
+		Tracker: trackertest.New(t, trackertest.Options{Unpublished: []string{"gone"}})})
 	b := site.Save(t, crashtest.Native())
-	noSource := site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("DuplicateSignature", "no source"), crashtest.Without("SourcePackage")))
-	failed := site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature", "failed:/usr/bin/tide:amd64")))
-	gone := site.Save(t, crashtest.Native(crashtest.Process(4), crashtest.Set("DuplicateSignature", "gone"), crashtest.Set("SourcePackage", "gone")))
+	noSource := site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("DuplicateSignature", "no source"),
+		crashtest.Without("SourcePackage")))
+	failed := site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature",
+		"failed:/usr/bin/tide:amd64")))
+	gone := site.Save(t, crashtest.Native(crashtest.Process(4), crashtest.Set("DuplicateSignature", "gone"),
+		crashtest.Set("SourcePackage", "gone")))
 	visitor, viewer, triager := site.Visitor(t), site.As(t, crash.RoleViewer), site.As(t, crash.RoleTriager)
 	good := map[string]string{"signature": b.Signature}
 	for _, tt := range []struct {
@@ -111,11 +119,14 @@ func TestCreateBugRefused(t *testing.T) {
 		code    string
 	}{
 		{"visitor", visitor, good, nil, 401, "not_signed_in"},
-		{"visitor with nonsense", visitor, "x", []handlertest.Header{{Name: "Content-Type", Value: "text/plain"}}, 401, "not_signed_in"},
+		{"visitor with nonsense", visitor, "x", []handlertest.Header{{Name: "Content-Type", Value: "text/plain"}}, 401,
+			"not_signed_in"},
 		{"no token", triager, good, []handlertest.Header{{Name: "X-CSRFToken"}}, 401, "bad_csrf_token"},
 		{"wrong token", triager, good, []handlertest.Header{{Name: "X-CSRFToken", Value: "x"}}, 401, "bad_csrf_token"},
-		{"foreign Referer", triager, good, []handlertest.Header{{Name: "Referer", Value: "https://evil.example/"}}, 401, "foreign_origin"},
-		{"foreign Origin", triager, good, []handlertest.Header{{Name: "Origin", Value: "https://evil.example"}}, 401, "foreign_origin"},
+		{"foreign Referer", triager, good, []handlertest.Header{{Name: "Referer", Value: "https://evil.example/"}}, 401,
+			"foreign_origin"},
+		{"foreign Origin", triager, good, []handlertest.Header{{Name: "Origin", Value: "https://evil.example"}}, 401,
+			"foreign_origin"},
 		{"viewer", viewer, good, nil, 403, "role"},
 		{"viewer with nonsense", viewer, "x", nil, 403, "role"},
 		{"plain text", triager, good, []handlertest.Header{{Name: "Content-Type", Value: "text/plain"}}, 415, "media_type"},
@@ -186,7 +197,8 @@ func TestCreateBugTrackerTrouble(t *testing.T) {
 		flash     string
 	}{
 		{"filed", "", true, 201, "linked", "", "was created."},
-		{"away", trackertest.DropBefore, true, 202, "checking", "Creating (checking the tracker)", "The bug is being created."},
+		{"away", trackertest.DropBefore, true, 202, "checking", "Creating (checking the tracker)",
+			"The bug is being created."},
 		{"hangs", trackertest.HangBefore, true, 202, "creating", "Creating", "The bug is being created."},
 		{"busy", trackertest.TooMany429, true, 503, "waiting", "Waiting for the tracker", "The bug was not created."},
 		{"token no longer good", trackertest.ExpiredToken, true, 503, "waiting", "access token", "access token"},
@@ -240,21 +252,25 @@ func TestCreateBugFormRefused(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
-	failed := site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature", "failed:/usr/bin/tide:amd64")))
+	failed := site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature",
+		"failed:/usr/bin/tide:amd64")))
 	form := url.Values{"signature": {b.Signature}}
 	visitor, viewer, triager := site.Visitor(t), site.As(t, crash.RoleViewer), site.As(t, crash.RoleTriager)
 
-	a := visitor.Post(createPath, form, handlertest.Header{Name: "Referer", Value: site.URL + b.ID.Path()}).Want(http.StatusUnauthorized)
+	a := visitor.Post(createPath, form, handlertest.Header{Name: "Referer", Value: site.URL + b.ID.Path()}).Want(
+		http.StatusUnauthorized)
 	if got, want := a.Attr("main a", "href"), "/login?next="+url.QueryEscape(b.ID.Path()); got != want {
 		t.Errorf("way on: got %q, want %q", got, want)
 	}
 	viewer.Post(createPath, form).Want(http.StatusForbidden).WantText("main", "needs the role triager")
 	triager.Post(createPath, nil).Want(http.StatusBadRequest).WantText("main", "signature")
 	triager.Post(createPath, url.Values{"signature": {"no such thing"}}).Want(http.StatusNotFound)
-	triager.Post(createPath, url.Values{"signature": {failed.Signature}}).WantRedirect(http.StatusSeeOther, failed.ID.Path())
+	triager.Post(createPath, url.Values{"signature": {failed.Signature}}).WantRedirect(http.StatusSeeOther,
+		failed.ID.Path())
 	triager.Get(failed.ID.Path()).WantText("#flash", "could not be retraced").WantNone(".create-bug")
 
-	part := visitor.PostJSON(createPath, map[string]string{"signature": b.Signature}, append(handlertest.AsPart, handlertest.Header{Name: "Referer", Value: site.URL + b.ID.Path()})...)
+	part := visitor.PostJSON(createPath, map[string]string{"signature": b.Signature},
+		append(handlertest.AsPart, handlertest.Header{Name: "Referer", Value: site.URL + b.ID.Path()})...)
 	part.Want(http.StatusUnauthorized).WantText(".bug-now", "Unauthorized")
 	if got, want := part.Attr(".bug-now a", "href"), "/login?next="+url.QueryEscape(b.ID.Path()); got != want {
 		t.Errorf("way on: got %q, want %q", got, want)
@@ -271,7 +287,8 @@ func TestBugPartChangesWhileFiling(t *testing.T) {
 	path := b.ID.Path() + "/bug"
 	now := "#bug-" + b.ID.String() + "-now"
 
-	a := c.PostJSON(createPath, map[string]string{"signature": b.Signature}, handlertest.AsPart...).Want(http.StatusAccepted)
+	a := c.PostJSON(createPath, map[string]string{"signature": b.Signature},
+		handlertest.AsPart...).Want(http.StatusAccepted)
 	if got := a.Attr(now, "hx-get"); got != path {
 		t.Errorf("asks again at %q, want %q", got, path)
 	}
@@ -286,7 +303,8 @@ func TestBugPartChangesWhileFiling(t *testing.T) {
 	for a = c.Part(path); a.Attr(now, "data-state") != "linked"; a = c.Part(path) {
 		a.Want(http.StatusOK)
 	}
-	if got, want := a.Attr(now+" a", "href"), site.Tracker.Bugs()[0].Number; got != fmt.Sprintf("%s/bugs/%d", site.Tracker.URL, want) {
+	if got, want := a.Attr(now+" a", "href"), site.Tracker.Bugs()[0].Number; got != fmt.Sprintf("%s/bugs/%d",
+		site.Tracker.URL, want) {
 		t.Errorf("link: got %q, want bug %d", got, want)
 	}
 	if got := a.HTML().Find(now).AttrOr("hx-trigger", ""); got != "refresh" {
@@ -301,7 +319,8 @@ func TestBugPartChangesWhileFiling(t *testing.T) {
 func TestManyClicksOneBug(t *testing.T) {
 	t.Parallel()
 	one := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
-	two := handlertest.New(t, handlertest.Options{Store: one.Store, Tracker: one.Tracker, CreateWait: handlertest.Patience})
+	two := handlertest.New(t, handlertest.Options{Store: one.Store, Tracker: one.Tracker,
+		CreateWait: handlertest.Patience})
 	b := one.Save(t, crashtest.Native())
 	first := one.As(t, crash.RoleTriager)
 	clients := make([]*handlertest.Client, 50)

@@ -44,8 +44,10 @@ func lockTables(t *testing.T, url string) (unlock func()) {
 // wantUnavailable checks that an answer says that something failed, why, and when to try again.
 func wantUnavailable(t *testing.T, what string, w *httptest.ResponseRecorder) {
 	t.Helper()
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "10" || !strings.Contains(w.Body.String(), "try again") {
-		t.Errorf("%s: got %d, Retry-After %q and %q; want 503, 10 and a sentence", what, w.Code, w.Header().Get("Retry-After"), w.Body)
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "10" ||
+		!strings.Contains(w.Body.String(), "try again") {
+		t.Errorf("%s: got %d, Retry-After %q and %q; want 503, 10 and a sentence", what, w.Code,
+			w.Header().Get("Retry-After"), w.Body)
 	}
 }
 
@@ -67,8 +69,10 @@ func TestDeadlinePasses(t *testing.T) {
 	defer asking.Wait()
 	for _, path := range []string{
 		"/", "/search?q=a", b.ID.Path(), b.ID.Path() + "/traits", b.ID.Path() + "/review", "/bug/1", "/bucket/?id=x",
-		"/package/tidewatch", "/release/Ubuntu%2024.04", "/oops/" + rows[0].ID.String(), "/user/machine-1", "/my", "/admin/tracker", "/admin/filings",
-		"/problems.csv", "/problems.json", "/problems.atom", "/search.csv?q=a", b.ID.Path() + ".csv", b.ID.Path() + "/versions.csv",
+		"/package/tidewatch", "/release/Ubuntu%2024.04", "/oops/" + rows[0].ID.String(), "/user/machine-1", "/my",
+		"/admin/tracker", "/admin/filings",
+		"/problems.csv", "/problems.json", "/problems.atom", "/search.csv?q=a", b.ID.Path() + ".csv", b.ID.Path() +
+			"/versions.csv",
 		"/api/1.0/most-common-problems/", "/api/1.0/average-crashes/?format=json", "/api/1.0/instances-count/",
 	} {
 		for name, headers := range map[string]map[string]string{

@@ -21,8 +21,10 @@ func TestDownloadReport(t *testing.T) {
 	p := newPages(t)
 	c := p.As(t, crash.RoleViewer)
 	for name, report := range map[string]crashtest.Report{
-		"native": crashtest.Native(), "newlines": crashtest.Package(), "Unicode": crashtest.Unicode(), "long": crashtest.Long(),
-		"odd": crashtest.Native(crashtest.Process(7), crashtest.Set("Odd", "\n\n base64\n\t x \r\n"), crashtest.Set("B", "base64"), crashtest.Set("Empty", ""),
+		"native": crashtest.Native(), "newlines": crashtest.Package(), "Unicode": crashtest.Unicode(),
+		"long": crashtest.Long(),
+		"odd": crashtest.Native(crashtest.Process(7), crashtest.Set("Odd", "\n\n base64\n\t x \r\n"),
+			crashtest.Set("B", "base64"), crashtest.Set("Empty", ""),
 			crashtest.Set("../x y", "lost"), crashtest.Set("\n: z", "lost")),
 	} {
 		id := p.accept("m", report)
@@ -56,7 +58,8 @@ func TestDownloadReport(t *testing.T) {
 		if stored, err = p.Store.Report(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(stored.Fields, raw.Fields); diff != "" || raw.ID != id.String() || raw.Machine != "m" || !strings.HasSuffix(raw.Problem, stored.Bucket.Path()) {
+		if diff := cmp.Diff(stored.Fields, raw.Fields); diff != "" || raw.ID != id.String() || raw.Machine != "m" ||
+			!strings.HasSuffix(raw.Problem, stored.Bucket.Path()) {
 			t.Errorf("%s: JSON: got %s %s %s, fields (-want +got):\n%s", name, raw.ID, raw.Machine, raw.Problem, diff)
 		}
 		page := c.Get("/oops/" + id.String()).Want(http.StatusOK)
@@ -66,7 +69,8 @@ func TestDownloadReport(t *testing.T) {
 			}
 		}
 		c.Get("/oops/" + id.String() + ".xml").Want(http.StatusNotFound)
-		p.Visitor(t).Get("/oops/"+id.String()+".crash").WantRedirect(http.StatusSeeOther, "/login?next=%2Foops%2F"+id.String()+".crash")
+		p.Visitor(t).Get("/oops/"+id.String()+".crash").WantRedirect(http.StatusSeeOther, "/login?next=%2Foops%2F"+
+			id.String()+".crash")
 	}
 }
 
@@ -89,10 +93,12 @@ func TestDownloadCore(t *testing.T) {
 		t.Errorf("link: got %q, want %q", got, want)
 	}
 	a := triager.Get(path + ".crash?core=yes").Want(http.StatusOK)
-	if _, binary, err := apport.Read(strings.NewReader(a.Body), apport.Limits{}); err != nil || len(binary) != 1 || binary[0] != (apport.Binary{Name: "CoreDump", Size: 10}) {
+	if _, binary, err := apport.Read(strings.NewReader(a.Body), apport.Limits{}); err != nil || len(binary) != 1 ||
+		binary[0] != (apport.Binary{Name: "CoreDump", Size: 10}) {
 		t.Errorf("read again: got %v, %v; want a core dump of 10 bytes", binary, err)
 	}
-	if want := "CoreDump: base64\n H4sICAAAAAAC/0NvcmVEdW1wAA==\n S84vSlVIKc0t4AIAUSBh1QoAAAA=\n"; !strings.HasSuffix(a.Body, want) {
+	if want := "CoreDump: base64\n H4sICAAAAAAC/0NvcmVEdW1wAA==\n S84vSlVIKc0t4AIAUSBh1QoAAAA=\n"; !strings.HasSuffix(
+		a.Body, want) {
 		t.Errorf("got the end %q, want %q", a.Body[max(len(a.Body)-120, 0):], want)
 	}
 	viewer := p.As(t, crash.RoleViewer)

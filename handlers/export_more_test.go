@@ -28,30 +28,37 @@ func TestEveryList(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	filed := file(t, site, 1)
 	for i := range 4 { // long enough to be worth packing
-		site.Save(t, crashtest.Native(crashtest.At(time.Now().Add(-time.Hour)), crashtest.Process(700+i), crashtest.Set("DuplicateSignature", fmt.Sprintf("of the list %d", i))))
+		site.Save(t, crashtest.Native(crashtest.At(time.Now().Add(-time.Hour)), crashtest.Process(700+i),
+			crashtest.Set("DuplicateSignature", fmt.Sprintf("of the list %d", i))))
 	}
 	b := site.Save(t, crashtest.Native(crashtest.At(time.Now().Add(-time.Hour))))
 	bug := fmt.Sprintf("/bug/%d", filed.Bug.Number)
 	viewer, admin := site.As(t, crash.RoleViewer), site.As(t, crash.RoleAdmin)
 	for _, list := range []exported{
-		{page: "/", file: "/problems"}, {page: "/?period=week&type=Crash", file: "/problems", query: "?period=week&type=Crash"},
-		{page: "/search?q=tidewatch", file: "/search", query: "?q=tidewatch"}, {page: "/package/tidewatch", file: "/package/tidewatch"},
+		{page: "/", file: "/problems"}, {page: "/?period=week&type=Crash", file: "/problems",
+			query: "?period=week&type=Crash"},
+		{page: "/search?q=tidewatch", file: "/search", query: "?q=tidewatch"},
+		{page: "/package/tidewatch", file: "/package/tidewatch"},
 		{page: "/release/" + url.PathEscape("Ubuntu 24.04"), file: "/release/" + url.PathEscape("Ubuntu 24.04")},
-		{page: bug, file: bug}, {page: b.ID.Path(), file: b.ID.Path()}, {file: b.ID.Path() + "/versions"}, {page: "/user/machine-1", file: "/user/machine-1"},
-		{page: filingsPath, file: filingsPath, admin: true}, {page: filingsPath + "?state=filed", file: filingsPath, query: "?state=filed", admin: true},
+		{page: bug, file: bug}, {page: b.ID.Path(), file: b.ID.Path()}, {file: b.ID.Path() + "/versions"},
+		{page: "/user/machine-1", file: "/user/machine-1"},
+		{page: filingsPath, file: filingsPath, admin: true}, {page: filingsPath + "?state=filed", file: filingsPath,
+			query: "?state=filed", admin: true},
 	} {
 		c := viewer
 		if list.admin {
 			c = admin
 		}
-		for format, media := range map[string]string{"csv": "text/csv", "json": "application/json", "atom": "application/atom+xml"} {
+		for format, media := range map[string]string{"csv": "text/csv", "json": "application/json",
+			"atom": "application/atom+xml"} {
 			path := list.file + "." + format + list.query
 			a := c.Get(path).Want(http.StatusOK)
 			if got := a.Header.Get("Content-Type"); !strings.HasPrefix(got, media) || len(a.Body) < 80 {
 				t.Errorf("%s: got %s and %q", path, got, a.Body)
 			}
 			tag, changed := a.Header.Get("ETag"), a.Header.Get("Last-Modified")
-			for _, h := range []handlertest.Header{{Name: "If-None-Match", Value: tag}, {Name: "If-Modified-Since", Value: changed}} {
+			for _, h := range []handlertest.Header{{Name: "If-None-Match", Value: tag},
+				{Name: "If-Modified-Since", Value: changed}} {
 				if again := c.Get(path, h).Want(http.StatusNotModified); again.Body != "" || again.Header.Get("ETag") != tag {
 					t.Errorf("%s with %s: got %q and %s", path, h.Name, again.Body, again.Header.Get("ETag"))
 				}
@@ -60,8 +67,11 @@ func TestEveryList(t *testing.T) {
 			packed(t, c, path, a.Body)
 			if list.page != "" {
 				byAccept := c.Get(list.page, handlertest.Header{Name: "Accept", Value: media}).Want(http.StatusOK)
-				if got := byAccept.Header.Get("Content-Type"); !strings.HasPrefix(got, media) || withoutSelf(byAccept.Body) != withoutSelf(a.Body) || !strings.Contains(strings.Join(byAccept.Header.Values("Vary"), ","), "Accept") {
-					t.Errorf("%s with Accept %s: got %s, Vary %v, as long %v", list.page, media, got, byAccept.Header.Values("Vary"), len(byAccept.Body) == len(a.Body))
+				if got := byAccept.Header.Get("Content-Type"); !strings.HasPrefix(got, media) ||
+					withoutSelf(byAccept.Body) != withoutSelf(a.Body) || !strings.Contains(strings.Join(byAccept.Header.Values("Vary"),
+					","), "Accept") {
+					t.Errorf("%s with Accept %s: got %s, Vary %v, as long %v", list.page, media, got, byAccept.Header.Values("Vary"),
+						len(byAccept.Body) == len(a.Body))
 				}
 			}
 		}
@@ -128,14 +138,17 @@ func TestExportVersions(t *testing.T) {
 	for i := range 3 {
 		b = site.Save(t, crashtest.Native(crashtest.At(day), crashtest.Version("1.4.9-1"), crashtest.Process(10+i)))
 	}
-	site.Save(t, crashtest.Native(crashtest.At(day.AddDate(0, 0, 1)), crashtest.Version("1.4.10-1"), crashtest.On("Ubuntu 26.04")))
+	site.Save(t, crashtest.Native(crashtest.At(day.AddDate(0, 0, 1)), crashtest.Version("1.4.10-1"),
+		crashtest.On("Ubuntu 26.04")))
 	rows := csvOf(t, site.Visitor(t).Get(b.ID.Path()+"/versions.csv").Want(http.StatusOK))
-	if len(rows) != 2 || rows[0]["version"] != "1.4.10-1" || rows[0]["release"] != "Ubuntu 26.04" || rows[1]["reports"] != "3" || rows[1]["machines"] != "1" ||
+	if len(rows) != 2 || rows[0]["version"] != "1.4.10-1" || rows[0]["release"] != "Ubuntu 26.04" ||
+		rows[1]["reports"] != "3" || rows[1]["machines"] != "1" ||
 		rows[1]["first_day"] != day.Format(time.DateOnly) || rows[1]["last_day"] != rows[1]["first_day"] {
 		t.Errorf("got %v", rows)
 	}
 	for path, status := range map[string]int{
-		b.ID.Path() + "/versions.pdf": 404, "/problem/" + strings.Repeat("0", 40) + "/versions.csv": 404, "/problem/x/versions.csv": 404,
+		b.ID.Path() + "/versions.pdf": 404, "/problem/" + strings.Repeat("0", 40) + "/versions.csv": 404,
+		"/problem/x/versions.csv": 404,
 	} {
 		site.Visitor(t).Get(path, handlertest.Header{Name: "Accept", Value: "*/*"}).Want(status)
 	}

@@ -72,7 +72,8 @@ func TestExportStreams(t *testing.T) { // alone: it looks at the memory of the w
 			t.Errorf("%s: got %d bytes: too few to tell anything", path, counted.bytes)
 		}
 		if peak > before+mostMore {
-			t.Errorf("%s: the heap grew from %d to %d bytes while %d were sent, want at most %d more", path, before, peak, counted.bytes, mostMore)
+			t.Errorf("%s: the heap grew from %d to %d bytes while %d were sent, want at most %d more", path, before, peak,
+				counted.bytes, mostMore)
 		}
 	}
 }

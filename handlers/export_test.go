@@ -86,10 +86,12 @@ func TestExportProblems(t *testing.T) {
 
 	a := c.Get("/problems.csv?period=day").Want(http.StatusOK)
 	rows := csvOf(t, a)
-	if len(rows) != 2 || rows[0]["count"] != "2" || rows[0]["signature"] != b.Signature || rows[0]["url"] != site.URL+b.ID.Path() || rows[0]["bug"] != "" {
+	if len(rows) != 2 || rows[0]["count"] != "2" || rows[0]["signature"] != b.Signature || rows[0]["url"] != site.URL+
+		b.ID.Path() || rows[0]["bug"] != "" {
 		t.Errorf("got %v", rows)
 	}
-	if got := rows[1]["signature"]; got != "'"+strings.ReplaceAll(formula, "\r\n", "\n") { // as Go's reader gives line ends
+	// as Go's reader gives line ends
+	if got := rows[1]["signature"]; got != "'"+strings.ReplaceAll(formula, "\r\n", "\n") {
 		t.Errorf("formula: got %q", got)
 	}
 	if strings.Contains(strings.ReplaceAll(a.Body, "\r\n", ""), "\n") {
@@ -101,7 +103,8 @@ func TestExportProblems(t *testing.T) {
 
 	var got jsonTable
 	c.Get("/problems.json?period=day").Want(http.StatusOK).JSON(&got)
-	if len(got.Objects) != 2 || got.Objects[1]["signature"] != evil.Signature || got.Objects[0]["count"] != 2. || got.Title != "Most common problems" {
+	if len(got.Objects) != 2 || got.Objects[1]["signature"] != evil.Signature || got.Objects[0]["count"] != 2. ||
+		got.Title != "Most common problems" {
 		t.Errorf("got %+v", got)
 	}
 	c.Get("/?period=day", handlertest.Header{Name: "Accept", Value: "application/json"}).Want(http.StatusOK).JSON(&got)
@@ -111,7 +114,8 @@ func TestExportProblems(t *testing.T) {
 	if len(f.Entries) != 2 || f.Entries[0].ID != site.URL+b.ID.Path() || f.Entries[0].Summary == "" {
 		t.Errorf("got %+v", f)
 	}
-	if len(f.Links) != 2 || f.Links[0].Rel != "self" || f.Links[0].Href != site.URL+"/problems.atom" || f.Links[1].Href != f.ID {
+	if len(f.Links) != 2 || f.Links[0].Rel != "self" || f.Links[0].Href != site.URL+"/problems.atom" ||
+		f.Links[1].Href != f.ID {
 		t.Errorf("links: got %+v, want the feed's own address and the page's", f.Links)
 	}
 	if _, err := time.Parse(time.RFC3339, f.Updated); err != nil {
@@ -119,7 +123,8 @@ func TestExportProblems(t *testing.T) {
 	}
 	feedOf(t, c.Get("/", handlertest.Header{Name: "Accept", Value: "application/atom+xml, */*;q=0.1"}).Want(http.StatusOK))
 
-	for path, status := range map[string]int{"/problems.xlsx": 404, "/problems.csv?release=Plan+9": 400, "/problems.json?period=century": 400} {
+	for path, status := range map[string]int{"/problems.xlsx": 404, "/problems.csv?release=Plan+9": 400,
+		"/problems.json?period=century": 400} {
 		c.Get(path).Want(status)
 	}
 	page := c.Get("/?period=day").Want(http.StatusOK)
@@ -140,11 +145,13 @@ func TestExportConditional(t *testing.T) {
 	for i, path := range []string{"/problems.csv", "/problems.json", "/problems.atom"} {
 		a := c.Get(path).Want(http.StatusOK)
 		tag, since := a.Header.Get("ETag"), a.Header.Get("Last-Modified")
-		if got := c.Get(path, handlertest.Header{Name: "If-None-Match", Value: tag}).Want(http.StatusNotModified); got.Body != "" {
+		if got := c.Get(path, handlertest.Header{Name: "If-None-Match", Value: tag}).Want(
+			http.StatusNotModified); got.Body != "" {
 			t.Errorf("%s: 304 with a body", path)
 		}
 		c.Get(path, handlertest.Header{Name: "If-Modified-Since", Value: since}).Want(http.StatusNotModified)
-		c.Get(path, handlertest.Header{Name: "If-None-Match", Value: `"x"`}, handlertest.Header{Name: "If-Modified-Since", Value: since}).Want(http.StatusOK)
+		c.Get(path, handlertest.Header{Name: "If-None-Match", Value: `"x"`}, handlertest.Header{Name: "If-Modified-Since",
+			Value: since}).Want(http.StatusOK)
 		c.Get(path+"?period=day", handlertest.Header{Name: "If-None-Match", Value: tag}).Want(http.StatusOK)
 		site.Save(t, crashtest.Native(now, crashtest.Process(500+i)))
 		b := c.Get(path, handlertest.Header{Name: "If-None-Match", Value: tag}).Want(http.StatusOK)
@@ -166,7 +173,8 @@ func TestExportReports(t *testing.T) {
 	for _, path := range []string{b.ID.Path(), "/user/machine-1"} {
 		visitor.Get(path + ".json").Want(http.StatusUnauthorized)
 		rows := csvOf(t, viewer.Get(path+".csv").Want(http.StatusOK))
-		if len(rows) != 3 || rows[0]["problem"] != site.URL+b.ID.Path() || rows[0]["machine"] != "machine-1" || rows[0]["package"] != "tidewatch" {
+		if len(rows) != 3 || rows[0]["problem"] != site.URL+b.ID.Path() || rows[0]["machine"] != "machine-1" ||
+			rows[0]["package"] != "tidewatch" {
 			t.Errorf("%s: got %v", path, rows)
 		}
 		var got jsonTable
@@ -174,7 +182,8 @@ func TestExportReports(t *testing.T) {
 		if len(got.Objects) != 3 {
 			t.Errorf("%s: got %v", path, got)
 		}
-		if f := feedOf(t, viewer.Get(path+".atom").Want(http.StatusOK)); len(f.Entries) != 3 || !strings.HasPrefix(f.Entries[0].ID, site.URL+"/oops/") {
+		if f := feedOf(t, viewer.Get(path+".atom").Want(http.StatusOK)); len(f.Entries) != 3 ||
+			!strings.HasPrefix(f.Entries[0].ID, site.URL+"/oops/") {
 			t.Errorf("%s: got %+v", path, f)
 		}
 		csvOf(t, viewer.Get(path, handlertest.Header{Name: "Accept", Value: "text/csv"}).Want(http.StatusOK))

@@ -27,7 +27,8 @@ func TestFactCacheFollows(t *testing.T) {
 	ada.Get("/").WantText("td.reports", "5")
 	ada.Get("/package/tidewatch").WantText("td.reports", "5")
 	ada.Get(release).WantText("td.reports", "5")
-	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
+	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
+		URL: "https://bugs.example/4711", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/", id.Path()} {

@@ -28,15 +28,19 @@ func TestFilingsInBrowser(t *testing.T) {
 		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
 		browsertest.WaitVisible(".account-name"))
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+filingsPath), browsertest.WaitVisible(entry(refused)))
-	browsertest.Eval[bool](ctx, t, `document.querySelectorAll("details").forEach((d) => { d.open = true }); window.stays = true`)
+	browsertest.Eval[bool](ctx, t,
+		`document.querySelectorAll("details").forEach((d) => { d.open = true }); window.stays = true`)
 	if over := browsertest.Eval[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
 		t.Errorf("at 360 px the page is %d px too wide", over)
 	}
 	browsertest.Do(ctx, t, chromedp.EmulateViewport(1600, 1000))
-	browsertest.Do(ctx, t, browsertest.Click(entry(refused)+"-give-up button"), browsertest.WaitVisible(entry(refused)+" [role=alert]"))
-	browsertest.Do(ctx, t, browsertest.Click(entry(other)+"-retry button"), browsertest.WaitVisible(entry(other)+"[data-state=filed]"))
+	browsertest.Do(ctx, t, browsertest.Click(entry(refused)+"-give-up button"),
+		browsertest.WaitVisible(entry(refused)+" [role=alert]"))
+	browsertest.Do(ctx, t, browsertest.Click(entry(other)+"-retry button"),
+		browsertest.WaitVisible(entry(other)+"[data-state=filed]"))
 	browsertest.Eval[bool](ctx, t, `document.querySelectorAll("details").forEach((d) => { d.open = true }); true`)
-	browsertest.Do(ctx, t, browsertest.Type(entry(refused)+"-reason", "not ours\r"), browsertest.WaitVisible(entry(refused)+"[data-state=abandoned]"))
+	browsertest.Do(ctx, t, browsertest.Type(entry(refused)+"-reason", "not ours\r"),
+		browsertest.WaitVisible(entry(refused)+"[data-state=abandoned]"))
 	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was loaded again, want it to stay")
 	}

@@ -19,14 +19,16 @@ const filingsPath = "/admin/filings"
 
 // numbered is a report of a problem of its own.
 func numbered(n int) crashtest.Report {
-	return crashtest.Native(crashtest.Set("DuplicateSignature", fmt.Sprintf("/usr/bin/tidewatch:11:problem_%d", n)), crashtest.Process(20_000+n))
+	return crashtest.Native(crashtest.Set("DuplicateSignature", fmt.Sprintf("/usr/bin/tidewatch:11:problem_%d", n)),
+		crashtest.Process(20_000+n))
 }
 
 // file has the bug of a new problem asked for, and returns its bucket as it then is.
 func file(t *testing.T, site *handlertest.Site, n int) crash.Bucket {
 	t.Helper()
 	b := site.Save(t, numbered(n))
-	_, _ = site.Filer.CreateBug(t.Context(), b.Signature, tracker.Options{Person: "ines", Wait: 10 * time.Second}) // some are refused
+	// some are refused
+	_, _ = site.Filer.CreateBug(t.Context(), b.Signature, tracker.Options{Person: "ines", Wait: 10 * time.Second})
 	return site.Bucket(t, b.ID)
 }
 
@@ -40,16 +42,19 @@ func TestLedger(t *testing.T) {
 	site.Tracker.Fail(trackertest.OpCreate, trackertest.FrontEnd403)
 	refused := file(t, site, 2)
 	page := admin.Get(filingsPath).Want(http.StatusOK)
-	page.WantText(".filing[data-state=filed] .bug-link", fmt.Sprint(filed.Bug.Number)).WantText(".filing[data-state=filed]", "sent to the tracker").
+	page.WantText(".filing[data-state=filed] .bug-link",
+		fmt.Sprint(filed.Bug.Number)).WantText(".filing[data-state=filed]", "sent to the tracker").
 		WantText(".filing[data-state=filed]", "201").WantText(".filing[data-state=filed]", "ines").
 		WantText(".filing[data-state=refused]", "403").WantText(".filing-states", "refused 1")
-	admin.Get(filingsPath+"?state=refused").Want(http.StatusOK).WantNone(".filing[data-state=filed]").WantText("main", "403 Forbidden")
+	admin.Get(filingsPath+"?state=refused").Want(http.StatusOK).WantNone(".filing[data-state=filed]").WantText("main",
+		"403 Forbidden")
 	admin.Get(filingsPath + "?state=given").Want(http.StatusBadRequest)
 	admin.Get(filingsPath + "?after=nonsense").Want(http.StatusBadRequest)
 	admin.Get(filingsPath + "/4711").Want(http.StatusNotFound)
 
 	// On the page of the bucket everybody who is signed in reads it; only admins have buttons.
-	site.As(t, crash.RoleViewer).Get(refused.ID.Path()).Want(http.StatusOK).WantText(".filing", "403").WantNone(".filing-form")
+	site.As(t, crash.RoleViewer).Get(refused.ID.Path()).Want(http.StatusOK).WantText(".filing",
+		"403").WantNone(".filing-form")
 	site.Visitor(t).Get(refused.ID.Path()).Want(http.StatusOK).WantNone(".filing")
 	admin.Get(refused.ID.Path()).Want(http.StatusOK).WantText(".filing-form button", "Retry now")
 	site.As(t, crash.RoleTriager).Get(filingsPath).Want(http.StatusForbidden)
@@ -65,7 +70,8 @@ func TestManageFilings(t *testing.T) {
 
 	admin.Post(path+"/give-up", url.Values{"reason": {" "}}).WantRedirect(http.StatusSeeOther, filingsPath)
 	admin.Get(filingsPath).WantText("#flash", "Say why").WantText(".filing", "refused")
-	admin.Post(path+"/give-up", url.Values{"reason": {"a <b>test</b> machine"}}).WantRedirect(http.StatusSeeOther, filingsPath)
+	admin.Post(path+"/give-up", url.Values{"reason": {"a <b>test</b> machine"}}).WantRedirect(http.StatusSeeOther,
+		filingsPath)
 	admin.Get(filingsPath+"?state=abandoned").WantText("#flash", "given up").WantText(".filing", "a <b>test</b> machine").
 		WantText(".filing-history", "ada-admin")
 	admin.Post(path+"/give-up", url.Values{"reason": {"again"}}).WantRedirect(http.StatusSeeOther, filingsPath)

@@ -21,8 +21,10 @@ func TestHealth(t *testing.T) {
 	visitor.Get("/readyz").Want(http.StatusOK)
 	admin.Get("/admin").Want(http.StatusOK).WantText("main", "All is well").WantNone(".state-error")
 	problem.Problem, problem.Detail = "Reports cannot be counted.", "relation secret does not exist"
-	if a := visitor.Get("/readyz").Want(http.StatusServiceUnavailable); !strings.Contains(a.Body, problem.Problem) || strings.Contains(a.Body, "secret") {
+	if a := visitor.Get("/readyz").Want(http.StatusServiceUnavailable); !strings.Contains(a.Body, problem.Problem) ||
+		strings.Contains(a.Body, "secret") {
 		t.Errorf("got %q, want the problem without its details", a.Body)
 	}
-	admin.Get("/admin").Want(http.StatusOK).WantText("main", problem.Problem).WantText("main", problem.Detail).WantText(".state-error", "Problem")
+	admin.Get("/admin").Want(http.StatusOK).WantText("main", problem.Problem).WantText("main",
+		problem.Detail).WantText(".state-error", "Problem")
 }

@@ -17,18 +17,24 @@ import (
 
 // hostileTexts are what attackers and broken links put into addresses, percent-encoded.
 var hostileTexts = []string{
-	"%00", "a%00b", "%ff", "%c3%28", "%ed%a0%80", "%C0%AF", "%F4%90%80%80", "..", "%2e%2e", "%2F", "a%2F..%2Fb", "%0A", "%0d%0aX:%20y", "%7f", "%20", "%25", "%25%32%35",
-	"'", "%22%3E%3Cscript%3E", "99999999999999999999999999", "-1", "0", "1e309", "%E2%80%AE", strings.Repeat("x", 5000), strings.Repeat("%ff", 1500),
-	"00000000-0000-0000-0000-000000000000", strings.Repeat("f", 40), "x.csv", "%00.csv", "%ff.atom", "x.crash", "%00.crash", "NaN", "2026-13-45", "*", "(", `\`,
+	"%00", "a%00b", "%ff", "%c3%28", "%ed%a0%80", "%C0%AF", "%F4%90%80%80", "..", "%2e%2e", "%2F", "a%2F..%2Fb", "%0A",
+	"%0d%0aX:%20y", "%7f", "%20", "%25", "%25%32%35",
+	"'", "%22%3E%3Cscript%3E", "99999999999999999999999999", "-1", "0", "1e309", "%E2%80%AE", strings.Repeat("x", 5000),
+	strings.Repeat("%ff", 1500),
+	"00000000-0000-0000-0000-000000000000", strings.Repeat("f", 40), "x.csv", "%00.csv", "%ff.atom", "x.crash",
+	"%00.crash", "NaN", "2026-13-45", "*", "(", `\`,
 }
 
 var routeParameter = regexp.MustCompile(`\{[a-z]+\}`)
 
 // queryNames are all parameters that some page reads.
 var queryNames = []string{
-	"release", "package", "source", "version", "pkg_arch", "type", "state", "packageset", "user", "period", "from", "to", "shown", "sort", "order", "new", "after", "via",
-	"q", "of", "id", "next", "versions", "architecture", "complete", "core", "problems", "limit", "offset", "start", "system", "bug", "binary_package", "format", "date",
-	"old_version", "new_version", "previous_version", "snap", "first_appearance", "hours", "run", "tab", "csrf_token", "page", "from_version", "details", "problem",
+	"release", "package", "source", "version", "pkg_arch", "type", "state", "packageset", "user", "period", "from", "to",
+	"shown", "sort", "order", "new", "after", "via",
+	"q", "of", "id", "next", "versions", "architecture", "complete", "core", "problems", "limit", "offset", "start",
+	"system", "bug", "binary_package", "format", "date",
+	"old_version", "new_version", "previous_version", "snap", "first_appearance", "hours", "run", "tab", "csrf_token",
+	"page", "from_version", "details", "problem",
 }
 
 // TestHostileAddresses puts hostile texts into every parameter of every route, and into the query: nothing fails inside, and
@@ -56,7 +62,8 @@ func TestHostileAddresses(t *testing.T) {
 			t.Errorf("%s %.120s: got status %d: %.200s", method, path, a.Status, a.Body)
 		}
 		// What is not text names nothing.
-		if what, _, _ := strings.Cut(path, "?"); regexp.MustCompile(`%00|%ff|%c3%28|%ed%a0%80|%C0%AF|%F4%90`).MatchString(what) &&
+		if what, _, _ := strings.Cut(path, "?"); regexp.MustCompile(`%00|%ff|%c3%28|%ed%a0%80|%C0%AF|%F4%90`).MatchString(
+			what) &&
 			a.Status != http.StatusBadRequest && a.Status != http.StatusNotFound && a.Status != http.StatusUnauthorized &&
 			a.Status != http.StatusUnsupportedMediaType && a.Status != http.StatusMethodNotAllowed &&
 			(a.Status != http.StatusMovedPermanently || !strings.HasPrefix(path, "/api/1.0/")) {
@@ -79,7 +86,8 @@ func TestHostileAddresses(t *testing.T) {
 				}
 			}
 		}
-		good := map[string]string{"{id}": b.ID.String(), "{format}": "csv", "{name}": "tidewatch", "{number}": "1", "{note}": "1", "{system}": "machine-1"}
+		good := map[string]string{"{id}": b.ID.String(), "{format}": "csv", "{name}": "tidewatch", "{number}": "1",
+			"{note}": "1", "{system}": "machine-1"}
 		filled := routeParameter.ReplaceAllStringFunc(pattern, func(name string) string { return good[name] })
 		for _, name := range routeParameter.FindAllString(pattern, -1) {
 			for _, text := range hostileTexts {
@@ -98,29 +106,39 @@ func TestHostileAddresses(t *testing.T) {
 				ask(method, filled+"?"+name+"="+texts[(i+n)%len(texts)])
 			}
 		}
-		for _, text := range []string{"99999999999999999999999999", "-1", strings.Repeat("x", 300), "%0A", "%2F%2Fevil.example", "(", `%22`, "%E2%80%AE"} {
-			for _, names := range [][]string{{"period"}, {"from"}, {"after"}, {"via"}, {"q"}, {"id"}, {"of", "package"}, {"of", "version"}, {"release"}, {"start", "limit", "offset"}} {
+		for _, text := range []string{"99999999999999999999999999", "-1", strings.Repeat("x", 300), "%0A",
+			"%2F%2Fevil.example", "(", `%22`, "%E2%80%AE"} {
+			for _, names := range [][]string{{"period"}, {"from"}, {"after"}, {"via"}, {"q"}, {"id"}, {"of", "package"},
+				{"of", "version"}, {"release"}, {"start", "limit", "offset"}} {
 				ask(method, filled+"?"+strings.Join(names, "="+text+"&")+"="+text)
 			}
 		}
 	}
 	for _, resource := range []string{
-		"most-common-problems", "versions", "instances", "average-instances", "average-crashes", "package-rate-of-crashes", "package-version-new-buckets",
-		"instances-count", "problems-count", "retracers-results", "retracer-queue-length", "crash-signatures-for-bug", "reports-for-system", "instance",
+		"most-common-problems", "versions", "instances", "average-instances", "average-crashes", "package-rate-of-crashes",
+		"package-version-new-buckets",
+		"instances-count", "problems-count", "retracers-results", "retracer-queue-length", "crash-signatures-for-bug",
+		"reports-for-system", "instance",
 		"binary-package-versions", "system-image-versions", "dayoops/20260518", "bucket/x",
 	} {
-		for _, text := range []string{"%00", "%ff", "99999999999999999999999999", "-1", strings.Repeat("x", 300), "%0A", "("} {
-			for _, name := range []string{"release", "package", "period", "limit", "start", "q", "pkg_arch", "user", "packageset"} {
+		for _, text := range []string{"%00", "%ff", "99999999999999999999999999", "-1", strings.Repeat("x", 300), "%0A",
+			"("} {
+			for _, name := range []string{"release", "package", "period", "limit", "start", "q", "pkg_arch", "user",
+				"packageset"} {
 				ask(http.MethodGet, "/api/1.0/"+resource+"/?id=x&bug=1&system=x&binary_package=x&"+name+"="+text)
 			}
-			ask(http.MethodGet, "/api/1.0/"+resource+"/?id="+text+"&bug="+text+"&system="+text+"&binary_package="+text+"&release="+text+"&package="+text+
+			ask(http.MethodGet, "/api/1.0/"+resource+"/?id="+text+"&bug="+text+"&system="+text+"&binary_package="+text+
+				"&release="+text+"&package="+text+
 				"&old_version="+text+"&new_version="+text+"&previous_version="+text+"&date=20260518")
 		}
 	}
-	for _, name := range []string{"username", "password", "next", "note", "text", "name", "number", "bug", "title", "problems", "value"} {
+	for _, name := range []string{"username", "password", "next", "note", "text", "name", "number", "bug", "title",
+		"problems", "value"} {
 		for _, path := range []string{
-			"/login", "/account", "/account/tokens", "/my/follow", "/my/unfollow", "/my/seen", "/problems/chosen", "/problems/merge", "/problems/link", "/admin/templates",
-			b.ID.Path() + "/notes", b.ID.Path() + "/rename", b.ID.Path() + "/link", b.ID.Path() + "/split", b.ID.Path() + "/undo", b.ID.Path() + "/review", "/admin/regroup",
+			"/login", "/account", "/account/tokens", "/my/follow", "/my/unfollow", "/my/seen", "/problems/chosen",
+			"/problems/merge", "/problems/link", "/admin/templates",
+			b.ID.Path() + "/notes", b.ID.Path() + "/rename", b.ID.Path() + "/link", b.ID.Path() + "/split", b.ID.Path() +
+				"/undo", b.ID.Path() + "/review", "/admin/regroup",
 		} {
 			for _, text := range []string{"\x00", "\xff", "9999999999999999999999"} {
 				form := url.Values{"kind": {"package"}, "field": {"package"}, "username": {"x"}, "password": {"y"}}
@@ -163,7 +181,8 @@ func TestCrashFileByToken(t *testing.T) {
 	}
 	visitor.Get("/oops/"+id.String()+".json", token(crash.ScopeRead), anything).Want(http.StatusOK)
 	visitor.Get(path, token(crash.ScopeFile), anything).Want(http.StatusForbidden)
-	visitor.Get(path, handlertest.Header{Name: "Authorization", Value: "Bearer mishap_no"}, anything).Want(http.StatusUnauthorized)
+	visitor.Get(path, handlertest.Header{Name: "Authorization", Value: "Bearer mishap_no"},
+		anything).Want(http.StatusUnauthorized)
 	visitor.Get(path, anything).Want(http.StatusUnauthorized)
 	visitor.Get("/oops/"+crash.OopsID{1}.String()+".crash", token(crash.ScopeRead), anything).Want(http.StatusNotFound)
 	visitor.Get(path+"?core=yes", token(crash.ScopeRead), anything).Want(http.StatusNotFound) // none is kept

@@ -25,8 +25,10 @@ func TestInventedReleases(t *testing.T) {
 	send := func(release crash.Release, changes ...crashtest.Option) {
 		t.Helper()
 		n++
-		report := crashtest.Native(append([]crashtest.Option{crashtest.On(release), crashtest.Process(9000 + n), crashtest.At(time.Now())}, changes...)...)
-		if _, err := in.Accept(t.Context(), crash.Report{System: crash.SystemID(fmt.Sprintf("machine-%d", n)), Fields: report.Fields()}); err != nil {
+		report := crashtest.Native(append([]crashtest.Option{crashtest.On(release), crashtest.Process(9000 + n),
+			crashtest.At(time.Now())}, changes...)...)
+		if _, err := in.Accept(t.Context(), crash.Report{System: crash.SystemID(fmt.Sprintf("machine-%d", n)),
+			Fields: report.Fields()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,7 +39,8 @@ func TestInventedReleases(t *testing.T) {
 	for i := range 200 {
 		odd := fmt.Sprintf("%03d", i)
 		release := []string{"Plum " + odd, "zzz" + odd, "Ubuntu 98." + odd, "Linux Mint 22 " + odd}[i%4]
-		send(crash.Release(release), crashtest.Set("ProblemType", "Odd"+odd), crashtest.Set("Architecture", "odd"+odd), crashtest.Set("PackageArchitecture", "odd"+odd))
+		send(crash.Release(release), crashtest.Set("ProblemType", "Odd"+odd), crashtest.Set("Architecture", "odd"+odd),
+			crashtest.Set("PackageArchitecture", "odd"+odd))
 		send(crash.Release(release))
 	}
 	// The type of a problem is that of its newest report; two reports of one millisecond are in no order.
@@ -71,14 +74,17 @@ func TestInventedReleases(t *testing.T) {
 			}
 		}
 	}
-	if legend := problem.Text(".legend"); !strings.Contains(legend, "24.04") || !strings.Contains(legend, "other releases") {
-		t.Errorf("legend of the problem: got %q, want 24.04 and the other releases", strings.Join(strings.Fields(legend), " "))
+	if legend := problem.Text(".legend"); !strings.Contains(legend, "24.04") ||
+		!strings.Contains(legend, "other releases") {
+		t.Errorf("legend of the problem: got %q, want 24.04 and the other releases", strings.Join(strings.Fields(legend),
+			" "))
 	}
 	heads := problem.HTML().Find(".matrix thead th")
 	if heads.Eq(1).Text() != "24.04" || heads.Eq(2).Text() != "Linux Mint 22" {
 		t.Errorf("columns of the problem: got %q, want the known releases first", heads.Text())
 	}
-	for _, path := range []string{"average-crashes/", "instances-count/", "average-instances/?id=" + url.QueryEscape(bucket.Signature)} {
+	for _, path := range []string{"average-crashes/", "instances-count/", "average-instances/?id=" +
+		url.QueryEscape(bucket.Signature)} {
 		var list struct {
 			Meta    struct{ Next *string }
 			Objects []struct{ Key, Release string }
@@ -88,7 +94,8 @@ func TestInventedReleases(t *testing.T) {
 		for _, o := range list.Objects {
 			names = append(names, o.Key+o.Release)
 		}
-		if len(names) > 60 || list.Meta.Next != nil || !slices.Contains(names, "Ubuntu 24.04") || !slices.Contains(names, "Linux Mint 22") {
+		if len(names) > 60 || list.Meta.Next != nil || !slices.Contains(names, "Ubuntu 24.04") ||
+			!slices.Contains(names, "Linux Mint 22") {
 			t.Errorf("%s: got %d objects: %q", path, len(names), names)
 		}
 	}
@@ -104,7 +111,8 @@ func TestInventedReleases(t *testing.T) {
 		t.Errorf("completion: got %s, want Ubuntu 24.04 in it", offers.Body)
 	}
 	// What is not named in lists is counted, and found.
-	for _, path := range []string{"/?release=" + url.QueryEscape("Plum 000"), "/search?q=" + url.QueryEscape(`release:"Plum 000"`), "/release/" + url.PathEscape("Plum 000")} {
+	for _, path := range []string{"/?release=" + url.QueryEscape("Plum 000"), "/search?q=" +
+		url.QueryEscape(`release:"Plum 000"`), "/release/" + url.PathEscape("Plum 000")} {
 		c.Get(path).Want(http.StatusOK)
 	}
 	var found struct{ Objects []struct{ Count int } }
@@ -116,7 +124,8 @@ func TestInventedReleases(t *testing.T) {
 	if sum != 2 {
 		t.Errorf("reports of an invented release: got %d, want 2", sum)
 	}
-	if selected := c.Get("/?release="+url.QueryEscape("Plum 000")).Attr(`select[name="release"] option[selected]`, "value"); selected != "Plum 000" {
+	if selected := c.Get("/?release="+url.QueryEscape("Plum 000")).Attr(`select[name="release"] option[selected]`,
+		"value"); selected != "Plum 000" {
 		t.Errorf("got %q selected, want the release that was asked for", selected)
 	}
 	c.Get("/?release=nothing").Want(http.StatusBadRequest)

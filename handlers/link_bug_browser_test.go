@@ -29,23 +29,28 @@ func TestLinkBugInBrowser(t *testing.T) {
 	browsertest.Eval[bool](ctx, t, `window.stays = true`)
 	browsertest.Do(ctx, t, browsertest.Click("#bugs .bug-actions a"), browsertest.WaitVisible("#link-bug #bug"),
 		browsertest.Type("#link-bug #bug", "seven\r"), browsertest.WaitVisible("#link-bug .error"))
-	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#link-bug .error").innerText`); !strings.Contains(got, "neither the number") {
+	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#link-bug .error").innerText`); !strings.Contains(
+		got, "neither the number") {
 		t.Errorf("not a number: got %q", got)
 	}
 	browsertest.Eval[bool](ctx, t, `document.querySelector("#link-bug #bug").value = ""; true`)
 	browsertest.Do(ctx, t, browsertest.Type("#link-bug #bug", number+"\r"), browsertest.WaitVisible(".found-bug button"))
-	if got := browsertest.Eval[string](ctx, t, `document.querySelector(".found-bug").innerText`); !strings.Contains(got, "The very <bug>") {
+	if got := browsertest.Eval[string](ctx, t, `document.querySelector(".found-bug").innerText`); !strings.Contains(got,
+		"The very <bug>") {
 		t.Errorf("found: got %q, want its title", got)
 	}
-	browsertest.Do(ctx, t, browsertest.Click(".found-bug button"), browsertest.WaitVisible("#bugs .bug-list"), browsertest.WaitVisible("#flash .flash-done"))
+	browsertest.Do(ctx, t, browsertest.Click(".found-bug button"), browsertest.WaitVisible("#bugs .bug-list"),
+		browsertest.WaitVisible("#flash .flash-done"))
 	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#bugs a.bug-link").innerText`); got != number {
 		t.Errorf("linked: got %q, want %s", got, number)
 	}
-	browsertest.Do(ctx, t, browsertest.Click("#bugs .bug-list button"), browsertest.WaitVisible("#flash .flash-done form button"), browsertest.WaitAbsent("#bugs a.bug-link"))
+	browsertest.Do(ctx, t, browsertest.Click("#bugs .bug-list button"), browsertest.WaitVisible("#flash .flash-done "+
+		"form button"), browsertest.WaitAbsent("#bugs a.bug-link"))
 	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was loaded again, want it to stay")
 	}
-	browsertest.Do(ctx, t, browsertest.Click("#flash .flash-done form button"), browsertest.WaitVisible("#bugs a.bug-link"))
+	browsertest.Do(ctx, t, browsertest.Click("#flash .flash-done form button"),
+		browsertest.WaitVisible("#bugs a.bug-link"))
 	if got := site.Bucket(t, b.ID); fmt.Sprint(got.Bug.Number) != number || got.Bug.How != crash.Linked {
 		t.Errorf("undone: got %+v, want %s linked", got.Bug, number)
 	}

@@ -20,7 +20,8 @@ func TestLinkBug(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
-	number := site.Tracker.Add(trackertest.Bug{Title: "The very <bug>", Package: b.SourcePackage, Status: "Triaged", Importance: "High"})
+	number := site.Tracker.Add(trackertest.Bug{Title: "The very <bug>", Package: b.SourcePackage, Status: "Triaged",
+		Importance: "High"})
 	c := site.As(t, crash.RoleTriager)
 	page := c.Get(b.ID.Path()).Want(http.StatusOK)
 	if got := page.Attr(`#bugs .bug-actions a`, "href"); got != b.ID.Path()+"/link" {
@@ -28,11 +29,14 @@ func TestLinkBug(t *testing.T) {
 	}
 
 	// Which bug is meant is shown before anything is linked.
-	for _, text := range []string{fmt.Sprint(number), fmt.Sprintf(" #%d", number), fmt.Sprintf("%s/bugs/%d", site.Tracker.URL, number)} {
+	for _, text := range []string{fmt.Sprint(number), fmt.Sprintf(" #%d", number),
+		fmt.Sprintf("%s/bugs/%d", site.Tracker.URL, number)} {
 		found := c.Get(b.ID.Path() + "/link?bug=" + url.QueryEscape(text)).Want(http.StatusOK)
-		found.WantText(".found-bug", "The very <bug>").WantText(".found-bug", "Triaged, High").WantText(".found-bug button", fmt.Sprintf("Link bug %d", number))
+		found.WantText(".found-bug", "The very <bug>").WantText(".found-bug", "Triaged, High").WantText(".found-bug button",
+			fmt.Sprintf("Link bug %d", number))
 	}
-	c.Part(b.ID.Path()+"/link?bug="+fmt.Sprint(number)).Want(http.StatusOK).WantText(".found-bug", "The very <bug>").WantNone("main")
+	c.Part(b.ID.Path()+"/link?bug="+fmt.Sprint(number)).Want(http.StatusOK).WantText(".found-bug",
+		"The very <bug>").WantNone("main")
 	if got := site.Bucket(t, b.ID); got.Bug.Number != 0 {
 		t.Fatalf("after looking: got bug %d, want none", got.Bug.Number)
 	}
@@ -40,13 +44,15 @@ func TestLinkBug(t *testing.T) {
 	c.Post(b.ID.Path()+"/link", bugForm(number)).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	page = c.Get(b.ID.Path())
 	page.WantText(".flash-done", fmt.Sprintf("Bug %d is linked.", number)).WantText("#bugs .bug-link", fmt.Sprint(number)).
-		WantText(".status-mark", "open").WantText(".bug-list", "The very <bug>").WantText(".bug-list", "linked by ada-triager")
+		WantText(".status-mark", "open").WantText(".bug-list", "The very <bug>").WantText(".bug-list",
+		"linked by ada-triager")
 	site.Visitor(t).Get("/?period=year").WantText("tbody .bug", fmt.Sprint(number)).WantText("tbody .status-mark", "open")
 	site.Visitor(t).Get(b.ID.Path()).WantText(".bug-list", "The very <bug>").WantNone(".bug-actions, .bug-list form")
 	if text := site.Visitor(t).Get(b.ID.Path()).Text(".bug-list"); strings.Contains(text, "ada") {
 		t.Errorf("visitors: got %q, want no name of an account", text)
 	}
-	c.Get(b.ID.Path()+"/link?bug="+fmt.Sprint(number)).WantText(".found-bug", "has that bug already").WantNone(".found-bug form")
+	c.Get(b.ID.Path()+"/link?bug="+fmt.Sprint(number)).WantText(".found-bug",
+		"has that bug already").WantNone(".found-bug form")
 	c.Post(b.ID.Path()+"/link", bugForm(number)).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	c.Get(b.ID.Path()).WantText(".flash-done", "was linked already")
 
@@ -69,7 +75,8 @@ func TestLinkBugRefusals(t *testing.T) {
 		c.Get(b.ID.Path()+"/link?bug="+url.QueryEscape(text)).Want(http.StatusUnprocessableEntity).WantText(".error", want)
 		c.Post(b.ID.Path()+"/link", bugForm(text)).Want(http.StatusUnprocessableEntity).WantText("main", want)
 	}
-	c.Get(b.ID.Path()+"/link?bug=77").Want(http.StatusOK).WantText(".found-bug", "shows us no bug 77").WantText(".found-bug button", "Link bug 77 all the same")
+	c.Get(b.ID.Path()+"/link?bug=77").Want(http.StatusOK).WantText(".found-bug",
+		"shows us no bug 77").WantText(".found-bug button", "Link bug 77 all the same")
 	c.Post(b.ID.Path()+"/unlink", bugForm(77)).Want(http.StatusNotFound)
 	c.Post(b.ID.Path()+"/relink", bugForm(77)).Want(http.StatusNotFound)
 	unknown := crash.BucketIDOf("no such").Path()
@@ -77,7 +84,8 @@ func TestLinkBugRefusals(t *testing.T) {
 	c.Post(unknown+"/link", bugForm(7)).Want(http.StatusNotFound)
 
 	site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpBug, Fault: trackertest.DropBefore, Times: 10})
-	c.Get(b.ID.Path()+"/link?bug=78").Want(http.StatusOK).WantText(".found-bug", "cannot be asked").WantText(".found-bug button", "all the same")
+	c.Get(b.ID.Path()+"/link?bug=78").Want(http.StatusOK).WantText(".found-bug",
+		"cannot be asked").WantText(".found-bug button", "all the same")
 	c.Post(b.ID.Path()+"/link", bugForm(78)).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	c.Get(b.ID.Path()).WantText(".flash-done", "has not told anything about it yet").WantText(".bug-list", "not read yet")
 }
@@ -94,15 +102,18 @@ func TestUnlinkBugAndUndo(t *testing.T) {
 	c.Post(b.ID.Path()+"/unlink", bugForm(created.Report)).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	page := c.Get(b.ID.Path())
 	page.WantText(".flash-done", "no longer linked").WantNone(".bug-link")
-	if got := site.Bucket(t, b.ID); got.Bug.Number != 0 || got.Filing.State != crash.FilingAbandoned || !strings.Contains(got.Filing.Reason, "ada-triager") {
+	if got := site.Bucket(t, b.ID); got.Bug.Number != 0 || got.Filing.State != crash.FilingAbandoned ||
+		!strings.Contains(got.Filing.Reason, "ada-triager") {
 		t.Errorf("unlinked: got bug %d, filing %+v", got.Bug.Number, got.Filing)
 	}
-	if action, bug := page.Attr(".flash-done form", "action"), page.Attr(`.flash-done input[name=bug]`, "value"); action != b.ID.Path()+"/relink" || bug != created.Report {
+	if action, bug := page.Attr(".flash-done form", "action"), page.Attr(`.flash-done input[name=bug]`,
+		"value"); action != b.ID.Path()+"/relink" || bug != created.Report {
 		t.Fatalf("undo: got a form to %q for %q", action, bug)
 	}
 	c.Post(b.ID.Path()+"/relink", bugForm(created.Report)).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	c.Get(b.ID.Path()).WantText(".flash-done", "linked again").WantText(".bug-link", created.Report)
-	if got := site.Bucket(t, b.ID); got.Bug.How != crash.Filed || got.Bug.By != before.Bug.By || !got.Bug.At.Equal(before.Bug.At) || got.Filing.State != crash.FilingFiled {
+	if got := site.Bucket(t, b.ID); got.Bug.How != crash.Filed || got.Bug.By != before.Bug.By ||
+		!got.Bug.At.Equal(before.Bug.At) || got.Filing.State != crash.FilingFiled {
 		t.Errorf("undone: got %+v, filing %s; want it as it was: %+v", got.Bug, got.Filing.State, before.Bug)
 	}
 
@@ -156,7 +167,8 @@ func TestSeveralBucketsOfABug(t *testing.T) {
 	for query, signatures := range map[string][]string{
 		"": want, "&limit=0": want, "&limit=1": want[:1], "&limit=5": want, "&limit=1000": want,
 	} {
-		for _, path := range []string{"/api/1.0/crash-signatures-for-bug/?bug=", "/api/1.0/crash-signatures-for-bug/?format=json&bug="} {
+		for _, path := range []string{"/api/1.0/crash-signatures-for-bug/?bug=",
+			"/api/1.0/crash-signatures-for-bug/?format=json&bug="} {
 			var got answer
 			visitor.Get(path + fmt.Sprint(number) + query).Want(http.StatusOK).JSON(&got)
 			if len(got.Objects) != 1 || !slices.Equal(got.Objects[0].Signatures, signatures) || got.Meta.TotalCount != 1 {
@@ -164,16 +176,18 @@ func TestSeveralBucketsOfABug(t *testing.T) {
 			}
 		}
 	}
-	visitor.Get("/api/1.0/crash-signatures-for-bug?bug=5").WantRedirect(http.StatusMovedPermanently, "/api/1.0/crash-signatures-for-bug/?bug=5")
+	visitor.Get("/api/1.0/crash-signatures-for-bug?bug=5").WantRedirect(http.StatusMovedPermanently,
+		"/api/1.0/crash-signatures-for-bug/?bug=5")
 	none := visitor.Get("/api/1.0/crash-signatures-for-bug/?bug=5").Want(http.StatusOK)
 	if !strings.Contains(none.Body, `"signatures": []`) || !strings.Contains(none.Body, `"limit": 360`) {
 		t.Errorf("a bug that nobody has: got %s", none.Body)
 	}
 	for query, want := range map[string]string{
-		"": "Number of a bug", "bug=": "Number of a bug", "bug=seven": "not a number", "bug=-1": "not a number", "bug=99999999999999999999": "not a number",
-		"bug=1&limit=abc": "Invalid limit 'abc' provided. Please provide a positive integer.",
-		"bug=1&limit=-1":  "Invalid limit '-1' provided. Please provide a positive integer >= 0.",
-		"bug=1&offset=x":  "Invalid offset 'x' provided. Please provide an integer.",
+		"": "Number of a bug", "bug=": "Number of a bug", "bug=seven": "not a number", "bug=-1": "not a number",
+		"bug=99999999999999999999": "not a number",
+		"bug=1&limit=abc":          "Invalid limit 'abc' provided. Please provide a positive integer.",
+		"bug=1&limit=-1":           "Invalid limit '-1' provided. Please provide a positive integer >= 0.",
+		"bug=1&offset=x":           "Invalid offset 'x' provided. Please provide an integer.",
 	} {
 		var got apiError
 		visitor.Get("/api/1.0/crash-signatures-for-bug/?" + query).Want(http.StatusBadRequest).JSON(&got)

@@ -36,7 +36,8 @@ func TestLinkChosen(t *testing.T) {
 		chosen = append(chosen, site.Save(t, numbered(i)))
 		form.Add("bucket", chosen[i].ID.String())
 	}
-	number := site.Tracker.Add(trackertest.Bug{Title: "The <bug> of all", Package: "tidewatch", Status: "Triaged", Importance: "High"})
+	number := site.Tracker.Add(trackertest.Bug{Title: "The <bug> of all", Package: "tidewatch", Status: "Triaged",
+		Importance: "High"})
 	c.Post(chosen[0].ID.Path()+"/link", bugForm(number)).Want(http.StatusSeeOther)
 
 	place := c.Post(chosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")
@@ -48,7 +49,8 @@ func TestLinkChosen(t *testing.T) {
 	// What is meant is shown first, and what is wrong with it beside the field, with what was typed.
 	c.Get(place+"&bug=seven").Want(http.StatusUnprocessableEntity).WantText(".error", "neither the number")
 	look := c.Get(place + "&bug=" + fmt.Sprint(number)).Want(http.StatusOK)
-	look.WantText(".found-bug", "The <bug> of all").WantText(".found-bug", "Triaged, High").WantText(".found-bug button", fmt.Sprintf("Link bug %d to 2 problems", number))
+	look.WantText(".found-bug", "The <bug> of all").WantText(".found-bug", "Triaged, High").WantText(".found-bug button",
+		fmt.Sprintf("Link bug %d to 2 problems", number))
 	look.WantText("tbody tr:first-child .bug", "has it already")
 	if part := c.Part(place + "&bug=" + fmt.Sprint(number)).Want(http.StatusOK); part.HTML().Find("nav").Length() != 0 {
 		t.Error("part: got a whole page")
@@ -77,8 +79,10 @@ func TestLinkChosen(t *testing.T) {
 	c.Post(page.Attr("#flash form", "action"), undo).Want(http.StatusSeeOther)
 	c.Get(done).WantText("#flash", "no longer linked to 0 problems")
 
-	c.Post("/problems/link", url.Values{"problems": {chosen[0].ID.String()}, "bug": {"x"}}).Want(http.StatusUnprocessableEntity)
-	c.Post("/problems/link", url.Values{"problems": {crash.BucketIDOf("no").String()}, "bug": {fmt.Sprint(number)}}).Want(http.StatusNotFound)
+	c.Post("/problems/link", url.Values{"problems": {chosen[0].ID.String()}, "bug": {"x"}}).Want(
+		http.StatusUnprocessableEntity)
+	c.Post("/problems/link", url.Values{"problems": {crash.BucketIDOf("no").String()}, "bug": {fmt.Sprint(number)}}).Want(
+		http.StatusNotFound)
 	c.Get("/problems/link").Want(http.StatusBadRequest)
 	site.As(t, crash.RoleViewer).Get(place).Want(http.StatusForbidden)
 }
@@ -91,7 +95,8 @@ func TestLinkChosenTrackerAway(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpBug, Fault: trackertest.Lost502, Times: 100})
 	place := "/problems/link?problems=" + b.ID.String() + "&bug=77"
-	look := c.Get(place).Want(http.StatusOK).WantText(".found-bug", "cannot be asked").WantText(".found-bug button", "all the same")
+	look := c.Get(place).Want(http.StatusOK).WantText(".found-bug", "cannot be asked").WantText(".found-bug button",
+		"all the same")
 	c.Post("/problems/link", fieldsOf(look, "#link-chosen")).Want(http.StatusSeeOther)
 	if got := site.Bucket(t, b.ID).Bug.Number; got != 77 {
 		t.Errorf("got bug %d, want 77", got)

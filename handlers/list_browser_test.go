@@ -24,33 +24,42 @@ func TestListInBrowser(t *testing.T) {
 	site.Save(t, crashtest.Native(lately, crashtest.On("Ubuntu 22.04"), crashtest.Process(77)))
 	ctx := browsertest.Start(t)
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"), browsertest.WaitVisible(".account-name"),
+		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
+		browsertest.WaitVisible(".account-name"),
 		chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible("table.problems"))
 	browsertest.Eval[bool](ctx, t, `window.stays = true`)
 	choose := func(control, value string) {
 		t.Helper()
-		browsertest.Eval[bool](ctx, t, `(() => { const c = document.querySelector("`+control+`"); c.value = "`+value+`"; return c.dispatchEvent(new Event("change", { bubbles: true })); })()`)
+		browsertest.Eval[bool](ctx, t, `(() => { const c = document.querySelector("`+control+`"); c.value = "`+value+
+			`"; return c.dispatchEvent(new Event("change", { bubbles: true })); })()`)
 	}
 	browsertest.Do(ctx, t, browsertest.Click("th.first a"), browsertest.WaitVisible("th.first[aria-sort]"))
 	choose("#release", "Ubuntu 22.04") // the chart follows, and what it is sorted by stays
-	browsertest.Do(ctx, t, browsertest.WaitVisible(`.rates .legend li:only-child a[href="/release/Ubuntu%2022.04"]`), browsertest.WaitVisible("th.first[aria-sort]"), browsertest.WaitAbsent(".htmx-request"))
+	browsertest.Do(ctx, t, browsertest.WaitVisible(`.rates .legend li:only-child a[href="/release/Ubuntu%2022.04"]`),
+		browsertest.WaitVisible("th.first[aria-sort]"), browsertest.WaitAbsent(".htmx-request"))
 	choose("#from", "2026-01-01")
-	browsertest.Do(ctx, t, browsertest.WaitVisible(`th.first a[href*="from=2026-01-01"]`), browsertest.WaitAbsent(".htmx-request"))
+	browsertest.Do(ctx, t, browsertest.WaitVisible(`th.first a[href*="from=2026-01-01"]`),
+		browsertest.WaitAbsent(".htmx-request"))
 	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#period").value`); got != "range" {
 		t.Errorf("period with days: got %q, want the days chosen", got)
 	}
 	choose("#period", "month")
-	browsertest.Do(ctx, t, browsertest.WaitVisible(`th.first a[href*="period=month"]`), browsertest.WaitAbsent(".htmx-request"))
-	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#from").value + location.search`); got != "?period=month&release=Ubuntu+22.04&sort=first" {
+	browsertest.Do(ctx, t, browsertest.WaitVisible(`th.first a[href*="period=month"]`),
+		browsertest.WaitAbsent(".htmx-request"))
+	if got := browsertest.Eval[string](ctx, t,
+		`document.querySelector("#from").value + location.search`); got != "?period=month&release=Ubuntu+22.04&sort=first" {
 		t.Errorf("a period in place of the days: got %q", got)
 	}
 	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was loaded again, want it to stay")
 	}
-	browsertest.Do(ctx, t, chromedp.NavigateBack(), browsertest.WaitVisible(`#from[value="2026-01-01"]`), browsertest.WaitVisible(`th.first a[href*="from=2026-01-01"]`))
+	browsertest.Do(ctx, t, chromedp.NavigateBack(), browsertest.WaitVisible(`#from[value="2026-01-01"]`),
+		browsertest.WaitVisible(`th.first a[href*="from=2026-01-01"]`))
 
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible("table.problems"), chromedp.KeyEvent("j"), browsertest.WaitVisible("tr.current td.problem a:focus"),
-		chromedp.KeyEvent("x"), browsertest.WaitVisible("tr.current :checked"), chromedp.KeyEvent("x"), browsertest.WaitAbsent("tr.current :checked"),
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible("table.problems"),
+		chromedp.KeyEvent("j"), browsertest.WaitVisible("tr.current td.problem a:focus"),
+		chromedp.KeyEvent("x"), browsertest.WaitVisible("tr.current :checked"), chromedp.KeyEvent("x"),
+		browsertest.WaitAbsent("tr.current :checked"),
 		chromedp.KeyEvent("l"), browsertest.WaitVisible("#bug-hint"))
 	if got := browsertest.Eval[string](ctx, t, `location.search`); !strings.Contains(got, b.ID.String()) {
 		t.Errorf("got %s, want to link a bug to %s", got, b.ID)

@@ -15,7 +15,8 @@ func TestListProblemsControls(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	p.several(3, crashtest.Native)
-	p.several(2, crashtest.Native, crashtest.Set("Architecture", "arm64"), crashtest.Set("PackageArchitecture", "arm64"), crashtest.Version("1.5-1"))
+	p.several(2, crashtest.Native, crashtest.Set("Architecture", "arm64"), crashtest.Set("PackageArchitecture", "arm64"),
+		crashtest.Version("1.5-1"))
 	p.several(4, crashtest.Unsymbolised)
 	p.several(1, crashtest.Python)
 	p.several(1, crashtest.Hang)
@@ -49,7 +50,9 @@ func TestListProblemsControls(t *testing.T) {
 	} {
 		a := c.Get("/?" + query).Want(http.StatusOK)
 		got := column(a, ".reports")
-		if query == "" || strings.HasPrefix(query, "release") || query == "sort=count" || query == "state=none" || strings.HasPrefix(query, "period=range&") == false && strings.HasPrefix(query, "period=range") || strings.HasPrefix(query, "period=week&shown=range") {
+		if query == "" || strings.HasPrefix(query, "release") || query == "sort=count" || query == "state=none" ||
+			strings.HasPrefix(query, "period=range&") == false && strings.HasPrefix(query, "period=range") ||
+			strings.HasPrefix(query, "period=week&shown=range") {
 			got, want = got[:2], want[:2] // the rest are equal
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -58,7 +61,8 @@ func TestListProblemsControls(t *testing.T) {
 	}
 	a := c.Get("/?pkg_arch=arm64&version=1.5-1&type=Crash&state=none&from=2026-05-01&new=1").Want(http.StatusOK)
 	for selector, want := range map[string]string{
-		"#pkg_arch option[selected]": "arm64", "#version": "1.5-1", "#type option[selected]": "Crash", "#state option[selected]": "none", "#from": "2026-05-01", "[name=new][checked]": "1",
+		"#pkg_arch option[selected]": "arm64", "#version": "1.5-1", "#type option[selected]": "Crash",
+		"#state option[selected]": "none", "#from": "2026-05-01", "[name=new][checked]": "1",
 	} {
 		if got := a.Attr(selector, "value"); got != want {
 			t.Errorf("%s: got %q, want %q", selector, got, want)
@@ -74,9 +78,12 @@ func TestListProblemsRefusesMoreNonsense(t *testing.T) {
 	t.Parallel()
 	c := newPages(t).Visitor(t)
 	for query, want := range map[string]string{
-		"state=happy": `"happy" is not a state of problems.`, "sort=luck": `"luck" is not a column`, "from=yesterday": `"yesterday", is not a day like 2026-05-18.`,
-		"to=1999-01-01": "is not a day", "from=2026-05-02&to=2026-05-01": "The last day, 2026-05-01, is before the first, 2026-05-02.",
-		"version=%00": "The version in the address is not readable", "type=" + longText: "The type in the address is not readable",
+		"state=happy": `"happy" is not a state of problems.`, "sort=luck": `"luck" is not a column`,
+		"from=yesterday": `"yesterday", is not a day like 2026-05-18.`,
+		"to=1999-01-01":  "is not a day", "from=2026-05-02&to=2026-05-01": "The last day, 2026-05-01, is before the first, " +
+			"2026-05-02.",
+		"version=%00": "The version in the address is not readable", "type=" + longText: "The type in the address is " +
+			"not readable",
 	} {
 		c.Get("/?"+query).Want(http.StatusBadRequest).WantText("[role=alert]", want)
 	}
@@ -94,14 +101,16 @@ func TestListProblemsSortLinks(t *testing.T) {
 		t.Errorf("aria-sort: got %q, want descending", got)
 	}
 	by := c.Get(a.Attr("th.package a", "href")).Want(http.StatusOK)
-	if got := by.Attr("th.package", "aria-sort"); got != "ascending" || by.Attr("th.package a", "href") != "/?order=up&period=month&sort=package" {
+	if got := by.Attr("th.package", "aria-sort"); got != "ascending" ||
+		by.Attr("th.package a", "href") != "/?order=up&period=month&sort=package" {
 		t.Errorf("got %q and %q", got, by.Attr("th.package a", "href"))
 	}
 	turned := c.Get(by.Attr("th.package a", "href")).Want(http.StatusOK)
 	if got, want := column(turned, ".package"), []string{"tidewatch", "harbor-sync"}; !cmp.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	turned.WantText("tbody tr:nth-child(1) .rank", "1").WantText("tbody tr:nth-child(2) .rank", "2") // ranks are by reports
+	// ranks are by reports
+	turned.WantText("tbody tr:nth-child(1) .rank", "1").WantText("tbody tr:nth-child(2) .rank", "2")
 }
 
 // Ranks move: what was not seen in the days before is new; what was seen more then is down.
@@ -135,7 +144,8 @@ func TestReliabilityChart(t *testing.T) {
 		t.Errorf("lines: got %d, want one for each release", got)
 	}
 	a.WantText(".rates thead", "24.04").WantText(".rates thead", "22.04")
-	a.WantText(".rates tbody tr:nth-child(2)", "2026-05-18 1.00 1.00") // three reports of the three machines that were active by then
+	// three reports of the three machines that were active by then
+	a.WantText(".rates tbody tr:nth-child(2)", "2026-05-18 1.00 1.00")
 	c.Get("/?release=Ubuntu+22.04").WantText(".rates .legend", "22.04")
 	if got := c.Get("/?release=Ubuntu+22.04").HTML().Find(".rate-plot path").Length(); got != 1 {
 		t.Errorf("lines of one release: got %d", got)

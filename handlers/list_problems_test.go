@@ -173,7 +173,8 @@ func TestListProblemsPart(t *testing.T) {
 	a := p.Visitor(t).Part("/?release=&package=&period=month").Want(http.StatusOK)
 	a.WantText("#reliability[hx-swap-oob=innerHTML]", "Reports per machine and day") // it follows the controls
 	sorted := p.Visitor(t).Part("/?period=month&sort=first&order=up").Want(http.StatusOK)
-	for name, want := range map[string]string{"sort": "first", "order": "up", "shown": "month"} { // for the next change of a control
+	// for the next change of a control
+	for name, want := range map[string]string{"sort": "first", "order": "up", "shown": "month"} {
 		if got := sorted.Attr("#carried[hx-swap-oob=innerHTML] [name="+name+"]", "value"); got != want {
 			t.Errorf("%s in the form: got %q, want %q", name, got, want)
 		}
@@ -209,11 +210,16 @@ func TestListProblemsHostile(t *testing.T) {
 }
 
 func column(a *handlertest.Answer, class string) []string {
-	return a.HTML().Find("tbody td" + class).Map(func(_ int, s *goquery.Selection) string { return strings.TrimSpace(s.Text()) })
+	return a.HTML().Find("tbody td" + class).Map(func(_ int, s *goquery.Selection) string {
+		return strings.TrimSpace(s.Text())
+	})
 }
 
 func links(a *handlertest.Answer) []string {
-	return a.HTML().Find("tbody td.problem a").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("href", "") })
+	return a.HTML().Find("tbody td.problem a").Map(func(_ int, s *goquery.Selection) string {
+		return s.AttrOr("href",
+			"")
+	})
 }
 
 func TestListProblemsUnavailable(t *testing.T) {

@@ -34,10 +34,12 @@ func TestMergeOnPages(t *testing.T) {
 	find := once.ID.Path() + "/merge"
 	c.Get(find).Want(http.StatusOK).WantText("h1", "Merge with which problem?")
 	look := views.MergeURL([]crash.BucketID{once.ID, often.ID})
-	for _, text := range []string{often.ID.String(), site.URL + often.ID.Path(), often.ID.Path() + "/merge?x", often.Signature} {
+	for _, text := range []string{often.ID.String(), site.URL + often.ID.Path(), often.ID.Path() + "/merge?x",
+		often.Signature} {
 		c.Get(find+"?with="+url.QueryEscape(text)).WantRedirect(http.StatusSeeOther, look)
 	}
-	c.Get(find+"?with="+url.QueryEscape("no such thing")).Want(http.StatusNotFound).WantText(".error", "There is no such problem here.")
+	c.Get(find+"?with="+url.QueryEscape("no such thing")).Want(http.StatusNotFound).WantText(".error",
+		"There is no such problem here.")
 	c.Get(find+"?with="+once.ID.String()).Want(http.StatusBadRequest).WantText(".error", "two different problems")
 
 	// A look at both, with what differs, and what they are together.
@@ -57,8 +59,10 @@ func TestMergeOnPages(t *testing.T) {
 
 	// The address of the other leads here and says so; for visitors, too.
 	c.Get(once.ID.Path()).WantRedirect(http.StatusSeeOther, often.ID.Path()+"?from="+once.ID.String())
-	site.Visitor(t).Get(often.ID.Path()+"?from="+once.ID.String()).WantText(".came-from", once.Signature).WantNone("#decisions form")
-	site.Visitor(t).Get("/bucket/?id="+url.QueryEscape(once.Signature)).WantRedirect(http.StatusSeeOther, often.ID.Path()+"?from="+once.ID.String())
+	site.Visitor(t).Get(often.ID.Path()+"?from="+once.ID.String()).WantText(".came-from",
+		once.Signature).WantNone("#decisions form")
+	site.Visitor(t).Get("/bucket/?id="+url.QueryEscape(once.Signature)).WantRedirect(http.StatusSeeOther, often.ID.Path()+
+		"?from="+once.ID.String())
 	for _, from := range []string{"rubbish", often.ID.String(), strings.Repeat("0", 40)} {
 		c.Get(often.ID.Path() + "?from=" + from).Want(http.StatusOK).WantNone(".came-from")
 	}
@@ -67,7 +71,8 @@ func TestMergeOnPages(t *testing.T) {
 	// Create with the signature of either is one bug.
 	for _, signature := range []string{once.Signature, often.Signature} {
 		var created struct{ Report, State string }
-		if a := c.PostJSON(createPath, map[string]string{"signature": signature}); a.Status != http.StatusCreated && a.Status != http.StatusOK {
+		if a := c.PostJSON(createPath, map[string]string{"signature": signature}); a.Status != http.StatusCreated &&
+			a.Status != http.StatusOK {
 			t.Errorf("create: got %d, %s", a.Status, a.Body)
 		} else if a.JSON(&created); created.Report != fmt.Sprint(site.Bucket(t, often.ID).Bug.Number) {
 			t.Errorf("create: got %+v, want the one bug", created)
@@ -80,7 +85,8 @@ func TestMergeOnPages(t *testing.T) {
 	// Undone from the history, once.
 	undo := url.Values{"decision": {page.Attr(".decision-list form input[name=decision]", "value")}}
 	c.Post(often.ID.Path()+"/undo", undo).WantRedirect(http.StatusSeeOther, often.ID.Path())
-	c.Get(often.ID.Path()).WantText(".flash-done", "two problems again").WantText(".decision-list .undone", "undone by ada-triager").WantNone(".decision-list form")
+	c.Get(often.ID.Path()).WantText(".flash-done", "two problems again").WantText(".decision-list .undone",
+		"undone by ada-triager").WantNone(".decision-list form")
 	c.Post(often.ID.Path()+"/undo", undo).WantRedirect(http.StatusSeeOther, often.ID.Path())
 	c.Get(often.ID.Path()).WantText(".flash-error", "undone already")
 	c.Get(once.ID.Path()).Want(http.StatusOK)
@@ -109,14 +115,17 @@ func TestRenameOnPages(t *testing.T) {
 	c := site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/rename"
 	c.Get(path).Want(http.StatusOK).WantText("label", "Name")
-	c.Post(path, url.Values{"name": {"Row <parser>"}, "reason": {"shorter"}}).WantRedirect(http.StatusSeeOther, b.ID.Path())
+	c.Post(path, url.Values{"name": {"Row <parser>"}, "reason": {"shorter"}}).WantRedirect(http.StatusSeeOther,
+		b.ID.Path())
 	page := c.Get(b.ID.Path())
 	page.WantText("h1", "Row <parser>").WantText(".decision-list", "shorter").WantText(".flash-done", "new name")
 	if got := c.Get(path).Attr("#name", "value"); got != "Row <parser>" {
 		t.Errorf("in the form: got %q", got)
 	}
-	c.Post(path, url.Values{"name": {"Row <parser>"}}).Want(http.StatusUnprocessableEntity).WantText(".error", "has that name already")
-	c.Post(path, url.Values{"name": {strings.Repeat("x", 300)}}).Want(http.StatusUnprocessableEntity).WantText(".error", "at most 200")
+	c.Post(path, url.Values{"name": {"Row <parser>"}}).Want(http.StatusUnprocessableEntity).WantText(".error",
+		"has that name already")
+	c.Post(path, url.Values{"name": {strings.Repeat("x", 300)}}).Want(http.StatusUnprocessableEntity).WantText(".error",
+		"at most 200")
 	undo := url.Values{"decision": {page.Attr(".flash-done form input[name=decision]", "value")}}
 	c.Post(b.ID.Path()+"/undo", undo).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	c.Get(b.ID.Path()).WantText("h1", b.Title).WantText(".flash-done", "as it was before")
@@ -135,15 +144,18 @@ func TestSplitOnPages(t *testing.T) {
 	c.Get(path).Want(http.StatusOK).WantNone(".split-preview")
 	query := url.Values{"field": {"architecture", "frame"}, "value": {"arm64", ""}}
 	page := c.Get(path + "?" + query.Encode()).Want(http.StatusOK)
-	page.WantText(".split-preview h3", "Of 5 reports, 2 would go and 3 stay").WantText(".split-preview", "[architecture arm64]")
+	page.WantText(".split-preview h3", "Of 5 reports, 2 would go and 3 stay").WantText(".split-preview",
+		"[architecture arm64]")
 	c.Get(path+"?field=version+from&value=newest").Want(http.StatusBadRequest).WantText(".error", "no version")
 	c.Post(path, nil).Want(http.StatusUnprocessableEntity).WantText(".error", "Say which reports are meant")
 
 	other := crash.BucketIDOf(b.Signature + " [architecture arm64]")
 	c.Post(path, query).WantRedirect(http.StatusSeeOther, other.Path())
-	page = c.Get(other.Path()).WantText(".flash-done", "2 reports were taken out").WantText(".decision-list", "architecture arm64")
+	page = c.Get(other.Path()).WantText(".flash-done", "2 reports were taken out").WantText(".decision-list",
+		"architecture arm64")
 	c.Get(b.ID.Path()).WantText(".numbers", "3 reports").WantText(".decision-list", "2 reports taken out")
-	if again := site.Save(t, crashtest.Native(crashtest.Process(77), crashtest.Set("Architecture", "arm64"))); again.ID != other {
+	if again := site.Save(t, crashtest.Native(crashtest.Process(77),
+		crashtest.Set("Architecture", "arm64"))); again.ID != other {
 		t.Errorf("a new report: got into %s, want %s", again.ID, other)
 	}
 	undo := url.Values{"decision": {page.Attr(".flash-done form input[name=decision]", "value")}}

@@ -50,7 +50,8 @@ func TestMyPackages(t *testing.T) {
 	part := ada.Post("/my/follow", url.Values{"what": {"package:tidewatch"}}, handlertest.AsPart...).Want(http.StatusOK)
 	part.WantText("#follow", "followed Stop following").WantText(".flash-done", "You follow the package tidewatch.")
 	ada.Post("/my/follow", url.Values{"kind": {"package"}, "name": {" harbor "}}).WantRedirect(http.StatusSeeOther, "/my")
-	page := ada.Get("/my").Want(http.StatusOK).WantText(".flash-done", "You follow the package harbor.").WantText(".totals", "2 problems · 5 reports")
+	page := ada.Get("/my").Want(http.StatusOK).WantText(".flash-done", "You follow the package harbor.").WantText(
+		".totals", "2 problems · 5 reports")
 	if got, want := groups(page), []string{"# 2 without a bug", "tidewatch", "harbor-sync"}; !slices.Equal(got, want) {
 		t.Errorf("first visit: got %q, want %q", got, want)
 	}
@@ -74,12 +75,14 @@ func TestMyPackages(t *testing.T) {
 	if got, want := groups(ada.Get("/my?only=new")), want[:2]; !slices.Equal(got, want) {
 		t.Errorf("one group: got %q, want %q", got, want)
 	}
-	ada.Post("/my/seen", url.Values{"seen": {page.Attr("#seen input[name=seen]", "value")}}).WantRedirect(http.StatusSeeOther, "/my")
+	ada.Post("/my/seen", url.Values{"seen": {page.Attr("#seen input[name=seen]", "value")}}).WantRedirect(
+		http.StatusSeeOther, "/my")
 	page = ada.Get("/my").WantText(".flash-done", "new to you no longer")
 	if got := groups(page); got[0] != "# 3 without a bug" {
 		t.Errorf("after all is seen: got %q, want nothing new", got)
 	}
-	ada.Post("/my/seen", url.Values{"seen": {page.Attr(".flash input[name=seen]", "value")}}).WantRedirect(http.StatusSeeOther, "/my")
+	ada.Post("/my/seen", url.Values{"seen": {page.Attr(".flash input[name=seen]", "value")}}).WantRedirect(
+		http.StatusSeeOther, "/my")
 	if got := groups(ada.Get("/my")); !slices.Equal(got, want) {
 		t.Errorf("taken back: got %q, want %q", got, want)
 	}
@@ -88,7 +91,8 @@ func TestMyPackages(t *testing.T) {
 	if rows := csvOf(t, file); len(rows) != 3 {
 		t.Errorf("CSV: got %d rows, want 3", len(rows))
 	}
-	if rows := csvOf(t, ada.Get("/my", handlertest.Header{Name: "Accept", Value: "text/csv"}).Want(http.StatusOK)); len(rows) != 3 {
+	if rows := csvOf(t, ada.Get("/my", handlertest.Header{Name: "Accept", Value: "text/csv"}).Want(http.StatusOK)); len(
+		rows) != 3 {
 		t.Errorf("CSV by Accept: got %d rows, want 3", len(rows))
 	}
 	if f := feedOf(t, ada.Get("/my.atom").Want(http.StatusOK)); len(f.Entries) != 3 || f.Updated < "2020" {
@@ -101,7 +105,8 @@ func TestMyPackages(t *testing.T) {
 	if got, want := groups(page), []string{"# 1 without a bug", "harbor-sync"}; !slices.Equal(got, want) {
 		t.Errorf("after one is followed no longer: got %q, want %q", got, want)
 	}
-	tomorrow := handlertest.Header{Name: "If-Modified-Since", Value: time.Now().AddDate(0, 0, 1).UTC().Format(http.TimeFormat)}
+	tomorrow := handlertest.Header{Name: "If-Modified-Since",
+		Value: time.Now().AddDate(0, 0, 1).UTC().Format(http.TimeFormat)}
 	for _, header := range []handlertest.Header{again, tomorrow} {
 		if rows := csvOf(t, ada.Get("/my.csv", header).Want(http.StatusOK)); len(rows) != 1 {
 			t.Errorf("CSV after that: got %d rows, want 1", len(rows))
@@ -126,7 +131,8 @@ func TestMyPackagesOrder(t *testing.T) {
 			Fixes: []crash.BugFix{{Package: "tidewatch", Version: "1.4.1-1"}},
 		},
 	} {
-		if _, err := p.Bugs.LinkBug(t.Context(), crash.BucketIDOf(signature), crash.Bug{Number: bug.Number, By: "ada"}); err != nil {
+		if _, err := p.Bugs.LinkBug(t.Context(), crash.BucketIDOf(signature),
+			crash.Bug{Number: bug.Number, By: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := p.Bugs.SaveBugReading(t.Context(), bug, "", time.Hour); err != nil {
@@ -153,14 +159,16 @@ func TestFollowMistakes(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	ada := site.As(t, crash.RoleViewer)
 	for _, test := range []struct{ kind, name, want string }{
-		{"package", " ", "Write the name"}, {"package", "two words", "cannot be a name"}, {"release", "x", "is none of these"}, {"package", strings.Repeat("x", 201), "at most 200"},
+		{"package", " ", "Write the name"}, {"package", "two words", "cannot be a name"},
+		{"release", "x", "is none of these"}, {"package", strings.Repeat("x", 201), "at most 200"},
 	} {
 		a := ada.Post("/my/follow", url.Values{"kind": {test.kind}, "name": {test.name}}).Want(http.StatusUnprocessableEntity)
 		a.WantText("#follow-problem", test.want)
 	}
 	// The tracker is asked about people; until it has answered the page says so.
 	ada.Post("/my/follow", url.Values{"kind": {"person"}, "name": {"~grace"}}).WantRedirect(http.StatusSeeOther, "/my")
-	ada.Get("/my").WantText(".followed tbody tr", "grace person or team the tracker is being asked").WantText(".notice", "which packages grace has")
+	ada.Get("/my").WantText(".followed tbody tr", "grace person or team the tracker is being asked").WantText(".notice",
+		"which packages grace has")
 	ada.Post("/my/seen", url.Values{"seen": {"tomorrow"}}).Want(http.StatusBadRequest)
 	ada.Get("/my?period=century").Want(http.StatusBadRequest)
 	ada.Get("/my?only=odd").Want(http.StatusBadRequest)

@@ -17,11 +17,14 @@ func TestNotesOnPages(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	viewer, triager := site.As(t, crash.RoleViewer), site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/notes"
-	viewer.Post(path, url.Values{"text": {"Needs a <full> disk.\nReally."}}).WantRedirect(http.StatusSeeOther, b.ID.Path()+"#notes")
-	page := viewer.Get(b.ID.Path()).WantText(".flash-done", "written down").WantText(".note-text", "Needs a <full> disk.").WantText(".note-head", "ada-viewer")
+	viewer.Post(path, url.Values{"text": {"Needs a <full> disk.\nReally."}}).WantRedirect(http.StatusSeeOther, b.ID.Path()+
+		"#notes")
+	page := viewer.Get(b.ID.Path()).WantText(".flash-done", "written down").WantText(".note-text",
+		"Needs a <full> disk.").WantText(".note-head", "ada-viewer")
 	change := page.Attr(".note-folds form", "action")
 	triager.Post(change, url.Values{"text": {"Needs two."}}).Want(http.StatusSeeOther)
-	viewer.Get(b.ID.Path()).WantText(".note-text", "Needs two.").WantText(".note-folds", "1 change").WantText(".note-folds .note-list", "ada-triager")
+	viewer.Get(b.ID.Path()).WantText(".note-text", "Needs two.").WantText(".note-folds",
+		"1 change").WantText(".note-folds .note-list", "ada-triager")
 
 	// Of somebody else: a viewer cannot.
 	triager.Post(path, url.Values{"text": {"Mine."}}).Want(http.StatusSeeOther)
@@ -41,28 +44,34 @@ func TestProblemParts(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	often, once := twins(t, site)
 	for pid := range 2 {
-		site.Save(t, crashtest.Native(crashtest.Process(60+pid), crashtest.Set("Architecture", "arm64"), crashtest.Version("1.4.10-1")))
+		site.Save(t, crashtest.Native(crashtest.Process(60+pid), crashtest.Set("Architecture", "arm64"),
+			crashtest.Version("1.4.10-1")))
 	}
 	// Another problem of the package, in a version that this one was not seen in.
 	site.Save(t, crashtest.Native(crashtest.Process(70), crashtest.Version("1.5.0-1"), crashtest.Set("Signal", "6")))
 	c := site.As(t, crash.RoleTriager)
 	page := c.Get(often.ID.Path()).Want(http.StatusOK)
-	page.WantText("#versions tbody tr:nth-child(1)", "1.5.0-1").WantText("#versions tbody tr:nth-child(1) .note", "probable fix").
-		WantText("#versions tbody tr:nth-child(2) .note", "last").WantText(".breakdown", "arm64").WantText(".alike", "tide_reload")
-	if got := page.HTML().Find(".alike a[href*=merge]").First().AttrOr("href", ""); !strings.Contains(got, once.ID.String()) && !strings.Contains(got, "problems=") {
+	page.WantText("#versions tbody tr:nth-child(1)", "1.5.0-1").WantText("#versions tbody tr:nth-child(1) .note",
+		"probable fix").
+		WantText("#versions tbody tr:nth-child(2) .note", "last").WantText(".breakdown", "arm64").WantText(".alike",
+		"tide_reload")
+	if got := page.HTML().Find(".alike a[href*=merge]").First().AttrOr("href", ""); !strings.Contains(got,
+		once.ID.String()) && !strings.Contains(got, "problems=") {
 		t.Errorf("merge with a similar one: got %q", got)
 	}
 	rows := func(query string) int {
 		return c.Get(often.ID.Path() + query).Want(http.StatusOK).HTML().Find("#reports tbody tr").Length()
 	}
 	for query, want := range map[string]int{
-		"": 5, "?architecture=arm64": 2, "?version=1.4.10-1": 2, "?version=1.4.9-2&architecture=arm64": 0, "?release=Ubuntu+24.04&complete=yes": 5, "?release=Ubuntu+22.04": 0,
+		"": 5, "?architecture=arm64": 2, "?version=1.4.10-1": 2, "?version=1.4.9-2&architecture=arm64": 0,
+		"?release=Ubuntu+24.04&complete=yes": 5, "?release=Ubuntu+22.04": 0,
 	} {
 		if got := rows(query); got != want {
 			t.Errorf("reports%s: got %d, want %d", query, got, want)
 		}
 	}
-	c.Get(often.ID.Path()+"?release=Ubuntu+22.04").WantText("#reports", "that is still stored is like that").WantText(".report-filter", "all reports")
+	c.Get(often.ID.Path()+"?release=Ubuntu+22.04").WantText("#reports", "that is still stored "+
+		"is like that").WantText(".report-filter", "all reports")
 	c.Get(often.ID.Path() + "?version=" + strings.Repeat("x", 300)).Want(http.StatusBadRequest)
 	site.Visitor(t).Get(often.ID.Path()).WantText(".breakdown", "arm64").WantNone(".report-filter, .alike a[href*=merge]")
 }
@@ -72,12 +81,15 @@ func TestTraitsOfAProblem(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	var b crash.Bucket
 	for pid := range 6 {
-		b = site.Save(t, crashtest.Native(crashtest.Process(pid+1), crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.2-1<x>")))
-		site.Save(t, crashtest.Native(crashtest.Process(pid+100), crashtest.Set("Signal", "6"), crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.1-1")))
+		b = site.Save(t, crashtest.Native(crashtest.Process(pid+1),
+			crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.2-1<x>")))
+		site.Save(t, crashtest.Native(crashtest.Process(pid+100), crashtest.Set("Signal", "6"),
+			crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.1-1")))
 	}
 	c := site.As(t, crash.RoleViewer)
 	c.Get(b.ID.Path()).WantText(".traits-fold h2", "What stands out")
-	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits tbody", "libtide1 1.2-1<x>").WantText("#traits tbody", "100 %").WantText("#traits caption", "6 reports")
+	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits tbody",
+		"libtide1 1.2-1<x>").WantText("#traits tbody", "100 %").WantText("#traits caption", "6 reports")
 	part := c.Part(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits", "libtide1").WantNone("main")
 	if strings.Contains(part.Text("tbody"), "libc6") {
 		t.Errorf("got %q, want nothing that all have", part.Text("tbody"))

@@ -14,7 +14,8 @@ import (
 // publicPaths are pages that visitors get from the cache.
 func publicPaths(t *testing.T) []string {
 	id := bucketOf(t, crashtest.Native())
-	return []string{"/", "/?period=month", "/search", "/search?q=tide", "/search?q=nothing-like-that", "/package/tidewatch", "/release/Ubuntu%2024.04",
+	return []string{"/", "/?period=month", "/search", "/search?q=tide", "/search?q=nothing-like-that",
+		"/package/tidewatch", "/release/Ubuntu%2024.04",
 		id.Path(), id.Path() + "?versions=all", id.Path() + "?via=" + url.QueryEscape("/?period=month")}
 }
 
@@ -28,7 +29,8 @@ func TestUnknownParameters(t *testing.T) {
 		first := visitor.Get(path).Want(http.StatusOK)
 		pages := cachedPages(t, p)
 		join := map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")]
-		for _, more := range []string{"u=1", "u=2", "utm_source=x", "new=0", "order=sideways", "sort=count", "complete=", "%00=1", "from2=3"} {
+		for _, more := range []string{"u=1", "u=2", "utm_source=x", "new=0", "order=sideways", "sort=count", "complete=",
+			"%00=1", "from2=3"} {
 			other := visitor.Get(path + join + more).Want(http.StatusOK)
 			if other.Body != first.Body || other.Header.Get("ETag") != first.Header.Get("ETag") {
 				t.Errorf("%s with %s: got another page", path, more)
@@ -40,7 +42,8 @@ func TestUnknownParameters(t *testing.T) {
 	}
 	// What is known and the same in other words.
 	pages := cachedPages(t, p)
-	for i, same := range []string{"/?period=week", "/?shown=week", "/?release=&state=", "/?sort=count", "/?period=week&u=1", "/?new=no"} {
+	for i, same := range []string{"/?period=week", "/?shown=week", "/?release=&state=", "/?sort=count",
+		"/?period=week&u=1", "/?new=no"} {
 		visitor.Get(same).Want(http.StatusOK)
 		if after := cachedPages(t, p); after != pages {
 			t.Errorf("%d: got %d cached pages after %s, want the %d of before", i, after, same, pages)
@@ -54,8 +57,10 @@ func TestPublicPagesTellNothing(t *testing.T) {
 	p := newPages(t)
 	p.several(3, crashtest.Native)
 	for _, path := range publicPaths(t) {
-		a := p.Visitor(t).Get(path, handlertest.Header{Name: "Cookie", Value: "sessionid=mine; csrftoken=canary"}, handlertest.Header{Name: "Referer", Value: p.URL + "/canary"},
-			handlertest.Header{Name: "User-Agent", Value: "canary"}, handlertest.Header{Name: "X-Forwarded-For", Value: "192.0.2.77"}).Want(http.StatusOK)
+		a := p.Visitor(t).Get(path, handlertest.Header{Name: "Cookie", Value: "sessionid=mine; csrftoken=canary"},
+			handlertest.Header{Name: "Referer", Value: p.URL + "/canary"},
+			handlertest.Header{Name: "User-Agent", Value: "canary"}, handlertest.Header{Name: "X-Forwarded-For",
+				Value: "192.0.2.77"}).Want(http.StatusOK)
 		for _, private := range []string{"csrf_token", "canary", "192.0.2.77"} {
 			if strings.Contains(a.Body, private) {
 				t.Errorf("%s: got a page with %q in it, which all visitors would get", path, private)
@@ -91,10 +96,12 @@ func TestPollChangesNothing(t *testing.T) {
 	p := newPages(t)
 	p.several(3, crashtest.Native)
 	id := bucketOf(t, crashtest.Native())
-	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
+	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
+		URL: "https://bugs.example/4711", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	reading := crash.BugReading{Number: 4711, Title: "It fell over", Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Name: "tidewatch (Ubuntu)", Status: "New"}}}
+	reading := crash.BugReading{Number: 4711, Title: "It fell over",
+		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Name: "tidewatch (Ubuntu)", Status: "New"}}}
 	poll := func() {
 		t.Helper()
 		if err := p.Bugs.SaveBugReading(t.Context(), reading, "", 0); err != nil {
@@ -110,8 +117,10 @@ func TestPollChangesNothing(t *testing.T) {
 		}
 		poll()
 		same := p.Visitor(t).Get(path, handlertest.Header{Name: "If-None-Match", Value: first.Header.Get("ETag")})
-		if after, err := p.Store.Revision(t.Context()); err != nil || after != before || same.Status != http.StatusNotModified {
-			t.Errorf("%s: got status %d and revision %s, %v after a poll that found nothing new, want 304 and %s", path, same.Status, after, err, before)
+		if after, err := p.Store.Revision(t.Context()); err != nil || after != before ||
+			same.Status != http.StatusNotModified {
+			t.Errorf("%s: got status %d and revision %s, %v after a poll that found nothing new, want 304 and %s", path,
+				same.Status, after, err, before)
 		}
 	}
 	reading.Tasks[0].Status = "Fix Released"

@@ -22,14 +22,16 @@ func TestPageCache(t *testing.T) {
 		first := p.Visitor(t).Get(path).Want(http.StatusOK)
 		tag := first.Header.Get("ETag")
 		again := p.Visitor(t).Get(path).Want(http.StatusOK)
-		if tag == "" || again.Header.Get("ETag") != tag || again.Body != first.Body || again.Header.Get("Content-Type") != first.Header.Get("Content-Type") {
+		if tag == "" || again.Header.Get("ETag") != tag || again.Body != first.Body ||
+			again.Header.Get("Content-Type") != first.Header.Get("Content-Type") {
 			t.Errorf("%s: got %q and %q, want the same page with an entity tag", path, tag, again.Header.Get("ETag"))
 		}
 		if strings.Contains(first.Body, "csrf_token") {
 			t.Errorf("%s: got a form that changes something, want none for visitors", path)
 		}
 		same := p.Visitor(t).Get(path, handlertest.Header{Name: "If-None-Match", Value: tag}).Want(http.StatusNotModified)
-		if same.Body != "" || same.Header.Get("ETag") != tag || !strings.Contains(strings.Join(same.Header.Values("Vary"), ","), "Cookie") {
+		if same.Body != "" || same.Header.Get("ETag") != tag ||
+			!strings.Contains(strings.Join(same.Header.Values("Vary"), ","), "Cookie") {
 			t.Errorf("%s: got %q and %v, want an empty answer with the tag and Vary: Cookie", path, same.Body, same.Header)
 		}
 		own := p.As(t, crash.RoleTriager).Get(path, handlertest.Header{Name: "If-None-Match", Value: tag}).Want(http.StatusOK)
@@ -54,7 +56,8 @@ func TestPageCacheFollows(t *testing.T) {
 	p.several(1, crashtest.Native, crashtest.Version("2.0-1"))
 	visitor.Get(id.Path()).WantText(".numbers", "4 reports 4 machines")
 	visitor.Get("/").WantNone(".status-mark a")
-	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
+	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
+		URL: "https://bugs.example/4711", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/", id.Path()} {
@@ -78,7 +81,8 @@ func TestCachedPagesAsSent(t *testing.T) {
 	p := newPages(t)
 	p.several(3, crashtest.Native)
 	body := map[string]string{}
-	for accept, want := range map[string]string{"gzip, br": "gzip", "gzip;q=0": "", "identity": "", "br;q=1, *;q=0.1": "gzip", "*, gzip;q=0": "", "GZIP; q=0.5": "gzip"} {
+	for accept, want := range map[string]string{"gzip, br": "gzip", "gzip;q=0": "", "identity": "",
+		"br;q=1, *;q=0.1": "gzip", "*, gzip;q=0": "", "GZIP; q=0.5": "gzip"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+"/", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -109,11 +113,13 @@ func TestCachedPagesAsSent(t *testing.T) {
 	}
 	visitor := p.Visitor(t)
 	for range 2 {
-		visitor.Get("/search?q="+bucketOf(t, crashtest.Native()).String()).WantRedirect(http.StatusSeeOther, bucketOf(t, crashtest.Native()).Path())
+		visitor.Get("/search?q="+bucketOf(t, crashtest.Native()).String()).WantRedirect(http.StatusSeeOther,
+			bucketOf(t, crashtest.Native()).Path())
 		if a := visitor.Get("/?period=never").Want(http.StatusBadRequest); a.Header.Get("ETag") != "" {
 			t.Errorf("a mistake: got the tag %q, want none", a.Header.Get("ETag"))
 		}
-		if a := visitor.Get("/search?q=" + "package%3A%3A(").Want(http.StatusUnprocessableEntity); a.Header.Get("ETag") != "" {
+		if a := visitor.Get("/search?q=" + "package%3A%3A(").Want(http.StatusUnprocessableEntity); a.Header.Get(
+			"ETag") != "" {
 			t.Errorf("a mistake of a query: got the tag %q, want none", a.Header.Get("ETag"))
 		}
 	}

@@ -89,7 +89,8 @@ func wantNoMarkup(t *testing.T, a *handlertest.Answer) {
 
 // private are words that stand in stacks, tracebacks and reports only, never in what is counted.
 var private = []string{
-	"harbour.csv", "/home/ines", "parse.c", "0x0000", "XDG_RUNTIME_DIR", "host-77", "io.py", "machine-1", "Traceback (most",
+	"harbour.csv", "/home/ines", "parse.c", "0x0000", "XDG_RUNTIME_DIR", "host-77", "io.py", "machine-1",
+	"Traceback (most",
 }
 
 // wantNothingPrivate fails the test when a page says more than visitors may know.

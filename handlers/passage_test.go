@@ -20,13 +20,19 @@ func TestPassages(t *testing.T) {
 		field  string
 		used   []string
 	}{
-		"Go":       {crashtest.GoPanic(), "StdErr", []string{"panic: runtime error: index out of range [5] with length 3", "main.load(", "main.run.func1(...)", "main.main()"}},
-		"Rust":     {crashtest.RustPanic(), "StdErr", []string{"panicked at src/index.rs:88:31:", "called `Option::unwrap()`", "rustle::index::load", "rustle::main"}},
-		"Java":     {crashtest.Java(), "StackTrace", []string{"java.lang.IllegalStateException", "at chartroom.Store.open(Store.java:88)", "Caused by: java.io.FileNotFoundException"}},
-		"package":  {crashtest.BarePackage(), "DpkgTerminalLog", []string{"Error! Bad return status", "dpkg: error processing package"}},
+		"Go": {crashtest.GoPanic(), "StdErr", []string{"panic: runtime error: index out of range [5] with length 3",
+			"main.load(", "main.run.func1(...)", "main.main()"}},
+		"Rust": {crashtest.RustPanic(), "StdErr", []string{"panicked at src/index.rs:88:31:", "called `Option::unwrap()`",
+			"rustle::index::load", "rustle::main"}},
+		"Java": {crashtest.Java(), "StackTrace", []string{"java.lang.IllegalStateException",
+			"at chartroom.Store.open(Store.java:88)", "Caused by: java.io.FileNotFoundException"}},
+		"package": {crashtest.BarePackage(), "DpkgTerminalLog", []string{"Error! Bad return status",
+			"dpkg: error processing package"}},
 		"own word": {crashtest.Package(), "DpkgTerminalLog", []string{"Error! Bad return status"}},
-		"compiler": {crashtest.CompilerError(), "PreprocessedSource", []string{"internal compiler error: in gimplify_expr", "gimplify_stmt"}},
-		"kernel":   {crashtest.ModernOops(), "OopsText", []string{"BUG: kernel NULL pointer dereference", "RIP: 0010:brig_tx_done", "handle_irq_event+"}},
+		"compiler": {crashtest.CompilerError(), "PreprocessedSource", []string{"internal compiler error: in gimplify_expr",
+			"gimplify_stmt"}},
+		"kernel": {crashtest.ModernOops(), "OopsText", []string{"BUG: kernel NULL pointer dereference",
+			"RIP: 0010:brig_tx_done", "handle_irq_event+"}},
 		"old oops": {crashtest.Oops(), "OopsText", []string{"IP: [<ffffffffa04b1e22>] brig_tx_done"}},
 		"suspend":  {crashtest.Suspend(), "Failure", []string{"suspend/resume"}},
 		"hang":     {crashtest.ThreadHang(), "ThreadStacktrace", []string{"lumen_wait_reply"}},
@@ -53,14 +59,16 @@ func TestPassages(t *testing.T) {
 				}
 			}
 			visitor.Get(report.Bucket.Path()).Want(http.StatusOK).WantNone(".passage").WantNone("mark")
-			if raw := reader.Get("/oops/" + id.String() + ".json").Want(http.StatusOK).Body; !strings.Contains(raw, `"evidence"`) || !strings.Contains(raw, `"`+tt.field+`"`) {
+			if raw := reader.Get("/oops/" + id.String() + ".json").Want(http.StatusOK).Body; !strings.Contains(raw,
+				`"evidence"`) || !strings.Contains(raw, `"`+tt.field+`"`) {
 				t.Errorf("JSON of the report: got no evidence in %.300s", raw)
 			}
 			if name == "hang" {
 				return // its field is one of those that the answer has
 			}
 			address := "/api/1.0/bucket/" + report.Bucket.String() + "/"
-			if raw := reader.Get(address).Want(http.StatusOK).Body; !strings.Contains(raw, `"field": "`+tt.field+`"`) && !strings.Contains(raw, `"field":"`+tt.field+`"`) {
+			if raw := reader.Get(address).Want(http.StatusOK).Body; !strings.Contains(raw, `"field": "`+tt.field+`"`) &&
+				!strings.Contains(raw, `"field":"`+tt.field+`"`) {
 				t.Errorf("JSON of the problem: got no evidence in %.600s", raw)
 			}
 			if raw := visitor.Get(address).Want(http.StatusOK).Body; strings.Contains(raw, tt.field) {

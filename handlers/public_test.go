@@ -24,47 +24,66 @@ func privateReports() map[string]crashtest.Report {
 	set := crashtest.Set
 	message := "cannot open '" + privateHome + "/letter.txt' of " + privateMail
 	native := crashtest.Native(set("ExecutablePath", privateHome+"/bin/tide"), set("Title", message))
-	labels := crashtest.Recoverable(set("DuplicateSignature", "labels:main"), set("Package", privateMail+" 1.0-"+privateMail), set("SourcePackage", privateMail),
-		set("DistroRelease", "Ubuntu of "+privateMail), set("Architecture", privateMail), set("PackageArchitecture", privateMail), set("ProblemType", privateHome))
+	labels := crashtest.Recoverable(set("DuplicateSignature", "labels:main"),
+		set("Package", privateMail+" 1.0-"+privateMail), set("SourcePackage", privateMail),
+		set("DistroRelease", "Ubuntu of "+privateMail), set("Architecture", privateMail),
+		set("PackageArchitecture", privateMail), set("ProblemType", privateHome))
 	return map[string]crashtest.Report{
 		"program":   native,
 		"assertion": crashtest.Assertion(set("AssertionMessage", privateHome+"/src/buffer.c:120: take: "+message)),
-		"own":       crashtest.Recoverable(set("DuplicateSignature", "/usr/libexec/reefd:"+message), set("Title", message), set("DialogBody", message)),
-		"python":    crashtest.Python(set("Traceback", "Traceback (most recent call last):\n  File \""+privateHome+"/sync.py\", line 3, in <module>\n    x()\n  File \"/usr/x.py\", line 7, in x\n    y()\nValueError: "+message+"\n")),
-		"labels":    labels,
+		"own": crashtest.Recoverable(set("DuplicateSignature", "/usr/libexec/reefd:"+message), set("Title", message),
+			set("DialogBody", message)),
+		"python": crashtest.Python(set("Traceback", "Traceback (most recent call last):\n  File \""+privateHome+
+			"/sync.py\", line 3, in <module>\n    x()\n  File \"/usr/x.py\", line 7, in x\n    y()\nValueError: "+message+"\n")),
+		"labels": labels,
 	}
 }
 
 // publicRequests are addresses of each public GET route, and of the API, that may show problems.
 func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []string {
 	paths := []string{
-		"GET /login /login", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api", "GET /keys /keys", "GET /search /search?q=tide",
-		"GET /search /search?q=wend", "GET /search /search?q=quay", "GET /search /search?q=-title:wend", "GET /search /search?q=file:wendeline",
-		"GET /search/complete /search/complete?q=", "GET /search/complete /search/complete?q=program:", "GET /search/complete /search/complete?q=frame:/",
-		"GET /search/complete /search/complete?q=package:w", "GET /search/complete /search/complete?q=version:", "GET /search/complete /search/complete?q=release:",
-		"GET /search/complete /search/complete?q=arch:", "GET /search/complete /search/complete?q=type:", "GET /search/complete /search/complete?q=x&of=package&package=w",
-		"GET /search/complete /search/complete?q=x&of=version&version=1", "GET /package/{name} /package/quillpad", "GET /package/{name} /package/harbor-sync", "GET /package/{name} /package/tidewatch",
-		"GET /release/{name} /release/Ubuntu%2024.04", "GET /bug/{number} /bug/4711", "GET /healthz /healthz", "GET /readyz /readyz", "GET /bucket /bucket?id=none",
+		"GET /login /login", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api", "GET /keys /keys",
+		"GET /search /search?q=tide",
+		"GET /search /search?q=wend", "GET /search /search?q=quay", "GET /search /search?q=-title:wend",
+		"GET /search /search?q=file:wendeline",
+		"GET /search/complete /search/complete?q=", "GET /search/complete /search/complete?q=program:",
+		"GET /search/complete /search/complete?q=frame:/",
+		"GET /search/complete /search/complete?q=package:w", "GET /search/complete /search/complete?q=version:",
+		"GET /search/complete /search/complete?q=release:",
+		"GET /search/complete /search/complete?q=arch:", "GET /search/complete /search/complete?q=type:",
+		"GET /search/complete /search/complete?q=x&of=package&package=w",
+		"GET /search/complete /search/complete?q=x&of=version&version=1", "GET /package/{name} /package/quillpad",
+		"GET /package/{name} /package/harbor-sync", "GET /package/{name} /package/tidewatch",
+		"GET /release/{name} /release/Ubuntu%2024.04", "GET /bug/{number} /bug/4711", "GET /healthz /healthz",
+		"GET /readyz /readyz", "GET /bucket /bucket?id=none",
 	}
 	for _, format := range []string{"json", "csv", "atom"} {
-		paths = append(paths, "GET /problems.{format} /problems."+format+"?period=year", "GET /search.{format} /search."+format+"?q=tide", "GET /search.{format} /search."+format+"?q=-tide",
-			"GET /bug/{number} /bug/4711."+format, "GET /package/{name} /package/quillpad."+format, "GET /release/{name} /release/Ubuntu%2024.04."+format)
+		paths = append(paths, "GET /problems.{format} /problems."+format+"?period=year", "GET /search.{format} /search."+
+			format+"?q=tide", "GET /search.{format} /search."+format+"?q=-tide",
+			"GET /bug/{number} /bug/4711."+format, "GET /package/{name} /package/quillpad."+format, "GET /release/{name} "+
+				"/release/Ubuntu%2024.04."+format)
 	}
 	for i, id := range ids {
 		path := id.Path()
-		paths = append(paths, "GET /problem/{id} "+path, "GET /problem/{id}/bug "+path+"/bug", "GET /bucket/ /bucket/?id="+url.QueryEscape(signatures[i]),
-			"GET /problem/{id} "+path+"?via="+url.QueryEscape("/search?q=wend"), "GET /problem/{id} "+ids[0].Path()+"?from="+id.String())
+		paths = append(paths, "GET /problem/{id} "+path, "GET /problem/{id}/bug "+path+"/bug", "GET /bucket/ /bucket/?id="+
+			url.QueryEscape(signatures[i]),
+			"GET /problem/{id} "+path+"?via="+url.QueryEscape("/search?q=wend"), "GET /problem/{id} "+ids[0].Path()+"?from="+
+				id.String())
 		for _, format := range []string{"json", "csv", "atom"} {
 			paths = append(paths, "GET /problem/{id}/versions.{format} "+path+"/versions."+format)
 		}
-		for _, address := range []string{"bucket/" + id.String() + "/", "versions/?id=" + id.String(), "instances/?id=" + id.String(), "average-instances/?id=" + id.String()} {
+		for _, address := range []string{"bucket/" + id.String() + "/", "versions/?id=" + id.String(), "instances/?id=" +
+			id.String(), "average-instances/?id=" + id.String()} {
 			paths = append(paths, "GET /api/1.0/* /api/1.0/"+address)
 		}
 	}
 	for _, address := range []string{
-		"", "openapi.json", "most-common-problems/?period=year&limit=100", "most-common-problems/?period=2026&snap=1", "most-common-problems/?q=wendeline&period=year", "instances-count/?limit=100",
-		"problems-count/", "retracers-results/?limit=100", "average-crashes/?limit=100", "crash-signatures-for-bug/?bug=4711", "dayoops/20260518/?details=1",
-		"package-version-new-buckets/?package=quillpad&previous_version=0.1&new_version=0.9.1-1", "binary-package-versions/?binary_package=quillpad",
+		"", "openapi.json", "most-common-problems/?period=year&limit=100", "most-common-problems/?period=2026&snap=1",
+		"most-common-problems/?q=wendeline&period=year", "instances-count/?limit=100",
+		"problems-count/", "retracers-results/?limit=100", "average-crashes/?limit=100", "crash-signatures-for-bug/?bug=4711",
+		"dayoops/20260518/?details=1",
+		"package-version-new-buckets/?package=quillpad&previous_version=0.1&new_version=0.9.1-1",
+		"binary-package-versions/?binary_package=quillpad",
 	} {
 		paths = append(paths, "GET /api/1.0/* /api/1.0/"+address)
 	}
@@ -87,7 +106,8 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range ids[:2] {
-		if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over", URL: "https://bugs.example/4711", By: "ada"}); err != nil {
+		if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
+			URL: "https://bugs.example/4711", By: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,7 +121,8 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 		// The reader asks first and last: no cache may hand on what the other was sent.
 		reader.Get(path)
 		for _, headers := range [][]handlertest.Header{
-			nil, handlertest.AsPart, {{Name: "Accept", Value: "application/json"}}, {{Name: "Accept", Value: "text/csv"}}, {{Name: "Accept", Value: "application/atom+xml"}},
+			nil, handlertest.AsPart, {{Name: "Accept", Value: "application/json"}}, {{Name: "Accept", Value: "text/csv"}},
+			{{Name: "Accept", Value: "application/atom+xml"}},
 		} {
 			a := visitor.Get(path, headers...)
 			if a.Status >= 500 {
@@ -122,7 +143,8 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 		}
 		visitor.Get("/bucket/?id="+url.QueryEscape(signatures[i])).WantRedirect(http.StatusSeeOther, id.Path())
 	}
-	for _, path := range []string{"/?period=year", "/problems.csv?period=year", "/problems.json?period=year", "/search?q=wendeline", "/search/complete?q=frame:/home/w", "/api/1.0/most-common-problems/?period=year&limit=100"} {
+	for _, path := range []string{"/?period=year", "/problems.csv?period=year", "/problems.json?period=year",
+		"/search?q=wendeline", "/search/complete?q=frame:/home/w", "/api/1.0/most-common-problems/?period=year&limit=100"} {
 		if body := reader.Get(path).Want(http.StatusOK).Body; !strings.Contains(body, "wendeline") {
 			t.Errorf("%s: got no original text for a reader", path)
 		}
@@ -134,7 +156,8 @@ func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
 	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/"}
 	problem := []string{"/traits", "/merge", "/rename", "/split", "/link", "/review", "/review/bugs"}
-	return slices.ContainsFunc(private, func(start string) bool { return strings.HasPrefix(path, start) }) || strings.HasPrefix(path, "/assets/") || path == "/problem/{id}.{format}" ||
+	return slices.ContainsFunc(private, func(start string) bool { return strings.HasPrefix(path, start) }) ||
+		strings.HasPrefix(path, "/assets/") || path == "/problem/{id}.{format}" ||
 		slices.ContainsFunc(problem, func(end string) bool { return path == "/problem/{id}"+end })
 }
 
@@ -147,7 +170,8 @@ func wantNoMarker(t *testing.T, path, address string, a *handlertest.Answer) {
 			text += strings.ToLower(strings.Join(values, "\n"))
 		}
 	}
-	if decoded, err := url.QueryUnescape(address); err == nil && (strings.Contains(decoded, "wend") || strings.Contains(decoded, "quay")) {
+	if decoded, err := url.QueryUnescape(address); err == nil && (strings.Contains(decoded, "wend") ||
+		strings.Contains(decoded, "quay")) {
 		for _, echoed := range []string{"file:wendeline", "file%3awendeline", "q=wendeline", "search: wend", "wendeline\""} {
 			if strings.Contains(decoded, "wendeline") {
 				text = strings.ReplaceAll(text, echoed, "")
@@ -175,7 +199,8 @@ func TestSearchIsNoOracle(t *testing.T) {
 		return strings.Count(c.Get("/search.csv?q="+url.QueryEscape(query)).Want(http.StatusOK).Body, "\n") - 1
 	}
 	for query, want := range map[string][2]int{ // visitor, reader
-		"/home/wend": {0, 1}, "/home/nobody": {0, 0}, "-/home/wend": {2, 1}, "-/home/nobody": {2, 2}, "program:/home/w*": {0, 1}, "file:wend": {0, 1}, "signature:wend": {0, 1}, "frame:tide": {2, 2},
+		"/home/wend": {0, 1}, "/home/nobody": {0, 0}, "-/home/wend": {2, 1}, "-/home/nobody": {2, 2},
+		"program:/home/w*": {0, 1}, "file:wend": {0, 1}, "signature:wend": {0, 1}, "frame:tide": {2, 2},
 	} {
 		for i, c := range []*handlertest.Client{reader, visitor, reader} {
 			if got := rows(c, query); got != want[(i+1)%2] {
@@ -184,7 +209,8 @@ func TestSearchIsNoOracle(t *testing.T) {
 		}
 	}
 	for _, typed := range []string{"program:t", "frame:/home/w", "frame:w", "program:w"} {
-		if body := visitor.Get("/search/complete?q=" + url.QueryEscape(typed)).Want(http.StatusOK).Body; strings.Contains(body, "wendeline") {
+		if body := visitor.Get("/search/complete?q=" + url.QueryEscape(typed)).Want(http.StatusOK).Body; strings.Contains(
+			body, "wendeline") {
 			t.Errorf("%s: got a hidden name offered: %s", typed, body)
 		}
 	}

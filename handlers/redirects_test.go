@@ -15,7 +15,8 @@ func TestRedirectBucket(t *testing.T) {
 	p := newPages(t)
 	c := p.Visitor(t)
 	for name, report := range map[string]crashtest.Report{
-		"plain": crashtest.Native(), "markup": crashtest.Markup(), "newlines": crashtest.Package(), "Unicode": crashtest.Unicode(),
+		"plain": crashtest.Native(), "markup": crashtest.Markup(), "newlines": crashtest.Package(),
+		"Unicode": crashtest.Unicode(),
 		"escapes": crashtest.Recoverable(crashtest.Set("DuplicateSignature", "a;b&c=d+e %41 %zz\n")),
 	} {
 		p.accept(crash.SystemID(name), report)

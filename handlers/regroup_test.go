@@ -16,7 +16,8 @@ func TestRegroupPage(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleAdmin)
-	c.Get(views.PathRegroup).Want(http.StatusOK).WantText("main", "No reports were regrouped yet.").WantText(".admin-nav", "Regrouping")
+	c.Get(views.PathRegroup).Want(http.StatusOK).WantText("main", "No reports were regrouped yet.").WantText(".admin-nav",
+		"Regrouping")
 	c.Post(views.PathRegroup, nil).WantRedirect(http.StatusSeeOther, views.PathRegroup)
 	c.Get(views.PathRegroup).WantText("#regroup-run", "0 would move").WantNone("form[action='/admin/regroup/apply']").
 		WantText("#regroup-run form button", "Stop")
@@ -30,7 +31,8 @@ func TestRegroupPage(t *testing.T) {
 	rules := crash.Rules{Version: run.Rules, Group: func(crash.Fields) crash.Grouping {
 		return crash.Grouping{Signature: "all <of> them", Rule: crash.RuleStacktrace}
 	}}
-	if run, err = site.Decisions.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil || run.State != crash.RegroupDone || run.Moved != 0 {
+	if run, err = site.Decisions.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil ||
+		run.State != crash.RegroupDone || run.Moved != 0 {
 		t.Fatalf("dry run of the same version: got %+v, %v, want nothing to move", run, err)
 	}
 	rules.Version++
@@ -40,7 +42,8 @@ func TestRegroupPage(t *testing.T) {
 	if run, err = site.Decisions.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil || run.Moved != 1 {
 		t.Fatalf("run: got %+v, %v, want one report moved", run, err)
 	}
-	c.Get(views.PathRegroup).WantText("#regroup-run", "1 moved; done").WantText("#regroup-run", "all <of> them").WantText(".regroup-runs", "dry")
+	c.Get(views.PathRegroup).WantText("#regroup-run", "1 moved; done").WantText("#regroup-run",
+		"all <of> them").WantText(".regroup-runs", "dry")
 	c.Part(views.PathRegroup+"?run=1").Want(http.StatusOK).WantText("section", "would move").WantNone("main")
 	c.Get(views.PathRegroup + "?run=99").Want(http.StatusNotFound)
 	c.Get(views.PathRegroup + "?run=x").Want(http.StatusNotFound)

@@ -19,7 +19,8 @@ func TestReviewInBrowser(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	ada := site.AddUser(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
-	site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row", Status: "Fix Released"})
+	site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row",
+		Status: "Fix Released"})
 	ctx := browsertest.Start(t)
 	cell := "#bug-" + b.ID.String()
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
@@ -29,39 +30,48 @@ func TestReviewInBrowser(t *testing.T) {
 	browsertest.Eval[bool](ctx, t, `window.stays = true; window.refused = [];
 		document.addEventListener("securitypolicyviolation", (e) => refused.push(e.violatedDirective)); true`)
 
-	browsertest.Do(ctx, t, browsertest.Click(cell+" .review-link"), browsertest.WaitVisible("#review-found .review-bug-title"))
+	browsertest.Do(ctx, t, browsertest.Click(cell+" .review-link"),
+		browsertest.WaitVisible("#review-found .review-bug-title"))
 	if got := browsertest.Eval[string](ctx, t, `document.activeElement.id`); got != "review-heading" {
 		t.Errorf("opened: got the focus on %q, want it on the head of the panel", got)
 	}
 	set := func(id, value string) {
 		t.Helper()
-		browsertest.Eval[bool](ctx, t, `{ const field = document.getElementById("`+id+`"); field.focus(); field.value = "`+value+`";
+		browsertest.Eval[bool](ctx, t, `{ const field = document.getElementById("`+id+`"); field.focus(); field.value = "`+
+			value+`";
 			field.dispatchEvent(new Event("input", {bubbles: true})); } true`)
 	}
 	set("review-title", "Żółw 🐢")
-	if got := browsertest.Eval[string](ctx, t, `document.querySelector("output[for=review-title]").textContent`); got != "6" {
+	if got := browsertest.Eval[string](ctx, t,
+		`document.querySelector("output[for=review-title]").textContent`); got != "6" {
 		t.Errorf("count: got %q, want 6 characters", got)
 	}
 	// Opening it once more drops nothing.
 	browsertest.Eval[bool](ctx, t, `document.querySelector("`+cell+` .review-link").click(); true`)
 	set("review-tags", "Not a tag")
-	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=file]`), browsertest.WaitVisible("#review-problem-tags"))
-	if got := browsertest.Eval[string](ctx, t, `document.activeElement.id + " " + document.getElementById("review-title").value`); got != "review-tags Żółw 🐢" {
+	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=file]`),
+		browsertest.WaitVisible("#review-problem-tags"))
+	if got := browsertest.Eval[string](ctx, t,
+		`document.activeElement.id + " " + document.getElementById("review-title").value`); got != "review-tags Żółw 🐢" {
 		t.Errorf("refused: got %q, want the focus on the tags and the title as typed", got)
 	}
 	set("review-tags", "noble mine")
 	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=preview]`), browsertest.WaitVisible("#review-preview"))
-	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#review-preview h4").textContent`); got != "Żółw 🐢" {
+	if got := browsertest.Eval[string](ctx, t,
+		`document.querySelector("#review-preview h4").textContent`); got != "Żółw 🐢" {
 		t.Errorf("preview: got %q, want the title as typed", got)
 	}
-	browsertest.Eval[bool](ctx, t, `const button = document.querySelector("#review button[value=file]"); button.click(); button.click(); true`)
+	browsertest.Eval[bool](ctx, t,
+		`const button = document.querySelector("#review button[value=file]"); button.click(); button.click(); true`)
 	browsertest.Do(ctx, t, browsertest.WaitVisible(cell+" a.bug-link"), browsertest.WaitVisible("#review h2"))
 	bugs := site.Tracker.Bugs()
 	if len(bugs) != 2 || bugs[1].Title != "Żółw 🐢" {
 		t.Errorf("got bugs %+v, want what was typed, once", bugs)
 	}
 	browsertest.Do(ctx, t, browsertest.Click(".review-close"))
-	if got := browsertest.Eval[bool](ctx, t, `window.stays && refused.length === 0 && document.getElementById("review").childElementCount === 0`); !got {
-		t.Errorf("got the page loaded again, something refused by the policy (%v), or the panel still open", browsertest.Eval[string](ctx, t, `String(window.refused)`))
+	if got := browsertest.Eval[bool](ctx, t,
+		`window.stays && refused.length === 0 && document.getElementById("review").childElementCount === 0`); !got {
+		t.Errorf("got the page loaded again, something refused by the policy (%v), or the panel still open",
+			browsertest.Eval[string](ctx, t, `String(window.refused)`))
 	}
 }

@@ -18,9 +18,12 @@ func TestReviewKnown(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	c := site.As(t, crash.RoleTriager)
-	like := site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("DuplicateSignature", "/usr/bin/other:6:tide_parse_row:tide_load:x")))
-	site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature", "/usr/bin/other:6:tide_parse_row:tide_load:no_bug")))
-	unlike := site.Save(t, crashtest.Native(crashtest.Process(4), crashtest.Set("DuplicateSignature", "/usr/bin/other:6:elsewhere:entirely")))
+	like := site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("DuplicateSignature",
+		"/usr/bin/other:6:tide_parse_row:tide_load:x")))
+	site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature",
+		"/usr/bin/other:6:tide_parse_row:tide_load:no_bug")))
+	unlike := site.Save(t, crashtest.Native(crashtest.Process(4), crashtest.Set("DuplicateSignature",
+		"/usr/bin/other:6:elsewhere:entirely")))
 	for _, b := range []crash.Bucket{like, unlike} {
 		c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
 	}
@@ -35,8 +38,10 @@ func TestReviewKnown(t *testing.T) {
 	}
 	page.WantText(".advice", "A problem like this one has bug")
 	c.Get(b.ID.Path()).WantText(".advice", "A problem like this one has bug")
-	if got := page.Attr(".review-known li form input[name=bug]", "value"); page.Attr(".review-known li form", "action") != b.ID.Path()+"/link" || !strings.HasSuffix(filed.URL, "/"+got) {
-		t.Errorf("link this instead: got %q to %q, want bug %d", got, page.Attr(".review-known li form", "action"), filed.Number)
+	if got := page.Attr(".review-known li form input[name=bug]", "value"); page.Attr(".review-known li form",
+		"action") != b.ID.Path()+"/link" || !strings.HasSuffix(filed.URL, "/"+got) {
+		t.Errorf("link this instead: got %q to %q, want bug %d", got, page.Attr(".review-known li form", "action"),
+			filed.Number)
 	}
 	if got := page.Attr("#review-found", "hx-get"); got != path+"/bugs" {
 		t.Errorf("search: got %q, want it loaded by itself", got)
@@ -46,8 +51,10 @@ func TestReviewKnown(t *testing.T) {
 	mended := trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row"}
 	mended.Janitor("1.5.1-3", "noble")
 	closed := site.Tracker.Add(mended)
-	repeated := site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: `says "tide_parse_row" <b>`, DuplicateOf: closed})
-	marked := site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "Something else", Description: "see " + site.URL + b.ID.Path()})
+	repeated := site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: `says "tide_parse_row" <b>`,
+		DuplicateOf: closed})
+	marked := site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "Something else", Description: "see " +
+		site.URL + b.ID.Path()})
 	site.Tracker.Add(trackertest.Bug{Package: "other", Title: "tide_parse_row"})
 	for name, found := range map[string]*handlertest.Answer{
 		"part":            c.Part(path + "/bugs"),
@@ -56,7 +63,8 @@ func TestReviewKnown(t *testing.T) {
 	} {
 		found.Want(http.StatusOK)
 		text := found.Text("#review-found")
-		for _, want := range []string{"“tide_parse_row”", "segfault in tide_parse_row", "Fix Released", "fixed in 1.5.1-3 (noble)", `says "tide_parse_row" <b>`, "Something else", "link this instead"} {
+		for _, want := range []string{"“tide_parse_row”", "segfault in tide_parse_row", "Fix Released",
+			"fixed in 1.5.1-3 (noble)", `says "tide_parse_row" <b>`, "Something else", "link this instead"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: got %q, want %q in it", name, text, want)
 			}
@@ -93,9 +101,11 @@ func TestReviewSearchInTheWayOfNothing(t *testing.T) {
 			b := site.Save(t, crashtest.Native())
 			path := b.ID.Path() + "/review"
 			if tt.fault != "" {
-				site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpSearch, Fault: tt.fault, Times: 10, Delay: 2 * time.Second})
+				site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpSearch, Fault: tt.fault, Times: 10,
+					Delay: 2 * time.Second})
 			}
-			c.Part(path+"/bugs").Want(http.StatusOK).WantText("#review-found", tt.says).WantText("#review-found", "can be filed all the same")
+			c.Part(path+"/bugs").Want(http.StatusOK).WantText("#review-found", tt.says).WantText("#review-found",
+				"can be filed all the same")
 			page := c.Get(path + "?search=1").Want(http.StatusOK)
 			page.WantText("#review-found", tt.says)
 			if !tt.options.Disconnected {
@@ -117,7 +127,8 @@ func TestReviewPointsOutPrivate(t *testing.T) {
 	path := b.ID.Path() + "/review"
 	form := formOf(t, c.Get(path).Want(http.StatusOK))
 	c.Post(path, with(form, "do", "preview")).Want(http.StatusOK).WantNone(".review-private")
-	typed := with(form, "do", "preview", "description", form.Get("description")+"\r\nopen /home/bob/letter.txt, ask ann@mail.example.org at 192.168.7.12\r\n")
+	typed := with(form, "do", "preview", "description", form.Get("description")+"\r\nopen /home/bob/letter.txt, ask "+
+		"ann@mail.example.org at 192.168.7.12\r\n")
 	a := c.Post(path, typed).Want(http.StatusOK)
 	var got []string
 	for _, li := range a.HTML().Find(".review-private li").EachIter() {
@@ -148,14 +159,17 @@ func TestReviewSuggestsPrivate(t *testing.T) {
 // TestReviewTriedAgain: a text that the tracker refused, or could not take yet, stays what the person wrote.
 func TestReviewTriedAgain(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience, Tracker: trackertest.New(t, trackertest.Options{Unpublished: []string{"gone"}})})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience,
+		Tracker: trackertest.New(t, trackertest.Options{Unpublished: []string{"gone"}})})
 	c := site.As(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
 	path := b.ID.Path() + "/review"
-	form := with(formOf(t, c.Get(path)), "do", "file", "title", "in my words", "information_type", "Private Security", "tags", "mine", "package", "gone")
+	form := with(formOf(t, c.Get(path)), "do", "file", "title", "in my words", "information_type", "Private Security",
+		"tags", "mine", "package", "gone")
 	for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart} {
 		a := c.Post(path, form, headers...)
-		if want := map[string]int{"page": http.StatusBadGateway, "part": http.StatusUnprocessableEntity}[name]; a.Status != want {
+		if want := map[string]int{"page": http.StatusBadGateway,
+			"part": http.StatusUnprocessableEntity}[name]; a.Status != want {
 			t.Errorf("%s: got status %d, want %d", name, a.Status, want)
 		}
 		a.WantText("#review-trouble", "not published")
@@ -164,17 +178,20 @@ func TestReviewTriedAgain(t *testing.T) {
 		}
 	}
 	back := formOf(t, c.Get(path).Want(http.StatusOK))
-	for field, want := range map[string]string{"title": "in my words", "information_type": "Private Security", "tags": "mine", "package": "gone"} {
+	for field, want := range map[string]string{"title": "in my words", "information_type": "Private Security",
+		"tags": "mine", "package": "gone"} {
 		if got := back.Get(field); got != want {
 			t.Errorf("opened again: got %s %q, want %q", field, got, want)
 		}
 	}
-	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusBadGateway) // Try again, with one click
+	// Try again, with one click
+	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusBadGateway)
 	if f := site.Bucket(t, b.ID).Filing; f.Title != "in my words" {
 		t.Errorf("tried again: got title %q, want what was typed", f.Title)
 	}
 	c.Post(path, with(back, "do", "file", "package", "tidewatch")).Want(http.StatusSeeOther)
-	if bugs := site.Tracker.Bugs(); len(bugs) != 1 || bugs[0].Title != "in my words" || bugs[0].InformationType != "Private Security" {
+	if bugs := site.Tracker.Bugs(); len(bugs) != 1 || bugs[0].Title != "in my words" ||
+		bugs[0].InformationType != "Private Security" {
 		t.Errorf("got %+v, want the bug as it was typed", bugs)
 	}
 }
@@ -186,18 +203,22 @@ func TestReviewOutlivesSession(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/review"
-	typed := with(formOf(t, c.Get(path)), "do", "file", "title", "long thought about", "description", strings.Repeat("漢字\r\n", 12_000), "tags", "one two")
+	typed := with(formOf(t, c.Get(path)), "do", "file", "title", "long thought about", "description",
+		strings.Repeat("漢字\r\n", 12_000), "tags", "one two")
 	ended := func() { c.SetCookie("sessionid", "ended") }
 
 	ended()
-	c.Post(path, typed, handlertest.AsPart...).Want(http.StatusUnauthorized).WantText(".flash-error", "What you wrote is still here").WantNone("form")
+	c.Post(path, typed, handlertest.AsPart...).Want(http.StatusUnauthorized).WantText(".flash-error",
+		"What you wrote is still here").WantNone("form")
 
 	signIn := c.Post(path, typed).Want(http.StatusUnauthorized).WantText("#sign-in-problem", "comes back")
 	wrong := c.Post("/login", url.Values{
-		"username": {"ada-triager"}, "password": {"wrong"}, "next": {signIn.Attr("[name=next]", "value")}, "kept": {signIn.Attr("[name=kept]", "value")},
+		"username": {"ada-triager"}, "password": {"wrong"}, "next": {signIn.Attr("[name=next]", "value")},
+		"kept": {signIn.Attr("[name=kept]", "value")},
 	}).Want(http.StatusUnprocessableEntity)
 	c.Post("/login", url.Values{
-		"username": {"ada-triager"}, "password": {handlertest.Password}, "next": {wrong.Attr("[name=next]", "value")}, "kept": {wrong.Attr("[name=kept]", "value")},
+		"username": {"ada-triager"}, "password": {handlertest.Password}, "next": {wrong.Attr("[name=next]", "value")},
+		"kept": {wrong.Attr("[name=kept]", "value")},
 	}).WantRedirect(http.StatusSeeOther, path)
 	for try, what := range []string{"signed in again", "the token of an older page"} {
 		page := c.Get(path).Want(http.StatusOK).WantText("#review-trouble", "What you wrote is back")

@@ -58,15 +58,18 @@ func TestReviewFilesWhatWasTyped(t *testing.T) {
 				t.Errorf("title: got %q, want %q", got, b.Title)
 			}
 			marker := site.URL + b.ID.Path()
-			if !strings.Contains(form.Get("description"), marker) || form.Get("tags") != "noble" || form.Get("package") != b.SourcePackage ||
+			if !strings.Contains(form.Get("description"), marker) || form.Get("tags") != "noble" ||
+				form.Get("package") != b.SourcePackage ||
 				form.Get("target") != "package" || form.Get("information_type") != "Public" || form.Get("subscribe") != "1" {
 				t.Errorf("got form %q, want the bug as one click files it", form)
 			}
-			form = with(form, "title", "  Parsing <b>rows</b> & more ✓ ", "description", "First line\r\n\r\n  indented: 24.10\r\n",
+			form = with(form, "title", "  Parsing <b>rows</b> & more ✓ ", "description", "First line\r\n\r\n  "+
+				"indented: 24.10\r\n",
 				"tags", "noble, 24.10 regression-update\tnoble", "package", "tide", "information_type", "Private Security")
 
 			preview := c.Post(path, with(form, "do", "preview"), headers...).Want(http.StatusOK)
-			preview.WantText("#review-preview h4", "Parsing <b>rows</b> & more ✓").WantText("#review-preview", "added as the last line")
+			preview.WantText("#review-preview h4", "Parsing <b>rows</b> & more ✓").WantText("#review-preview",
+				"added as the last line")
 			wantText := "First line\n\n  indented: 24.10\n\n" + marker + "\n"
 			if got := preview.HTML().Find(".tracker-text").Text(); got != wantText {
 				t.Errorf("preview: got %q, want %q", got, wantText)
@@ -93,7 +96,8 @@ func TestReviewFilesWhatWasTyped(t *testing.T) {
 				filed.WantText("#bug-"+b.ID.String()+`[hx-swap-oob="innerHTML"] a.bug-link`, number)
 			}
 			got := bugs[0]
-			if got.Title != "Parsing <b>rows</b> & more ✓" || got.Description != wantText || strings.Join(got.Tags, " ") != "noble 24.10 regression-update" ||
+			if got.Title != "Parsing <b>rows</b> & more ✓" || got.Description != wantText ||
+				strings.Join(got.Tags, " ") != "noble 24.10 regression-update" ||
 				got.Package != "tide" || got.InformationType != "Private Security" {
 				t.Errorf("got bug %+v, want what was typed", got)
 			}
@@ -115,7 +119,8 @@ func TestReviewOnDistribution(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	c := site.As(t, crash.RoleTriager)
 	for i, sourced := range []bool{true, false} {
-		options := []crashtest.Option{crashtest.Process(50 + i), crashtest.Set("DuplicateSignature", "on the distribution "+strconv.Itoa(i))}
+		options := []crashtest.Option{crashtest.Process(50 + i), crashtest.Set("DuplicateSignature", "on the distribution "+
+			strconv.Itoa(i))}
 		if !sourced {
 			options = append(options, crashtest.Without("SourcePackage"))
 		}
@@ -124,9 +129,11 @@ func TestReviewOnDistribution(t *testing.T) {
 		c.Get(b.ID.Path()).WantText(".review-link", "Review…")
 		form := formOf(t, c.Get(path).Want(http.StatusOK))
 		if !sourced {
-			c.Post(path, with(form, "do", "file")).Want(http.StatusUnprocessableEntity).WantText("#review-problem-package", "Name the source package")
+			c.Post(path, with(form, "do", "file")).Want(http.StatusUnprocessableEntity).WantText("#review-problem-package",
+				"Name the source package")
 		}
-		c.Post(path, with(form, "do", "file", "target", "elsewhere")).Want(http.StatusUnprocessableEntity).WantText("#review-problem-package", "choose one of the two")
+		c.Post(path, with(form, "do", "file", "target", "elsewhere")).Want(http.StatusUnprocessableEntity).WantText(
+			"#review-problem-package", "choose one of the two")
 		c.Post(path, with(form, "do", "file", "target", "distribution")).Want(http.StatusSeeOther)
 		bugs := site.Tracker.Bugs()
 		if got := bugs[len(bugs)-1]; len(bugs) != i+1 || got.Package != "" || got.Distribution != "ubuntu" {
@@ -138,7 +145,8 @@ func TestReviewOnDistribution(t *testing.T) {
 // TestReviewRefused: what the tracker would refuse is said beside the field, with what was typed, and nothing is sent.
 func TestReviewRefused(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience, Tracker: trackertest.New(t, trackertest.Options{Packages: []string{"tide", "tidewatch"}})})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience,
+		Tracker: trackertest.New(t, trackertest.Options{Packages: []string{"tide", "tidewatch"}})})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/review"
@@ -154,9 +162,11 @@ func TestReviewRefused(t *testing.T) {
 			for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart} {
 				a := c.Post(path, with(good, "do", "file", field, value), headers...)
 				if a.Status != http.StatusUnprocessableEntity || a.Text("#review-problem-"+field) == "" {
-					t.Errorf("%s %.30q (%s): got status %d and %q, want 422 and the reason", field, value, name, a.Status, a.Text(".error"))
+					t.Errorf("%s %.30q (%s): got status %d and %q, want 422 and the reason", field, value, name, a.Status,
+						a.Text(".error"))
 				}
-				if got := formOf(t, a); field != "information_type" && !strings.Contains(value, "\x00") && !strings.Contains(value, "\xff") {
+				if got := formOf(t, a); field != "information_type" && !strings.Contains(value, "\x00") &&
+					!strings.Contains(value, "\xff") {
 					back, typed := strings.TrimSpace(got.Get(field)), strings.TrimSpace(value)
 					if field == "title" && strings.ContainsAny(typed, "\r\n") {
 						typed = strings.ReplaceAll(typed, "\r", "\n") // as a page is read
@@ -180,15 +190,20 @@ func TestReviewRefused(t *testing.T) {
 // TestReviewOtherPackages: sources that a package has come from too are offered, and who names a binary package is told its source.
 func TestReviewOtherPackages(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{Tracker: trackertest.New(t, trackertest.Options{Packages: []string{"tide", "tidewatch", "tidewatch-2"}})})
+	site := handlertest.New(t,
+		handlertest.Options{Tracker: trackertest.New(t,
+			trackertest.Options{Packages: []string{"tide", "tidewatch", "tidewatch-2"}})})
 	b := site.Save(t, crashtest.Native())
-	site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("SourcePackage", "tidewatch-2"), crashtest.Set("DuplicateSignature", "newer")))
-	site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("Package", "libtide1 1.0-1"), crashtest.Set("SourcePackage", "tide"),
+	site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("SourcePackage", "tidewatch-2"),
+		crashtest.Set("DuplicateSignature", "newer")))
+	site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("Package", "libtide1 1.0-1"),
+		crashtest.Set("SourcePackage", "tide"),
 		crashtest.Set("DuplicateSignature", "library")))
 	c := site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/review"
 	page := c.Get(path).Want(http.StatusOK)
-	if got := page.Attr("#review-sources option", "value"); got != "tidewatch-2" || page.Attr("#review-package", "list") != "review-sources" {
+	if got := page.Attr("#review-sources option", "value"); got != "tidewatch-2" || page.Attr("#review-package",
+		"list") != "review-sources" {
 		t.Errorf("got offer %q, want tidewatch-2", got)
 	}
 	c.Post(path, with(formOf(t, page), "do", "file", "package", "libtide1")).Want(http.StatusUnprocessableEntity).
@@ -206,12 +221,14 @@ func TestReviewTakenByTracker(t *testing.T) {
 		return strings.Repeat("漢", 50_000-len(site.URL+b.ID.Path())-3)
 	}
 	for i, change := range [][2]string{
-		{"title", strings.Repeat("ż", 200)}, {"title", "24.10"}, {"title", "null"}, {"title", `{"a": 1}`}, {"title", "tab\there \u2028"},
+		{"title", strings.Repeat("ż", 200)}, {"title", "24.10"}, {"title", "null"}, {"title", `{"a": 1}`},
+		{"title", "tab\there \u2028"},
 		{"description", "x"}, {"description", "007"}, {"description", "\u00a0 no-break"}, {"description", "full"},
 		{"tags", ""}, {"tags", "24.10 true null 1e3 a+b-c.d"}, {"package", "libstdc++6"}, {"package", "0ad"},
 		{"information_type", "Private Security"}, {"subscribe", ""},
 	} {
-		b := site.Save(t, crashtest.Native(crashtest.Process(100+i), crashtest.Set("DuplicateSignature", "taken "+strconv.Itoa(i))))
+		b := site.Save(t, crashtest.Native(crashtest.Process(100+i), crashtest.Set("DuplicateSignature",
+			"taken "+strconv.Itoa(i))))
 		path := b.ID.Path() + "/review"
 		form := formOf(t, c.Get(path).Want(http.StatusOK))
 		if change[1] == "full" {
@@ -220,10 +237,12 @@ func TestReviewTakenByTracker(t *testing.T) {
 		a := c.Post(path, with(form, "do", "file", change[0], change[1]))
 		bugs := site.Tracker.Bugs()
 		if a.Status != http.StatusSeeOther || len(bugs) != i+1 {
-			t.Fatalf("%s %.30q: got status %d and %d bugs, want it filed: %s", change[0], change[1], a.Status, len(bugs), a.Text(".error, .flash"))
+			t.Fatalf("%s %.30q: got status %d and %d bugs, want it filed: %s", change[0], change[1], a.Status, len(bugs),
+				a.Text(".error, .flash"))
 		}
 		got := bugs[i]
-		for field, value := range map[string]string{"title": got.Title, "tags": strings.Join(got.Tags, " "), "package": got.Package, "information_type": got.InformationType} {
+		for field, value := range map[string]string{"title": got.Title, "tags": strings.Join(got.Tags, " "),
+			"package": got.Package, "information_type": got.InformationType} {
 			if field == change[0] && value != change[1] {
 				t.Errorf("%s: got %.50q in the tracker, want %.50q", field, value, change[1])
 			}

@@ -128,7 +128,8 @@ func TestRoutesByRole(t *testing.T) {
 			if a.Status != tt.want[i] {
 				t.Errorf("%s as %s: got %d, want %d", tt.route, handlertest.RoleName(role), a.Status, tt.want[i])
 			}
-			if login := "/login?next="; a.Status == 303 && i == 0 && strings.HasPrefix(tt.path, "/admin") && !strings.HasPrefix(a.Header.Get("Location"), login) {
+			if login := "/login?next="; a.Status == 303 && i == 0 && strings.HasPrefix(tt.path, "/admin") &&
+				!strings.HasPrefix(a.Header.Get("Location"), login) {
 				t.Errorf("%s as a visitor: got to %q, want %s…", tt.route, a.Header.Get("Location"), login)
 			}
 		}
@@ -184,7 +185,8 @@ func TestHead(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
-	for path, want := range map[string]int{"/": 200, b.ID.Path(): 200, "/login": 200, "/healthz": 200, "/no-such-page": 404, "/admin/tracker": 303} {
+	for path, want := range map[string]int{"/": 200, b.ID.Path(): 200, "/login": 200, "/healthz": 200,
+		"/no-such-page": 404, "/admin/tracker": 303} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, site.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -202,10 +204,11 @@ func TestHeaders(t *testing.T) {
 	for _, path := range []string{"/", "/login", "/healthz", "/no-such-page", "/api/1.0/x", "/assets/x"} {
 		a := site.Visitor(t).Get(path, handlertest.Header{Name: "X-Request-ID", Value: "forged"})
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-			"X-Content-Type-Options":  "nosniff",
-			"X-Frame-Options":         "DENY",
-			"Referrer-Policy":         "same-origin",
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " +
+				"'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+			"X-Content-Type-Options": "nosniff",
+			"X-Frame-Options":        "DENY",
+			"Referrer-Policy":        "same-origin",
 		} {
 			if got := a.Header.Get(name); got != want {
 				t.Errorf("%s: %s: got %q, want %q", path, name, got, want)
@@ -253,7 +256,8 @@ func TestInternalErrorsStayInside(t *testing.T) {
 	var log safeBuffer
 	site := handlertest.New(t, handlertest.Options{Store: dbtest.Broken(t), Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	for _, path := range []string{"/", "/problem/" + strings.Repeat("0", 40), "/bug/1", "/bucket/?id=x", "/readyz"} {
-		for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart, "JSON": {{Name: "Accept", Value: "application/json"}}} {
+		for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart,
+			"JSON": {{Name: "Accept", Value: "application/json"}}} {
 			address := path
 			switch { // part and file of a problem's page itself are for people who are signed in
 			case name == "part" && strings.HasPrefix(path, "/problem/"):
@@ -277,19 +281,22 @@ func TestInternalErrorsStayInside(t *testing.T) {
 func TestLogHoldsNoContents(t *testing.T) {
 	t.Parallel()
 	var log safeBuffer
-	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience, Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience,
+		Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 	c.Get(b.ID.Path())
 	c.Get("/user/machine-secret")
 	c.Get("/bucket/?id=" + "private-signature")
 	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
-	for _, private := range []string{b.Signature, "machine-secret", "private-signature", handlertest.Password, c.Cookie("sessionid"), c.Cookie("csrftoken")} {
+	for _, private := range []string{b.Signature, "machine-secret", "private-signature", handlertest.Password,
+		c.Cookie("sessionid"), c.Cookie("csrftoken")} {
 		if strings.Contains(log.String(), private) {
 			t.Errorf("the log holds %q", private)
 		}
 	}
-	for _, want := range []string{`"route":"/problem/{id}"`, `"route":"/user/{system}"`, `"user":"ada-triager"`, `"status":201`} {
+	for _, want := range []string{`"route":"/problem/{id}"`, `"route":"/user/{system}"`, `"user":"ada-triager"`,
+		`"status":201`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %s", want)
 		}

@@ -22,7 +22,8 @@ func TestSearch(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	native := site.Save(t, crashtest.Native())
 	python := site.Save(t, crashtest.Python())
-	if _, err := site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL + "/bugs/2101233", By: "ada"}); err != nil {
+	if _, err := site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL +
+		"/bugs/2101233", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := site.Reports.BucketReports(t.Context(), native.ID, crash.OopsID{}, 1)
@@ -86,17 +87,20 @@ func TestSearch(t *testing.T) {
 	} {
 		viewer.Get(searchFor(text)).WantRedirect(http.StatusSeeOther, place)
 	}
-	visitor.Get(searchFor(rows[0].ID.String())).Want(http.StatusOK).WantNone("table.problems").WantText(".notice", "the name of a report. Sign in")
+	visitor.Get(searchFor(rows[0].ID.String())).Want(http.StatusOK).WantNone("table.problems").WantText(".notice",
+		"the name of a report. Sign in")
 
 	// What is named and is not there, in words.
 	for text, want := range map[string]string{
-		"system:none-such": "No report of this machine", strings.Repeat("0", 40): "No problem has this id", "#77": "No problem has this bug",
+		"system:none-such": "No report of this machine", strings.Repeat("0", 40): "No problem has this id",
+		"#77":                                  "No problem has this bug",
 		"00000000-0000-7000-8000-000000000000": "No report has this id", site.URL + "/bug/77": "No problem has this bug",
 	} {
 		viewer.Get(searchFor(text)).Want(http.StatusOK).WantText(".notice", want)
 	}
 	visitor.Get(searchFor("system:x")).Want(http.StatusOK).WantText(".notice", "the name of a machine. Sign in")
-	visitor.Get(searchFor("no-such-word")).Want(http.StatusOK).WantText(".empty", "No problem of the past year is found by no-such-word")
+	visitor.Get(searchFor("no-such-word")).Want(http.StatusOK).WantText(".empty", "No problem of the past year is found "+
+		"by no-such-word")
 	visitor.Get(searchFor("tidewatch")).Want(http.StatusOK).WantText("nav.periods [aria-current]", "the past year")
 	visitor.Get(searchFor("tidewatch since:2026-01-01")).Want(http.StatusOK).WantNone("nav.periods")
 
@@ -112,7 +116,8 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	for params, want := range map[string]string{
-		"of=package&package=ti": "tidewatch", "of=source&source=ti": "tidewatch", "of=version&package=tidewatch&version=1": "1.4.9-2", "of=version&package=none&version=1": "",
+		"of=package&package=ti": "tidewatch", "of=source&source=ti": "tidewatch",
+		"of=version&package=tidewatch&version=1": "1.4.9-2", "of=version&package=none&version=1": "",
 	} {
 		offers := visitor.Part("/search/complete?" + params).Want(http.StatusOK)
 		if got := offers.HTML().Find("option").AttrOr("value", ""); got != want {
@@ -135,17 +140,22 @@ func TestSearchKeys(t *testing.T) {
 	ctx := browsertest.Start(t)
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/"), browsertest.WaitVisible("#q"),
 		chromedp.KeyEvent("/"), browsertest.WaitVisible("#q:focus"))
-	browsertest.Eval[bool](ctx, t, `document.querySelector("#q").value = ""; true`) // the key itself, which only a person's keyboard keeps back
-	browsertest.Do(ctx, t, browsertest.Type("#q", "package:tide"), browsertest.WaitPresent(`#search-offers option[value="package:tidewatch"]`),
+	// the key itself, which only a person's keyboard keeps back
+	browsertest.Eval[bool](ctx, t, `document.querySelector("#q").value = ""; true`)
+	browsertest.Do(ctx, t, browsertest.Type("#q", "package:tide"),
+		browsertest.WaitPresent(`#search-offers option[value="package:tidewatch"]`),
 		browsertest.Type("#q", "watch\r"), browsertest.WaitVisible(`table.problems a[href^="`+b.ID.Path()+`"]`))
 	browsertest.Eval[bool](ctx, t, `document.activeElement.blur() ?? true`)
-	browsertest.Do(ctx, t, chromedp.KeyEvent("j"), browsertest.WaitVisible("tr.current"), chromedp.KeyEvent("o"), browsertest.WaitVisible("#bugs"))
+	browsertest.Do(ctx, t, chromedp.KeyEvent("j"), browsertest.WaitVisible("tr.current"), chromedp.KeyEvent("o"),
+		browsertest.WaitVisible("#bugs"))
 	if got := browsertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
 		t.Errorf("got %s, want %s", got, b.ID.Path())
 	}
 	help := "dialog[open] table.keys" // in place, as often as it is asked for
-	browsertest.Do(ctx, t, chromedp.KeyEvent("?"), browsertest.WaitVisible(help), chromedp.KeyEvent("?"), browsertest.WaitHidden("table.keys"),
-		chromedp.KeyEvent("?"), browsertest.WaitVisible(help), browsertest.Click("dialog button"), browsertest.WaitHidden("table.keys"))
+	browsertest.Do(ctx, t, chromedp.KeyEvent("?"), browsertest.WaitVisible(help), chromedp.KeyEvent("?"),
+		browsertest.WaitHidden("table.keys"),
+		chromedp.KeyEvent("?"), browsertest.WaitVisible(help), browsertest.Click("dialog button"),
+		browsertest.WaitHidden("table.keys"))
 	if got := browsertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
 		t.Errorf("help: got %s, want still %s", got, b.ID.Path())
 	}

@@ -89,10 +89,12 @@ func TestFirstAndLastSeen(t *testing.T) {
 	}
 }
 
-func postSeen(t *testing.T, site *handlertest.Site, now time.Time, r seenReport, process int, options ...crashtest.Option) crash.Bucket {
+func postSeen(t *testing.T, site *handlertest.Site, now time.Time, r seenReport, process int,
+	options ...crashtest.Option) crash.Bucket {
 	t.Helper()
 	return site.Save(t, crashtest.Native(append([]crashtest.Option{
-		crashtest.On(r.release), crashtest.Version(r.version), crashtest.At(now.Add(-r.ago).UTC()), crashtest.Process(9000 + process),
+		crashtest.On(r.release), crashtest.Version(r.version), crashtest.At(now.Add(-r.ago).UTC()),
+		crashtest.Process(9000 + process),
 	}, options...)...))
 }
 
@@ -140,12 +142,14 @@ func (s seenAsked) same(where, first, last string) {
 
 func (s seenAsked) pages() {
 	c := s.site.Visitor(s.t)
-	lists := map[string]string{"front": "/?" + s.query("period", "year"), "sorted": "/?" + s.query("period", "year", "sort", "last")}
+	lists := map[string]string{"front": "/?" + s.query("period", "year"), "sorted": "/?" + s.query("period", "year",
+		"sort", "last")}
 	if s.release == "" {
 		lists["package"] = "/package/tidewatch"
 		lists["search"] = "/search?period=year&q=tidewatch"
 	} else {
-		lists["search"] = "/search?" + url.Values{"period": {"year"}, "q": {fmt.Sprintf("release:%q first:%s last:%s", s.release, s.first.version, s.last.version)}}.Encode()
+		lists["search"] = "/search?" + url.Values{"period": {"year"},
+			"q": {fmt.Sprintf("release:%q first:%s last:%s", s.release, s.first.version, s.last.version)}}.Encode()
 		if s.last.ago < 28*day {
 			lists["release"] = "/release/" + url.PathEscape(string(s.release))
 		}
@@ -160,7 +164,10 @@ func (s seenAsked) pages() {
 	}
 	page := c.Get(s.bucket.Path() + "?" + s.query()).Want(http.StatusOK).HTML()
 	fact := func(name string) string {
-		return s.shown(page.Find("dl.facts dt").FilterFunction(func(_ int, dt *goquery.Selection) bool { return dt.Text() == name }).Next())
+		return s.shown(page.Find("dl.facts dt").FilterFunction(func(_ int,
+			dt *goquery.Selection) bool {
+			return dt.Text() == name
+		}).Next())
 	}
 	s.same("problem", fact("First seen"), fact("Last seen"))
 }
@@ -197,7 +204,8 @@ func (s seenAsked) files() {
 				Summary   string `xml:"summary"`
 			} `xml:"entry"`
 		}
-		if err := xml.Unmarshal([]byte(c.Get(path+".atom"+query).Want(http.StatusOK).Body), &feed); err != nil || len(feed.Entry) != 1 {
+		if err := xml.Unmarshal([]byte(c.Get(path+".atom"+query).Want(http.StatusOK).Body), &feed); err != nil ||
+			len(feed.Entry) != 1 {
 			s.t.Fatalf("%s.atom: got %+v, %v", path, feed, err)
 		}
 		entry := feed.Entry[0]
@@ -215,7 +223,8 @@ func (s seenAsked) files() {
 
 func (s seenAsked) record(where string, value func(string) string) {
 	s.t.Helper()
-	s.same(where, value("first_seen")+" "+value("first_version")+" "+value("first_release"), value("last_seen")+" "+value("last_version")+" "+value("last_release"))
+	s.same(where, value("first_seen")+" "+value("first_version")+" "+value("first_release"), value("last_seen")+" "+
+		value("last_version")+" "+value("last_release"))
 	if got := value("highest_version"); got != s.highest {
 		s.t.Errorf("%q, %s: got highest version %q, want %q", s.release, where, got, s.highest)
 	}
@@ -230,12 +239,14 @@ func (s seenAsked) api() {
 		c.Get("/api/1.0/most-common-problems/?" + s.query(more...)).Want(http.StatusOK).JSON(&list)
 		return list.Objects
 	}
-	for name, from := range map[string]time.Time{"of memory": s.now.UTC().AddDate(0, 0, -60), "of the database": s.now.UTC().AddDate(-3, 0, 0)} {
+	for name, from := range map[string]time.Time{"of memory": s.now.UTC().AddDate(0, 0, -60),
+		"of the database": s.now.UTC().AddDate(-3, 0, 0)} {
 		rows := ask(from)
 		if len(rows) != 1 {
 			s.t.Fatalf("%q, API %s: got %d problems, want 1", s.release, name, len(rows))
 		}
-		got, _ := json.Marshal([]any{rows[0]["first_seen"], rows[0]["last_seen"], rows[0]["first_seen_release"], rows[0]["last_seen_release"]})
+		got, _ := json.Marshal([]any{rows[0]["first_seen"], rows[0]["last_seen"], rows[0]["first_seen_release"],
+			rows[0]["last_seen_release"]})
 		want, _ := json.Marshal([]any{s.lowest, s.highest, s.from, s.to})
 		if string(got) != string(want) {
 			s.t.Errorf("%q, API %s: got %s, want %s", s.release, name, got, want)
@@ -281,7 +292,8 @@ func TestFirstSeenOfMerged(t *testing.T) {
 			s.api()
 			continue
 		}
-		row := site.Visitor(t).Get("/?" + s.query("period", "year")).Want(http.StatusOK).HTML().Find("table.problems tbody tr").First()
+		row := site.Visitor(t).Get("/?" + s.query("period", "year")).Want(http.StatusOK).HTML().Find(
+			"table.problems tbody tr").First()
 		s.same("front", s.shown(row.Find("td.first")), s.shown(row.Find("td.last")))
 	}
 	if got := cmp.Or(site.Bucket(t, merged.ID).LastSeenVersion, "none"); got != newer.version {

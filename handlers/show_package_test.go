@@ -35,7 +35,8 @@ func TestPackagePage(t *testing.T) {
 		t.Errorf("got %d problems, want 2", got)
 	}
 	versions := page.HTML().Find("#package-versions ~ .scroll tbody tr")
-	if versions.Length() != 2 || !strings.Contains(versions.First().Text(), "1.10-1") || !strings.Contains(versions.First().Text(), "more") || !strings.Contains(versions.Last().Text(), "1.9-1") {
+	if versions.Length() != 2 || !strings.Contains(versions.First().Text(), "1.10-1") ||
+		!strings.Contains(versions.First().Text(), "more") || !strings.Contains(versions.Last().Text(), "1.9-1") {
 		t.Errorf("versions: got %s", versions.Text())
 	}
 	save(5, crashtest.Version("1.9-1"), crashtest.Set("DuplicateSignature", "gone by now"))
@@ -44,7 +45,8 @@ func TestPackagePage(t *testing.T) {
 	if got := newer.Find("td:nth-child(7) li").First().Text(); !strings.HasPrefix(got, "a <b>second</b> problem") {
 		t.Errorf("new in 1.10-1: got %q, want the second problem", got)
 	}
-	if got := newer.Find("td:nth-child(8)").Text(); !strings.Contains(got, "gone by now") || strings.Contains(got, "second") {
+	if got := newer.Find("td:nth-child(8)").Text(); !strings.Contains(got, "gone by now") ||
+		strings.Contains(got, "second") {
 		t.Errorf("gone in 1.10-1: got %q, want what only 1.9-1 had", got)
 	}
 	if strings.Contains(page.Body, "<b>second</b>") {
@@ -55,7 +57,8 @@ func TestPackagePage(t *testing.T) {
 		t.Errorf("CSV: got %v", rows)
 	}
 	f := feedOf(t, c.Get("/package/tidewatch.atom").Want(http.StatusOK))
-	if len(f.Entries) != 3 || f.Title != "Problems of tidewatch · mishap" || f.Entries[0].Title != "a <b>second</b> problem" {
+	if len(f.Entries) != 3 || f.Title != "Problems of tidewatch · mishap" ||
+		f.Entries[0].Title != "a <b>second</b> problem" {
 		t.Errorf("Atom: got %+v, want what is new first", f)
 	}
 	c.Get("/package/nosuch").Want(http.StatusNotFound)

@@ -17,7 +17,8 @@ func TestShowProblem(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	p.several(3, crashtest.Native)
-	p.several(2, crashtest.Native, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.10-1"), crashtest.At(today.AddDate(0, 0, -40)))
+	p.several(2, crashtest.Native, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.10-1"),
+		crashtest.At(today.AddDate(0, 0, -40)))
 	id := bucketOf(t, crashtest.Native())
 	for _, role := range handlertest.Roles {
 		a := p.As(t, role).Get(id.Path()).Want(http.StatusOK)
@@ -46,7 +47,8 @@ func TestShowProblem(t *testing.T) {
 			}
 			continue
 		}
-		a.WantText(".frame-table tbody tr:nth-child(1)", "0 tide_parse_row tidewatch parse.c:88").WantText(".stack pre", "../src/parse.c:88")
+		a.WantText(".frame-table tbody tr:nth-child(1)", "0 tide_parse_row tidewatch parse.c:88").WantText(".stack pre",
+			"../src/parse.c:88")
 		if got := a.HTML().Find(".reports tbody tr").Length(); got != 5 {
 			t.Errorf("reports: got %d rows, want 5", got)
 		}
@@ -57,7 +59,8 @@ func TestShowProblemTellsVisitorsNothingOfReports(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	for name, build := range map[string]func(...crashtest.Option) crashtest.Report{
-		"Python": crashtest.Python, "unsymbolised": crashtest.Unsymbolised, "recoverable": crashtest.Recoverable, "oops": crashtest.Oops,
+		"Python": crashtest.Python, "unsymbolised": crashtest.Unsymbolised, "recoverable": crashtest.Recoverable,
+		"oops": crashtest.Oops,
 	} {
 		p.several(1, build)
 		a := p.Visitor(t).Get(bucketOf(t, build()).Path()).Want(http.StatusOK)
@@ -69,7 +72,8 @@ func TestShowProblemTellsVisitorsNothingOfReports(t *testing.T) {
 	id := bucketOf(t, crashtest.Python())
 	p.Visitor(t).Part(id.Path()).Want(http.StatusUnauthorized).WantNone("table")
 	p.As(t, crash.RoleViewer).Get(id.Path()).Want(http.StatusOK).WantText("h1", "invalid literal").
-		WantText(".frame-table tbody tr:nth-child(3)", "2 load io.py:77 return int(s)").WantText(".exception", "ValueError: invalid literal").
+		WantText(".frame-table tbody tr:nth-child(3)", "2 load io.py:77 return int(s)").WantText(".exception",
+		"ValueError: invalid literal").
 		WantText(".stack pre", "Traceback (most recent call last)")
 }
 
@@ -96,7 +100,8 @@ func TestShowProblemPagesOfReports(t *testing.T) {
 	page.WantText("h1", "tidewatch")
 	part.WantNone("h1, header")
 	c.Get(id.Path() + "?after=nonsense").Want(http.StatusBadRequest)
-	c.Get(id.Path()+"?after="+crash.OopsID{7: 1}.String()).Want(http.StatusOK).WantText("#reports", "There is nothing older.")
+	c.Get(id.Path()+"?after="+crash.OopsID{7: 1}.String()).Want(http.StatusOK).WantText("#reports",
+		"There is nothing older.")
 }
 
 func TestShowProblemManyVersions(t *testing.T) {
@@ -165,24 +170,32 @@ func TestShowProblemVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPagesIn(t, handlertest.Options{Store: dbtest.OpenAt(t, dbtest.URL(t), today), SourceLinks: links, VersionLinks: links})
+	p := newPagesIn(t, handlertest.Options{Store: dbtest.OpenAt(t, dbtest.URL(t), today), SourceLinks: links,
+		VersionLinks: links})
 	p.several(1, crashtest.Assertion, crashtest.Set("Package", "tidewatch 1.4.1-1"))
 	p.several(3, crashtest.Native)
 	b := p.Save(t, crashtest.Native())
 	a := p.As(t, crash.RoleViewer).Get(b.ID.Path()).Want(http.StatusOK)
-	a.WantText(".status-text", "new First seen in the past week. Open in 24.04 (4 reports this week).").WantText(".status-releases", "24.04 seen in 1.4.9-2, the newest version in use; 4 reports this week")
-	a.WantText(".numbers", "4 reports 4 machines").WantText(".numbers", "of active machines").WantText(".numbers", "per 1,000 machine-days")
+	a.WantText(".status-text", "new First seen in the past week. Open in 24.04 (4 reports "+
+		"this week).").WantText(".status-releases", "24.04 seen in 1.4.9-2, the newest version in use; 4 reports this week")
+	a.WantText(".numbers", "4 reports 4 machines").WantText(".numbers", "of active machines").WantText(".numbers",
+		"per 1,000 machine-days")
 	a.WantText(".matrix thead", "Last seen").WantText(".matrix tbody tr:nth-child(1)", "18 May")
-	if got, want := a.Attr(".matrix tbody tr:nth-child(1) a", "href"), "https://archive.example/tidewatch/1.4.9-2/#1"; got != want {
+	if got, want := a.Attr(".matrix tbody tr:nth-child(1) a", "href"),
+		"https://archive.example/tidewatch/1.4.9-2/#1"; got != want {
 		t.Errorf("link of the version: got %q, want %q", got, want)
 	}
-	if got, want := a.Attr(".stack > .scroll .frame-table tbody tr:nth-child(1) a", "href"), "https://archive.example/tidewatch/1.4.9-2/src/parse.c#88"; got != want {
+	if got, want := a.Attr(".stack > .scroll .frame-table tbody tr:nth-child(1) a", "href"),
+		"https://archive.example/tidewatch/1.4.9-2/src/parse.c#88"; got != want {
 		t.Errorf("link of the first frame: got %q, want %q", got, want)
 	}
 	a.WantText(".stack .hint", "the newest that is complete and symbolised (1.4.9-2 on Ubuntu 24.04)")
 
-	p.several(1, crashtest.Python, crashtest.Set("Package", "tidewatch 1.5.0-1"), crashtest.Set("SourcePackage", "tidewatch"))
+	p.several(1, crashtest.Python, crashtest.Set("Package", "tidewatch 1.5.0-1"),
+		crashtest.Set("SourcePackage", "tidewatch"))
 	a = p.As(t, crash.RoleViewer).Get(b.ID.Path()).Want(http.StatusOK)
-	a.WantText(".status-text", "new First seen in the past week. Open in 24.04 (4 reports this week).").WantText(".status-releases", "24.04 seen up to 1.4.9-2, not in 1.5.0-1; 4 reports this week")
-	a.WantText(".matrix tbody tr:nth-child(1)", "1.5.0-1 not seen yet 0 0").WantText(".matrix tbody tr:nth-child(2)", "1.4.9-2 last")
+	a.WantText(".status-text", "new First seen in the past week. Open in 24.04 (4 reports "+
+		"this week).").WantText(".status-releases", "24.04 seen up to 1.4.9-2, not in 1.5.0-1; 4 reports this week")
+	a.WantText(".matrix tbody tr:nth-child(1)", "1.5.0-1 not seen yet 0 0").WantText(".matrix tbody tr:nth-child(2)",
+		"1.4.9-2 last")
 }

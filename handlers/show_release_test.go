@@ -18,7 +18,8 @@ func TestReleasePage(t *testing.T) {
 	save := func(days int, release string, options ...crashtest.Option) {
 		t.Helper()
 		process++
-		options = append(options, crashtest.At(time.Now().AddDate(0, 0, -days).Add(-time.Hour)), crashtest.Process(process), crashtest.Set("DistroRelease", release))
+		options = append(options, crashtest.At(time.Now().AddDate(0, 0, -days).Add(-time.Hour)), crashtest.Process(process),
+			crashtest.Set("DistroRelease", release))
 		site.Save(t, crashtest.Native(options...))
 	}
 	other := crashtest.Set("DuplicateSignature", "a <b>second</b> problem")
@@ -46,22 +47,27 @@ func TestReleasePage(t *testing.T) {
 	}
 	resolute := c.Get("/release/Ubuntu%2026.04").Want(http.StatusOK)
 	resolute.WantText("main", "the release before: that one has 4.29")
-	if got := resolute.HTML().Find("#release-worst ~ table tbody tr"); got.Length() != 2 || !strings.Contains(got.First().Text(), "second") {
+	if got := resolute.HTML().Find("#release-worst ~ table tbody tr"); got.Length() != 2 ||
+		!strings.Contains(got.First().Text(), "second") {
 		t.Errorf("26.04: got problems %s, want two, the most frequent first", got.Text())
 	}
-	if got := resolute.HTML().Find("#release-new ~ table tbody tr"); got.Length() != 1 || !strings.Contains(got.Text(), "second") {
+	if got := resolute.HTML().Find("#release-new ~ table tbody tr"); got.Length() != 1 || !strings.Contains(got.Text(),
+		"second") {
 		t.Errorf("26.04, new: got %s, want what 24.04 has not", got.Text())
 	}
-	if got := resolute.HTML().Find("#release-packages ~ .scroll tbody tr"); got.Length() != 1 || !strings.Contains(got.Text(), "tidewatch") {
+	if got := resolute.HTML().Find("#release-packages ~ .scroll tbody tr"); got.Length() != 1 ||
+		!strings.Contains(got.Text(), "tidewatch") {
 		t.Errorf("26.04, packages: got %s", got.Text())
 	}
 	if strings.Contains(resolute.Body, "<b>second</b>") {
 		t.Error("a signature is markup")
 	}
-	if rows := csvOf(t, c.Get("/release/Ubuntu%2026.04.csv").Want(http.StatusOK)); len(rows) != 2 || rows[0]["count"] != "2" {
+	if rows := csvOf(t, c.Get("/release/Ubuntu%2026.04.csv").Want(http.StatusOK)); len(rows) != 2 ||
+		rows[0]["count"] != "2" {
 		t.Errorf("CSV: got %v", rows)
 	}
-	if f := feedOf(t, c.Get("/release/Ubuntu%2026.04.atom").Want(http.StatusOK)); len(f.Entries) != 2 || f.Title != "Problems of Ubuntu 26.04 · mishap" {
+	if f := feedOf(t, c.Get("/release/Ubuntu%2026.04.atom").Want(http.StatusOK)); len(f.Entries) != 2 ||
+		f.Title != "Problems of Ubuntu 26.04 · mishap" {
 		t.Errorf("Atom: got %+v", f)
 	}
 	c.Get("/release/Sea%20Monkey").Want(http.StatusOK).WantText("h1", "Sea Monkey")

@@ -20,7 +20,8 @@ func TestShowReport(t *testing.T) {
 	id := p.accept("machine/1 ?", crashtest.Native())
 	a := p.As(t, crash.RoleViewer).Get("/oops/" + id.String()).Want(http.StatusOK)
 	a.WantText("h1", "tidewatch crashed with SIGSEGV in tide_parse_row()").WantText(".report-facts", id.String())
-	if got, want := a.Attr(".report-facts a[href^='/problem/']", "href"), bucketOf(t, crashtest.Native()).Path(); got != want {
+	if got, want := a.Attr(".report-facts a[href^='/problem/']", "href"),
+		bucketOf(t, crashtest.Native()).Path(); got != want {
 		t.Errorf("link to the problem: got %q, want %q", got, want)
 	}
 	if got, want := a.Attr(".report-facts a[href^='/user/']", "href"), "/user/machine%2F1%20%3F"; got != want {
@@ -83,7 +84,8 @@ func TestShowReportUnbucketed(t *testing.T) {
 	id := p.accept("", crashtest.Ungroupable())
 	a := p.As(t, crash.RoleViewer).Get("/oops/" + id.String()).Want(http.StatusOK)
 	a.WantText(".report-facts", "in no problem "+grouping.SignatureOf(crashtest.Ungroupable().Fields()).Reason)
-	a.WantText(".report-facts", "a machine without a name").WantNone(".report-facts a[href^='/problem/'], .report-facts a[href^='/user/']")
+	a.WantText(".report-facts", "a machine without a name").WantNone(".report-facts a[href^='/problem/'], .report-facts " +
+		"a[href^='/user/']")
 }
 
 func TestShowReportHostile(t *testing.T) {
@@ -91,7 +93,8 @@ func TestShowReportHostile(t *testing.T) {
 	p := newPages(t)
 	c := p.As(t, crash.RoleViewer)
 	for _, report := range []crashtest.Report{
-		crashtest.Markup(crashtest.Set(`<script>x</script>`, "<script>y</script>")), crashtest.Long(), crashtest.Unicode(), crashtest.Package(),
+		crashtest.Markup(crashtest.Set(`<script>x</script>`, "<script>y</script>")), crashtest.Long(), crashtest.Unicode(),
+		crashtest.Package(),
 	} {
 		wantNoMarkup(t, c.Get("/oops/"+p.accept(`<script>"'`, report).String()).Want(http.StatusOK))
 	}

@@ -33,7 +33,8 @@ func TestShowSystemUnknown(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	c := p.As(t, crash.RoleViewer)
-	c.Get("/user/nobody").Want(http.StatusOK).WantText("#reports", "No errors have been reported from this system.").WantNone("table")
+	c.Get("/user/nobody").Want(http.StatusOK).WantText("#reports", "No errors have been reported from "+
+		"this system.").WantNone("table")
 	c.Get("/user/").Want(http.StatusOK).WantText("h1", "Machines without a name").WantNone("table")
 	c.Get("/user/nobody?after=x").Want(http.StatusBadRequest)
 	p.Visitor(t).Get("/user/nobody").WantRedirect(http.StatusSeeOther, "/login?next=%2Fuser%2Fnobody")
@@ -47,7 +48,8 @@ func TestShowSystemPages(t *testing.T) {
 	}
 	c := p.As(t, crash.RoleViewer)
 	next := c.Get("/user/m").Want(http.StatusOK).Attr("#reports .paging a", "hx-get")
-	for _, a := range []int{c.Get(next).HTML().Find("#reports tbody tr").Length(), c.Part(next).HTML().Find("tbody tr").Length()} {
+	for _, a := range []int{c.Get(next).HTML().Find("#reports tbody tr").Length(),
+		c.Part(next).HTML().Find("tbody tr").Length()} {
 		if a != 3 {
 			t.Errorf("second page: got %d rows, want 3", a)
 		}
@@ -60,5 +62,6 @@ func TestShowSystemOfTests(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	p.accept("deadbeef-7", crashtest.Native())
-	p.As(t, crash.RoleViewer).Get("/user/deadbeef-7").Want(http.StatusOK).WantText("main", "test machine Its reports are stored and not counted.")
+	p.As(t, crash.RoleViewer).Get("/user/deadbeef-7").Want(http.StatusOK).WantText("main", "test machine Its reports are "+
+		"stored and not counted.")
 }

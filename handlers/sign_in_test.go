@@ -28,7 +28,8 @@ func TestSignInAndOut(t *testing.T) {
 		t.Errorf("a visitor got the session %q, want none", got)
 	}
 	before := c.Cookie("csrftoken")
-	in := c.Post("/login", url.Values{"username": {strings.ToUpper(ada.Name)}, "password": {handlertest.Password}, "next": {"/admin/tracker?x=1"}})
+	in := c.Post("/login", url.Values{"username": {strings.ToUpper(ada.Name)}, "password": {handlertest.Password},
+		"next": {"/admin/tracker?x=1"}})
 	in.WantRedirect(http.StatusSeeOther, "/admin/tracker?x=1")
 	if got := c.Cookie("csrftoken"); got == before || got == "" {
 		t.Errorf("csrftoken after sign-in: got %q, want a new one", got)
@@ -120,7 +121,8 @@ func TestSignInSlowsDown(t *testing.T) {
 	t.Parallel()
 	began := time.Now() // no time passes for the database, however slow the machine is
 	store := dbtest.OpenAt(t, dbtest.URL(t), began)
-	site, other := handlertest.New(t, handlertest.Options{Store: store}), handlertest.New(t, handlertest.Options{Store: store})
+	site, other := handlertest.New(t, handlertest.Options{Store: store}),
+		handlertest.New(t, handlertest.Options{Store: store})
 	ada := site.AddUser(t, crash.RoleViewer)
 	signIn := func(c *handlertest.Client, password, address string) *handlertest.Answer {
 		return c.Post("/login", url.Values{"username": {ada.Name}, "password": {password}}, at(address))

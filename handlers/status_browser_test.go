@@ -19,7 +19,8 @@ func press(key string, shift bool) string {
 	if shift {
 		with = ", shiftKey: true"
 	}
-	return `document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "` + key + `", bubbles: true, cancelable: true` + with + `})); true`
+	return `document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "` + key +
+		`", bubbles: true, cancelable: true` + with + `})); true`
 }
 
 // TestStatusInBrowser changes the bug of a problem in every way that there is, and checks that the whole status on its page
@@ -30,12 +31,15 @@ func TestStatusInBrowser(t *testing.T) {
 	ada := site.AddUser(t, crash.RoleTriager)
 	now := time.Now().UTC()
 	problem := func(n int, signature string) crash.Bucket {
-		b := site.Save(t, crashtest.Native(crashtest.Process(n), crashtest.At(now), crashtest.Set("DuplicateSignature", signature)))
-		return site.Save(t, crashtest.Native(crashtest.Process(n+100), crashtest.At(now), crashtest.Set("DuplicateSignature", b.Signature)))
+		b := site.Save(t, crashtest.Native(crashtest.Process(n), crashtest.At(now), crashtest.Set("DuplicateSignature",
+			signature)))
+		return site.Save(t, crashtest.Native(crashtest.Process(n+100), crashtest.At(now), crashtest.Set("DuplicateSignature",
+			b.Signature)))
 	}
 	ctx := browsertest.Start(t)
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"), browsertest.WaitVisible(".account-name"))
+		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
+		browsertest.WaitVisible(".account-name"))
 	open := func(path, wait string) {
 		t.Helper()
 		browsertest.Do(ctx, t, chromedp.Navigate(site.URL+path), browsertest.WaitVisible(wait))
@@ -54,18 +58,21 @@ func TestStatusInBrowser(t *testing.T) {
 				t.Errorf("%s: got the status %q, want no %q in it", step, text, stale)
 			}
 		}
-		if n := browsertest.Eval[int](ctx, t, `document.querySelectorAll("#status").length`); n != 1 || !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
+		if n := browsertest.Eval[int](ctx, t, `document.querySelectorAll("#status").length`); n != 1 ||
+			!browsertest.Eval[bool](ctx, t, `window.stays === true`) {
 			t.Errorf("%s: got %d elements with the status, want one, and the page to stay", step, n)
 		}
 	}
-	before, after := []string{"First seen in the past week", "Will it help?", "Create"}, []string{"unread", "has not been asked about this bug yet"}
+	before, after := []string{"First seen in the past week", "Will it help?", "Create"},
+		[]string{"unread", "has not been asked about this bug yet"}
 
 	created := problem(1, "created")
 	open(created.ID.Path(), "#status .create-bug button")
 	wantStatus("at first", before, nil)
 	browsertest.Do(ctx, t, browsertest.Click("#status .create-bug button"), browsertest.WaitVisible("#status a.bug-link"))
 	wantStatus("created", after, before)
-	browsertest.Do(ctx, t, browsertest.Click("#status .bug-list button"), browsertest.WaitVisible("#status .create-bug button"))
+	browsertest.Do(ctx, t, browsertest.Click("#status .bug-list button"),
+		browsertest.WaitVisible("#status .create-bug button"))
 	wantStatus("unlinked", before, after)
 
 	reviewed := problem(2, "reviewed")
@@ -99,9 +106,12 @@ func TestCopiesOfACellInBrowser(t *testing.T) {
 	ctx := browsertest.Start(t)
 	cell := "#bug-" + b.ID.String()
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"), browsertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+"/release/Ubuntu%2024.04"), browsertest.WaitVisible(cell+" button"), browsertest.WaitVisible(cell+"-new button"),
-		browsertest.Click(cell+"-new button"), browsertest.WaitVisible(cell+"-new a.bug-link"), browsertest.WaitVisible(cell+" a.bug-link"))
+		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
+		browsertest.WaitVisible(".account-name"),
+		chromedp.Navigate(site.URL+"/release/Ubuntu%2024.04"), browsertest.WaitVisible(cell+" button"),
+		browsertest.WaitVisible(cell+"-new button"),
+		browsertest.Click(cell+"-new button"), browsertest.WaitVisible(cell+"-new a.bug-link"),
+		browsertest.WaitVisible(cell+" a.bug-link"))
 	if n := len(site.Tracker.Bugs()); n != 1 {
 		t.Errorf("got %d bugs, want 1", n)
 	}

@@ -25,16 +25,19 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 	process := 0
 	seen := func(name, release, version string, days int) crash.Bucket {
 		process++
-		return site.Save(t, crashtest.Native(crashtest.Set("DuplicateSignature", name), crashtest.Process(process), crashtest.On(crash.Release(release)),
+		return site.Save(t, crashtest.Native(crashtest.Set("DuplicateSignature", name), crashtest.Process(process),
+			crashtest.On(crash.Release(release)),
 			crashtest.Version(version), crashtest.At(now.AddDate(0, 0, -days))))
 	}
 	bug := func(b crash.Bucket, number int64, status, fix, series string) {
 		t.Helper()
-		if _, err := site.Bugs.LinkBug(t.Context(), b.ID, crash.Bug{Number: number, URL: fmt.Sprint("https://tracker.example/", number), By: "ada"}); err != nil {
+		if _, err := site.Bugs.LinkBug(t.Context(), b.ID,
+			crash.Bug{Number: number, URL: fmt.Sprint("https://tracker.example/", number), By: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 		reading := crash.BugReading{Number: number, Tasks: []crash.BugTask{{
-			Target: "/ubuntu/+source/" + b.SourcePackage, Status: status, Complete: status != "New", Closed: now.AddDate(0, 0, -20),
+			Target: "/ubuntu/+source/" + b.SourcePackage, Status: status, Complete: status != "New",
+			Closed: now.AddDate(0, 0, -20),
 		}}}
 		if fix != "" {
 			reading.Fixes = []crash.BugFix{{Package: b.SourcePackage, Version: fix, Series: series}}
@@ -56,14 +59,17 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 			"Probably fixed in sid; still open in 24.04 (1 report this week)."},
 		"in the newest version of sid": {seen("in the newest version of sid", "Debian sid", "1.9.4-2", 2), crash.StateNew,
 			"First seen in the past week. Open in sid (2 reports this week)."},
-		"gone":        {seen("gone", "Ubuntu 24.04", "1.2-1", 40), crash.StateGone, "Probably fixed in 24.04."},
-		"disappeared": {seen("disappeared", "Ubuntu 24.04", "1.2-1", 40), crash.StateDisappeared, "The bug is open. Probably fixed in 24.04."},
-		"open":        {seen("open", "Ubuntu 24.04", "1.2-1", 1), crash.StateOpen, "Open in 24.04 (1 report this week)."},
-		"fixed":       {seen("fixed", "Ubuntu 24.04", "1.2-1", 40), crash.StateFixed, "Fixed in 24.04."},
-		"regression":  {seen("regression", "Ubuntu 24.04", "1.5-1", 1), crash.StateRegression, "Seen again after the fix in 24.04 (1 report this week)."},
+		"gone": {seen("gone", "Ubuntu 24.04", "1.2-1", 40), crash.StateGone, "Probably fixed in 24.04."},
+		"disappeared": {seen("disappeared", "Ubuntu 24.04", "1.2-1", 40), crash.StateDisappeared, "The bug is open. " +
+			"Probably fixed in 24.04."},
+		"open":  {seen("open", "Ubuntu 24.04", "1.2-1", 1), crash.StateOpen, "Open in 24.04 (1 report this week)."},
+		"fixed": {seen("fixed", "Ubuntu 24.04", "1.2-1", 40), crash.StateFixed, "Fixed in 24.04."},
+		"regression": {seen("regression", "Ubuntu 24.04", "1.5-1", 1), crash.StateRegression, "Seen again after the fix in " +
+			"24.04 (1 report this week)."},
 		"not in 24.04": {seen("not in 24.04", "Ubuntu 24.04", "1.4-1", 1), crash.StateOpen,
 			"Fixed in 26.04; still open in 24.04 (1 report this week)."},
-		"closed": {seen("closed", "Ubuntu 24.04", "1.4-1", 1), crash.StateClosed, "Closed as Won't Fix for 24.04 (1 report this week)."},
+		"closed": {seen("closed", "Ubuntu 24.04", "1.4-1", 1), crash.StateClosed, "Closed as Won't Fix for 24.04 (1 report " +
+			"this week)."},
 	}
 	bug(problems["disappeared"].bucket, 1, "New", "", "")
 	bug(problems["open"].bucket, 2, "New", "", "")
@@ -93,7 +99,8 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 		if !strings.Contains(body, fmt.Sprintf(`"state":%q,"status":%q`, p.word, p.text)) {
 			t.Errorf("%s: the JSON file does not say %s: %q", name, p.word, p.text)
 		}
-		for _, list := range []string{"/?period=year&state=" + string(p.word), "/search?q=state:" + string(p.word), "/search?q=is:" + string(p.word)} {
+		for _, list := range []string{"/?period=year&state=" + string(p.word), "/search?q=state:" + string(p.word),
+			"/search?q=is:" + string(p.word)} {
 			rows := site.As(t, crash.RoleTriager).Get(list).Want(http.StatusOK).HTML()
 			cell := rows.Find(`.bug-now[data-bug="` + p.bucket.ID.String() + `"]`)
 			if got := cell.AttrOr("data-status", "nothing"); got != string(p.word) {
@@ -110,7 +117,8 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 		}
 	}
 	triager := site.As(t, crash.RoleTriager)
-	for _, path := range []string{"/package/" + problems["gone"].bucket.Package, "/release/Ubuntu%2024.04?", "/search?q=" + url.QueryEscape("package:"+problems["gone"].bucket.Package)} {
+	for _, path := range []string{"/package/" + problems["gone"].bucket.Package, "/release/Ubuntu%2024.04?", "/search?q=" +
+		url.QueryEscape("package:"+problems["gone"].bucket.Package)} {
 		a := triager.Get(path).Want(http.StatusOK)
 		for name, p := range problems {
 			cell := a.HTML().Find("#bug-" + p.bucket.ID.String() + "-now")
@@ -120,7 +128,8 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 			if got := cell.AttrOr("data-status", ""); got != string(p.word) {
 				t.Errorf("%s: %s says %s of it, want %s", name, path, got, p.word)
 			}
-			if wants := p.bucket.ID.String() == problems["gone"].bucket.ID.String(); wants && cell.Find(".create-bug button, .review-link").Length() != 2 {
+			if wants := p.bucket.ID.String() == problems["gone"].bucket.ID.String(); wants &&
+				cell.Find(".create-bug button, .review-link").Length() != 2 {
 				t.Errorf("%s: %s offers no bug", name, path)
 			}
 		}
@@ -132,7 +141,8 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 			t.Errorf("%s: the page of its machine says %s of it, want %s", name, got, p.word)
 		}
 		if name == "fixed in one release" && (cells.Length() != 2 || cells.Find(".create-bug button").Length() != 2) {
-			t.Errorf("%s: got %d cells on the page of its machine, want one for each report, which offers a bug", name, cells.Length())
+			t.Errorf("%s: got %d cells on the page of its machine, want one for each report, which offers a bug", name,
+				cells.Length())
 		}
 	}
 	site.As(t, crash.RoleViewer).Get("/user/machine-1").Want(http.StatusOK).WantNone(".create-bug")

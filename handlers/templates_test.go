@@ -21,11 +21,13 @@ func TestTemplates(t *testing.T) {
 	other := site.Save(t, crashtest.Python())
 	c := site.As(t, crash.RoleAdmin)
 	page := c.Get(templatesPath + "?package=tidewatch&type=Crash").Want(http.StatusOK)
-	page.WantText("#template", "below is the shipped text").WantText(".template-names", "versions_table").WantNone("button[value=default]")
+	page.WantText("#template", "below is the shipped text").WantText(".template-names",
+		"versions_table").WantNone("button[value=default]")
 	if got := strings.TrimPrefix(page.Text("#template-body"), "\n"); !strings.Contains(got, "{how_often}") {
 		t.Errorf("got %q, want the shipped text", got)
 	}
-	mine := url.Values{"package": {"tidewatch"}, "type": {"Crash"}, "body": {"Hello {program} <b>\r\n\r\n{problem_url}\r\n{?kernel_message}\r\nno\r\n{/kernel_message}\r\n"}}
+	mine := url.Values{"package": {"tidewatch"}, "type": {"Crash"},
+		"body": {"Hello {program} <b>\r\n\r\n{problem_url}\r\n{?kernel_message}\r\nno\r\n{/kernel_message}\r\n"}}
 
 	for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart} {
 		preview := c.Post(templatesPath, with(mine, "do", "preview"), headers...).Want(http.StatusOK)
@@ -33,10 +35,13 @@ func TestTemplates(t *testing.T) {
 		if got := preview.HTML().Find(".tracker-text").Text(); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
-		preview = c.Post(templatesPath, with(mine, "do", "preview", "bucket", site.URL+other.ID.Path()), headers...).Want(http.StatusOK)
+		preview = c.Post(templatesPath, with(mine, "do", "preview", "bucket", site.URL+other.ID.Path()),
+			headers...).Want(http.StatusOK)
 		preview.WantText(".tracker-text", other.ID.String())
-		c.Post(templatesPath, with(mine, "do", "preview", "bucket", "nonsense"), headers...).Want(http.StatusUnprocessableEntity).WantText(".error", "no such problem")
-		bad := c.Post(templatesPath, with(mine, "do", "save", "body", "{hostname} {?trace}"), headers...).Want(http.StatusUnprocessableEntity)
+		c.Post(templatesPath, with(mine, "do", "preview", "bucket", "nonsense"),
+			headers...).Want(http.StatusUnprocessableEntity).WantText(".error", "no such problem")
+		bad := c.Post(templatesPath, with(mine, "do", "save", "body", "{hostname} {?trace}"),
+			headers...).Want(http.StatusUnprocessableEntity)
 		for _, problem := range []string{"“hostname”", "{?trace} is never ended", "{problem_url} is missing"} {
 			bad.WantText("#template-problems", problem)
 		}
@@ -48,7 +53,8 @@ func TestTemplates(t *testing.T) {
 
 	address := templatesPath + "?package=tidewatch&type=Crash"
 	c.Post(templatesPath, with(mine, "do", "save")).WantRedirect(http.StatusSeeOther, address)
-	c.Get(address).WantText(".flash-done", "Saved").WantText(".templates", "tidewatch, Crash").WantText("#template-body", "Hello {program}").WantText(".templates", "ada-admin")
+	c.Get(address).WantText(".flash-done", "Saved").WantText(".templates", "tidewatch, Crash").WantText("#template-body",
+		"Hello {program}").WantText(".templates", "ada-admin")
 	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
 	if got := site.Tracker.Bugs()[0].Description; !strings.HasPrefix(got, "Hello /usr/bin/tidewatch <b>\n\n") {
 		t.Errorf("got bug %q, want it by the template", got)
@@ -67,9 +73,11 @@ func TestTemplates(t *testing.T) {
 	c.SetCookie("sessionid", "ended")
 	kept := c.Post(templatesPath, with(mine, "do", "save")).Want(http.StatusUnauthorized)
 	c.Post("/login", url.Values{
-		"username": {"ada-admin"}, "password": {handlertest.Password}, "next": {kept.Attr("[name=next]", "value")}, "kept": {kept.Attr("[name=kept]", "value")},
+		"username": {"ada-admin"}, "password": {handlertest.Password}, "next": {kept.Attr("[name=next]", "value")},
+		"kept": {kept.Attr("[name=kept]", "value")},
 	}).WantRedirect(http.StatusSeeOther, templatesPath)
-	c.Get(templatesPath).WantText("#template-trouble", "is back").WantText("#template-body", "Hello {program}").WantText("#template-title", "tidewatch, Crash")
+	c.Get(templatesPath).WantText("#template-trouble", "is back").WantText("#template-body",
+		"Hello {program}").WantText("#template-title", "tidewatch, Crash")
 }
 
 // TestShippedTemplate: saving the shipped text changes no bug.

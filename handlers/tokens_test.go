@@ -14,7 +14,8 @@ import (
 // makeToken makes a token on the page of the account and returns it.
 func makeToken(t *testing.T, c *handlertest.Client, scopes ...string) string {
 	t.Helper()
-	page := c.Post("/account/tokens", url.Values{"name": {"a script"}, "scope": scopes, "days": {"30"}}).Want(http.StatusCreated)
+	page := c.Post("/account/tokens", url.Values{"name": {"a script"}, "scope": scopes, "days": {"30"}}).Want(
+		http.StatusCreated)
 	token := page.Attr("#made-token", "value")
 	if !strings.HasPrefix(token, "mishap_") {
 		t.Fatalf("got the token %q", token)

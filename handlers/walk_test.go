@@ -101,7 +101,8 @@ func TestWalkOddWays(t *testing.T) {
 	problem := bucketOf(t, crashtest.Native()).Path()
 	report := c.Get(problem).Attr("#reports tbody tr:first-child a[href^='/oops/']", "href")
 	for _, via := range []string{
-		"https://elsewhere.example/", "//elsewhere.example", "javascript:alert(1)", "/problem/x", "/search?q=%28", "/?release=Plan+9", "/admin", "\x00", "%",
+		"https://elsewhere.example/", "//elsewhere.example", "javascript:alert(1)", "/problem/x", "/search?q=%28",
+		"/?release=Plan+9", "/admin", "\x00", "%",
 	} {
 		for _, path := range []string{problem, report} {
 			a := c.Get(path + "?via=" + url.QueryEscape(via)).Want(http.StatusOK)
@@ -120,7 +121,8 @@ func TestWalkThroughMachine(t *testing.T) {
 	c := p.As(t, crash.RoleViewer)
 	for path, want := range map[string]int{"/user/m": 2, "/user/": 1} {
 		a := c.Get(path).Want(http.StatusOK)
-		if seen := walk(t, c, a.Attr("#reports tbody tr:first-child a[href^='/oops/']", "href"), ".report-facts code"); len(seen) != want {
+		if seen := walk(t, c, a.Attr("#reports tbody tr:first-child a[href^='/oops/']", "href"),
+			".report-facts code"); len(seen) != want {
 			t.Errorf("%s: got %d reports on the way, want %d", path, len(seen), want)
 		}
 	}

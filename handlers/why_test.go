@@ -24,12 +24,14 @@ func TestWhyHere(t *testing.T) {
 	visitor.WantText(".grouping p", description).WantText(".why-rule", "kernel").WantNone(".why")
 	for _, at := range []string{path, "/oops/" + report.String()} {
 		a := p.As(t, crash.RoleViewer).Get(at).Want(http.StatusOK)
-		a.WantText(".grouping summary", "why grouped here").WantText(".grouping p", description).WantText(".why-rule", "kernel")
+		a.WantText(".grouping summary", "why grouped here").WantText(".grouping p", description).WantText(".why-rule",
+			"kernel")
 		a.WantText(".why-used li:nth-child(1)", "brig_tx_done [brigwifi] RIP: 0010:brig_tx_done+0x62/0x110 [brigwifi]")
 		a.WantText(".why-skipped", "? show_regs+0x6d/0x80 the kernel is not sure of it")
 		a.WantNone(".why-now").WantNone(".grouping[open]")
 	}
-	if got := p.As(t, crash.RoleViewer).Get(path).Attr(".grouping a[href^='/oops/']", "href"); got != "/oops/"+report.String() {
+	if got := p.As(t, crash.RoleViewer).Get(path).Attr(".grouping a[href^='/oops/']", "href"); got != "/oops/"+
+		report.String() {
 		t.Errorf("example: got %q, want the report", got)
 	}
 }
@@ -57,7 +59,8 @@ func TestWhyHereOfOlderRules(t *testing.T) {
 	move(old, nil, 1)
 	c := p.As(t, crash.RoleViewer)
 	a := c.Get("/oops/" + old.String()).Want(http.StatusOK)
-	a.WantText(".why-now", "by older rules It was grouped by version 1 of the rules. By today's it would now be in "+today.String())
+	a.WantText(".why-now", "by older rules It was grouped by version 1 of the rules. By today's it would now be in "+
+		today.String())
 	if got := a.Attr(".why-now a", "href"); got != today.Path() {
 		t.Errorf("link: got %q, want %q", got, today.Path())
 	}
@@ -72,7 +75,8 @@ func TestWhyHereOfOlderRules(t *testing.T) {
 	dbtest.Exec(t, url, "delete from buckets where id = $1", today[:])
 	move(old, nil, 1)
 	a = c.Get("/oops/" + old.String()).Want(http.StatusOK)
-	if text := a.Text(".why-now"); !strings.Contains(text, "which is not there yet") || !strings.Contains(text, today.String()) {
+	if text := a.Text(".why-now"); !strings.Contains(text, "which is not there yet") ||
+		!strings.Contains(text, today.String()) {
 		t.Errorf("got %q, want a problem that is not there yet", text)
 	}
 	c.Get("/oops/" + other.String()).WantNone(".why-now")

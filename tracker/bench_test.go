@@ -21,7 +21,8 @@ func BenchmarkCreateBug(b *testing.B) {
 		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
 		Token: lp.Token(consumer), Timeout: patience,
 	}
-	filer := tracker.NewFiler(cfg, filings.New(store), tracker.NewClient(cfg, tracker.NewCredentials(cfg, filings.New(store))))
+	filer := tracker.NewFiler(cfg, filings.New(store),
+		tracker.NewClient(cfg, tracker.NewCredentials(cfg, filings.New(store))))
 	b.Cleanup(func() { filer.Close(b.Context()) })
 	signature := func(n int) string { return fmt.Sprintf("/usr/bin/tidewatch:11:bench_%d", n) }
 	n := 0
@@ -29,7 +30,8 @@ func BenchmarkCreateBug(b *testing.B) {
 		b.StopTimer()
 		saveReport(b, store, crashtest.Native(crashtest.Set("DuplicateSignature", signature(n)), crashtest.Process(n+1)))
 		b.StartTimer()
-		if _, err := filer.CreateBug(b.Context(), signature(n), tracker.Options{Person: "ines", Wait: time.Minute}); err != nil {
+		if _, err := filer.CreateBug(b.Context(), signature(n),
+			tracker.Options{Person: "ines", Wait: time.Minute}); err != nil {
 			b.Fatal(err)
 		}
 		n++
@@ -38,7 +40,8 @@ func BenchmarkCreateBug(b *testing.B) {
 
 func BenchmarkBareCall(b *testing.B) {
 	lp := trackertest.New(b)
-	cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: patience}
+	cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer),
+		Timeout: patience}
 	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory()))
 	for b.Loop() {
 		if _, err := client.CreateBug(b.Context(), anIntent); err != nil {

@@ -47,7 +47,8 @@ func TestNothingLeavesTooLate(t *testing.T) {
 func TestEscape(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"my crash service": "my%20crash%20service", "a+b": "a%2Bb", "&secret": "%26secret", "-._~": "-._~", `"\`: "%22%5C", "é": "%C3%A9",
+		"my crash service": "my%20crash%20service", "a+b": "a%2Bb", "&secret": "%26secret", "-._~": "-._~", `"\`: "%22%5C",
+		"é": "%C3%A9",
 	} {
 		if got := escape(in); got != want {
 			t.Errorf("%q: got %s, want %s", in, got, want)

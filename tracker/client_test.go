@@ -17,7 +17,8 @@ import (
 )
 
 var anIntent = crash.Intent{
-	Target: "/ubuntu/+source/tidewatch", Title: "tidewatch crashed", Description: "It did.\nhttps://mishap.example/problem/1", Marker: "https://mishap.example/problem/1",
+	Target: "/ubuntu/+source/tidewatch", Title: "tidewatch crashed",
+	Description: "It did.\nhttps://mishap.example/problem/1", Marker: "https://mishap.example/problem/1",
 }
 
 // authorised is a client of a practice tracker with a token in its configuration.
@@ -118,7 +119,8 @@ func TestHostileWords(t *testing.T) {
 		{"a page", "<!DOCTYPE html><html><head><title>Go\naway</title></head><body>secret text</body></html>", "Go; away"},
 		{"a page without title", "<html>x</html>", "Bad Request"},
 		{"nothing", "", "Bad Request"},
-		{"our secret", "bad signature &s3cret/+with odd=bytes or s3cret%2F%2Bwith%20odd%3Dbytes", "bad signature &[secret] or [secret]"},
+		{"our secret", "bad signature &s3cret/+with odd=bytes or s3cret%2F%2Bwith%20odd%3Dbytes", "bad signature &[secret] " +
+			"or [secret]"},
 		{"endless", strings.Repeat("x", 5<<20), strings.Repeat("x", 399) + "…"},
 	}
 	for _, tt := range tests {
@@ -181,7 +183,10 @@ func TestLocations(t *testing.T) {
 func TestForeignLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	visited := make(chan string, 10)
-	foreign := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { visited <- r.RequestURI }))
+	foreign := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		visited <- r.RequestURI
+	}))
 	t.Cleanup(foreign.Close)
 	for name, page := range map[string]string{
 		"next page": `{"entries": [], "next_collection_link": "` + foreign.URL + `/devel/x"}`,
@@ -262,7 +267,8 @@ func TestTags(t *testing.T) {
 func TestTextsArriveAsTheyAre(t *testing.T) {
 	t.Parallel()
 	c, lp := authorised(t)
-	for _, s := range []string{"24.10", "null", "true", `"quoted"`, `{"a": 1}`, "[1]", "a+b %41 & c=d", "é 日本語 😀 \u2028", `back\slash`, "<script>"} {
+	for _, s := range []string{"24.10", "null", "true", `"quoted"`, `{"a": 1}`, "[1]", "a+b %41 & c=d",
+		"é 日本語 😀 \u2028", `back\slash`, "<script>"} {
 		in := anIntent
 		in.Title, in.Description = s, s+"\n"+in.Marker
 		if _, err := c.CreateBug(t.Context(), in); err != nil {

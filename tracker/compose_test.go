@@ -28,7 +28,8 @@ func (h *house) bugOf(signature string) trackertest.Bug {
 	if err := h.db.WaitCounted(h.t.Context()); err != nil {
 		h.t.Fatal(err)
 	}
-	r, err := h.unit().filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines", Wait: patience, Distribution: true})
+	r, err := h.unit().filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines", Wait: patience,
+		Distribution: true})
 	if err != nil {
 		h.t.Fatalf("create: %v", err)
 	}
@@ -78,7 +79,8 @@ func TestBugTexts(t *testing.T) {
 		"go": func(h *house) string {
 			noise := strings.Repeat("2026/05/18 08:59:59 sounding\n", 300)
 			secret := "opening /home/wendeline/charts for wendeline@harbour.example\n" +
-				"-----BEGIN RSA PRIVATE KEY-----\nc2VjcmV0IGtleSBvZiB3ZW5kZWxpbmU=\n-----END RSA PRIVATE KEY-----\ntoken=hunter2 wendeline\n"
+				"-----BEGIN RSA PRIVATE KEY-----\nc2VjcmV0IGtleSBvZiB3ZW5kZWxpbmU=\n-----END RSA PRIVATE KEY-----\ntoken=hunter2 " +
+				"wendeline\n"
 			return h.save("m", day(18), crashtest.GoPanic(crashtest.Set("ProcEnviron", "USER=wendeline"),
 				crashtest.Set("StdErr", noise+secret+crashtest.GoPanic()["StdErr"]+strings.Repeat("\tmore\n", 100))))
 		},
@@ -100,7 +102,8 @@ func TestBugTexts(t *testing.T) {
 		"long":         func(h *house) string { return h.save("m", day(18), crashtest.Long()) },
 		"steps": func(h *house) string {
 			return h.save("m", day(18), crashtest.Native(crashtest.Set("ProcEnviron", "USER=wendeline\nHOME=/home/wendeline"),
-				crashtest.Set("StepsToReproduce", "1. Open /home/wendeline/letters/secret.odt\n\n2. Press Ctrl+S twice\x1b[31m as wendeline@harbour.example\n"+strings.Repeat("3. again\n", 60))))
+				crashtest.Set("StepsToReproduce", "1. Open /home/wendeline/letters/secret.odt\n\n2. Press Ctrl+S twice\x1b[31m as "+
+					"wendeline@harbour.example\n"+strings.Repeat("3. again\n", 60))))
 		},
 		"test machine": func(h *house) string {
 			return h.save("deadbeef01", day(18), crashtest.Recoverable())

@@ -30,7 +30,8 @@ func TestWhichToken(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
 	bare, configured := h.unit(withoutToken), h.unit()
-	if _, err := bare.creds.Current(ctx); codeOf(err) != "tracker_credentials" || !strings.Contains(err.Error(), "/admin/tracker") {
+	if _, err := bare.creds.Current(ctx); codeOf(err) != "tracker_credentials" || !strings.Contains(err.Error(),
+		"/admin/tracker") {
 		t.Errorf("nothing known: got %v, want tracker_credentials with the address of the page", err)
 	}
 	if s := h.status(bare); s.Source != crash.NotConnected {
@@ -40,10 +41,12 @@ func TestWhichToken(t *testing.T) {
 	if _, err := configured.lp.Check(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := bare.creds.Current(ctx); err != nil || got.Token != h.cfg.Token.Token || got.Secret != h.cfg.Token.Secret {
+	if got, err := bare.creds.Current(ctx); err != nil || got.Token != h.cfg.Token.Token ||
+		got.Secret != h.cfg.Token.Secret {
 		t.Errorf("after another unit's use: got %v, %v, want its token", got, err)
 	}
-	if s := h.status(bare); s.Source != crash.FromDatabase || s.Account != "practice-person" || s.LastSuccess.IsZero() || s.Person != "" {
+	if s := h.status(bare); s.Source != crash.FromDatabase || s.Account != "practice-person" || s.LastSuccess.IsZero() ||
+		s.Person != "" {
 		t.Errorf("after another unit's use: got %+v", s)
 	}
 
@@ -108,7 +111,8 @@ func TestNoCredentials(t *testing.T) {
 	if got := len(h.lp.Requests("")); got != 0 {
 		t.Errorf("got %d requests, want none", got)
 	}
-	if f := h.bucket(signature).Filing; f.State != crash.FilingQueued || f.Problem != "tracker_credentials" || f.Reason == "" {
+	if f := h.bucket(signature).Filing; f.State != crash.FilingQueued || f.Problem != "tracker_credentials" ||
+		f.Reason == "" {
 		t.Errorf("got %+v, want it queued with the reason", f)
 	}
 	if err := u.creds.Remember(t.Context(), h.lp.Token(consumer), "theo"); err != nil {
@@ -160,10 +164,12 @@ func TestRevivedCredentials(t *testing.T) {
 	u := h.unit()
 	signature := h.problem(1)
 	h.lp.Fail(trackertest.OpCreate, trackertest.UnknownToken)
-	if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Wait: patience}); codeOf(err) != "tracker_credentials" {
+	if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Wait: patience}); codeOf(
+		err) != "tracker_credentials" {
 		t.Errorf("got %v, want tracker_credentials", err)
 	}
-	if r, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Wait: patience}); err != nil || r.State != crash.FilingFiled {
+	if r, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Wait: patience}); err != nil ||
+		r.State != crash.FilingFiled {
 		t.Errorf("pressed again: got %+v, %v, want it filed", r.Filing, err)
 	}
 	if h.status(u).Dead {
@@ -192,7 +198,8 @@ func TestHealthIsWrittenSeldom(t *testing.T) {
 	m := newMemory()
 	lp := trackertest.New(t)
 	cfg := tracker.Config{
-		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: patience, Now: func() time.Time { return now },
+		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: patience,
+		Now: func() time.Time { return now },
 	}
 	c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, m))
 	check := func(want int, when string) {

@@ -45,7 +45,8 @@ func TestDeadUnit(t *testing.T) {
 				t.Errorf("while the unit lives: got %s, want filing", f.State)
 			}
 			dying.store.Close()
-			h.until("the bug is filed", []*unit{other}, func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
+			h.until("the bug is filed", []*unit{other},
+				func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
 			h.wantOneBug(signature)
 		})
 	}
@@ -62,7 +63,8 @@ func TestLateAnswers(t *testing.T) {
 	}{
 		{"filed", crash.FilingResult{State: crash.FilingFiled, Bug: filed}, crash.FilingFiled},
 		{"refused", crash.FilingResult{State: crash.FilingRefused, Problem: "tracker_refused"}, crash.FilingRefused},
-		{"not sent", crash.FilingResult{State: crash.FilingQueued, Delay: time.Hour, Problem: "tracker_unreachable"}, crash.FilingQueued},
+		{"not sent", crash.FilingResult{State: crash.FilingQueued, Delay: time.Hour, Problem: "tracker_unreachable"},
+			crash.FilingQueued},
 		{"unknown", crash.FilingResult{State: crash.FilingUncertain}, crash.FilingUncertain},
 	}
 	for _, tt := range tests {
@@ -137,13 +139,15 @@ func TestOldOutcomes(t *testing.T) {
 	if again, err := filings.New(h.db).ClaimFiling(ctx, first.ID); err != nil || again.Step != crash.StepNone {
 		t.Errorf("a second search at once: got %s, %v, want none", again.Step, err)
 	}
-	if f := finish(first, crash.FilingResult{State: crash.FilingFiled, Bug: crash.Bug{Number: 9, URL: "u", How: crash.Filed}}); f.State != crash.FilingFiled || f.Bug != 9 {
+	if f := finish(first, crash.FilingResult{State: crash.FilingFiled, Bug: crash.Bug{Number: 9, URL: "u",
+		How: crash.Filed}}); f.State != crash.FilingFiled || f.Bug != 9 {
 		t.Errorf("a late number: got %+v, want it filed", f)
 	}
 	if f := finish(search, crash.FilingResult{State: crash.FilingQueued}); f.State != crash.FilingFiled {
 		t.Errorf("a search that found nothing, after that: got %s, want filed", f.State)
 	}
-	if f := finish(second, crash.FilingResult{State: crash.FilingFiled, Bug: crash.Bug{Number: 10, URL: "u", How: crash.Filed}}); f.Bug != 9 {
+	if f := finish(second, crash.FilingResult{State: crash.FilingFiled, Bug: crash.Bug{Number: 10, URL: "u",
+		How: crash.Filed}}); f.Bug != 9 {
 		t.Errorf("a second number: got %d, want the first, 9", f.Bug)
 	}
 }
@@ -158,8 +162,10 @@ func TestWhenToSearch(t *testing.T) {
 		terms crash.FilingTerms
 		want  time.Duration // from now
 	}{
-		{"died just now", crash.FilingTerms{Sending: time.Hour, Answer: -3 * time.Hour, Settle: 2 * time.Hour}, 2 * time.Hour},
-		{"sending was over long ago", crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour, Settle: 2 * time.Hour}, time.Hour},
+		{"died just now", crash.FilingTerms{Sending: time.Hour, Answer: -3 * time.Hour, Settle: 2 * time.Hour},
+			2 * time.Hour},
+		{"sending was over long ago", crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour, Settle: 2 * time.Hour},
+			time.Hour},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -169,7 +175,8 @@ func TestWhenToSearch(t *testing.T) {
 				t.Fatal(err)
 			}
 			f, err := filings.New(h.db).Filing(t.Context(), claim.ID)
-			if in := f.NotBefore.Sub(f.Updated); err != nil || f.State != crash.FilingUncertain || in < tt.want-time.Minute || in > tt.want+time.Minute {
+			if in := f.NotBefore.Sub(f.Updated); err != nil || f.State != crash.FilingUncertain || in < tt.want-time.Minute ||
+				in > tt.want+time.Minute {
 				t.Errorf("got %s, search in %v, %v, want uncertain, in %v", f.State, in, err, tt.want)
 			}
 		})
@@ -198,7 +205,8 @@ func TestClose(t *testing.T) {
 		h := newHouse(t)
 		u := h.unit(patient)
 		signature := h.problem(1)
-		h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 200 * time.Millisecond})
+		h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow,
+			Delay: 200 * time.Millisecond})
 		if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +226,8 @@ func TestClose(t *testing.T) {
 		if f := h.bucket(signature).Filing; f.State != crash.FilingUncertain {
 			t.Errorf("got %s, want uncertain", f.State)
 		}
-		if r, err := u.filer.CreateBug(t.Context(), h.problem(2), tracker.Options{Wait: 10 * time.Millisecond}); err != nil || r.State != crash.FilingQueued {
+		if r, err := u.filer.CreateBug(t.Context(), h.problem(2), tracker.Options{Wait: 10 * time.Millisecond}); err != nil ||
+			r.State != crash.FilingQueued {
 			t.Errorf("after closing: got %+v, %v, want it stored", r.Filing, err)
 		}
 		other := h.unit()

@@ -53,7 +53,8 @@ func TestFiftyClicks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	signature := h.problem(1)
-	h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 150 * time.Millisecond})
+	h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow,
+		Delay: 150 * time.Millisecond})
 	units := []*unit{h.unit(), h.unit(), h.unit()}
 	var (
 		people  sync.WaitGroup
@@ -90,8 +91,10 @@ func TestCannotBeFiled(t *testing.T) {
 	h := newHouse(t)
 	u := h.unit()
 	native := h.problem(1)
-	sourceless := h.report(crashtest.Native(crashtest.Without("SourcePackage"), crashtest.Set("DuplicateSignature", "no source"), crashtest.Process(2)))
-	failed := h.report(crashtest.Native(crashtest.Set("DuplicateSignature", "failed:/usr/bin/tidewatch:11"), crashtest.Process(3)))
+	sourceless := h.report(crashtest.Native(crashtest.Without("SourcePackage"), crashtest.Set("DuplicateSignature",
+		"no source"), crashtest.Process(2)))
+	failed := h.report(crashtest.Native(crashtest.Set("DuplicateSignature", "failed:/usr/bin/tidewatch:11"),
+		crashtest.Process(3)))
 	tests := []struct {
 		name, signature string
 		opts            tracker.Options
@@ -101,8 +104,10 @@ func TestCannotBeFiled(t *testing.T) {
 		{"no such bucket", "nothing like it", tracker.Options{}, crash.NotFound, "unknown_bucket"},
 		{"no source package", sourceless, tracker.Options{}, crash.Unprocessable, "cannot_be_filed"},
 		{"retrace failed", failed, tracker.Options{}, crash.Unprocessable, "cannot_be_filed"},
-		{"retrace failed, on the distribution", failed, tracker.Options{Distribution: true}, crash.Unprocessable, "cannot_be_filed"},
-		{"impossible source package", native, tracker.Options{Source: "../../~mallory"}, crash.Unprocessable, "bad_source_package"},
+		{"retrace failed, on the distribution", failed, tracker.Options{Distribution: true}, crash.Unprocessable,
+			"cannot_be_filed"},
+		{"impossible source package", native, tracker.Options{Source: "../../~mallory"}, crash.Unprocessable,
+			"bad_source_package"},
 		{"blank in source package", native, tracker.Options{Source: "tide watch"}, crash.Unprocessable, "bad_source_package"},
 	}
 	for _, tt := range tests {
@@ -122,9 +127,11 @@ func TestTargets(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	u := h.unit()
-	sourceless := h.report(crashtest.Native(crashtest.Without("SourcePackage"), crashtest.Set("DuplicateSignature", "no source"), crashtest.Process(2)))
+	sourceless := h.report(crashtest.Native(crashtest.Without("SourcePackage"), crashtest.Set("DuplicateSignature",
+		"no source"), crashtest.Process(2)))
 	for signature, opts := range map[string]tracker.Options{
-		h.problem(1): {Wait: patience}, h.problem(2): {Source: "libstdc++6", Distribution: true, Wait: patience}, sourceless: {Distribution: true, Wait: patience},
+		h.problem(1): {Wait: patience}, h.problem(2): {Source: "libstdc++6", Distribution: true, Wait: patience},
+		sourceless: {Distribution: true, Wait: patience},
 	} {
 		if _, err := u.filer.CreateBug(t.Context(), signature, opts); err != nil {
 			t.Fatal(err)
@@ -148,7 +155,8 @@ func TestRefusal(t *testing.T) {
 	opts := tracker.Options{Person: "ines", Wait: patience}
 	for range 2 {
 		_, err := u.filer.CreateBug(t.Context(), signature, opts)
-		if crash.KindOf(err) != crash.Refused || !strings.Contains(err.Error(), `No such object "`+h.lp.APIURL+`/ubuntu/+source/tidewatch"`) {
+		if crash.KindOf(err) != crash.Refused || !strings.Contains(err.Error(), `No such object "`+h.lp.APIURL+
+			`/ubuntu/+source/tidewatch"`) {
 			t.Errorf("got %v, want the tracker's words", err)
 		}
 	}
@@ -205,7 +213,8 @@ func TestUnreachable(t *testing.T) {
 		return f.State == crash.FilingQueued && f.Problem == "tracker_unreachable"
 	})
 	back := h.unit()
-	h.until("the bug is filed", []*unit{back}, func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
+	h.until("the bug is filed", []*unit{back},
+		func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
 	h.wantOneBug(signature)
 	if got := len(h.lp.Requests(trackertest.OpSearch)); got != 0 {
 		t.Errorf("got %d searches, want none", got)
@@ -232,7 +241,8 @@ func TestUncertainIsNotSentAgain(t *testing.T) {
 	if f := h.bucket(signature).Filing; f.Reason == "" || time.Until(f.NotBefore) < 50*time.Minute {
 		t.Errorf("got %+v, want a reason and a search in an hour", f)
 	}
-	if creates, searches := len(h.lp.Requests(trackertest.OpCreate)), len(h.lp.Requests(trackertest.OpSearch)); creates != 1 || searches != 0 {
+	if creates, searches := len(h.lp.Requests(trackertest.OpCreate)),
+		len(h.lp.Requests(trackertest.OpSearch)); creates != 1 || searches != 0 {
 		t.Errorf("got %d creates and %d searches, want 1 and 0", creates, searches)
 	}
 }
@@ -248,7 +258,8 @@ func TestFailedSearchLeavesItUncertain(t *testing.T) {
 	_, _ = u.filer.CreateBug(t.Context(), signature, tracker.Options{})
 	h.until("the bug is found", []*unit{u}, func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
 	h.wantOneBug(signature)
-	if creates, searches := len(h.lp.Requests(trackertest.OpCreate)), len(h.lp.Requests(trackertest.OpSearch)); creates != 1 || searches != 4 {
+	if creates, searches := len(h.lp.Requests(trackertest.OpCreate)),
+		len(h.lp.Requests(trackertest.OpSearch)); creates != 1 || searches != 4 {
 		t.Errorf("got %d creates and %d searches, want 1 and 4", creates, searches)
 	}
 }
@@ -274,7 +285,8 @@ func TestLinkedByHand(t *testing.T) {
 	signature := h.problem(1)
 	id := crash.BucketIDOf(signature)
 	h.exec(`insert into bugs (number, title, url) values (77, '', 'x')`)
-	h.exec(`insert into bucket_bugs (bucket_id, bug_number, how, person, at) values ('\x` + id.String() + `', 77, 'linked', 'theo', now())`)
+	h.exec(`insert into bucket_bugs (bucket_id, bug_number, how, person, at) values ('\x` + id.String() +
+		`', 77, 'linked', 'theo', now())`)
 	r, err := h.unit().filer.CreateBug(t.Context(), signature, tracker.Options{Wait: patience})
 	if err != nil || r.Bug != 77 || r.State != crash.FilingFiled || r.New || r.URL != h.lp.URL+"/bugs/77" {
 		t.Errorf("got %+v, %v, want bug 77", r, err)

@@ -32,7 +32,8 @@ func TestFindBug(t *testing.T) {
 	now := time.Now()
 	ours := func(change func(*trackertest.Bug)) trackertest.Bug {
 		b := trackertest.Bug{
-			Title: "tidewatch crashed", Description: "text\n" + marker + "\n", Package: "tidewatch", Reporter: "practice-person", Created: now,
+			Title: "tidewatch crashed", Description: "text\n" + marker + "\n", Package: "tidewatch", Reporter: "practice-person",
+			Created: now,
 		}
 		change(&b)
 		return b
@@ -97,7 +98,8 @@ func TestFailedSearchIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	for _, op := range []trackertest.Operation{trackertest.OpMe, trackertest.OpSearch, trackertest.OpBug} {
 		for _, fault := range trackertest.Faults() {
-			if fault == trackertest.Slow || op == trackertest.OpBug && fault == trackertest.NotFound404 || op == trackertest.OpSearch && fault == trackertest.NotFound404 {
+			if fault == trackertest.Slow || op == trackertest.OpBug && fault == trackertest.NotFound404 ||
+				op == trackertest.OpSearch && fault == trackertest.NotFound404 {
 				continue // no failure; a bug that is hidden; see the next test
 			}
 			if fault == trackertest.OddLocation || op != trackertest.OpMe && strings.HasSuffix(string(fault), "-location") {
@@ -106,7 +108,8 @@ func TestFailedSearchIsNoAnswer(t *testing.T) {
 			t.Run(string(op)+" "+string(fault), func(t *testing.T) {
 				t.Parallel()
 				lp := trackertest.New(t)
-				cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: timeout, Transport: lp.TimeOutHung}
+				cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer),
+					Timeout: timeout, Transport: lp.TimeOutHung}
 				c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory()))
 				lp.Add(trackertest.Bug{Title: "x", Description: "other", Package: "tidewatch", Reporter: "practice-person"})
 				// Several times: what is only read may be asked for again when a kept connection
@@ -141,7 +144,8 @@ func TestFindBugOfFormerAccount(t *testing.T) {
 	lp := trackertest.New(t)
 	store := newMemory()
 	store.health["before"] = crash.TokenHealth{Account: "old-robot"}
-	cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: timeout}
+	cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer),
+		Timeout: timeout}
 	c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, store))
 	want := lp.Add(trackertest.Bug{Title: "x", Description: marker, Package: "tidewatch", Reporter: "old-robot"})
 	if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err != nil || n != want {
@@ -171,7 +175,8 @@ func TestFindBugOfLostAccount(t *testing.T) {
 				}
 			}))
 			t.Cleanup(s.Close)
-			cfg := tracker.Config{URL: s.URL, APIURL: s.URL + "/devel", ConsumerKey: consumer, Token: crash.AccessToken{Token: "key", Secret: "secret"}}
+			cfg := tracker.Config{URL: s.URL, APIURL: s.URL + "/devel", ConsumerKey: consumer,
+				Token: crash.AccessToken{Token: "key", Secret: "secret"}}
 			c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, store))
 			if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); n != 0 || (err != nil) != fails {
 				t.Errorf("got %d, %v, want 0 and an error: %t", n, err, fails)

@@ -60,7 +60,8 @@ func runChild(spec string) error {
 		Timeout: 2 * time.Second, Settle: c.Settle, Backoff: 10 * time.Millisecond, Pause: time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
-	filer := tracker.NewFiler(cfg, filings.New(store), tracker.NewClient(cfg, tracker.NewCredentials(cfg, filings.New(store))))
+	filer := tracker.NewFiler(cfg, filings.New(store),
+		tracker.NewClient(cfg, tracker.NewCredentials(cfg, filings.New(store))))
 	var people sync.WaitGroup
 	for i := range c.Count {
 		people.Go(func() {
@@ -126,7 +127,8 @@ func TestKilledUnits(t *testing.T) {
 		h.problem(i)
 	}
 	for range bugs / 5 {
-		h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 50 * time.Millisecond, Times: 3})
+		h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow,
+			Delay: 50 * time.Millisecond, Times: 3})
 		h.lp.Fail(trackertest.OpCreate, trackertest.DropAfter)
 		h.lp.Fail(trackertest.OpCreate, trackertest.Error500)
 	}
@@ -142,7 +144,10 @@ func TestKilledUnits(t *testing.T) {
 	for filed() < bugs && killed < mostKills {
 		for range rand.IntN(4) { // mostly after something has happened, so that there is always progress
 			before := len(h.lp.Requests(trackertest.OpCreate))
-			h.until("a bug is sent", nil, func() bool { return len(h.lp.Requests(trackertest.OpCreate)) > before || filed() == bugs })
+			h.until("a bug is sent", nil, func() bool {
+				return len(h.lp.Requests(trackertest.OpCreate)) > before ||
+					filed() == bugs
+			})
 		}
 		pause(t, rand.N(60*time.Millisecond))
 		if h.totals()[crash.FilingSending] > 0 {
@@ -164,5 +169,6 @@ func TestKilledUnits(t *testing.T) {
 		t.Errorf("got %d bugs in the tracker after %d kills, want %d", got, killed, bugs)
 	}
 	t.Logf("%d kills, %d of them while a bug was being sent; %d bugs, %d calls to create, %d searches",
-		killed, whileSending, len(h.lp.Bugs()), len(h.lp.Requests(trackertest.OpCreate)), len(h.lp.Requests(trackertest.OpSearch)))
+		killed, whileSending, len(h.lp.Bugs()), len(h.lp.Requests(trackertest.OpCreate)),
+		len(h.lp.Requests(trackertest.OpSearch)))
 }

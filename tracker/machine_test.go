@@ -270,7 +270,8 @@ func (m *machine) settle() {
 	for _, id := range m.buckets {
 		b, err := m.h.db.Bucket(ctx, id)
 		m.check(err)
-		if bugs := m.bugs[id]; len(bugs) != 1 || b.Bug.Number != bugs[0] || b.Filing.State != crash.FilingFiled || b.Filing.Bug != bugs[0] {
+		if bugs := m.bugs[id]; len(bugs) != 1 || b.Bug.Number != bugs[0] || b.Filing.State != crash.FilingFiled ||
+			b.Filing.Bug != bugs[0] {
 			m.t.Errorf("after %v: bucket %s has %v in the tracker, bug %d and filing %s with bug %d here, want one and the same",
 				m.did, id, bugs, b.Bug.Number, b.Filing.State, b.Filing.Bug)
 		}

@@ -102,14 +102,17 @@ func TestLogKeepsQuiet(t *testing.T) {
 	u := h.unit(func(c *tracker.Config) {
 		c.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
-	for i, f := range []trackertest.Fault{trackertest.DropAfter, trackertest.Error500, trackertest.Permission, trackertest.Garbled, trackertest.ExpiredToken} {
-		r := crashtest.Native(crashtest.Process(i), crashtest.Set("DuplicateSignature", problemSignature(i)), crashtest.Set("Title", "private title"))
+	for i, f := range []trackertest.Fault{trackertest.DropAfter, trackertest.Error500, trackertest.Permission,
+		trackertest.Garbled, trackertest.ExpiredToken} {
+		r := crashtest.Native(crashtest.Process(i), crashtest.Set("DuplicateSignature", problemSignature(i)),
+			crashtest.Set("Title", "private title"))
 		h.lp.Fail(trackertest.OpCreate, f)
 		_, _ = u.filer.CreateBug(t.Context(), h.report(r), tracker.Options{Person: "ines", Wait: patience})
 	}
 	h.until("some are filed", []*unit{u}, func() bool { return len(h.lp.Bugs()) >= 3 })
 	s := log.String()
-	for _, private := range []string{string(h.cfg.Token.Secret), "private title", "tide_parse_row", "harbour.csv", "/home/"} {
+	for _, private := range []string{string(h.cfg.Token.Secret), "private title", "tide_parse_row", "harbour.csv",
+		"/home/"} {
 		if strings.Contains(s, private) {
 			t.Errorf("%q is in the log:\n%s", private, s)
 		}

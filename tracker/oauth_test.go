@@ -74,14 +74,19 @@ func TestExchangeFailures(t *testing.T) {
 		startOver bool
 		says      string
 	}{
-		{"refused", func(lp *trackertest.Tracker, r *tracker.RequestToken) { lp.Authorize(r.Key, "UNAUTHORIZED") }, "oauth_refused", crash.Refused, true, "start over"},
+		{"refused", func(lp *trackertest.Tracker, r *tracker.RequestToken) { lp.Authorize(r.Key, "UNAUTHORIZED") },
+			"oauth_refused", crash.Refused, true, "start over"},
 		{"expired", func(lp *trackertest.Tracker, r *tracker.RequestToken) {
 			lp.Authorize(r.Key, "WRITE_PUBLIC")
 			lp.Advance(2*time.Hour + time.Second)
 		}, "oauth_expired", crash.Conflict, true, "start over"},
-		{"undecided for ever", func(_ *trackertest.Tracker, r *tracker.RequestToken) { r.Made = r.Made.Add(-2*time.Hour - time.Second) }, "oauth_expired", crash.Conflict, true, "start over"},
-		{"unknown", func(_ *trackertest.Tracker, r *tracker.RequestToken) { r.Key = "nobody-knows-me" }, "oauth_unknown_token", crash.Conflict, true, "Start over"},
-		{"wrong secret", func(_ *trackertest.Tracker, r *tracker.RequestToken) { r.Secret = "wrong" }, "oauth_bad_signature", crash.Refused, true, "start over"},
+		{"undecided for ever",
+			func(_ *trackertest.Tracker, r *tracker.RequestToken) { r.Made = r.Made.Add(-2*time.Hour - time.Second) },
+			"oauth_expired", crash.Conflict, true, "start over"},
+		{"unknown", func(_ *trackertest.Tracker, r *tracker.RequestToken) { r.Key = "nobody-knows-me" },
+			"oauth_unknown_token", crash.Conflict, true, "Start over"},
+		{"wrong secret", func(_ *trackertest.Tracker, r *tracker.RequestToken) { r.Secret = "wrong" }, "oauth_bad_signature",
+			crash.Refused, true, "start over"},
 		{"not found", fails(trackertest.NotFound404), "tracker_wrong_address", crash.Refused, false, "tracker_url"},
 		{"redirected", fails(trackertest.Redirect302), "tracker_wrong_address", crash.Refused, false, "https://"},
 		{"turned away", fails(trackertest.FrontEnd403), "tracker_forbidden", crash.Refused, false, "tracker_url"},

@@ -60,7 +60,8 @@ func TestTokenThatWorksAgain(t *testing.T) {
 	u := h.unit()
 	h.lp.Fail(trackertest.OpCreate, trackertest.ExpiredToken)
 	signature := h.problem(1)
-	if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines", Wait: patience}); codeOf(err) != "tracker_credentials" {
+	if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines", Wait: patience}); codeOf(
+		err) != "tracker_credentials" {
 		t.Fatalf("got %v, want tracker_credentials", err)
 	}
 	if _, err := u.lp.Check(t.Context()); err != nil {
@@ -76,10 +77,12 @@ func TestMissingPermissionParksNothing(t *testing.T) {
 	u := h.unit()
 	h.lp.Fail(trackertest.OpCreate, trackertest.Permission)
 	first, second := h.problem(1), h.problem(2)
-	if _, err := u.filer.CreateBug(t.Context(), first, tracker.Options{Wait: patience}); crash.KindOf(err) != crash.Refused {
+	if _, err := u.filer.CreateBug(t.Context(), first, tracker.Options{Wait: patience}); crash.KindOf(
+		err) != crash.Refused {
 		t.Errorf("got %v, want Refused", err)
 	}
-	if r, err := u.filer.CreateBug(t.Context(), second, tracker.Options{Wait: patience}); err != nil || r.State != crash.FilingFiled {
+	if r, err := u.filer.CreateBug(t.Context(), second, tracker.Options{Wait: patience}); err != nil ||
+		r.State != crash.FilingFiled {
 		t.Errorf("the next: got %+v, %v, want it filed", r.Filing, err)
 	}
 	if totals, err := filings.New(h.db).FilingTotals(t.Context()); err != nil || totals.Parked != 0 {
@@ -95,10 +98,12 @@ func TestAccountChangesWhileUnknown(t *testing.T) {
 	u := h.unit()
 	signature := h.problem(1)
 	before := crash.TrackerKey{URL: h.cfg.URL, ConsumerKey: consumer}
-	if err := filings.New(h.db).SaveToken(t.Context(), before, crash.AccessToken{Token: "before", Secret: "s"}, "ines"); err != nil {
+	if err := filings.New(h.db).SaveToken(t.Context(), before, crash.AccessToken{Token: "before", Secret: "s"},
+		"ines"); err != nil {
 		t.Fatal(err)
 	}
-	if err := filings.New(h.db).SaveTokenHealth(t.Context(), before, "before", crash.TokenHealth{Account: "old-robot"}); err != nil {
+	if err := filings.New(h.db).SaveTokenHealth(t.Context(), before, "before",
+		crash.TokenHealth{Account: "old-robot"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := filings.New(h.db).ForgetToken(t.Context(), before, "ines"); err != nil {

@@ -59,7 +59,8 @@ func TestQueue(t *testing.T) {
 	}
 	units := []*unit{h.unit(), h.unit()}
 	for i := range clicks {
-		if _, err := units[i%2].filer.CreateBug(t.Context(), problemSignature(i), tracker.Options{Person: "ines"}); err != nil {
+		if _, err := units[i%2].filer.CreateBug(t.Context(), problemSignature(i),
+			tracker.Options{Person: "ines"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,7 +100,8 @@ func TestWaitingHoldsNobodyUp(t *testing.T) {
 			if err != nil || r.State != crash.FilingFiled {
 				t.Errorf("the second: got %+v, %v, want it filed", r.Filing, err)
 			}
-			if f := h.bucket(waits).Filing; f.State == crash.FilingFiled || time.Until(f.NotBefore) < time.Minute && fault != trackertest.TooMany429 {
+			if f := h.bucket(waits).Filing; f.State == crash.FilingFiled || time.Until(f.NotBefore) < time.Minute &&
+				fault != trackertest.TooMany429 {
 				t.Errorf("the first: got %s until %v, want it to wait", f.State, f.NotBefore)
 			}
 		})
@@ -115,7 +117,8 @@ func TestPause(t *testing.T) {
 	first := h.claimed(h.problem(1))
 	ask := func(n int) crash.Filing {
 		t.Helper()
-		in := crash.Intent{Bucket: crash.BucketIDOf(h.problem(n)), Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}
+		in := crash.Intent{Bucket: crash.BucketIDOf(h.problem(n)), Target: "/ubuntu", Title: "t", Description: "d",
+			Marker: "m"}
 		f, _, err := filings.New(h.db).AskFiling(ctx, in, crash.Filing{})
 		if err != nil {
 			t.Fatal(err)

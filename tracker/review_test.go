@@ -23,13 +23,16 @@ func TestNothingPrivateLeaves(t *testing.T) {
 	for _, n := range tracker.TemplateNames() {
 		everything += n.Name + ": {" + n.Name + "}\n"
 	}
-	message := "cannot open /home/ines.almeida/letter-to-ann.odt on cedarbox (192.168.7.12, fe80::1c2a:3bff:fe4d:5e6f, 00:1a:2b:3c:4d:5e) " +
+	message := "cannot open /home/ines.almeida/letter-to-ann.odt on cedarbox (192.168.7.12, fe80::1c2a:3bff:fe4d:5e6f, " +
+		"00:1a:2b:3c:4d:5e) " +
 		"for ann@mail.example.org password=hunter2 ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 	private := []crashtest.Option{
 		crashtest.Set("ProcEnviron", "USER=ines.almeida\nHOSTNAME=cedarbox\nWAYLAND_DISPLAY=wayland-0\nTOKEN=hunter2"),
-		crashtest.Set("ProcCmdline", "tidewatch --secret-project /srv/private/x"), crashtest.Set("ProcCwd", "/home/ines.almeida"),
+		crashtest.Set("ProcCmdline", "tidewatch --secret-project /srv/private/x"),
+		crashtest.Set("ProcCwd", "/home/ines.almeida"),
 		crashtest.Set("Uname", "Linux cedarbox 6.8.0-31-generic x86_64"), crashtest.Set("RealName", "Inês Almeida"),
-		crashtest.Set("JournalErrors", message), crashtest.Set("UserName", "ines.almeida"), crashtest.Set("HostName", "cedarbox"),
+		crashtest.Set("JournalErrors", message), crashtest.Set("UserName", "ines.almeida"),
+		crashtest.Set("HostName", "cedarbox"),
 	}
 	tests := map[string]crashtest.Report{
 		"traceback": crashtest.Python(append(private, crashtest.Set("Traceback", "Traceback (most recent call last):\n"+
@@ -38,16 +41,20 @@ func TestNothingPrivateLeaves(t *testing.T) {
 		"assertion": crashtest.Assertion(append(private, crashtest.Set("AssertionMessage", "tide: "+message))...),
 		"package":   crashtest.Package(append(private, crashtest.Set("ErrorMessage", message))...),
 		"stack": crashtest.Native(append(private,
-			crashtest.Set("Stacktrace", "#0  0x1 in tide_open (path=0x7f \"/home/ines.almeida/letter-to-ann.odt\", pw=\"hunter2\") at /home/ines.almeida/src/open.c:3\n"+
+			crashtest.Set("Stacktrace", "#0  0x1 in tide_open (path=0x7f \"/home/ines.almeida/letter-to-ann.odt\", "+
+				"pw=\"hunter2\") at /home/ines.almeida/src/open.c:3\n"+
 				"#1  0x2 in main (argv=\"--secret-project\") at main.c:1\n#2  0x3 in _start ()"),
-			crashtest.Set("StacktraceTop", "tide_open (path=\"letter-to-ann\") at /home/ines.almeida/src/open.c:3\nmain () at main.c:1\n_start ()"))...),
-		"program in a home": crashtest.Native(append(private, crashtest.Set("ExecutablePath", "/home/ines.almeida/bin/tide"))...),
+			crashtest.Set("StacktraceTop", "tide_open (path=\"letter-to-ann\") at /home/ines.almeida/src/open.c:3\nmain () at "+
+				"main.c:1\n_start ()"))...),
+		"program in a home": crashtest.Native(append(private,
+			crashtest.Set("ExecutablePath", "/home/ines.almeida/bin/tide"))...),
 	}
 	for name, report := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
-			if err := filings.New(h.db).SaveBugTemplate(t.Context(), crash.BugTemplate{Body: everything, By: "ada"}); err != nil {
+			if err := filings.New(h.db).SaveBugTemplate(t.Context(), crash.BugTemplate{Body: everything,
+				By: "ada"}); err != nil {
 				t.Fatal(err)
 			}
 			bug := h.bugOf(h.report(report))
@@ -72,7 +79,8 @@ func TestTemplateChosen(t *testing.T) {
 	unit := h.unit()
 	saved := []crash.BugTemplate{
 		{Body: "for all {problem_url}"}, {ProblemType: "Crash", Body: "for crashes {problem_url}"},
-		{Package: "tidewatch", Body: "for the package {problem_url}"}, {Package: "tidewatch", ProblemType: "Crash", Body: "for both {problem_url}"},
+		{Package: "tidewatch", Body: "for the package {problem_url}"}, {Package: "tidewatch", ProblemType: "Crash",
+			Body: "for both {problem_url}"},
 		{Package: "other", ProblemType: "Crash", Body: "for others {problem_url}"},
 	}
 	b := h.bucket(h.report(crashtest.Native()))
@@ -120,7 +128,8 @@ func TestPrivateBugNotFiledTwice(t *testing.T) {
 		level string
 		want  crash.FilingState
 	}{
-		"an account that sees it": {"WRITE_PRIVATE", crash.FilingFiled}, "an account that does not": {"WRITE_PUBLIC", crash.FilingRefused},
+		"an account that sees it": {"WRITE_PRIVATE", crash.FilingFiled}, "an account that does not": {"WRITE_PUBLIC",
+			crash.FilingRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,7 +139,8 @@ func TestPrivateBugNotFiledTwice(t *testing.T) {
 			signature := h.problem(1)
 			h.lp.Fail(trackertest.OpCreate, trackertest.Lost502)
 			draft := crash.Draft{Title: "t", Description: "d", Package: "tidewatch", Information: crash.InformationPrivate}
-			if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines", Wait: 0, Draft: &draft}); err != nil {
+			if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines", Wait: 0,
+				Draft: &draft}); err != nil {
 				t.Fatal(err)
 			}
 			h.until("it is settled", []*unit{u}, func() bool {

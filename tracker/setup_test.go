@@ -139,7 +139,8 @@ func saveReport(t testing.TB, store *db.Store, r crashtest.Report) string {
 // problem stores a report of a problem of its own.
 func (h *house) problem(n int) string {
 	h.t.Helper()
-	return h.report(crashtest.Native(crashtest.Set("DuplicateSignature", problemSignature(n)), crashtest.Process(10_000+n)))
+	return h.report(crashtest.Native(crashtest.Set("DuplicateSignature", problemSignature(n)),
+		crashtest.Process(10_000+n)))
 }
 
 func problemSignature(n int) string { return fmt.Sprintf("/usr/bin/tidewatch:11:problem_%d", n) }
@@ -193,7 +194,8 @@ func (h *house) wantOneBug(signature string) {
 			numbers = append(numbers, bug.Number)
 		}
 	}
-	if len(numbers) != 1 || b.Bug.Number != numbers[0] || b.Filing.State != crash.FilingFiled || b.Filing.Bug != numbers[0] {
+	if len(numbers) != 1 || b.Bug.Number != numbers[0] || b.Filing.State != crash.FilingFiled ||
+		b.Filing.Bug != numbers[0] {
 		h.t.Errorf("bucket %s: got bugs %v in the tracker, bug %d and filing %+v here, want one and the same",
 			b.ID, numbers, b.Bug.Number, b.Filing)
 	}

@@ -16,7 +16,8 @@ import (
 // lineOf is the last line of a bucket's ledger about one kind of call.
 func (h *house) lineOf(signature, call string) crash.LedgerLine {
 	h.t.Helper()
-	entries, err := filings.New(h.db).Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature), Limit: 1})
+	entries, err := filings.New(h.db).Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature),
+		Limit: 1})
 	if err != nil || len(entries) != 1 {
 		h.t.Fatalf("ledger: got %d entries, %v", len(entries), err)
 	}
@@ -49,7 +50,8 @@ func TestSubscribe(t *testing.T) {
 	create := func(n int, person string) string {
 		t.Helper()
 		signature := h.problem(n)
-		if r, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: person, Wait: patience}); err != nil || r.State != crash.FilingFiled {
+		if r, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: person, Wait: patience}); err != nil ||
+			r.State != crash.FilingFiled {
 			t.Fatalf("got %+v, %v, want it filed", r.Filing, err)
 		}
 		return signature
@@ -78,7 +80,8 @@ func TestSubscribe(t *testing.T) {
 	create(4, "gone")
 	next := create(5, "theo")
 	dbtest.Exec(t, h.url, `update filings set subscription = 'due' where person in ('gone', 'theo')`)
-	if err := errors.Join(accounts.Remove(t.Context(), "", "gone"), accounts.SetTrackerName(t.Context(), "", "theo", "theo-lp")); err != nil {
+	if err := errors.Join(accounts.Remove(t.Context(), "", "gone"), accounts.SetTrackerName(t.Context(), "", "theo",
+		"theo-lp")); err != nil {
 		t.Fatal(err)
 	}
 	if err := u.filer.StartDue(t.Context()); err != nil {

@@ -40,7 +40,8 @@ func TestCheckTemplate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := CheckTemplate(tt.text)
-			if tt.want == "" && got != nil || tt.want != "" && (len(got) == 0 || !slices.ContainsFunc(got, func(p string) bool { return strings.Contains(p, tt.want) })) {
+			if tt.want == "" && got != nil || tt.want != "" &&
+				(len(got) == 0 || !slices.ContainsFunc(got, func(p string) bool { return strings.Contains(p, tt.want) })) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			if len(got) > 30 {
@@ -58,7 +59,8 @@ func TestFillTemplate(t *testing.T) {
 		{"an empty value", "[{program}]", "[]"},
 		{"values are not read again", "{trace}", "a\nb {package} {{"},
 		{"a block in a line", "x{?package} of {package}{/package}{?program} in {program}{/program}.", "x of tide."},
-		{"marks on lines of their own", "a\n{?package}\n\n{package}\n{/package}\n  {?program}\nnot here\n  {/program}\nb\n", "a\n\ntide\nb\n"},
+		{"marks on lines of their own", "a\n{?package}\n\n{package}\n{/package}\n  {?program}\nnot here\n  {/program}\nb\n",
+			"a\n\ntide\nb\n"},
 		{"a mark on the last line", "a\n{?package}\nb\n{/package}", "a\nb\n"},
 		{"nested", "{?package}1{?program}2{/program}3{?trace}4{/trace}{/package}5", "1345"},
 		{"signs", "{{package} }} }", "{package} }} }"},
@@ -105,11 +107,13 @@ func TestWithMarker(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"there already", "a " + marker + " b", "a " + marker + " b"},
 		{"added", "a\n\n \n", "a\n\n" + marker + "\n"},
-		{"too long, at the end", strings.Repeat("ż", maxDescription) + marker, strings.Repeat("ż", maxDescription-len(marker)-4) + "…\n\n" + marker + "\n"},
+		{"too long, at the end", strings.Repeat("ż", maxDescription) + marker,
+			strings.Repeat("ż", maxDescription-len(marker)-4) + "…\n\n" + marker + "\n"},
 	} {
 		got := withMarker(tt.text, marker)
 		if got != tt.want || len([]rune(got)) > maxDescription {
-			t.Errorf("%s: got %d characters …%q, want %d", tt.name, len([]rune(got)), got[max(0, len(got)-50):], len([]rune(tt.want)))
+			t.Errorf("%s: got %d characters …%q, want %d", tt.name, len([]rune(got)), got[max(0, len(got)-50):],
+				len([]rune(tt.want)))
 		}
 	}
 }

@@ -145,7 +145,8 @@ func TestTheWire(t *testing.T) {
 	if n, err := c.CreateBug(ctx, full); err != nil || n != 2100001 {
 		t.Errorf("create: got %d, %v, want 2100001", n, err)
 	}
-	if n, err := c.CreateBug(ctx, crash.Intent{Target: "/ubuntu/+source/bash", Title: "minimal", Description: "d"}); err != nil || n != 2100002 {
+	if n, err := c.CreateBug(ctx, crash.Intent{Target: "/ubuntu/+source/bash", Title: "minimal",
+		Description: "d"}); err != nil || n != 2100002 {
 		t.Errorf("create minimal: got %d, %v, want 2100002", n, err)
 	}
 	r.skip(t, "searchTasks") // ours asks for other things; see TestSearch
@@ -155,9 +156,11 @@ func TestTheWire(t *testing.T) {
 	if err := c.Subscribe(ctx, 2100002, "test-user"); err != nil {
 		t.Errorf("subscribe: %v", err)
 	}
-	_, err = c.CreateBug(ctx, crash.Intent{Target: "/ubuntu/+source/bash", Title: strings.Repeat("x", 201), Description: "d", Tags: []string{"Bad Tag"}})
+	_, err = c.CreateBug(ctx, crash.Intent{Target: "/ubuntu/+source/bash", Title: strings.Repeat("x", 201),
+		Description: "d", Tags: []string{"Bad Tag"}})
 	want := `title: ('` + strings.Repeat("x", 201)
-	if e := asCall(err); e == nil || e.Outcome != tracker.OutcomeRefused || e.Status != 400 || !strings.HasPrefix(e.Words, want) || !strings.HasSuffix(e.Words, "', 200); tags: ([ConstraintNotSatisfied('Bad Tag', '')], 'tags')") {
+	if e := asCall(err); e == nil || e.Outcome != tracker.OutcomeRefused || e.Status != 400 || !strings.HasPrefix(e.Words,
+		want) || !strings.HasSuffix(e.Words, "', 200); tags: ([ConstraintNotSatisfied('Bad Tag', '')], 'tags')") {
 		t.Errorf("create refused: got %v, want refused with the tracker's words", err)
 	}
 

@@ -52,7 +52,8 @@ func TestChartSpan(t *testing.T) {
 	} {
 		since, until := views.ChartSpan(first, now)
 		if !since.Equal(want) || !until.Equal(day(11, 21)) {
-			t.Errorf("ChartSpan(%s): got %s to %s, want %s to 2026-11-21", first.Format(time.DateOnly), since.Format(time.DateOnly), until.Format(time.DateOnly), want.Format(time.DateOnly))
+			t.Errorf("ChartSpan(%s): got %s to %s, want %s to 2026-11-21", first.Format(time.DateOnly),
+				since.Format(time.DateOnly), until.Format(time.DateOnly), want.Format(time.DateOnly))
 		}
 	}
 }
@@ -74,7 +75,8 @@ func TestChartPart(t *testing.T) {
 	if got := first.AttrOr("x", ""); got != "10" {
 		t.Errorf("the first day: got %s, want it at 10", got)
 	}
-	for class, want := range map[string]string{".series-0": "M11 25h8v75h-8zM31 99h8v1h-8z", ".series-1": "M11 0h8v25h-8z"} {
+	for class, want := range map[string]string{".series-0": "M11 25h8v75h-8zM31 99h8v1h-8z",
+		".series-1": "M11 0h8v25h-8z"} {
 		if got := doc.Find(".chart-plot "+class).AttrOr("d", ""); got != want {
 			t.Errorf("%s: got %q, want %q", class, got, want)
 		}
@@ -82,7 +84,8 @@ func TestChartPart(t *testing.T) {
 	if got := doc.Find(".chart-plot .day").Length(); got != 2 {
 		t.Errorf("days: got %d, want 2: those without reports have none", got)
 	}
-	if got, want := rows(doc, ".chart-table tbody tr"), []string{"2026-11-21 1 · 1", "2026-11-19 75 25 100"}; !cmp.Equal(got, want) {
+	if got, want := rows(doc, ".chart-table tbody tr"),
+		[]string{"2026-11-21 1 · 1", "2026-11-19 75 25 100"}; !cmp.Equal(got, want) {
 		t.Errorf("table: got %q, want %q", got, want)
 	}
 }

@@ -15,23 +15,30 @@ import (
 
 // decisionPages returns the pages about decisions, filled with text.
 func decisionPages(text string, n int) map[string]templ.Component {
-	shell := views.Shell{Title: text, User: crash.User{ID: 1, Name: text, Role: crash.RoleAdmin}, CSRFToken: text, Path: "/x?y=" + text, Now: now}
+	shell := views.Shell{Title: text, User: crash.User{ID: 1, Name: text, Role: crash.RoleAdmin}, CSRFToken: text,
+		Path: "/x?y=" + text, Now: now}
 	bucket := crash.Bucket{
-		ID: crash.BucketIDOf(text), Signature: "/usr/bin/" + text + ":11:" + strings.Repeat(text+":", n), Name: text, Title: text, Members: int64(n),
-		Bug: crash.Bug{Number: 7, Title: text, URL: text}, FirstSeen: now, LastSeen: now, LowestVersion: text, HighestVersion: text,
+		ID: crash.BucketIDOf(text), Signature: "/usr/bin/" + text + ":11:" + strings.Repeat(text+":", n), Name: text,
+		Title: text, Members: int64(n),
+		Bug: crash.Bug{Number: 7, Title: text, URL: text}, FirstSeen: now, LastSeen: now, LowestVersion: text,
+		HighestVersion: text,
 	}
 	other := bucket
 	other.ID[0]++
 	condition := crash.Condition{Terms: []crash.Term{{Field: crash.TermFrame, Value: text}}}
-	row := crash.ReportRow{ID: crash.NewOopsID(now), Summary: crash.Summary{Package: text, Version: text, Architecture: text, Release: crash.Release(text)}}
+	row := crash.ReportRow{ID: crash.NewOopsID(now), Summary: crash.Summary{Package: text, Version: text,
+		Architecture: text, Release: crash.Release(text)}}
 	history := views.DecisionsView{Bucket: bucket, MayDecide: n > 0, CSRFToken: text, Now: now}
 	split := views.SplitPage{
 		Shell: shell, Bucket: bucket, Problem: text, Terms: append(condition.Terms, crash.Term{Field: crash.TermPackage}),
 		Preview: &views.SplitPreview{Condition: condition, Into: text},
-		Reports: views.ReportList{ID: "reports", Empty: text, Next: "/?after=" + text, First: "/"}, Chosen: map[crash.OopsID]bool{row.ID: true},
+		Reports: views.ReportList{ID: "reports", Empty: text, Next: "/?after=" + text, First: "/"},
+		Chosen:  map[crash.OopsID]bool{row.ID: true},
 	}
-	run := crash.RegroupRun{ID: 7, Rules: 2, Dry: true, Person: text, State: crash.RegroupRunning, Started: now, Estimate: 10, LookedAt: 5, Moved: 2}
-	regroup := views.RegroupPage{Shell: shell, Version: 3, Run: &run, Effect: crash.RegroupEffect{Changed: int64(n)}, Runs: []crash.RegroupRun{run, run}}
+	run := crash.RegroupRun{ID: 7, Rules: 2, Dry: true, Person: text, State: crash.RegroupRunning, Started: now,
+		Estimate: 10, LookedAt: 5, Moved: 2}
+	regroup := views.RegroupPage{Shell: shell, Version: 3, Run: &run, Effect: crash.RegroupEffect{Changed: int64(n)},
+		Runs: []crash.RegroupRun{run, run}}
 	for i := range n {
 		d := crash.Decision{
 			ID: int64(i), Bucket: bucket.ID, Other: other.ID, BucketLabel: text, OtherLabel: text, Before: text, After: text,
@@ -49,34 +56,41 @@ func decisionPages(text string, n int) map[string]templ.Component {
 		id.ID = crash.NewOopsID(now)
 		split.Reports.Rows = append(split.Reports.Rows, id)
 		split.Preview.GoesExamples = append(split.Preview.GoesExamples, row)
-		regroup.Moves = append(regroup.Moves, crash.RegroupMove{From: bucket.ID, To: other.ID, FromLabel: text, ToLabel: text, New: i%2 == 0, Reports: 5}, crash.RegroupMove{})
+		regroup.Moves = append(regroup.Moves, crash.RegroupMove{From: bucket.ID, To: other.ID, FromLabel: text, ToLabel: text,
+			New: i%2 == 0, Reports: 5}, crash.RegroupMove{})
 	}
 	notes := views.NotesView{Bucket: bucket.ID, Person: text, CSRFToken: text, Now: now, Everything: n > 0}
 	traits := views.TraitsPage{Shell: shell, Bucket: bucket, Here: 7, There: 9}
 	for i := range n {
-		said := crash.Note{ID: int64(i + 1), Written: now, Person: text, Texts: []crash.NoteText{{At: now, Person: text, Text: text}, {At: now, Person: text, Text: text + "!"}}}
+		said := crash.Note{ID: int64(i + 1), Written: now, Person: text,
+			Texts: []crash.NoteText{{At: now, Person: text, Text: text}, {At: now, Person: text, Text: text + "!"}}}
 		gone := said
 		gone.ID, gone.Texts = int64(n+i+1), append(said.Texts[:2:2], crash.NoteText{At: now, Person: text})
 		notes.Notes = append(notes.Notes, said, gone)
 		traits.Found = append(traits.Found, stats.StandOut{Trait: stats.Trait{Kind: text, Value: text}, Here: 5, There: 1})
 	}
 	filter := views.ReportFilterForm{
-		Path: "/x", Filter: index.Filter{Version: text, Complete: true}, Versions: []string{text, "1"}, Releases: []crash.Release{crash.Release(text)}, Architectures: []string{text},
+		Path: "/x", Filter: index.Filter{Version: text, Complete: true}, Versions: []string{text, "1"},
+		Releases: []crash.Release{crash.Release(text)}, Architectures: []string{text},
 	}
 	parts := []views.Breakdown{
-		{Title: text, Field: "architecture", Shares: []crash.NameCount{{Name: text, Reports: 7}, {Reports: 1}}}, {Title: text, Shares: []crash.NameCount{{Name: text, Reports: 7}}},
+		{Title: text, Field: "architecture", Shares: []crash.NameCount{{Name: text, Reports: 7}, {Reports: 1}}},
+		{Title: text, Shares: []crash.NameCount{{Name: text, Reports: 7}}},
 	}
 	return map[string]templ.Component{
 		"notes":      views.Notes(notes),
 		"traits":     views.Traits(traits),
 		"filter":     views.ReportFilter(filter),
 		"breakdowns": views.Breakdowns("/x", parts[:min(n, 2)]),
-		"alike":      views.AlikeProblems(bucket, []grouping.SimilarProblem{{Bucket: other, Likeness: grouping.SameFunction}}, n > 0),
-		"history":    views.Decisions(history),
-		"rename":     views.Rename(views.RenamePage{Shell: shell, Bucket: bucket, Name: text, Reason: text, Problem: text}),
-		"find":       views.FindMerge(views.FindMergePage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Similar: []grouping.SimilarProblem{{Bucket: other, Likeness: grouping.SameFunction}}}),
+		"alike": views.AlikeProblems(bucket, []grouping.SimilarProblem{{Bucket: other, Likeness: grouping.SameFunction}},
+			n > 0),
+		"history": views.Decisions(history),
+		"rename":  views.Rename(views.RenamePage{Shell: shell, Bucket: bucket, Name: text, Reason: text, Problem: text}),
+		"find": views.FindMerge(views.FindMergePage{Shell: shell, Bucket: bucket, Text: text, Problem: text,
+			Similar: []grouping.SimilarProblem{{Bucket: other, Likeness: grouping.SameFunction}}}),
 		"merge": views.Merge(views.MergePage{
-			Shell: shell, Sides: views.NewMergeSides([]crash.Bucket{bucket, other}), Head: other.ID, Reports: 7, Machines: 3, Bugs: []crash.Bug{bucket.Bug}, Problem: text,
+			Shell: shell, Sides: views.NewMergeSides([]crash.Bucket{bucket, other}), Head: other.ID, Reports: 7, Machines: 3,
+			Bugs: []crash.Bug{bucket.Bug}, Problem: text,
 		}),
 		"split":   views.Split(split),
 		"regroup": views.Regroup(regroup),
@@ -86,7 +100,8 @@ func decisionPages(text string, n int) map[string]templ.Component {
 func TestDecisionPagesAreWellFormed(t *testing.T) {
 	t.Parallel()
 	for name, data := range map[string]map[string]templ.Component{
-		"empty": decisionPages("", 0), "typical": decisionPages("tidewatch", 2), "hostile": decisionPages(hostile, 3), "long": decisionPages(strings.Repeat("żółw ", 4000), 1),
+		"empty": decisionPages("", 0), "typical": decisionPages("tidewatch", 2), "hostile": decisionPages(hostile, 3),
+		"long": decisionPages(strings.Repeat("żółw ", 4000), 1),
 	} {
 		for what, c := range data {
 			t.Run(name+" "+what, func(t *testing.T) {
@@ -106,10 +121,12 @@ func TestDecisionPagesAreWellFormed(t *testing.T) {
 func TestMergeSidesMarkWhatDiffers(t *testing.T) {
 	t.Parallel()
 	side := func(functions string) crash.Bucket {
-		return crash.Bucket{Signature: "/usr/bin/tide:11:" + functions, Executable: "/usr/bin/tide", Rule: crash.RuleStacktrace}
+		return crash.Bucket{Signature: "/usr/bin/tide:11:" + functions, Executable: "/usr/bin/tide",
+			Rule: crash.RuleStacktrace}
 	}
 	var got []string
-	for _, s := range views.NewMergeSides([]crash.Bucket{side("parse:load:main"), side("parse:reload:main"), side("parse:load:main:start")}) {
+	for _, s := range views.NewMergeSides([]crash.Bucket{side("parse:load:main"), side("parse:reload:main"),
+		side("parse:load:main:start")}) {
 		var parts []string
 		for _, p := range s.Parts {
 			if p.Differs {

@@ -17,7 +17,8 @@ func TestFieldGroups(t *testing.T) {
 		"Package": "tidewatch 1.4", "ProblemType": "Crash", "ExecutablePath": "/usr/bin/tidewatch",
 		"dmi.bios.version": "M14", "DistroRelease": "Ubuntu 24.04",
 		"XorgLog": "a", "CurrentDmesg": "b", "ProcUnknown": "c", "FooStacktrace": "d",
-		"Stacktrace": strings.Repeat("#0 x\n", 13), "ProcMaps": strings.Repeat("x", 801), "Disassembly": strings.Repeat("x\n", 12),
+		"Stacktrace": strings.Repeat("#0 x\n", 13), "ProcMaps": strings.Repeat("x", 801), "Disassembly": strings.Repeat("x\n",
+			12),
 	})
 	var got []string
 	folded := map[string]bool{}
@@ -54,7 +55,8 @@ func TestNewStack(t *testing.T) {
 		want   string // of the text
 		frames int
 	}{
-		"native":     {crash.Fields{"Stacktrace": "#0  0x55d0 in a () at x.c:1\n#1  0x55d1 in b () at x.c:2", "StacktraceTop": "a ()\nb ()"}, "#0  0x55d0", 2},
+		"native": {crash.Fields{"Stacktrace": "#0  0x55d0 in a () at x.c:1\n#1  0x55d1 in b () at x.c:2",
+			"StacktraceTop": "a ()\nb ()"}, "#0  0x55d0", 2},
 		"top only":   {crash.Fields{"StacktraceTop": "a ()\nb ()\nc ()"}, "a ()", 3},
 		"oops":       {crash.Fields{"OopsText": "BUG: x"}, "BUG: x", 0},
 		"Java":       {crash.Fields{"StackTrace": "java.lang.X"}, "java.lang.X", 0},

@@ -60,7 +60,8 @@ func TestAgo(t *testing.T) {
 			t.Errorf("Ago(%s): got %q, want %q", test.t, got, test.want)
 		}
 	}
-	if got, want := views.Exact(time.Date(2026, 9, 2, 16, 3, 7, 0, time.FixedZone("", 2*3600))), "2026-09-02 14:03:07 UTC"; got != want {
+	if got, want := views.Exact(time.Date(2026, 9, 2, 16, 3, 7, 0, time.FixedZone("", 2*3600))),
+		"2026-09-02 14:03:07 UTC"; got != want {
 		t.Errorf("Exact: got %q, want %q", got, want)
 	}
 }
@@ -84,30 +85,37 @@ func TestReadSignature(t *testing.T) {
 		want   string
 	}{
 		{"native", crash.Bucket{
-			Signature: "/usr/bin/tidewatch:11:tide_parse_row:tide_load:main", Rule: crash.RuleStacktrace, Executable: "/usr/bin/tidewatch",
+			Signature: "/usr/bin/tidewatch:11:tide_parse_row:tide_load:main", Rule: crash.RuleStacktrace,
+			Executable: "/usr/bin/tidewatch",
 		}, "tidewatch (SIGSEGV) tide_parse_row → tide_load → main"},
 		{"C++ names keep their colons", crash.Bucket{
-			Signature: "/usr/bin/ocean:6:Ocean::Tide::~Tide:std::vector:main", Rule: crash.RuleStacktrace, Executable: "/usr/bin/ocean",
+			Signature: "/usr/bin/ocean:6:Ocean::Tide::~Tide:std::vector:main", Rule: crash.RuleStacktrace,
+			Executable: "/usr/bin/ocean",
 		}, "ocean (SIGABRT) Ocean::Tide::~Tide → std::vector → main"},
 		{"unknown signal", crash.Bucket{
 			Signature: "/usr/bin/x:99:a:b", Rule: crash.RuleStacktrace, Executable: "/usr/bin/x",
 		}, "x (signal 99) a → b"},
 		{"addresses lose their folders", crash.Bucket{
-			Signature: "/usr/bin/x:11:/usr/bin/x+1234:/usr/lib/libc.so.6+1d90", Rule: crash.RuleAddress, Executable: "/usr/bin/x",
+			Signature: "/usr/bin/x:11:/usr/bin/x+1234:/usr/lib/libc.so.6+1d90", Rule: crash.RuleAddress,
+			Executable: "/usr/bin/x",
 		}, "x (SIGSEGV) x+1234 → libc.so.6+1d90"},
 		{"Python", crash.Bucket{
-			Signature: "/usr/bin/harbor-sync:OSError(28):/usr/bin/harbor-sync@20:main:load", Rule: crash.RuleTraceback, Executable: "/usr/bin/harbor-sync",
+			Signature: "/usr/bin/harbor-sync:OSError(28):/usr/bin/harbor-sync@20:main:load", Rule: crash.RuleTraceback,
+			Executable: "/usr/bin/harbor-sync",
 		}, "harbor-sync (OSError(28)) harbor-sync@20 → main → load"},
 		{"assertion stays in one piece", crash.Bucket{
-			Signature: "/usr/bin/quillpad:quillpad: buffer.c:120: take: Assertion `n > 0' failed.", Rule: crash.RuleAssertion, Executable: "/usr/bin/quillpad",
+			Signature: "/usr/bin/quillpad:quillpad: buffer.c:120: take: Assertion `n > 0' failed.", Rule: crash.RuleAssertion,
+			Executable: "/usr/bin/quillpad",
 		}, "quillpad (SIGABRT) quillpad: buffer.c:120: take: Assertion `n > 0' failed."},
 		{"a path with a colon", crash.Bucket{
 			Signature: "/opt/My App: beta/bin/app:11:a:b", Rule: crash.RuleStacktrace, Executable: "/opt/My App: beta/bin/app",
 		}, "app (SIGSEGV) a → b"},
 		{"kernel oops", crash.Bucket{
-			Signature: "kernel NULL pointer dereference:brig_tx_done+0x62/0x110 [brigwifi]:brig_irq+0x41/0x80 [brigwifi]", Rule: crash.RuleOops,
+			Signature: "kernel NULL pointer dereference:brig_tx_done+0x62/0x110 [brigwifi]:brig_irq+0x41/0x80 [brigwifi]",
+			Rule:      crash.RuleOops,
 		}, "kernel NULL pointer dereference → brig_tx_done+0x62/0x110 [brigwifi] → brig_irq+0x41/0x80 [brigwifi]"},
-		{"kernel crash", crash.Bucket{Signature: "kernel:panic:oops_end", Rule: crash.RuleKernelCrash}, "kernel panic → oops_end"},
+		{"kernel crash", crash.Bucket{Signature: "kernel:panic:oops_end", Rule: crash.RuleKernelCrash},
+			"kernel panic → oops_end"},
 		{"own signature in the common form", crash.Bucket{
 			Signature: "failed:/usr/bin/x:11:a:b", Rule: crash.RuleDuplicateSignature, Executable: "/usr/bin/x",
 		}, "x (SIGSEGV) a → b"},
@@ -121,19 +129,26 @@ func TestReadSignature(t *testing.T) {
 			Signature: "kernel:KASAN: slab-use-after-free:reef_walk [reeffs]:iterate_dir", Rule: crash.RuleKernel,
 		}, "kernel KASAN: slab-use-after-free → reef_walk [reeffs] → iterate_dir"},
 		{"package", crash.Bucket{
-			Signature: "package:keel:postinst:exit status 1:ModuleNotFoundError: No module named 'apt_pkg'", Rule: crash.RulePackage,
+			Signature: "package:keel:postinst:exit status 1:ModuleNotFoundError: No module named 'apt_pkg'",
+			Rule:      crash.RulePackage,
 		}, "keel (postinst) exit status 1:ModuleNotFoundError: No module named 'apt_pkg'"},
 		{"Java", crash.Bucket{
-			Signature: "/usr/bin/sextant:java.lang.NullPointerException:nav.Fix.take", Rule: crash.RuleJava, Executable: "/usr/bin/sextant",
+			Signature: "/usr/bin/sextant:java.lang.NullPointerException:nav.Fix.take", Rule: crash.RuleJava,
+			Executable: "/usr/bin/sextant",
 		}, "sextant (java.lang.NullPointerException) nav.Fix.take"},
-		{"Python of a package", crash.Bucket{Signature: "harbor-snap:ValueError:main:load", Rule: crash.RulePython}, "harbor-snap (ValueError) main → load"},
+		{"Python of a package", crash.Bucket{Signature: "harbor-snap:ValueError:main:load", Rule: crash.RulePython},
+			"harbor-snap (ValueError) main → load"},
 		{"Go", crash.Bucket{
-			Signature: "/usr/bin/keeld:panic:index out of range [N] with length N:main.load", Rule: crash.RuleGoPanic, Executable: "/usr/bin/keeld",
+			Signature: "/usr/bin/keeld:panic:index out of range [N] with length N:main.load", Rule: crash.RuleGoPanic,
+			Executable: "/usr/bin/keeld",
 		}, "keeld (panic) index out of range [N] with length N → main.load"},
-		{"hang", crash.Bucket{Signature: "/usr/bin/lumen-shell:hang:lumen_draw:main", Rule: crash.RuleHang}, "lumen-shell (hang) lumen_draw → main"},
-		{"snap", crash.Bucket{Signature: "snap:reef:cannot mount: exit status 1", Rule: crash.RuleSnap}, "reef cannot mount: exit status 1"},
+		{"hang", crash.Bucket{Signature: "/usr/bin/lumen-shell:hang:lumen_draw:main", Rule: crash.RuleHang},
+			"lumen-shell (hang) lumen_draw → main"},
+		{"snap", crash.Bucket{Signature: "snap:reef:cannot mount: exit status 1", Rule: crash.RuleSnap},
+			"reef cannot mount: exit status 1"},
 		{"snap's program", crash.Bucket{
-			Signature: "/snap/reef/current/bin/reef:11:{anonymous}::f:g", Rule: crash.RuleStackNames, Executable: "/snap/reef/123/bin/reef",
+			Signature: "/snap/reef/current/bin/reef:11:{anonymous}::f:g", Rule: crash.RuleStackNames,
+			Executable: "/snap/reef/123/bin/reef",
 		}, "reef (SIGSEGV) {anonymous}::f → g"},
 		{"colons only", crash.Bucket{Signature: ":::", Rule: crash.RuleStacktrace}, "(blank signature)"},
 		{"blank", crash.Bucket{Signature: " \n"}, "(blank signature)"},
@@ -151,7 +166,8 @@ func TestReadSignature(t *testing.T) {
 func TestReadSignatureIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		strings.Repeat("f:", 10_000), "/usr/bin/x:11:" + strings.Repeat("f", 30_000), strings.Repeat("::", 10_000), strings.Repeat("ż", 32768),
+		strings.Repeat("f:", 10_000), "/usr/bin/x:11:" + strings.Repeat("f", 30_000), strings.Repeat("::", 10_000),
+		strings.Repeat("ż", 32768),
 	} {
 		for _, rule := range []crash.Rule{crash.RuleStacktrace, crash.RuleDuplicateSignature, crash.RuleOops} {
 			got := views.ReadSignature(crash.Bucket{Signature: text, Rule: rule}).String()

@@ -28,7 +28,9 @@ func TestMachineStory(t *testing.T) {
 		report(240, "tidewatch", "1.9-1", "Ubuntu 22.04", "a"), report(241, "tidewatch", "1.9-1", "Ubuntu 22.04", "a"),
 	}
 	story := views.NewMachineStory(rows, false, now)
-	doc := parse(t, render(t, views.System(views.SystemPage{System: "m", Story: &story, Reports: views.ReportList{ID: "reports", Now: now}})))
+	doc := parse(t,
+		render(t,
+			views.System(views.SystemPage{System: "m", Story: &story, Reports: views.ReportList{ID: "reports", Now: now}})))
 	got := collapse(doc.Find(".lanes tbody tr").First().Text())
 	if doc.Find(".lanes tbody tr").Length() != 2 {
 		t.Errorf("got %d packages, want 2", doc.Find(".lanes tbody tr").Length())
@@ -38,7 +40,8 @@ func TestMachineStory(t *testing.T) {
 			t.Errorf("tidewatch: got %q, want %q in it", got, want)
 		}
 	}
-	if diff := cmp.Diff("5 reports first 21 Sep 2025 last 1 d ago Ubuntu 24.04 amd64Ubuntu 22.04 amd64", collapse(doc.Find(".machine .numbers").Text())); diff != "" {
+	if diff := cmp.Diff("5 reports first 21 Sep 2025 last 1 d ago Ubuntu 24.04 amd64Ubuntu 22.04 amd64",
+		collapse(doc.Find(".machine .numbers").Text())); diff != "" {
 		t.Errorf("numbers (-want +got):\n%s", diff)
 	}
 	if marks := doc.Find(".lanes tbody tr:first-child rect").Length(); marks < 2 || marks > 4 {

@@ -32,7 +32,8 @@ func components(text string, n int) map[string]templ.Component {
 	signature := "/usr/bin/" + text + ":11:" + strings.Repeat(text+":", n)
 	shell := views.Shell{
 		Title: text, User: crash.User{ID: 1, Name: text, Role: crash.RoleAdmin}, CSRFToken: text, Path: "/x?y=" + text,
-		Flash: []views.Flash{{Kind: views.FlashError, Text: text, Undo: &views.Undo{Action: "/x/relink", Field: "bug", Value: text, CSRFToken: text}}}, FilingOn: true, Now: now,
+		Flash: []views.Flash{{Kind: views.FlashError, Text: text, Undo: &views.Undo{Action: "/x/relink", Field: "bug",
+			Value: text, CSRFToken: text}}}, FilingOn: true, Now: now,
 	}
 	visitor := shell
 	visitor.User = crash.User{}
@@ -43,7 +44,8 @@ func components(text string, n int) map[string]templ.Component {
 		LastSeenVersion: text, LastSeenRelease: "Ubuntu 24.04", LowestVersion: text, HighestVersion: text,
 		LowestVersionRelease: crash.Release(text), HighestVersionRelease: "Ubuntu 24.04",
 	}
-	bug := views.BugPart{Bucket: bucket.ID, Signature: signature, State: views.BugRefused, Reason: text, MayFile: true, CSRFToken: text, Next: text}
+	bug := views.BugPart{Bucket: bucket.ID, Signature: signature, State: views.BugRefused, Reason: text, MayFile: true,
+		CSRFToken: text, Next: text}
 	summary := crash.Summary{
 		ProblemType: text, Title: text, Executable: text, Package: text, Version: text, Release: crash.Release(text),
 		Architecture: text, Proposed: true,
@@ -52,7 +54,8 @@ func components(text string, n int) map[string]templ.Component {
 		Shell: shell, Choice: views.ListChoice{
 			Period: crash.PeriodWeek, Filter: index.Filter{Release: crash.Release(text), Package: text},
 		},
-		Releases: []crash.Release{crash.Release(text), "Ubuntu 24.04"}, First: 51, Size: 50, Next: "/?after=" + text, IngestURL: text,
+		Releases: []crash.Release{crash.Release(text), "Ubuntu 24.04"}, First: 51, Size: 50, Next: "/?after=" + text,
+		IngestURL: text,
 	}
 	reports := views.ReportList{ID: "reports", Now: now, Next: "/?after=" + text, First: "/", Empty: text}
 	var days []crash.DayCount
@@ -63,7 +66,8 @@ func components(text string, n int) map[string]templ.Component {
 		row.ID[0] = byte(i)
 		rowBug := bug
 		rowBug.Bucket = row.ID
-		list.Rows = append(list.Rows, views.ListRow{Problem: crash.Problem{Bucket: row, Count: int64(n - i)}, First: row.First(), Last: row.Last(), Bug: rowBug})
+		list.Rows = append(list.Rows, views.ListRow{Problem: crash.Problem{Bucket: row, Count: int64(n - i)},
+			First: row.First(), Last: row.Last(), Bug: rowBug})
 		reports.Rows = append(reports.Rows, crash.ReportRow{
 			ID: crash.NewOopsID(now), Summary: summary, System: crash.SystemID(text), Occurred: now, Bucket: &bucket.ID,
 		}, crash.ReportRow{ID: crash.NewOopsID(now), Unbucketed: text})
@@ -77,38 +81,49 @@ func components(text string, n int) map[string]templ.Component {
 	machine.WithBucket = true
 	since, until := views.ChartSpan(bucket.FirstSeen, now)
 	report := crash.StoredReport{
-		ReportRow: crash.ReportRow{ID: crash.NewOopsID(now), Summary: summary, System: crash.SystemID(text), Occurred: now, Unbucketed: text},
-		Fields:    fields,
+		ReportRow: crash.ReportRow{ID: crash.NewOopsID(now), Summary: summary, System: crash.SystemID(text), Occurred: now,
+			Unbucketed: text},
+		Fields: fields,
 	}
 	bug.Status = crash.Status{Word: crash.StateRegression, Tracker: text, Read: now}
 	for i := range n {
 		bug.Status.Releases = append(bug.Status.Releases, crash.ReleaseStatus{
-			Release: crash.Release(fmt.Sprint(text, i)), Word: crash.StateRegression, Reports: 1, Week: 1, Last: now, Highest: text, Fix: text, AgainAt: text, Again: 1,
+			Release: crash.Release(fmt.Sprint(text, i)), Word: crash.StateRegression, Reports: 1, Week: 1, Last: now,
+			Highest: text, Fix: text, AgainAt: text, Again: 1,
 		})
 	}
 	known := crash.BugState{
-		BugReading: crash.BugReading{Number: 7, Title: text, Tasks: []crash.BugTask{{Name: text, Status: text, Importance: text, Assignee: text, Milestone: text}}},
-		Read:       now, Failure: text,
+		BugReading: crash.BugReading{Number: 7, Title: text,
+			Tasks: []crash.BugTask{{Name: text, Status: text, Importance: text, Assignee: text, Milestone: text}}},
+		Read: now, Failure: text,
 	}
 	bugs := views.BugsView{
 		Bucket: bucket.ID, Cell: bug, MayLink: n > 0, SignedIn: true, Now: now, CSRFToken: text,
-		Bugs: []crash.Bug{{Number: 7, Title: text, URL: text, By: text, At: now, State: known, Master: &known, MasterURL: text}},
+		Bugs: []crash.Bug{{Number: 7, Title: text, URL: text, By: text, At: now, State: known, Master: &known,
+			MasterURL: text}},
 	}
 	why := views.WhyPart{
-		Rule: crash.Rule(text), Signature: signature, Address: "https://crashes.example.org" + bucket.ID.Path(), Report: crash.NewOopsID(now),
-		Now: &views.WhyNow{Bucket: bucket.ID, Known: n > 0, Rules: 1}, Explained: &grouping.Explanation{
-			Field: text, Frames: []grouping.FrameUse{{Text: text, Used: true, As: signature}, {Text: signature, Why: text}}, Changes: []grouping.Change{{From: text, To: signature}},
+		Rule: crash.Rule(text), Signature: signature, Address: "https://crashes.example.org" + bucket.ID.Path(),
+		Report: crash.NewOopsID(now),
+		Now:    &views.WhyNow{Bucket: bucket.ID, Known: n > 0, Rules: 1}, Explained: &grouping.Explanation{
+			Field: text, Frames: []grouping.FrameUse{{Text: text, Used: true, As: signature}, {Text: signature, Why: text}},
+			Changes: []grouping.Change{{From: text, To: signature}},
 		},
 	}
 	problem := views.ProblemPage{
-		Shell: shell, Bucket: bucket, First: bucket.First(), Last: bucket.Last(), Status: views.StatusView{Status: bug.Status, Bugs: bugs, Now: now}, Why: why,
-		Chart: views.ChartPart(views.NewChart(days, crash.BuiltInReleases(), since, until), shell.Now), Versions: views.NewVersionTable(versions), Stack: views.NewStack(report), Reports: &reports,
+		Shell: shell, Bucket: bucket, First: bucket.First(), Last: bucket.Last(), Status: views.StatusView{Status: bug.Status,
+			Bugs: bugs, Now: now}, Why: why,
+		Chart:    views.ChartPart(views.NewChart(days, crash.BuiltInReleases(), since, until), shell.Now),
+		Versions: views.NewVersionTable(versions), Stack: views.NewStack(report), Reports: &reports,
 	}
 	forVisitors := problem
 	forVisitors.Shell, forVisitors.Stack, forVisitors.Reports = visitor, nil, nil
 	forVisitors.Why.Explained, forVisitors.Why.Now = nil, nil
-	bucketed := views.ReportPage{Shell: shell, Report: report, Core: 1 << 20, Way: views.Way{Via: "/search?q=" + url.QueryEscape(text), List: text, Chosen: text, Previous: "/oops/1", Next: "/oops/2", Place: n, Of: n}}
-	bucketed.Report.Bucket, bucketed.Why = &bucket.ID, views.WhyPart{Rule: why.Rule, Explained: why.Explained, Now: &views.WhyNow{None: true}}
+	bucketed := views.ReportPage{Shell: shell, Report: report, Core: 1 << 20,
+		Way: views.Way{Via: "/search?q=" + url.QueryEscape(text), List: text, Chosen: text, Previous: "/oops/1",
+			Next: "/oops/2", Place: n, Of: n}}
+	bucketed.Report.Bucket, bucketed.Why = &bucket.ID, views.WhyPart{Rule: why.Rule, Explained: why.Explained,
+		Now: &views.WhyNow{None: true}}
 	story := views.NewMachineStory(machine.Rows, true, now)
 	found := crash.FoundBug{Number: 7, Title: text, Status: text, Fixed: text, URL: text}
 	linked := bucket
@@ -116,10 +131,13 @@ func components(text string, n int) map[string]templ.Component {
 	reviewable := bug
 	reviewable.Review = true
 	review := views.ReviewPage{
-		Shell: shell, InPart: n > 3, Bug: reviewable, Heading: text, Source: text, Distribution: text, Tracker: text, Fileable: true,
-		Draft:    crash.Draft{Title: text, Description: strings.Repeat(text+" https://x.example/"+text+"\n", n), Tags: []string{text, text}, Package: text},
-		Problems: crash.DraftProblems{crash.DraftTitle: text, crash.DraftDescription: text, crash.DraftTags: text, crash.DraftPackage: text, crash.DraftInformation: text},
-		Problem:  text, Notice: text, Suspected: text, Advice: stats.Advice{Kind: stats.AdviceOneMachine, Text: text},
+		Shell: shell, InPart: n > 3, Bug: reviewable, Heading: text, Source: text, Distribution: text, Tracker: text,
+		Fileable: true,
+		Draft: crash.Draft{Title: text, Description: strings.Repeat(text+" https://x.example/"+text+"\n", n),
+			Tags: []string{text, text}, Package: text},
+		Problems: crash.DraftProblems{crash.DraftTitle: text, crash.DraftDescription: text, crash.DraftTags: text,
+			crash.DraftPackage: text, crash.DraftInformation: text},
+		Problem: text, Notice: text, Suspected: text, Advice: stats.Advice{Kind: stats.AdviceOneMachine, Text: text},
 		Similar: []grouping.SimilarProblem{{Bucket: linked, Likeness: grouping.SameFunction}},
 	}
 	searched := review
@@ -134,19 +152,26 @@ func components(text string, n int) map[string]templ.Component {
 		"problem, visitors": views.Problem(forVisitors),
 		"report":            views.Report(views.ReportPage{Shell: shell, Report: report}),
 		"report in bucket":  views.Report(bucketed),
-		"machine":           views.System(views.SystemPage{Shell: shell, System: crash.SystemID(text), Story: &story, Reports: machine}),
-		"error":             views.ErrorPage(visitor, views.ErrorView{Status: 404, Message: text, RequestID: text, SignIn: true}),
-		"sign in":           views.SignInPage(visitor, views.SignInForm{Name: text, Problem: text, Next: text}),
-		"bugs":              views.StatusPart(problem.Status),
-		"link a bug": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Number: 7, Found: crash.BugReading{
-			Title: text, DuplicateOf: 8, Tasks: known.Tasks}}),
-		"link all the same": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket, Text: text, Number: 7, Warning: text}),
-		"problems of a bug": views.BugProblems(views.BugProblemsPage{Shell: shell, Number: 7, Buckets: []crash.Bucket{bucket, linked}}),
-		"review":            views.Review(review),
-		"review, searched":  views.Review(searched),
+		"machine": views.System(views.SystemPage{Shell: shell, System: crash.SystemID(text), Story: &story,
+			Reports: machine}),
+		"error": views.ErrorPage(visitor, views.ErrorView{Status: 404, Message: text, RequestID: text,
+			SignIn: true}),
+		"sign in": views.SignInPage(visitor, views.SignInForm{Name: text, Problem: text, Next: text}),
+		"bugs":    views.StatusPart(problem.Status),
+		"link a bug": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Number: 7,
+			Found: crash.BugReading{
+				Title: text, DuplicateOf: 8, Tasks: known.Tasks}}),
+		"link all the same": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket, Text: text, Number: 7,
+			Warning: text}),
+		"problems of a bug": views.BugProblems(views.BugProblemsPage{Shell: shell, Number: 7,
+			Buckets: []crash.Bucket{bucket, linked}}),
+		"review":           views.Review(review),
+		"review, searched": views.Review(searched),
 		"texts of bugs": views.Templates(views.TemplatesPage{
-			Shell: shell, Saved: []crash.BugTemplate{{Package: text, Body: text, By: text, Changed: now}}, Own: n > 3, From: text,
-			Editing: crash.BugTemplate{Package: text, ProblemType: text, Body: text}, Names: []views.TemplateName{{Name: text, Means: text}},
+			Shell: shell, Saved: []crash.BugTemplate{{Package: text, Body: text, By: text, Changed: now}}, Own: n > 3,
+			From:     text,
+			Editing:  crash.BugTemplate{Package: text, ProblemType: text, Body: text},
+			Names:    []views.TemplateName{{Name: text, Means: text}},
 			Problems: []string{text}[:min(n, 1)], Bucket: text, NoBucket: text, Preview: searched.Preview, Notice: text,
 		}),
 		"review done":       views.ReviewDone(bug, &problem.Status, text),
@@ -195,7 +220,8 @@ func render(t *testing.T, c templ.Component) string {
 	return b.String()
 }
 
-var void = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+var void = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track",
+	"wbr"}
 
 // checkHTML fails the test if tags do not nest, an id occurs twice, a label has no target, or an
 // attribute violates the content security policy.

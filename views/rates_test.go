@@ -15,7 +15,8 @@ func TestRateChart(t *testing.T) {
 	until := time.Date(2026, 5, 20, 15, 0, 0, 0, time.UTC)
 	since := until.AddDate(0, 0, -13)
 	rate := func(release crash.Release, day int, reports, machines int64) stats.DayRate {
-		return stats.DayRate{Release: release, Day: time.Date(2026, 5, day, 0, 0, 0, 0, time.UTC), Reports: reports, Machines: machines}
+		return stats.DayRate{Release: release, Day: time.Date(2026, 5, day, 0, 0, 0, 0, time.UTC), Reports: reports,
+			Machines: machines}
 	}
 	c := views.NewRateChart([]stats.DayRate{
 		rate("Ubuntu 22.04", 8, 40, 2), // too few of its machines
@@ -26,7 +27,8 @@ func TestRateChart(t *testing.T) {
 		t.Fatalf("got %+v", c)
 	}
 	// Day 12 is the sixth of the span. Between it and day 14, a day without reports is at the bottom.
-	if got, want := c.Lines[1].Path, "M55 50.0L65 100.0L75 0.0L85 100.0L95 100.0L105 100.0L115 100.0L125 100.0L135 75.0"; got != want {
+	if got, want := c.Lines[1].Path, "M55 50.0L65 100.0L75 0.0L85 100.0L95 100.0L105 100.0L115 100.0L125 "+
+		"100.0L135 75.0"; got != want {
 		t.Errorf("got the line %s, want %s", got, want)
 	}
 	if c.Lines[0].Path != "M135 70.0h1" {
@@ -55,7 +57,8 @@ func TestSparkline(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 5, 20, 0, 0, 0, 0, time.UTC)
 	s := views.NewSparkline([]int64{0, 4, 1, 4}, until)
-	if want := "M3 16h2V0h-2zM6 16h2V12h-2zM9 16h2V0h-2z"; s.Path != want || s.Words != "at most 4 a day in 4 days, on 20 May" {
+	if want := "M3 16h2V0h-2zM6 16h2V12h-2zM9 16h2V0h-2z"; s.Path != want || s.Words != "at most 4 a day in 4 "+
+		"days, on 20 May" {
 		t.Errorf("got %+v, want the path %s", s, want)
 	}
 	if none := views.NewSparkline(make([]int64, 28), until); none.Any || none.Words != "none in 28 days" {

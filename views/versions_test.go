@@ -55,7 +55,8 @@ func TestVersionTableMarks(t *testing.T) {
 	facts := views.VersionFacts{Story: stats.NewVersionStory(seen, inUse), Known: inUse, Status: status, Now: now}
 	doc := parse(t, render(t, views.VersionsPart(facts.Table())))
 	want := []string{
-		"Version Debian sid 24.04 All", "1.9-3 probable fix 0 · 0", "1.9-2 last in Debian sid 9 · 9", "1.9-1 first in Debian sid 9 · 9",
+		"Version Debian sid 24.04 All", "1.9-3 probable fix 0 · 0", "1.9-2 last in Debian sid 9 · 9",
+		"1.9-1 first in Debian sid 9 · 9",
 		"1.5-4 newest in 24.04 · 11 11", "1.5-3 first in 24.04 · 2 2", "all versions 18 13 31",
 	}
 	if diff := cmp.Diff(want, rows(doc, "tr")); diff != "" {
@@ -65,7 +66,10 @@ func TestVersionTableMarks(t *testing.T) {
 
 func TestVersionTableOfOneVersion(t *testing.T) {
 	t.Parallel()
-	doc := parse(t, render(t, views.VersionsPart(views.NewVersionTable([]crash.VersionCount{{Version: "1", Release: "Ubuntu 24.04", Reports: 1}}))))
+	doc := parse(t,
+		render(t,
+			views.VersionsPart(views.NewVersionTable([]crash.VersionCount{{Version: "1", Release: "Ubuntu 24.04",
+				Reports: 1}}))))
 	if diff := cmp.Diff([]string{"Version 24.04 All", "1 1 1"}, rows(doc, "tr")); diff != "" {
 		t.Errorf("rows: no marks and no sum needed (-want +got):\n%s", diff)
 	}
@@ -84,7 +88,10 @@ func parse(t *testing.T, text string) *goquery.Document {
 // rows returns the texts of the matching elements, with single spaces between cells.
 func rows(doc *goquery.Document, selector string) []string {
 	return doc.Find(selector).Map(func(_ int, s *goquery.Selection) string {
-		cells := s.Find("th, td").Map(func(_ int, c *goquery.Selection) string { return strings.Join(strings.Fields(c.Text()), " ") })
+		cells := s.Find("th, td").Map(func(_ int, c *goquery.Selection) string {
+			return strings.Join(strings.Fields(c.Text()),
+				" ")
+		})
 		return strings.Join(cells, " ")
 	})
 }

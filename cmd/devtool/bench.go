@@ -33,7 +33,8 @@ func benchCommands() []*cobra.Command {
 	b := &bench{}
 	ingest := b.command(b.ingest, "bench", "Measures how reports are taken, on an empty database if none is named")
 	growth := b.command(b.growth, "bench-growth", "Compares a filled database with a new one of few reports")
-	pages := b.command(b.pages, "bench-pages", "Measures pages and API resources on a filled database, and marks slow ones")
+	pages := b.command(b.pages, "bench-pages", "Measures pages and API resources on a filled database, and "+
+		"marks slow ones")
 	programs := b.command(b.programs, "bench-programs", "Compares two built programs on new databases")
 	for _, cmd := range []*cobra.Command{ingest, growth, pages} {
 		cmd.Flags().StringVar(&b.dataDir, "data-dir", "", "the data_dir whose private PostgreSQL is used")

@@ -46,7 +46,8 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 		return nil, err
 	}
 	if database == "" {
-		server, err := embedded.Start(ctx, embedded.Config{DataDir: cmp.Or(dataDir, folder), Log: slog.New(slog.DiscardHandler)})
+		server, err := embedded.Start(ctx, embedded.Config{DataDir: cmp.Or(dataDir, folder),
+			Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +88,8 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 	if err := d.account(ctx, environ); err != nil {
 		return nil, err
 	}
-	create := exec.CommandContext(ctx, program, "token", "create", demoAccount, "--name", "bench", "--config", d.configFile())
+	create := exec.CommandContext(ctx, program, "token", "create", demoAccount, "--name", "bench", "--config",
+		d.configFile())
 	create.Env = environ
 	token, err := create.Output()
 	if err != nil {

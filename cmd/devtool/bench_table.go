@@ -70,7 +70,8 @@ func (b *bench) table(
 				over = fmt.Sprintf("OVER %.0f ms: ", ms(kind.bound))
 			}
 			fmt.Fprintf(b.out, "%10.0f %8.2f %8.2f %8.2f %10.2f %6.0f %6.1f   %-24s %s%s  %s\n",
-				r.perSecond(), median(r.p50), p99, r.serverMS(), r.postgresMS(), r.memory, r.bytes/1000, ratios, over, kind.name, subjects[i].name)
+				r.perSecond(), median(r.p50), p99, r.serverMS(), r.postgresMS(), r.memory, r.bytes/1000, ratios, over, kind.name,
+				subjects[i].name)
 		}
 	}
 	return first, nil

@@ -140,5 +140,6 @@ Post a report as a machine would, then reload the page:
 
 (The same report from the same machine counts once; machine-2 is another one.)
 Ctrl-C stops everything; the data stay in %s.`,
-		at.base, demoAccount, d.memory.Password, practice.url, at.ingest, at.database, d.path("mishap.log"), at.base, sample, at.ingest, d.folder)
+		at.base, demoAccount, d.memory.Password, practice.url, at.ingest, at.database, d.path("mishap.log"), at.base, sample,
+		at.ingest, d.folder)
 }

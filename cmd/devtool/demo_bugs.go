@@ -38,7 +38,8 @@ func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 		return fmt.Errorf("link the sample bugs: %w", err)
 	}
 	token := p.TokenOf(seedConsumer, "READ_PRIVATE")
-	settings := tracker.Config{URL: p.url, APIURL: p.url + "/devel", ConsumerKey: seedConsumer, Token: token, Target: "ubuntu", Log: slog.New(slog.DiscardHandler)}
+	settings := tracker.Config{URL: p.url, APIURL: p.url + "/devel", ConsumerKey: seedConsumer, Token: token,
+		Target: "ubuntu", Log: slog.New(slog.DiscardHandler)}
 	client := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store)))
 	for _, s := range stories(d.memory.SeedTime) {
 		for i := range s.bugs {
@@ -48,7 +49,8 @@ func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 		}
 	}
 	p.Revoke(token.Token)
-	if err := filings.New(store).ForgetToken(ctx, crash.TrackerKey{URL: p.url, ConsumerKey: seedConsumer}, demoAccount); err != nil {
+	if err := filings.New(store).ForgetToken(ctx, crash.TrackerKey{URL: p.url, ConsumerKey: seedConsumer},
+		demoAccount); err != nil {
 		return err
 	}
 	d.memory.BugsSeeded = true
@@ -56,10 +58,12 @@ func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 }
 
 // seedBug files one bug of a story, links it, and stores its state.
-func (d *demo) seedBug(ctx context.Context, p *practice, store *db.Store, client *tracker.Client, s story, i int) error {
+func (d *demo) seedBug(ctx context.Context, p *practice, store *db.Store, client *tracker.Client, s story,
+	i int) error {
 	bug := s.bugs[i]
 	bug.Title, bug.Package, bug.Tags = s.title(), s.name, []string{"noble"}
-	bug.Description = fmt.Sprintf("Bug %d of %d that the demonstration has for %s.\n\nIt crashes in %s_%s().", i+1, len(s.bugs), s.name, s.name, s.function)
+	bug.Description = fmt.Sprintf("Bug %d of %d that the demonstration has for %s.\n\nIt crashes in %s_%s().", i+1,
+		len(s.bugs), s.name, s.name, s.function)
 	number := int64(0)
 	for _, b := range p.Bugs() {
 		if b.Description == bug.Description {

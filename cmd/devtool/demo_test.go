@@ -45,7 +45,8 @@ func (s *screen) String() string {
 func testDemo(t *testing.T, program, folder string) (*demo, *screen) {
 	t.Helper()
 	shown := &screen{}
-	d := &demo{folder: folder, tracker: "127.0.0.1:0", program: program, reports: 120, out: shown, err: shown, environ: os.Environ()}
+	d := &demo{folder: folder, tracker: "127.0.0.1:0", program: program, reports: 120, out: shown, err: shown,
+		environ: os.Environ()}
 	for _, key := range []string{"LISTEN", "INGEST_LISTEN", "OPS_LISTEN"} {
 		address, err := freeAddress(t.Context())
 		if err != nil {
@@ -96,7 +97,8 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(folder, "mishap")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../mishap").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program,
+		"../mishap").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	data := filepath.Join(folder, "demo")
@@ -129,7 +131,8 @@ func TestDemo(t *testing.T) {
 	if _, err := crashtest.Decode(sample); err != nil {
 		t.Errorf("sample.bson: got %v, want a report", err)
 	}
-	for file, want := range map[string]os.FileMode{"demo.json": 0o600, "local_config.toml": 0o600, "tracker.json": 0o600, "mishap.log": 0o600} {
+	for file, want := range map[string]os.FileMode{"demo.json": 0o600, "local_config.toml": 0o600, "tracker.json": 0o600,
+		"mishap.log": 0o600} {
 		if info, err := os.Stat(filepath.Join(data, file)); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: got %v, %v, want mode %o", file, info, err, want)
 		}
@@ -152,7 +155,8 @@ func TestDemo(t *testing.T) {
 
 	d, _ = testDemo(t, program, data)
 	d.environ = append(d.environ, "MISHAP_LISTEN=nowhere")
-	if err := d.run(t.Context()); err == nil || err.Error() != `MISHAP_LISTEN: expected an address such as 127.0.0.1:8080, got "nowhere"` {
+	if err := d.run(t.Context()); err == nil ||
+		err.Error() != `MISHAP_LISTEN: expected an address such as 127.0.0.1:8080, got "nowhere"` {
 		t.Errorf("demo with a mistake in a variable: got %v, want the server's words", err)
 	}
 }
@@ -194,7 +198,8 @@ func wantStories(t *testing.T, s *demoVisitor) {
 		words[story.word] = true
 	}
 	for _, word := range []crash.StateWord{
-		crash.StateOpen, crash.StateFixed, crash.StateRegression, crash.StateDisappeared, crash.StateClosed, crash.StatePrivate,
+		crash.StateOpen, crash.StateFixed, crash.StateRegression, crash.StateDisappeared, crash.StateClosed,
+		crash.StatePrivate,
 	} {
 		if !words[word] {
 			t.Errorf("no story ends %q", word)
@@ -214,7 +219,8 @@ func pageOf(t *testing.T, s *demoVisitor, path string) string {
 // connect does what the greeting says.
 func connect(t *testing.T, s *demoVisitor) {
 	t.Helper()
-	press(t, s, s.url+"/admin/tracker/request-token", url.Values{"csrf_token": {csrfField.FindStringSubmatch(pageOf(t, s, "/admin/tracker"))[1]}})
+	press(t, s, s.url+"/admin/tracker/request-token",
+		url.Values{"csrf_token": {csrfField.FindStringSubmatch(pageOf(t, s, "/admin/tracker"))[1]}})
 	steps := pageOf(t, s, "/admin/tracker")
 	link := regexp.MustCompile(`id="authorize" href="([^"]*)"`).FindStringSubmatch(steps)
 	if link == nil {
@@ -224,7 +230,8 @@ func connect(t *testing.T, s *demoVisitor) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	press(t, s, authorise.String(), url.Values{"oauth_token": authorise.Query()["oauth_token"], "field.actions.WRITE_PUBLIC": {"yes"}})
+	press(t, s, authorise.String(), url.Values{"oauth_token": authorise.Query()["oauth_token"],
+		"field.actions.WRITE_PUBLIC": {"yes"}})
 	press(t, s, s.url+"/admin/tracker/access-token", url.Values{"csrf_token": {csrfField.FindStringSubmatch(steps)[1]}})
 	if page := pageOf(t, s, "/admin/tracker"); !strings.Contains(page, "practice-person") {
 		t.Fatalf("not connected:\n%s", page)
@@ -263,11 +270,13 @@ func send(t *testing.T, s *demoVisitor, req *http.Request) (status int, body str
 func createFirst(t *testing.T, s *demoVisitor) int {
 	t.Helper()
 	fresh := freshReport(s.demo.reports, s.demo.memory.SeedTime, s.demo.memory.SeedTime)
-	body, err := json.Marshal(map[string]string{"signature": url.PathEscape(grouping.SignatureOf(fresh.Fields()).Signature)})
+	body, err := json.Marshal(
+		map[string]string{"signature": url.PathEscape(grouping.SignatureOf(fresh.Fields()).Signature)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/1.0/create-bug-report/", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/1.0/create-bug-report/",
+		bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +307,8 @@ func TestDemoConfigFollowsTheTracker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.ReplaceAll(before, "127.0.0.1:8085", "127.0.0.1:9123"); string(got) != want || !strings.Contains(want, `tracker_api_url = "http://127.0.0.1:9123/devel"`) {
+	if want := strings.ReplaceAll(before, "127.0.0.1:8085", "127.0.0.1:9123"); string(got) != want ||
+		!strings.Contains(want, `tracker_api_url = "http://127.0.0.1:9123/devel"`) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -80,7 +80,8 @@ var practiceAddress = regexp.MustCompile(`(?m)^(tracker_(?:api_)?url = ")http://
 func (d *demo) configFile() string { return d.path("local_config.toml") }
 
 func demoConfig(folder, trackerURL string, token crash.AccessToken) string {
-	return fmt.Sprintf(`# Configuration of the demonstration ("make run"), made on its first run. The addresses of its practice tracker are
+	return fmt.Sprintf(
+		`# Configuration of the demonstration ("make run"), made on its first run. The addresses of its practice tracker are
 # brought up to date on each run; local_config.default.toml lists all keys.
 
 data_dir = %q

@@ -47,6 +47,7 @@ database and no account; nothing in it has an effect. The test of accessibility 
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8086", "`address` to listen on")
-	cmd.Flags().StringVar(&assetsDir, "assets", "", "`folder` of style sheets to read anew each time (assets/static); empty: those built in")
+	cmd.Flags().StringVar(&assetsDir, "assets", "", "`folder` of style sheets to read anew each time (assets/static); "+
+		"empty: those built in")
 	return cmd
 }

@@ -80,7 +80,8 @@ through the same rules and statements as those that machines post; it may be cut
 	cmd.Flags().DurationVar(&length, "for", 10*time.Second, "how long")
 	cmd.Flags().IntVar(&fill.volume.Reports, "fill", 0, "fill a database with so many reports instead")
 	cmd.Flags().IntVar(&fill.volume.From, "from", 0, "the number of the report to go on with")
-	cmd.Flags().IntVar(&fill.volume.Problems, "problems", 0, "how many problems they have, about (default: one for each hundred)")
+	cmd.Flags().IntVar(&fill.volume.Problems, "problems", 0, "how many problems they have, about (default: one for "+
+		"each hundred)")
 	cmd.Flags().IntVar(&fill.volume.Padding, "padding", 1000, "how many bytes each has besides what it is grouped by")
 	cmd.Flags().StringVar(&fill.databaseURL, "database", "", "the `url` of the database to fill")
 	cmd.Flags().StringVar(&fill.dataDir, "data-dir", "", "the data_dir whose private PostgreSQL to fill")

@@ -36,6 +36,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.AddCommand(benchCommands()...)
-	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), trackerCommand(), galleryCommand(), postgresCommand(), testCommand())
+	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), trackerCommand(), galleryCommand(), postgresCommand(),
+		testCommand())
 	return root
 }

@@ -39,8 +39,10 @@ func sampleReports(n int, now time.Time) iter.Seq[crash.Report] {
 			}
 		}
 		for i, build := range []func(...crashtest.Option) crashtest.Report{
-			crashtest.Native, crashtest.Unsymbolised, crashtest.Hang, crashtest.Assertion, crashtest.Python, crashtest.Recoverable,
-			crashtest.Package, crashtest.Oops, crashtest.Suspend, crashtest.Ungroupable, crashtest.Markup, crashtest.Long, crashtest.Unicode,
+			crashtest.Native, crashtest.Unsymbolised, crashtest.Hang, crashtest.Assertion, crashtest.Python,
+			crashtest.Recoverable,
+			crashtest.Package, crashtest.Oops, crashtest.Suspend, crashtest.Ungroupable, crashtest.Markup, crashtest.Long,
+			crashtest.Unicode,
 		} {
 			r := build(crashtest.At(now.Add(-time.Duration(i+1) * time.Hour)))
 			if !yield(crash.Report{System: crash.SystemID("sample-machine-" + strconv.Itoa(i%3+1)), Fields: r.Fields()}) {

@@ -48,13 +48,16 @@ func stories(now time.Time) []story {
 	return []story{
 		{word: crash.StateOpen, name: "gannet", function: "dive", bugs: []trackertest.Bug{open("Confirmed")},
 			seen: []occurrences{{"2.1.0-1ubuntu1", 33, 1}}, daily: 3},
-		{word: crash.StateFixed, name: "kelpie", function: "swim", bugs: []trackertest.Bug{fixedIn("kelpie", "1.0.4-0ubuntu2", 18)},
+		{word: crash.StateFixed, name: "kelpie", function: "swim",
+			bugs: []trackertest.Bug{fixedIn("kelpie", "1.0.4-0ubuntu2", 18)},
 			seen: []occurrences{{"1.0.4-0ubuntu1", 41, 17}}, since: []occurrences{{"1.0.4-0ubuntu2", 15, 1}}},
-		{word: crash.StateRegression, name: "wherry", function: "row", bugs: []trackertest.Bug{fixedIn("wherry", "3.2-2", 24)},
+		{word: crash.StateRegression, name: "wherry", function: "row",
+			bugs: []trackertest.Bug{fixedIn("wherry", "3.2-2", 24)},
 			seen: []occurrences{{"3.2-1", 44, 25}, {"3.2-3", 5, 0}}, daily: 2},
 		{word: crash.StateDisappeared, name: "skerry", function: "ground", bugs: []trackertest.Bug{open("Triaged")},
 			seen: []occurrences{{"0.9.1-1", 40, 26}}, since: []occurrences{{"0.9.2-1", 20, 1}}},
-		{word: crash.StateClosed, name: "bowline", function: "tie", bugs: []trackertest.Bug{{Status: "Won't Fix", Created: ago(28), Closed: ago(20)}},
+		{word: crash.StateClosed, name: "bowline", function: "tie",
+			bugs: []trackertest.Bug{{Status: "Won't Fix", Created: ago(28), Closed: ago(20)}},
 			seen: []occurrences{{"5.0-2build1", 30, 2}}},
 		{word: crash.StatePrivate, name: "capstan", function: "weigh",
 			bugs: []trackertest.Bug{{Status: "New", InformationType: "Private Security", Created: ago(12)}},
@@ -62,7 +65,8 @@ func stories(now time.Time) []story {
 		// Two bugs: one that was closed for want of information, and the one that was filed
 		// instead.
 		{word: crash.StateOpen, name: "fairlead", function: "chafe",
-			bugs: []trackertest.Bug{{Status: "Expired", Created: ago(50), Closed: ago(22)}, {Status: "In Progress", Importance: "High", Created: ago(10)}},
+			bugs: []trackertest.Bug{{Status: "Expired", Created: ago(50), Closed: ago(22)},
+				{Status: "In Progress", Importance: "High", Created: ago(10)}},
 			seen: []occurrences{{"0.44-1", 38, 1}}, daily: 2},
 	}
 }
@@ -77,7 +81,8 @@ func (s story) report(function, version string, at time.Time) crashtest.Report {
 	pid := fnv.New32a()
 	_, _ = pid.Write([]byte(s.name + function + at.String())) // never fails
 	r := crashtest.Native(crashtest.At(at), crashtest.Version(version), crashtest.Process(1000+int(pid.Sum32()%30000)))
-	words := strings.NewReplacer("tide_parse_row", s.name+"_"+function, "tide_load", s.name+"_main_loop", "on_open_clicked", "on_"+function,
+	words := strings.NewReplacer("tide_parse_row", s.name+"_"+function, "tide_load", s.name+"_main_loop",
+		"on_open_clicked", "on_"+function,
 		"tidewatch", s.name, "/var/lib/tide/", "/var/lib/"+s.name+"/")
 	for field, value := range r {
 		r[field] = words.Replace(value)

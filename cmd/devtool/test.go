@@ -28,9 +28,12 @@ func testCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [--postgres] -- [FLAG…] PACKAGE…",
 		Short: "Runs go test and shows which packages have finished",
-		Long: "Runs go test with the given flags and packages. While it runs, each finished package gets a line on standard error\n" +
-			"with the time since the start and the number of packages that remain. Failed tests appear in full on standard output\n" +
-			"when their package has finished. The lines of go test for all packages come last. The exit status is that of go test.",
+		Long: "Runs go test with the given flags and packages. While it runs, each finished package gets a line on " +
+			"standard error\n" +
+			"with the time since the start and the number of packages that remain. Failed tests appear in full on " +
+			"standard output\n" +
+			"when their package has finished. The lines of go test for all packages come last. The exit status is that " +
+			"of go test.",
 		Example: "  devtool test -- -race ./...",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,13 +45,17 @@ func testCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&database, "postgres", false, "start a throw-away PostgreSQL for the tests of all packages, unless TEST_DATABASE_URL is set")
+	cmd.Flags().BoolVar(&database, "postgres", false, "start a throw-away PostgreSQL for the tests of all packages, "+
+		"unless TEST_DATABASE_URL is set")
 	return cmd
 }
 
 // runTests runs go test with args in environ; nil is the environment of this process.
 func runTests(ctx context.Context, args, environ []string, out, progress io.Writer) error {
-	first := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "mishap") })
+	first := slices.IndexFunc(args, func(arg string) bool {
+		return strings.HasPrefix(arg, ".") ||
+			strings.HasPrefix(arg, "mishap")
+	})
 	total := 0
 	if first >= 0 {
 		listed, err := exec.CommandContext(ctx, "go", append([]string{"list"}, args[first:]...)...).Output()
@@ -186,7 +193,8 @@ func (r *testReport) finishPackage(e testEvent) {
 	if r.total > 0 {
 		remain = fmt.Sprintf(", %d remain", max(0, r.total-r.finished))
 	}
-	fmt.Fprintf(r.progress, "%7s  %-4s  %s in %.1f s%s\n", time.Since(r.began).Round(time.Second), e.Action, e.Package, e.Elapsed, remain)
+	fmt.Fprintf(r.progress, "%7s  %-4s  %s in %.1f s%s\n", time.Since(r.began).Round(time.Second), e.Action, e.Package,
+		e.Elapsed, remain)
 }
 
 // resultLine returns the last line that go test prints of a package: "ok          mishap/db

@@ -22,7 +22,8 @@ func TestRunTests(t *testing.T) {
 		"d/d.go": "package d\n",
 		"a/a_test.go": "package a\nimport \"testing\"\nfunc TestGood(t *testing.T) { t.Log(\"quiet\") }\n" +
 			"func TestAway(t *testing.T) { t.Skip(\"left out of a short run: needs a moon\") }\n",
-		"b/b_test.go": "package b\nimport \"testing\"\nfunc TestBad(t *testing.T) { t.Run(\"part\", func(t *testing.T) { t.Error(\"the reason\") }) }\n" +
+		"b/b_test.go": "package b\nimport \"testing\"\nfunc TestBad(t *testing.T) { t.Run(\"part\", func(t *testing.T) { " +
+			"t.Error(\"the reason\") }) }\n" +
 			"func TestGood(t *testing.T) { t.Log(\"quiet\") }\n",
 		"c/c_test.go": "package c\nimport \"testing\"\nfunc TestPanic(t *testing.T) { panic(\"at the disco\") }\n",
 		"d/d_test.go": "package d\nimport \"testing\"\nfunc TestTypo(t *testing.T) { misspelt() }\n",
@@ -50,11 +51,13 @@ func TestRunTests(t *testing.T) {
 	if strings.Contains(out.String(), "quiet") {
 		t.Error("a test that passed is in the output")
 	}
-	last := regexp.MustCompile(`ok  \tmishap/a\t[0-9.]+s\nFAIL\tmishap/b\t[0-9.]+s\nFAIL\tmishap/c\t[0-9.]+s\nFAIL\tmishap/d \[build failed\]\n$`)
+	last := regexp.MustCompile(
+		`ok  \tmishap/a\t[0-9.]+s\nFAIL\tmishap/b\t[0-9.]+s\nFAIL\tmishap/c\t[0-9.]+s\nFAIL\tmishap/d \[build failed\]\n$`)
 	if !last.MatchString(out.String()) {
 		t.Errorf("the lines of go test do not come last:\n%s", &out)
 	}
-	for _, want := range []string{"mishap/b", "3 remain\n", " 0 remain\n", "left out, as they need a moon: 1 test in 1 package\n"} {
+	for _, want := range []string{"mishap/b", "3 remain\n", " 0 remain\n", "left out, as they need a moon: 1 test in " +
+		"1 package\n"} {
 		if !strings.Contains(progress.String(), want) {
 			t.Errorf("%q is missing from the progress:\n%s", want, &progress)
 		}

@@ -45,7 +45,8 @@ func TestBackgroundLoop(t *testing.T) {
 		t.Error("log: got the error of a run that the stop ended")
 	}
 	answer := httptest.NewRecorder()
-	opsHandler(metrics, startingHealth).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	opsHandler(metrics, startingHealth).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+		"/metrics", nil))
 	for _, want := range []string{
 		`mishap_task_failures_total{task="sound-horn"} 2`,
 		`mishap_task_interval_seconds{purpose="warns ships",task="sound-horn"} 0.001`,

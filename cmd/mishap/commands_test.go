@@ -107,7 +107,8 @@ func TestConfigMistakesStopACommand(t *testing.T) {
 	t.Parallel()
 	file := configFile(t, "lisen = 1\nallow_bug_filing = 3\n")
 	status, _, stderr := runIn(t.Context(), nil, nil, "user", "list", "--config", file)
-	want := file + ":1: lisen: unknown key; did you mean listen?\n" + file + ":2: allow_bug_filing: expected true or false, got 3\n"
+	want := file + ":1: lisen: unknown key; did you mean listen?\n" + file + ":2: allow_bug_filing: expected true or " +
+		"false, got 3\n"
 	if status != exitFailed || stderr != want {
 		t.Errorf("got status %d and %q, want 1 and %q", status, stderr, want)
 	}
@@ -122,11 +123,16 @@ func TestUserCommands(t *testing.T) {
 		status      int
 		want        string
 	}{
-		{"user add ada --role admin --password-stdin", "correct horse battery\n", exitOK, "ada can sign in now, with role admin.\n"},
-		{"user add ADA --role viewer --password-stdin", "correct horse battery", exitFailed, "mishap: There is already an account named"},
-		{"user add bob --role viewer --password-stdin", "", exitFailed, "mishap: --password-stdin: the standard input holds no password\n"},
+		{"user add ada --role admin --password-stdin", "correct horse battery\n", exitOK, "ada can sign in now, with " +
+			"role admin.\n"},
+		{"user add ADA --role viewer --password-stdin", "correct horse battery", exitFailed, "mishap: There is already an " +
+			"account named"},
+		{"user add bob --role viewer --password-stdin", "", exitFailed, "mishap: --password-stdin: the standard " +
+			"input holds " +
+			"no password\n"},
 		{"user password ada --password-stdin", "staple battery horse\r\n", exitOK, "The password of ada is changed.\n"},
-		{"user password bob --password-stdin", "staple battery horse\n", exitFailed, `mishap: There is no account named "bob".`},
+		{"user password bob --password-stdin", "staple battery horse\n", exitFailed,
+			`mishap: There is no account named "bob".`},
 		{"user list", "", exitOK, "admin  active "},
 		{"user disable ada", "", exitOK, "ada can no longer sign in.\n"},
 		{"user list", "", exitOK, "admin  disabled "},
@@ -143,8 +149,10 @@ func TestUserCommands(t *testing.T) {
 		{"user enable bob", "", exitFailed, `mishap: There is no account named "bob".`},
 		{"user role bob viewer", "", exitFailed, `mishap: There is no account named "bob".`},
 		{"user remove bob", "", exitFailed, `mishap: There is no account named "bob".`},
-		{"user remove ADA", "", exitOK, "The account of ada is removed. Decisions by ada stay under this name.\nmishap: warning: no admin"},
-		{"user password ada --password-stdin", "staple battery horse\n", exitFailed, `mishap: There is no account named "ada".`},
+		{"user remove ADA", "", exitOK, "The account of ada is removed. Decisions by ada stay under this name.\nmishap: " +
+			"warning: no admin"},
+		{"user password ada --password-stdin", "staple battery horse\n", exitFailed,
+			`mishap: There is no account named "ada".`},
 		{"user add Ada --role admin --password-stdin", "correct horse battery\n", exitOK,
 			"Ada can sign in now, with role admin.\nAn account of this name was removed at "},
 		{"migrate", "", exitOK, "The database schema is up to date.\n"},

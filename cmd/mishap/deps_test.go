@@ -65,23 +65,30 @@ var rules = map[string]rule{
 	"db/reports":  {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views":              {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query assets", others: "github.com/a-h/templ", itself: "net/http database"},
+	"views": {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query assets",
+		others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
 	"handlers/api":       {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views handlers/negotiate handlers/proxies",
+		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views handlers/negotiate " +
+			"handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
 	"handlers/export": {ours: "crash handlers/negotiate handlers/web"},
 	// The areas. None may import another.
-	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views handlers/export handlers/web", others: areaLibraries},
-	"handlers/bugs":     {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views handlers/export handlers/web", others: areaLibraries},
-	"handlers/admin":    {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views handlers/web", others: areaLibraries},
-	"handlers/account":  {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views handlers/proxies handlers/web", others: areaLibraries},
+	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views handlers/export " +
+		"handlers/web", others: areaLibraries},
+	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views " +
+		"handlers/export handlers/web", others: areaLibraries},
+	"handlers/admin": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views " +
+		"handlers/web", others: areaLibraries},
+	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views handlers/proxies " +
+		"handlers/web", others: areaLibraries},
 	"handlers": {
-		ours:   "crash views assets handlers/account handlers/admin handlers/api handlers/bugs handlers/export handlers/problems handlers/proxies handlers/web",
+		ours: "crash views assets handlers/account handlers/admin handlers/api handlers/bugs handlers/export " +
+			"handlers/problems handlers/proxies handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {
@@ -101,14 +108,19 @@ var rules = map[string]rule{
 	},
 
 	// What serves tests, demonstrations and development.
-	"crash/crashtest":      {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
-	"crash/sizetest":       {},
-	"db/disk/disktest":     {},
-	"db/dbtest":            {ours: "crash crash/sizetest db db/disk db/embedded migrations", others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs github.com/riverqueue/river"},
-	"tracker/trackertest":  {ours: "crash"},
-	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web tracker/*", others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},
+	"crash/crashtest":  {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
+	"crash/sizetest":   {},
+	"db/disk/disktest": {},
+	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
+		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
+			"github.com/riverqueue/river"},
+	"tracker/trackertest": {ours: "crash"},
+	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web tracker/*",
+		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
+			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
-	"views/gallery":        {ours: "crash crash/grouping crash/stats crash/query views assets", others: "github.com/a-h/templ"},
+	"views/gallery": {ours: "crash crash/grouping crash/stats crash/query views assets",
+		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",
 		others: "github.com/PuerkitoBio/goquery github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +

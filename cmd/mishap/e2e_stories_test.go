@@ -26,7 +26,8 @@ func TestBrowserCreateWithoutScripts(t *testing.T) {
 	in.account("tess", crash.RoleTriager)
 	b := in.browser()
 	b.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true})
 		return err
 	}))
 	b.signIn("tess", id.Path())
@@ -57,7 +58,8 @@ func TestBrowserConnectTracker(t *testing.T) {
 		browsertest.Click(`form[action$="/access-token"] button`), // too early
 		browsertest.WaitVisible("#tracker-problem"),
 	)
-	if got := b.text("#tracker-problem"); !strings.Contains(got, "Nobody has authorised mishap on the tracker's page yet") {
+	if got := b.text("#tracker-problem"); !strings.Contains(got, "Nobody has authorised mishap on the "+
+		"tracker's page yet") {
 		t.Errorf("pressed too early: got %q, want that nobody has authorised yet", got)
 	}
 	page := ask(b, browsertest.Attribute("#authorize", "href"))
@@ -78,7 +80,8 @@ func TestBrowserConnectTracker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# mine\n", "# the environment wins\n", "tracker_oauth_token = \"", "tracker_oauth_secret = \""} {
+	for _, want := range []string{"# mine\n", "# the environment wins\n", "tracker_oauth_token = \"",
+		"tracker_oauth_secret = \""} {
 		if !strings.Contains(string(doc), want) {
 			t.Errorf("configuration file: got %q, want %q in it", doc, want)
 		}
@@ -128,9 +131,11 @@ func TestBrowserBackAndForward(t *testing.T) {
 	b.do(browsertest.WaitVisible(".reports-table"))
 	first := b.text(".reports-table tbody tr a")
 	b.do(browsertest.Click(`.reports a[href*="after="]`))
-	b.until(`location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText !== ` + strconv.Quote(first))
+	b.until(`location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText !== ` +
+		strconv.Quote(first))
 	b.do(goBack)
-	b.until(`!location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText === ` + strconv.Quote(first))
+	b.until(`!location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText === ` +
+		strconv.Quote(first))
 	b.do(goForward)
 	b.until(`location.search.includes("after=")`)
 	b.do(chromedp.Reload(), browsertest.WaitVisible(".reports-table"))
@@ -144,7 +149,8 @@ func TestBrowserBackAndForward(t *testing.T) {
 func TestBrowserPolicySweep(t *testing.T) {
 	t.Parallel()
 	in := install(t)
-	pages := []string{"/", "/?period=year", "/?period=year&release=Ubuntu+24.04&package=tidewatch", "/admin/tracker", "/user/machine-1", "/user/"}
+	pages := []string{"/", "/?period=year", "/?period=year&release=Ubuntu+24.04&package=tidewatch", "/admin/tracker",
+		"/user/machine-1", "/user/"}
 	for i, build := range []func(...crashtest.Option) crashtest.Report{
 		crashtest.Native, crashtest.Unsymbolised, crashtest.Python, crashtest.Package, crashtest.Oops, crashtest.Recoverable,
 		crashtest.Ungroupable, crashtest.Markup, crashtest.Long, crashtest.Unicode,

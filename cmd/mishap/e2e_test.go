@@ -45,7 +45,8 @@ func install(t *testing.T, lines ...string) *installation {
 	tr := trackertest.New(t)
 	if len(lines) == 0 {
 		token := tr.Token("mishap")
-		lines = []string{fmt.Sprintf("tracker_oauth_token = %q", token.Token), fmt.Sprintf("tracker_oauth_secret = %q", string(token.Secret))}
+		lines = []string{fmt.Sprintf("tracker_oauth_token = %q", token.Token), fmt.Sprintf("tracker_oauth_secret = %q",
+			string(token.Secret))}
 	}
 	database := dbtest.URL(t)
 	in := &installation{
@@ -60,8 +61,10 @@ func install(t *testing.T, lines ...string) *installation {
 		}
 		listeners[key] = l
 	}
-	in.url, in.ingest, in.ops = "http://"+listeners["listen"].Addr().String(), "http://"+listeners["ingest_listen"].Addr().String(), "http://"+listeners["ops_listen"].Addr().String()
-	in.environ = trackerEnviron(tr, "MISHAP_DATABASE_URL="+database, "MISHAP_BASE_URL="+in.url, "MISHAP_DATA_DIR="+t.TempDir(),
+	in.url, in.ingest, in.ops = "http://"+listeners["listen"].Addr().String(),
+		"http://"+listeners["ingest_listen"].Addr().String(), "http://"+listeners["ops_listen"].Addr().String()
+	in.environ = trackerEnviron(tr, "MISHAP_DATABASE_URL="+database, "MISHAP_BASE_URL="+in.url, "MISHAP_DATA_DIR="+
+		t.TempDir(),
 		"MISHAP_TRACKER_SETTLE_SECONDS=1", "MISHAP_TRACKER_TIMEOUT_SECONDS=600")
 	p := &program{in: strings.NewReader(""), out: in.said, err: in.said, environ: in.environ,
 		listen: func(_ context.Context, key, _ string) (net.Listener, error) { return listeners[key], nil }}
@@ -124,7 +127,8 @@ func (in *installation) do(req *http.Request, want int) string {
 // report posts a report as a machine does, and returns its bucket.
 func (in *installation) report(system string, r crashtest.Report) crash.BucketID {
 	in.t.Helper()
-	req, err := http.NewRequestWithContext(in.t.Context(), http.MethodPost, in.ingest+"/"+system, bytes.NewReader(r.BSON()))
+	req, err := http.NewRequestWithContext(in.t.Context(), http.MethodPost, in.ingest+"/"+system,
+		bytes.NewReader(r.BSON()))
 	if err != nil {
 		in.t.Fatal(err)
 	}

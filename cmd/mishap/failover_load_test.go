@@ -59,7 +59,8 @@ func (f *fleet) start(senders int) {
 // done posts a report once and says whether it is acknowledged.
 func (f *fleet) done(try, machine int, report crashtest.Report) bool {
 	address := f.ingest[try%len(f.ingest)]
-	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, fmt.Sprint("http://", address, "/machine", machine), bytes.NewReader(report.BSON()))
+	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, fmt.Sprint("http://", address, "/machine",
+		machine), bytes.NewReader(report.BSON()))
 	if err != nil {
 		return false
 	}

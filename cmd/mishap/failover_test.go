@@ -78,7 +78,8 @@ func startFailover(t *testing.T) *failover {
 	f := &failover{t: t, pair: dbtest.StartPair(t), fleet: &fleet{t: t}, mayLack: map[string]bool{}}
 	tr := trackertest.New(t)
 	for range 2 {
-		_, addresses := serveProcess(t, trackerEnviron(tr, "MISHAP_DATABASE_URL="+f.pair.URL(), "MISHAP_DATA_DIR="+t.TempDir(), "MISHAP_INGEST_RATE_PER_SYSTEM=0"))
+		_, addresses := serveProcess(t, trackerEnviron(tr, "MISHAP_DATABASE_URL="+f.pair.URL(), "MISHAP_DATA_DIR="+
+			t.TempDir(), "MISHAP_INGEST_RATE_PER_SYSTEM=0"))
 		f.fleet.ingest = append(f.fleet.ingest, addresses["ingest_listen"])
 		f.urls = append(f.urls, "http://"+addresses["listen"])
 	}
@@ -117,7 +118,8 @@ func (f *failover) event(name string, happen func()) {
 	for _, v := range f.visitors {
 		pages = max(pages, v.gap(began))
 	}
-	f.t.Logf("%s: no report was taken for %.1f s, no page was there for %.1f s", name, f.fleet.gap(began).Seconds(), pages.Seconds())
+	f.t.Logf("%s: no report was taken for %.1f s, no page was there for %.1f s", name, f.fleet.gap(began).Seconds(),
+		pages.Seconds())
 }
 
 // restoreOlderCopy puts a copy of the primary in place that was taken before the last reports. It
@@ -187,11 +189,13 @@ func (f *failover) compareLists() {
 	f.t.Helper()
 	f.fleet.pause()
 	defer f.fleet.resume()
-	eventually(f.t, "everything is counted", func() bool { return len(f.read(`select id::text, 1::int8 from uncounted`)) == 0 })
+	eventually(f.t, "everything is counted",
+		func() bool { return len(f.read(`select id::text, 1::int8 from uncounted`)) == 0 })
 	want := f.read(`select encode(bucket_id, 'hex'), count(*) from reports where counted group by 1`)
 	for _, url := range f.urls {
 		if got := f.list(url); !maps.Equal(got, want) {
-			f.t.Errorf("%s lists %d reports of %d problems, the database has %d of %d", url, sum(got), len(got), sum(want), len(want))
+			f.t.Errorf("%s lists %d reports of %d problems, the database has %d of %d", url, sum(got), len(got), sum(want),
+				len(want))
 		}
 	}
 }
@@ -234,10 +238,12 @@ func (f *failover) finish() {
 	for _, v := range f.visitors {
 		v.report()
 	}
-	f.t.Logf("%d reports acknowledged, %d stored, %d of which the older copy lacks some", len(known), len(stored), len(f.mayLack))
+	f.t.Logf("%d reports acknowledged, %d stored, %d of which the older copy lacks some", len(known), len(stored),
+		len(f.mayLack))
 	environ := []string{"MISHAP_DATABASE_URL=" + f.pair.URL(), "MISHAP_DATA_DIR=" + f.t.TempDir()}
 	status, stdout, stderr := runIn(context.WithoutCancel(f.t.Context()), nil, environ, "check", "--all", noConfig(f.t))
-	if status != exitOK || !strings.Contains(stdout, fmt.Sprintf(" %d reports", len(stored))) || !strings.Contains(stdout, " 0 differences") {
+	if status != exitOK || !strings.Contains(stdout, fmt.Sprintf(" %d reports", len(stored))) ||
+		!strings.Contains(stdout, " 0 differences") {
 		f.t.Errorf("check of %d stored reports: got status %d, %q and %q", len(stored), status, stdout, stderr)
 	}
 }

@@ -74,7 +74,8 @@ func (s sample) want() map[string]any {
 
 // ownSignatures are those of samples to which apport gives none.
 var ownSignatures = map[string]string{
-	"linux-image-6.8.0-41-generic.3f1b77aa.crash": "kernel:NULL pointer dereference:brig_tx_done [brigwifi]:brig_irq [brigwifi]:__handle_irq_event_percpu:handle_irq_event",
+	"linux-image-6.8.0-41-generic.3f1b77aa.crash": "kernel:NULL pointer dereference:brig_tx_done [brigwifi]:brig_irq " +
+		"[brigwifi]:__handle_irq_event_percpu:handle_irq_event",
 }
 
 func TestInspectSamples(t *testing.T) {
@@ -132,7 +133,8 @@ func TestInspectForPeople(t *testing.T) {
 func TestInspectSeveralAsJSON(t *testing.T) {
 	t.Parallel()
 	hostile := filepath.Join(t.TempDir(), "a\x1b]0;x\n.crash")
-	if err := os.WriteFile(hostile, []byte("ProblemType: Crash\nPackage: a 1\nExecutablePath: /a\x1b[2J<b>\n"), 0o600); err != nil {
+	if err := os.WriteFile(hostile, []byte("ProblemType: Crash\nPackage: a 1\nExecutablePath: /a\x1b[2J<b>\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	status, stdout, _ := runIn(t.Context(), nil, nil, "inspect", "--json", noConfig(t), hostile, t.TempDir())
@@ -174,7 +176,8 @@ func TestImportSamples(t *testing.T) {
 			t.Errorf("import: got %q, want %q in it", stderr, want)
 		}
 	}
-	if status, stdout, _ = runIn(t.Context(), nil, environ, args...); stdout != "0 stored, 13 known already, 2 refused.\n" || status != exitFailed {
+	if status, stdout, _ = runIn(t.Context(), nil, environ, args...); stdout != "0 stored, 13 known already, 2 "+
+		"refused.\n" || status != exitFailed {
 		t.Errorf("import again: got status %d and %q, want all known already", status, stdout)
 	}
 	for _, c := range []struct{ system, want string }{
@@ -188,7 +191,8 @@ func TestImportSamples(t *testing.T) {
 	for _, name := range []string{"", " ", "a b", "a/b", "\xff", "a\n", strings.Repeat("0", 257)} {
 		status, stdout, stderr := runIn(t.Context(), nil, environ, append(args, "--system", name)...)
 		if status != exitUsage || stdout != "" || !strings.Contains(stderr, "--system: expected the hash") {
-			t.Errorf("system %q: got status %d, %q and %q; want %d and what is expected", name, status, stdout, stderr, exitUsage)
+			t.Errorf("system %q: got status %d, %q and %q; want %d and what is expected", name, status, stdout, stderr,
+				exitUsage)
 		}
 	}
 }

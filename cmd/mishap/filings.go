@@ -54,7 +54,8 @@ of times, also while mishap serves. It finds private bugs only if the access tok
 
 func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Store, apply bool) error {
 	settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
-	strays, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).StrayBugs(ctx, filings.New(store).KnownBugs)
+	strays, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).StrayBugs(ctx,
+		filings.New(store).KnownBugs)
 	if err != nil {
 		return err
 	}

@@ -19,20 +19,25 @@ func TestReconcile(t *testing.T) {
 	const me = "practice-person"
 	marked := func(id crash.BucketID) string { return "It crashed.\n\nhttp://localhost:8080" + id.Path() + "\n" }
 	for i := range 301 { // more than the tracker gives at once
-		p.tracker.Add(trackertest.Bug{Title: fmt.Sprintf("by hand %d", i), Description: "nothing of ours", Reporter: me, Package: "tidewatch"})
+		p.tracker.Add(trackertest.Bug{Title: fmt.Sprintf("by hand %d", i), Description: "nothing of ours", Reporter: me,
+			Package: "tidewatch"})
 	}
-	lost := p.tracker.Add(trackertest.Bug{Title: "tidewatch crashed", Description: marked(p.bucket), Reporter: me, Package: "tidewatch", Status: "Invalid", DuplicateOf: 2100001})
-	foreign := p.tracker.Add(trackertest.Bug{Title: "elsewhere", Description: marked(crash.BucketIDOf("not here")), Reporter: me})
+	lost := p.tracker.Add(trackertest.Bug{Title: "tidewatch crashed", Description: marked(p.bucket), Reporter: me,
+		Package: "tidewatch", Status: "Invalid", DuplicateOf: 2100001})
+	foreign := p.tracker.Add(trackertest.Bug{Title: "elsewhere", Description: marked(crash.BucketIDOf("not here")),
+		Reporter: me})
 	other := p.tracker.Add(trackertest.Bug{Title: "copied", Description: marked(p.bucket), Reporter: "somebody-else"})
 	// The intent is known, but not what became of it.
-	filing, _, err := filings.New(p.store).AskFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
+	filing, _, err := filings.New(p.store).AskFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
+		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	reconcile := func(args ...string) string {
 		t.Helper()
-		status, out, stderr := runIn(t.Context(), nil, p.environ, append([]string{"filings", "reconcile", noConfig(t)}, args...)...)
+		status, out, stderr := runIn(t.Context(), nil, p.environ, append([]string{"filings", "reconcile", noConfig(t)},
+			args...)...)
 		if status != exitOK {
 			t.Fatalf("got status %d: %s", status, stderr)
 		}
@@ -54,7 +59,8 @@ func TestReconcile(t *testing.T) {
 		if l := line(out, foreign); !strings.Contains(l, "not in the database") {
 			t.Errorf("a bug of another problem: got %q", l)
 		}
-		if line(out, other) != "" || !strings.Contains(out, "1 can be linked; --apply does it.") || strings.Count(out, "names no problem") != 301 {
+		if line(out, other) != "" || !strings.Contains(out, "1 can be linked; --apply does it.") ||
+			strings.Count(out, "names no problem") != 301 {
 			t.Errorf("got %s", out)
 		}
 	}
@@ -62,7 +68,8 @@ func TestReconcile(t *testing.T) {
 		t.Errorf("with --apply: got %q, want it linked", l)
 	}
 	b, err := p.store.Bucket(t.Context(), p.bucket)
-	if err != nil || b.Bug.Number != lost || b.Bug.How != crash.Filed || b.Filing.State != crash.FilingFiled || b.Filing.ID != filing.ID {
+	if err != nil || b.Bug.Number != lost || b.Bug.How != crash.Filed || b.Filing.State != crash.FilingFiled ||
+		b.Filing.ID != filing.ID {
 		t.Errorf("got %+v, %+v, %v, want the filing done with bug %d", b.Bug, b.Filing, err, lost)
 	}
 	if out := reconcile("--apply"); line(out, lost) != "" || strings.Contains(out, "linked") {
@@ -92,7 +99,8 @@ func TestTrackerName(t *testing.T) {
 	p := prepare(t)
 	run := func(want int, args ...string) string {
 		t.Helper()
-		status, out, stderr := runIn(t.Context(), nil, p.environ, append([]string{"user", "tracker-name", noConfig(t)}, args...)...)
+		status, out, stderr := runIn(t.Context(), nil, p.environ, append([]string{"user", "tracker-name", noConfig(t)},
+			args...)...)
 		if status != want {
 			t.Fatalf("%v: got status %d, want %d: %s", args, status, want, stderr)
 		}

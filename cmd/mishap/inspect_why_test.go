@@ -10,12 +10,14 @@ const modernOops = "testdata/crashes/linux-image-6.8.0-41-generic.3f1b77aa.crash
 
 func TestInspectWhy(t *testing.T) {
 	t.Parallel()
-	status, stdout, stderr := runIn(t.Context(), nil, nil, "inspect", "--why", noConfig(t), modernOops, "testdata/crashes/linux-image-7.0.0-12-generic-202607010203.crash")
+	status, stdout, stderr := runIn(t.Context(), nil, nil, "inspect", "--why", noConfig(t), modernOops,
+		"testdata/crashes/linux-image-7.0.0-12-generic-202607010203.crash")
 	if status != exitOK || stderr != "" {
 		t.Errorf("got status %d and %q, want 0 and nothing", status, stderr)
 	}
 	for _, want := range []string{
-		"  grouped by      kernel\n", "  why: The same kernel problem in the same function, called by the same functions.\n", "    read from  OopsText ",
+		"  grouped by      kernel\n", "  why: The same kernel problem in the same function, called by the same functions.\n",
+		"    read from  OopsText ",
 		"    used       RIP: 0010:brig_tx_done+0x62/0x110 [brigwifi]  brig_tx_done [brigwifi]\n",
 		"    left out   ? show_regs+0x6d/0x80                         the kernel is not sure of it\n",
 		"  why: The kernel report holds no text and no stack to group by.\n",
@@ -36,7 +38,8 @@ func TestInspectWhyAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Rule != "kernel" || got.Why.Because == "" || len(got.Why.Used) != 4 || got.Why.Used[0].As != "brig_tx_done [brigwifi]" || len(got.Why.Skipped) != 1 {
+	if got.Rule != "kernel" || got.Why.Because == "" || len(got.Why.Used) != 4 ||
+		got.Why.Used[0].As != "brig_tx_done [brigwifi]" || len(got.Why.Skipped) != 1 {
 		t.Errorf("got %+v", got)
 	}
 	_, stdout, _ = runIn(t.Context(), nil, nil, "inspect", "--json", noConfig(t), modernOops)

@@ -34,10 +34,15 @@ func newScript(t *testing.T, base, name string) *script {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &script{t: t, base: u, http: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	s := &script{t: t, base: u,
+		http: &http.Client{Jar: jar, CheckRedirect: func(*http.Request,
+			[]*http.Request) error {
+			return http.ErrUseLastResponse
+		}}}
 	s.send(http.MethodGet, "/login", "", "")
 	form := url.Values{"username": {name}, "password": {testPassword}, "csrf_token": {s.token()}}
-	if status, _ := s.send(http.MethodPost, "/login", "application/x-www-form-urlencoded", form.Encode()); status != http.StatusSeeOther {
+	if status, _ := s.send(http.MethodPost, "/login", "application/x-www-form-urlencoded",
+		form.Encode()); status != http.StatusSeeOther {
 		t.Fatalf("sign in: got status %d, want %d", status, http.StatusSeeOther)
 	}
 	return s
@@ -54,7 +59,8 @@ func (s *script) token() string {
 
 // send returns status 0 when there is no answer.
 func (s *script) send(method, path, media, body string) (int, string) {
-	req, err := http.NewRequestWithContext(context.WithoutCancel(s.t.Context()), method, s.base.String()+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(context.WithoutCancel(s.t.Context()), method, s.base.String()+path,
+		strings.NewReader(body))
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -108,7 +114,8 @@ func prepare(t *testing.T, more ...string) *prepared {
 		"user", "add", "tess", "--role=triager", "--password-stdin", noConfig(t)); status != exitOK {
 		t.Fatalf("user add: %s", stderr)
 	}
-	if status, _, stderr := runIn(t.Context(), nil, p.environ, "import", "testdata/crashes/_usr_bin_tidewatch.1000.crash", noConfig(t)); status != exitOK {
+	if status, _, stderr := runIn(t.Context(), nil, p.environ, "import", "testdata/crashes/_usr_bin_tidewatch.1000.crash",
+		noConfig(t)); status != exitOK {
 		t.Fatalf("import: %s", stderr)
 	}
 	p.signature = "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"
@@ -187,7 +194,8 @@ func TestManyClicksAtTwoUnits(t *testing.T) {
 	for _, status := range answers {
 		counts[status]++
 	}
-	if counts[http.StatusCreated]+counts[http.StatusAccepted]+counts[http.StatusOK] != len(answers) || counts[http.StatusCreated] > 1 {
+	if counts[http.StatusCreated]+counts[http.StatusAccepted]+counts[http.StatusOK] != len(answers) ||
+		counts[http.StatusCreated] > 1 {
 		t.Errorf("answers: got %v, want 201 at most once, and 200 or 202 else", counts)
 	}
 	p.linked(t)
@@ -207,11 +215,13 @@ func TestTokenReachesOtherUnits(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
 	first, addresses := serveProcess(t, p.environ, "--only=web")
-	status, _, stderr := runIn(t.Context(), nil, p.environ, "import", "testdata/crashes/_usr_bin_harbor-sync.0.crash", noConfig(t))
+	status, _, stderr := runIn(t.Context(), nil, p.environ, "import", "testdata/crashes/_usr_bin_harbor-sync.0.crash",
+		noConfig(t))
 	if status != exitOK {
 		t.Fatalf("import: %s", stderr)
 	}
-	if status, body := newScript(t, "http://"+addresses["listen"], "tess").create(p.signature); status != http.StatusCreated {
+	if status, body := newScript(t, "http://"+addresses["listen"],
+		"tess").create(p.signature); status != http.StatusCreated {
 		t.Fatalf("Create at the unit with a token: got %d and %q, want 201", status, body)
 	}
 	first.terminate()
@@ -224,7 +234,8 @@ func TestTokenReachesOtherUnits(t *testing.T) {
 	}
 	second, addresses := serveProcess(t, append(environ, "MISHAP_DATA_DIR="+t.TempDir()), "--only=web")
 	s := newScript(t, "http://"+addresses["listen"], "tess")
-	if status, body := s.create("/usr/bin/harbor-sync:ValueError:/usr/bin/harbor-sync@20:main:load"); status != http.StatusCreated {
+	if status,
+		body := s.create("/usr/bin/harbor-sync:ValueError:/usr/bin/harbor-sync@20:main:load"); status != http.StatusCreated {
 		t.Errorf("Create at the unit without a token: got %d and %q, want 201", status, body)
 	}
 	second.terminate()

@@ -34,7 +34,8 @@ func (m *machines) start(t *testing.T, n int) {
 	for machine := range n {
 		m.sending.Go(func() {
 			for i := 0; !m.stopped.Load(); i++ {
-				report := crashtest.Native(crashtest.Process(1+machine*100_000+i), crashtest.Set("DuplicateSignature", fmt.Sprint("fault ", i%7)))
+				report := crashtest.Native(crashtest.Process(1+machine*100_000+i), crashtest.Set("DuplicateSignature",
+					fmt.Sprint("fault ", i%7)))
 				again := time.NewTicker(10 * time.Millisecond)
 				for !m.done(t, machine, report) && t.Context().Err() == nil {
 					<-again.C // the server may be away for a while
@@ -105,8 +106,10 @@ func TestKillUnderLoad(t *testing.T) {
 		t.Errorf("serve: got status %d; it said\n%s", status, p.said)
 	}
 	status, stdout, stderr := runIn(context.WithoutCancel(t.Context()), nil, environ, "check", "--all", noConfig(t))
-	if status != exitOK || !strings.Contains(stdout, fmt.Sprintf(" %d reports", m.acknowledged.Load())) || !strings.Contains(stdout, " 0 differences") {
-		t.Errorf("check after %d acknowledged reports: got status %d, %q and %q", m.acknowledged.Load(), status, stdout, stderr)
+	if status != exitOK || !strings.Contains(stdout, fmt.Sprintf(" %d reports", m.acknowledged.Load())) ||
+		!strings.Contains(stdout, " 0 differences") {
+		t.Errorf("check after %d acknowledged reports: got status %d, %q and %q", m.acknowledged.Load(), status, stdout,
+			stderr)
 	}
 }
 

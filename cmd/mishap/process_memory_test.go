@@ -39,14 +39,21 @@ func TestHostileLoadNeedsLittleMemory(t *testing.T) {
 	packedZeros := bomb(t, 128<<20)
 	huge := strings.Repeat("Ä", most/2-500)
 	bodies := map[string][]byte{
-		"one field":     crashtest.Native(crashtest.Set("ProcMaps", huge)).BSON(),
-		"stack":         crashtest.Native(crashtest.Set("Stacktrace", strings.Repeat("#1  0x00 in f () at x.c:1\n", most/26))).BSON(),
-		"traceback":     crashtest.Python(crashtest.Set("Traceback", strings.Repeat("  File \"x\", line 1, in f\n    g()\n", most/33))).BSON(),
-		"kernel's text": crashtest.Oops(crashtest.Set("OopsText", strings.Repeat("[    1.0] Call Trace: x+0x1/0x2\n", most/33))).BSON(),
-		"many fields":   bsonOf(t, most, func(i int) string { return "\x02k" + strconv.Itoa(i) + "\x00\x02\x00\x00\x00v\x00" }),
-		"nested":        bsonOf(t, most, func(int) string { return "\x03a\x00\xff\xff\x00\x00" }),
-		"not UTF-8":     crashtest.Native(crashtest.Set("Title", strings.Repeat("\xff\x00", most/2-1000))).BSON(),
-		"bomb":          crashtest.Native(crashtest.Set("Stacktrace", packedZeros), crashtest.Set("StacktraceTop", packedZeros), crashtest.Set("ProcMaps", packedZeros)).BSON(),
+		"one field": crashtest.Native(crashtest.Set("ProcMaps", huge)).BSON(),
+		"stack": crashtest.Native(crashtest.Set("Stacktrace", strings.Repeat("#1  0x00 in f () at x.c:1\n",
+			most/26))).BSON(),
+		"traceback": crashtest.Python(crashtest.Set("Traceback", strings.Repeat("  File \"x\", line 1, in "+
+			"f\n    g()\n", most/33))).BSON(),
+		"kernel's text": crashtest.Oops(crashtest.Set("OopsText", strings.Repeat("[    1.0] Call Trace: "+
+			"x+0x1/0x2\n", most/33))).BSON(),
+		"many fields": bsonOf(t, most, func(i int) string {
+			return "\x02k" + strconv.Itoa(i) +
+				"\x00\x02\x00\x00\x00v\x00"
+		}),
+		"nested":    bsonOf(t, most, func(int) string { return "\x03a\x00\xff\xff\x00\x00" }),
+		"not UTF-8": crashtest.Native(crashtest.Set("Title", strings.Repeat("\xff\x00", most/2-1000))).BSON(),
+		"bomb": crashtest.Native(crashtest.Set("Stacktrace", packedZeros),
+			crashtest.Set("StacktraceTop", packedZeros), crashtest.Set("ProcMaps", packedZeros)).BSON(),
 	}
 	answers := map[int]int{}
 	var mu sync.Mutex
@@ -134,7 +141,8 @@ func TestBombsNeedLittleMemory(t *testing.T) {
 	for machine := range 3 {
 		honest.Go(func() {
 			for i := 0; i < 5 || !over.Load(); i++ {
-				answers.add(postTo(t, addresses["ingest_listen"], fmt.Sprint("honest", machine), crashtest.Native(crashtest.Process(1+i))))
+				answers.add(postTo(t, addresses["ingest_listen"], fmt.Sprint("honest", machine),
+					crashtest.Native(crashtest.Process(1+i))))
 			}
 		})
 	}
@@ -150,7 +158,8 @@ func TestBombsNeedLittleMemory(t *testing.T) {
 		t.Errorf("honest machines: got answers %v, want every report taken", answers.counts)
 	}
 	need := mostMemory(t, p.cmd.Process.Pid)
-	t.Logf("the server needed %d MB at most; bombs by status: %v; honest reports: %v", need>>20, hostile.counts, answers.counts)
+	t.Logf("the server needed %d MB at most; bombs by status: %v; honest reports: %v", need>>20, hostile.counts,
+		answers.counts)
 	if need > memoryLimit {
 		t.Errorf("the server needed %d MB at most, want less than %d MB", need>>20, memoryLimit>>20)
 	}
@@ -172,7 +181,8 @@ func (s *statuses) add(status int) {
 }
 
 func postBody(t *testing.T, address, system string, body []byte) int {
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/"+system, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/"+system,
+		bytes.NewReader(body))
 	if err != nil {
 		t.Error(err)
 		return 0

@@ -20,7 +20,8 @@ import (
 
 // postTo posts a report and returns the status of the answer, 0 for none.
 func postTo(t *testing.T, address, system string, r crashtest.Report) int {
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/"+system, bytes.NewReader(r.BSON()))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/"+system,
+		bytes.NewReader(r.BSON()))
 	if err != nil {
 		return 0
 	}
@@ -36,7 +37,8 @@ func postTo(t *testing.T, address, system string, r crashtest.Report) int {
 func TestTermFinishesWhatWasAccepted(t *testing.T) {
 	t.Parallel()
 	database := dbtest.URL(t)
-	p, addresses := serveProcess(t, []string{"MISHAP_DATABASE_URL=" + database, "MISHAP_DATA_DIR=" + t.TempDir()}, "--only", "ingest")
+	p, addresses := serveProcess(t, []string{"MISHAP_DATABASE_URL=" + database, "MISHAP_DATA_DIR=" + t.TempDir()},
+		"--only", "ingest")
 	var acknowledged, pid atomic.Int64
 	var machines sync.WaitGroup
 	for range 8 {
@@ -73,7 +75,8 @@ func TestServeOnly(t *testing.T) {
 	for _, tt := range []struct{ only, open, closed string }{
 		{"web", "listen", "ingest_listen"}, {"ingest", "ingest_listen", "listen"},
 	} {
-		p, addresses := serveProcess(t, trackerEnviron(tr, "MISHAP_DATABASE_URL="+database, "MISHAP_DATA_DIR="+t.TempDir()), "--only="+tt.only)
+		p, addresses := serveProcess(t, trackerEnviron(tr, "MISHAP_DATABASE_URL="+database, "MISHAP_DATA_DIR="+t.TempDir()),
+			"--only="+tt.only)
 		for key, want := range map[string]bool{tt.open: true, tt.closed: false, "ops_listen": true} {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addresses[key]+"/healthz", nil)
 			if err != nil {
@@ -92,7 +95,8 @@ func TestServeOnly(t *testing.T) {
 		}
 	}
 	p := start(t, nil, "serve", "--only", "both")
-	if status := p.status(); status != exitUsage || !strings.Contains(p.said.String(), `--only: expected web or ingest, got "both"`) {
+	if status := p.status(); status != exitUsage || !strings.Contains(p.said.String(),
+		`--only: expected web or ingest, got "both"`) {
 		t.Errorf("--only both: got status %d and %q, want %d and what is expected", status, p.said, exitUsage)
 	}
 }
@@ -109,19 +113,23 @@ func TestPrivateDatabaseIsShared(t *testing.T) {
 	}
 	config := noConfig(t)
 	for _, args := range []string{
-		"migrate", "user add ada --role viewer --password-stdin", "user list", "import testdata/crashes/_usr_bin_tidewatch.1000.crash",
+		"migrate", "user add ada --role viewer --password-stdin", "user list",
+		"import testdata/crashes/_usr_bin_tidewatch.1000.crash",
 	} {
-		status, _, stderr := runIn(t.Context(), strings.NewReader(testPassword), environ, append(strings.Fields(args), config)...)
+		status, _, stderr := runIn(t.Context(), strings.NewReader(testPassword), environ,
+			append(strings.Fields(args), config)...)
 		if status != exitOK {
 			t.Errorf("%s while serve runs: got status %d and %q", args, status, stderr)
 		}
 	}
-	second := start(t, append(environ, "MISHAP_LISTEN="+addresses["listen"]), "serve", config) // said before the address that is in use
+	// said before the address that is in use
+	second := start(t, append(environ, "MISHAP_LISTEN="+addresses["listen"]), "serve", config)
 	if status := second.status(); status != exitFailed || !strings.Contains(second.said.String(), "uses the database in") {
 		t.Errorf("second server: got status %d and %q, want %d and who is there", status, second.said, exitFailed)
 	}
 	p.kill()
-	if status, stdout, _ := runIn(t.Context(), nil, environ, "user", "list", config); status != exitOK || !strings.Contains(stdout, "ada") {
+	if status, stdout, _ := runIn(t.Context(), nil, environ, "user", "list", config); status != exitOK ||
+		!strings.Contains(stdout, "ada") {
 		t.Errorf("user list after kill -9: got status %d and %q", status, stdout)
 	}
 	p, addresses = serveProcess(t, environ)
@@ -141,7 +149,8 @@ func TestPortInUse(t *testing.T) {
 	database := "MISHAP_DATABASE_URL=" + dbtest.URL(t)
 	_, addresses := serveProcess(t, []string{database, "MISHAP_DATA_DIR=" + t.TempDir()})
 	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
-		environ := []string{database, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0", "MISHAP_OPS_LISTEN=127.0.0.1:0",
+		environ := []string{database, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0",
+			"MISHAP_OPS_LISTEN=127.0.0.1:0",
 			config.Variable(key) + "=" + addresses[key]}
 		p := start(t, environ, "serve", noConfig(t))
 		want := "mishap: " + key + ": " + addresses[key] + " is in use by another program"
@@ -165,12 +174,16 @@ func TestSecretsNeverComeOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	database.User, database.Path = url.UserPassword(database.User.Username(), "hush-one"), "/no_such_database" // serve waits for others
+	// serve waits for others
+	database.User, database.Path = url.UserPassword(database.User.Username(), "hush-one"), "/no_such_database"
 	file := configFile(t, fmt.Sprintf("database_url = %q\n", database)+
 		"tracker_oauth_token = \"hush-two\"\ntracker_oauth_secret = \"hush-three\"\n")
-	for _, args := range []string{"serve", "migrate", "user list", "import testdata/crashes/brigwifi-dkms.0.crash", "setup-oauth-token"} {
-		environ := trackerEnviron(tr, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0", "MISHAP_OPS_LISTEN=127.0.0.1:0")
-		status, stdout, stderr := runIn(t.Context(), strings.NewReader(""), environ, append(strings.Fields(args), "--config", file)...)
+	for _, args := range []string{"serve", "migrate", "user list", "import testdata/crashes/brigwifi-dkms.0.crash",
+		"setup-oauth-token"} {
+		environ := trackerEnviron(tr, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0",
+			"MISHAP_OPS_LISTEN=127.0.0.1:0")
+		status, stdout, stderr := runIn(t.Context(), strings.NewReader(""), environ, append(strings.Fields(args), "--config",
+			file)...)
 		if status != exitFailed {
 			t.Errorf("%s: got status %d, want %d", args, status, exitFailed)
 		}

@@ -50,7 +50,8 @@ The page /admin/regroup shows the progress.`,
 func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rules, dry bool) error {
 	run, err := db.NewDecisions(store).StartRegroup(ctx, rules.Version, dry, "")
 	if errors.Is(err, crash.Conflict) {
-		if run, err = db.NewDecisions(store).RunningRegroup(ctx); err == nil && (run.Dry != dry || run.Rules != rules.Version) {
+		if run, err = db.NewDecisions(store).RunningRegroup(ctx); err == nil &&
+			(run.Dry != dry || run.Rules != rules.Version) {
 			return crash.Errorf(crash.Conflict, "another_run",
 				"Another run of regrouping is under way (version %d of the rules%s); "+
 					"wait for it, or stop it on the page /admin/regroup.",
@@ -61,7 +62,8 @@ func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rule
 		return err
 	}
 	bar := p.progressBar(100, "regrouping")
-	run, err = db.NewDecisions(store).WorkRegroup(ctx, run.ID, rules, func(now crash.RegroupRun) { showProgress(bar, now) })
+	run, err = db.NewDecisions(store).WorkRegroup(ctx, run.ID, rules,
+		func(now crash.RegroupRun) { showProgress(bar, now) })
 	_ = bar.Finish()
 	if err != nil {
 		if ctx.Err() != nil {

@@ -39,8 +39,10 @@ func TestOpsHandler(t *testing.T) {
 			return []crash.HealthCheck{{Name: "Database", Problem: tt.problem, Detail: "10.1.2.3"}, {Name: "Counting"}}
 		}
 		opsHandler(newMetrics(), health).ServeHTTP(w, httptest.NewRequest(http.MethodGet, tt.path, nil))
-		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) || strings.Contains(w.Body.String(), "10.1.2.3") {
-			t.Errorf("%s with problem %q: got %d and %q, want %d and %q", tt.path, tt.problem, w.Code, w.Body, tt.status, tt.want)
+		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) || strings.Contains(w.Body.String(),
+			"10.1.2.3") {
+			t.Errorf("%s with problem %q: got %d and %q, want %d and %q", tt.path, tt.problem, w.Code, w.Body, tt.status,
+				tt.want)
 		}
 	}
 }
@@ -52,7 +54,8 @@ func TestMetrics(t *testing.T) {
 	in.report("machine-1", crashtest.Native())
 	in.get(in.url+"/", http.StatusOK)
 	page := in.get(in.ops+"/metrics", http.StatusOK)
-	for _, want := range []string{"mishap_http_requests_total{", "mishap_ingest", "mishap_filing", "process_resident_memory_bytes"} {
+	for _, want := range []string{"mishap_http_requests_total{", "mishap_ingest", "mishap_filing",
+		"process_resident_memory_bytes"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("/metrics: got %q, want %q in it", page, want)
 		}
@@ -73,8 +76,10 @@ func TestListenOn(t *testing.T) {
 	defer l.Close() //nolint:errcheck // of no account at the end
 	taken := l.Addr().String()
 	for address, want := range map[string]string{
-		taken:            "ops_listen: " + taken + " is in use by another program; stop that one, or set ops_listen (or MISHAP_OPS_LISTEN) to another address",
-		"192.0.2.1:4711": "ops_listen: 192.0.2.1:4711 is not an address of this machine; set ops_listen (or MISHAP_OPS_LISTEN) to one that is",
+		taken: "ops_listen: " + taken + " is in use by another program; stop that one, or set ops_listen (or " +
+			"MISHAP_OPS_LISTEN) to another address",
+		"192.0.2.1:4711": "ops_listen: 192.0.2.1:4711 is not an address of this machine; set ops_listen (or " +
+			"MISHAP_OPS_LISTEN) to one that is",
 	} {
 		if l, err := listenOn(t.Context(), "ops_listen", address); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, %v; want %s", address, l, err, want)
@@ -86,7 +91,8 @@ func TestHTTPAddress(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"127.0.0.1:8081": "http://127.0.0.1:8081", "0.0.0.0:80": "http://localhost:80", "[::]:80": "http://localhost:80",
-		":80": "http://localhost:80", "[2001:db8::1]:80": "http://[2001:db8::1]:80", "crash.example.com:80": "http://crash.example.com:80",
+		":80": "http://localhost:80", "[2001:db8::1]:80": "http://[2001:db8::1]:80",
+		"crash.example.com:80": "http://crash.example.com:80",
 	} {
 		if got := httpAddress(address); got != want {
 			t.Errorf("%s: got %s, want %s", address, got, want)
@@ -96,7 +102,8 @@ func TestHTTPAddress(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	file := configFile(t, "base_url = \"http://crashes.example.com\"\ntracker_url = \"http://127.0.0.1:8085\"\ntracker_api_url = \"http://tracker.example.com/devel\"\n"+
+	file := configFile(t, "base_url = \"http://crashes.example.com\"\ntracker_url = "+
+		"\"http://127.0.0.1:8085\"\ntracker_api_url = \"http://tracker.example.com/devel\"\n"+
 		"tracker_oauth_token = \"t\"\ntracker_oauth_secret = \"hush\"\n")
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
@@ -108,7 +115,8 @@ func TestWarnings(t *testing.T) {
 	var out bytes.Buffer
 	p := &program{environ: []string{"MISHAP_LISTN=x"}}
 	p.warn(t.Context(), c, slog.New(slog.NewTextHandler(&out, nil)))
-	for _, want := range []string{"did you mean MISHAP_LISTEN?", "base_url is http on another machine", "tracker_api_url is http", "chmod 600"} {
+	for _, want := range []string{"did you mean MISHAP_LISTEN?", "base_url is http on another machine",
+		"tracker_api_url is http", "chmod 600"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("warnings: got %q, want %q in them", out.String(), want)
 		}

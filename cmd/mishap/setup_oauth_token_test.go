@@ -125,7 +125,8 @@ func TestSetupOAuthToken(t *testing.T) {
 	settings := trackerConfig(c, dbtest.Log(t), nil)
 	for _, token := range []crash.AccessToken{settings.Token, {}} {
 		settings.Token = token
-		if who, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).Check(t.Context()); err != nil {
+		if who, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).Check(
+			t.Context()); err != nil {
 			t.Errorf("token from %q: got %v, want it to work", token.Token, err)
 		} else if who != "practice-person" {
 			t.Errorf("account: got %q, want practice-person", who)
@@ -140,7 +141,9 @@ func TestSetupOAuthTokenRefusals(t *testing.T) {
 		do   func(tr *trackertest.Tracker, key string)
 		want string
 	}{
-		{"no access", func(tr *trackertest.Tracker, key string) { tr.Authorize(key, "UNAUTHORIZED") }, "Access was declined on the tracker's page"},
+		{"no access", func(tr *trackertest.Tracker, key string) { tr.Authorize(key, "UNAUTHORIZED") },
+			"Access was declined " +
+				"on the tracker's page"},
 		{"expired", func(tr *trackertest.Tracker, key string) {
 			tr.Authorize(key, "WRITE_PUBLIC")
 			tr.Advance(3 * 60 * 60 * 1e9)
@@ -196,7 +199,8 @@ func TestSetupOAuthTokenUnwritable(t *testing.T) {
 		if got := strings.Contains(s.seen.String(), "\ntracker_oauth_secret = \""); got != show {
 			t.Errorf("answer %s: got the lines %t, want %t: %q", answer, got, show, s.seen.String())
 		}
-		if !strings.Contains(s.seen.String(), "The token was not saved in the database") || !strings.Contains(s.seen.String(), "cannot be written") {
+		if !strings.Contains(s.seen.String(), "The token was not saved in the database") || !strings.Contains(s.seen.String(),
+			"cannot be written") {
 			t.Errorf("output: got %q, want both troubles in it", s.seen.String())
 		}
 	}

@@ -82,10 +82,12 @@ func receiver(d ast.Decl) string {
 // TestRoutesAreInOneFile checks that no other file of the web side adds a route.
 func TestRoutesAreInOneFile(t *testing.T) {
 	t.Parallel()
-	verbs := map[string]bool{"Get": true, "Post": true, "Put": true, "Patch": true, "Delete": true, "Method": true, "Mount": true, "Route": true}
+	verbs := map[string]bool{"Get": true, "Post": true, "Put": true, "Patch": true, "Delete": true, "Method": true,
+		"Mount": true, "Route": true}
 	for _, f := range sourceFiles(t) {
 		area, ok := strings.CutPrefix(filepath.ToSlash(f.path), "handlers/")
-		if !ok || f.test || area == "routes.go" || isBelow(filepath.ToSlash(filepath.Dir(area)), "api ingest handlertest browsertest") {
+		if !ok || f.test || area == "routes.go" || isBelow(filepath.ToSlash(filepath.Dir(area)), "api ingest handlertest "+
+			"browsertest") {
 			continue
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
@@ -116,7 +118,8 @@ func sourceFiles(t *testing.T) []sourceFile {
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name := d.Name()
-		if err != nil || d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" || name == "data") {
+		if err != nil || d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" ||
+			name == "data") {
 			if err == nil {
 				err = fs.SkipDir
 			}

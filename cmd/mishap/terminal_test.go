@@ -90,7 +90,8 @@ func TestPasswordAtATerminal(t *testing.T) {
 	p, ours = terminal(t, environ, "user", "password", "ada", config)
 	p.typed(ours, "New password: ", testPassword+"\n")
 	p.typed(ours, "The same again: ", "something else\n")
-	if status := p.status(); status != exitFailed || !strings.Contains(p.said.String(), "the two passwords differ; nothing was changed") {
+	if status := p.status(); status != exitFailed || !strings.Contains(p.said.String(), "the two passwords differ; "+
+		"nothing was changed") {
 		t.Errorf("user password, typed differently: got status %d and %q", status, p.said)
 	}
 	p, ours = terminal(t, environ, "user", "password", "ada", config)
@@ -167,7 +168,8 @@ func TestSetupOAuthTokenScript(t *testing.T) {
 		t.Error("configuration file beside the script: got no token in it")
 	}
 	checkHidden(t, p.said.String(), []string{"MISHAP_TRACKER_OAUTH_SECRET=" + string(c.TrackerOAuthSecret)})
-	help, err := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "setup-oauth-token.sh"), "--help").CombinedOutput()
+	help, err := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "setup-oauth-token.sh"),
+		"--help").CombinedOutput()
 	if err != nil || !strings.Contains(string(help), "mishap setup-oauth-token") {
 		t.Errorf("--help: got %q, %v, want the command's help", help, err)
 	}

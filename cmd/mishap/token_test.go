@@ -17,7 +17,8 @@ func TestTokenCommands(t *testing.T) {
 	environ, config := []string{"MISHAP_DATABASE_URL=" + url}, noConfig(t)
 	run := func(want int, args ...string) (stdout, stderr string) {
 		t.Helper()
-		status, stdout, stderr := runIn(t.Context(), strings.NewReader("correct horse battery\n"), environ, append(args, config)...)
+		status, stdout, stderr := runIn(t.Context(), strings.NewReader("correct horse battery\n"), environ,
+			append(args, config)...)
 		if status != want {
 			t.Fatalf("%s: got status %d and %q, want %d", args, status, stderr, want)
 		}
@@ -30,7 +31,8 @@ func TestTokenCommands(t *testing.T) {
 
 	stdout, stderr := run(exitOK, "token", "create", "ada", "--name=phased updates", "--scope=read,file", "--days=30")
 	token := strings.TrimSpace(stdout)
-	if !strings.HasPrefix(token, "mishap_") || strings.ContainsAny(token, " \n") || !strings.Contains(stderr, "of ada, for read,file, until ") || strings.Contains(stderr, token) {
+	if !strings.HasPrefix(token, "mishap_") || strings.ContainsAny(token, " \n") ||
+		!strings.Contains(stderr, "of ada, for read,file, until ") || strings.Contains(stderr, token) {
 		t.Fatalf("create: got %q and %q, want the token alone", stdout, stderr)
 	}
 	store, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t)})
@@ -44,10 +46,12 @@ func TestTokenCommands(t *testing.T) {
 		t.Fatalf("got %+v, %+v, %v, want ada's token for both", u, kept, err)
 	}
 	run(exitOK, "token", "create", "bob", "--name=gauge")
-	if all, _ := run(exitOK, "token", "list"); !strings.Contains(all, "phased updates") || !strings.Contains(all, "gauge") || strings.Contains(all, token) {
+	if all, _ := run(exitOK, "token", "list"); !strings.Contains(all, "phased updates") ||
+		!strings.Contains(all, "gauge") || strings.Contains(all, token) {
 		t.Errorf("list: got %q, want both and no secret", all)
 	}
-	if one, _ := run(exitOK, "token", "list", "BOB"); strings.Contains(one, "phased") || !strings.Contains(one, "gauge") || !strings.Contains(one, "never") {
+	if one, _ := run(exitOK, "token", "list", "BOB"); strings.Contains(one, "phased") || !strings.Contains(one, "gauge") ||
+		!strings.Contains(one, "never") {
 		t.Errorf("list of bob: got %q", one)
 	}
 	for _, tt := range []struct {

@@ -168,7 +168,8 @@ People can set it themselves at /account.`,
 					return err
 				}
 				settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
-				found, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).Account(ctx, args[1])
+				found, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).Account(ctx,
+					args[1])
 				if err != nil {
 					return err
 				}

@@ -50,16 +50,22 @@ func TestServeWaitsForPrimary(t *testing.T) {
 		status    int
 		body      string
 	}{
-		{"listen", "/healthz", http.StatusOK, "ok"}, {"ops_listen", "/healthz", http.StatusOK, "ok"}, {"ops_listen", "/metrics", http.StatusOK, "go_goroutines"},
-		{"listen", "/readyz", http.StatusServiceUnavailable, "waits for its database"}, {"ops_listen", "/readyz", http.StatusServiceUnavailable, "database"},
-		{"listen", "/", http.StatusServiceUnavailable, "waits for its database"}, {"listen", "/api/1.0/", http.StatusServiceUnavailable, `"code":"starting"`},
+		{"listen", "/healthz", http.StatusOK, "ok"}, {"ops_listen", "/healthz", http.StatusOK, "ok"},
+		{"ops_listen", "/metrics", http.StatusOK, "go_goroutines"},
+		{"listen", "/readyz", http.StatusServiceUnavailable, "waits for its database"},
+		{"ops_listen", "/readyz", http.StatusServiceUnavailable, "database"},
+		{"listen", "/", http.StatusServiceUnavailable, "waits for its database"},
+		{"listen", "/api/1.0/", http.StatusServiceUnavailable, `"code":"starting"`},
 	} {
 		status, body, retryAfter := statusAt(t, "http://"+addresses[tt.key]+tt.path)
-		if status != tt.status || !strings.Contains(body, tt.body) || (retryAfter == "10") != (status == http.StatusServiceUnavailable) {
-			t.Errorf("%s%s: got %d, %q and Retry-After %q; want %d and %q", tt.key, tt.path, status, body, retryAfter, tt.status, tt.body)
+		if status != tt.status || !strings.Contains(body, tt.body) ||
+			(retryAfter == "10") != (status == http.StatusServiceUnavailable) {
+			t.Errorf("%s%s: got %d, %q and Retry-After %q; want %d and %q", tt.key, tt.path, status, body, retryAfter, tt.status,
+				tt.body)
 		}
 	}
-	if status := postTo(t, addresses["ingest_listen"], "machine", crashtest.Native()); status != http.StatusServiceUnavailable {
+	if status := postTo(t, addresses["ingest_listen"], "machine",
+		crashtest.Native()); status != http.StatusServiceUnavailable {
 		t.Errorf("report: got %d, want 503", status)
 	}
 	dbtest.Refuse(t, database, false)

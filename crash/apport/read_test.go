@@ -28,15 +28,20 @@ func read(t *testing.T, text string, lim apport.Limits) (crash.Fields, []apport.
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		" x\n":                               "Line 1 continues a value, but no key stands before it.",
-		"A: 1\n\nB: 2\n":                     "Line 2 has no colon that parts a key from its value, so this is no .crash file.",
-		"A: 1\n b\n c\nplain text":           "Line 4 has no colon that parts a key from its value, so this is no .crash file.",
-		strings.Repeat("k", 300) + ": x":     "Line 1 has no colon that parts a key from its value, so this is no .crash file.",
-		"A: 1\n../x: 2\n":                    `Line 2 has the key "../x"; a key is made of letters, digits, dots, hyphens and underscores.`,
-		"--: 2\n":                            `Line 1 has the key "--"; a key is made of letters, digits, dots, hyphens and underscores.`,
-		"A: 1\nTitle: x\n y\xff\n":           "Line 2 begins the value of Title, which must be text but is not valid UTF-8.",
-		"A: 1\nX: base64\n H4sIAAAA\nB: 1\n": "Line 2 begins the compressed value of X, which is damaged or cut short (gzip: unexpected EOF).",
-		"X: base64\n AAAA\n":                 "Line 1 begins the compressed value of X, which is damaged or cut short (neither gzip, zstd nor zlib).",
+		" x\n": "Line 1 continues a value, but no key stands before it.",
+		"A: 1\n\nB: 2\n": "Line 2 has no colon that parts a key from its value, so this is no " +
+			".crash file.",
+		"A: 1\n b\n c\nplain text": "Line 4 has no colon that parts a key from its value, so this is no " +
+			".crash file.",
+		strings.Repeat("k", 300) + ": x": "Line 1 has no colon that parts a key from its value, so this is no " +
+			".crash file.",
+		"A: 1\n../x: 2\n":          `Line 2 has the key "../x"; a key is made of letters, digits, dots, hyphens and underscores.`,
+		"--: 2\n":                  `Line 1 has the key "--"; a key is made of letters, digits, dots, hyphens and underscores.`,
+		"A: 1\nTitle: x\n y\xff\n": "Line 2 begins the value of Title, which must be text but is not valid UTF-8.",
+		"A: 1\nX: base64\n H4sIAAAA\nB: 1\n": "Line 2 begins the compressed value of X, which is damaged or cut short " +
+			"(gzip: unexpected EOF).",
+		"X: base64\n AAAA\n": "Line 1 begins the compressed value of X, which is damaged or cut short " +
+			"(neither gzip, zstd nor zlib).",
 	} {
 		_, _, err := read(t, text, apport.Limits{})
 		var e *crash.Error
@@ -53,11 +58,15 @@ func TestReadLimits(t *testing.T) {
 		lim  apport.Limits
 		want string
 	}{
-		"fields":       {"A: 1\nB: 2\nA: 3\nC: 4\n", apport.Limits{Fields: 2}, "Line 4: the report has more than 2 fields."},
-		"binary ones":  {"A: \xff\nB: \xff\nA: \xff\nC: 4\n", apport.Limits{Fields: 2}, "Line 4: the report has more than 2 fields."},
-		"one long":     {"A: " + strings.Repeat("x", 1<<20), apport.Limits{Text: 1 << 19}, "Line 1: the texts of the report are larger than 524288 bytes."},
-		"many lines":   {"A:\n" + strings.Repeat(" 0123456789\n", 100), apport.Limits{Text: 500}, "Line 47: the texts of the report are larger than 500 bytes."},
-		"all together": {"A: 0123\nB: 4567\nC: 89\n", apport.Limits{Text: 9}, "Line 3: the texts of the report are larger than 9 bytes."},
+		"fields": {"A: 1\nB: 2\nA: 3\nC: 4\n", apport.Limits{Fields: 2}, "Line 4: the report has more than 2 fields."},
+		"binary ones": {"A: \xff\nB: \xff\nA: \xff\nC: 4\n", apport.Limits{Fields: 2}, "Line 4: the report has more " +
+			"than 2 fields."},
+		"one long": {"A: " + strings.Repeat("x", 1<<20), apport.Limits{Text: 1 << 19}, "Line 1: the texts of the report " +
+			"are larger than 524288 bytes."},
+		"many lines": {"A:\n" + strings.Repeat(" 0123456789\n", 100), apport.Limits{Text: 500}, "Line 47: the texts of " +
+			"the report are larger than 500 bytes."},
+		"all together": {"A: 0123\nB: 4567\nC: 89\n", apport.Limits{Text: 9}, "Line 3: the texts of the report are larger " +
+			"than 9 bytes."},
 	} {
 		_, _, err := read(t, c.text, c.lim)
 		if !errors.Is(err, crash.TooLarge) || err.Error() != c.want {
@@ -79,7 +88,9 @@ func pack(s string) string {
 func TestReadPackedValues(t *testing.T) {
 	t.Parallel()
 	big := pack(strings.Repeat("x", 1<<20))
-	fields, binary, err := read(t, "Small: base64\n"+pack("text\n")+"Bomb: base64\n"+big+"CoreDump: base64\n"+big+"Long: base64\n"+pack(strings.Repeat("y", 5000))+"VmCore: base64\n"+pack("v")+"Data: base64\n"+pack("\x00\x01")+"Z: 1\n",
+	fields, binary, err := read(t, "Small: base64\n"+pack("text\n")+"Bomb: base64\n"+big+"CoreDump: base64\n"+big+
+		"Long: base64\n"+pack(strings.Repeat("y", 5000))+"VmCore: base64\n"+pack("v")+"Data: base64\n"+pack("\x00\x01")+
+		"Z: 1\n",
 		apport.Limits{Text: 4096, Decompressed: 10_000})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +98,8 @@ func TestReadPackedValues(t *testing.T) {
 	if diff := cmp.Diff(crash.Fields{"Small": "text\n", "Z": "1"}, fields); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
-	want := []apport.Binary{{"Bomb", 10_000, true}, {"CoreDump", 10_000, true}, {"Data", 2, false}, {"Long", 5000, false}, {"VmCore", 1, false}}
+	want := []apport.Binary{{"Bomb", 10_000, true}, {"CoreDump", 10_000, true}, {"Data", 2, false}, {"Long", 5000, false},
+		{"VmCore", 1, false}}
 	if diff := cmp.Diff(want, binary); diff != "" {
 		t.Errorf("binary (-want +got):\n%s", diff)
 	}
@@ -97,7 +109,8 @@ func TestReadPackedValues(t *testing.T) {
 // a stream is ignored.
 func TestReadLeniently(t *testing.T) {
 	t.Parallel()
-	fields, binary, err := read(t, "DpkgLog: \x1b[1mbold\x1b[0m\nPacked: base64\n"+pack("x")+" QUJD\n !!\nA: 1", apport.Limits{})
+	fields, binary, err := read(t, "DpkgLog: \x1b[1mbold\x1b[0m\nPacked: base64\n"+pack("x")+" QUJD\n !!\nA: 1",
+		apport.Limits{})
 	if err != nil || binary != nil {
 		t.Fatalf("got %v, %v", binary, err)
 	}
@@ -140,12 +153,14 @@ func roundTrip(t *testing.T, fields crash.Fields) {
 func TestWriteRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{
-		"", "x", " x", "x ", " ", "\t", "\r", "x\r", "a\nb", "a\nb\n", "\n", "\n\n", "\na", " \na", "a\n\n\nb", "a\n \nb", "base64", "base64 ", " base64", "base64\nx",
+		"", "x", " x", "x ", " ", "\t", "\r", "x\r", "a\nb", "a\nb\n", "\n", "\n\n", "\na", " \na", "a\n\n\nb", "a\n \nb",
+		"base64", "base64 ", " base64", "base64\nx",
 		"a: b", "ż\u2028\u0085", "\x1b[1m", "\v\f", strings.Repeat("x", 200_000), strings.Repeat("\n", 1000),
 	} {
 		roundTrip(t, crash.Fields{"ProblemType": value, "X-y_z.1": value, "Tail": "end"})
 	}
-	for _, r := range []crashtest.Report{crashtest.Native(), crashtest.Python(), crashtest.Package(), crashtest.Oops(), crashtest.Unicode(), crashtest.Long(), crashtest.Markup()} {
+	for _, r := range []crashtest.Report{crashtest.Native(), crashtest.Python(), crashtest.Package(), crashtest.Oops(),
+		crashtest.Unicode(), crashtest.Long(), crashtest.Markup()} {
 		roundTrip(t, r.Fields())
 	}
 	const seed = 20261121
@@ -181,7 +196,8 @@ type brokenWriter struct{ err error }
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte("ProblemType: Crash\nTraceback:\n one\n \n two\nCoreDump: base64\n" + pack("core") + "X: base64\n" + pack("\n text")))
+	f.Add([]byte("ProblemType: Crash\nTraceback:\n one\n \n two\nCoreDump: base64\n" + pack("core") + "X: base64\n" +
+		pack("\n text")))
 	f.Add([]byte("separator: \nA:  b \n c\nA: base64\n eJw=\n c3RyxIAMcBAFAG55BXk=\n"))
 	f.Add([]byte("A: \xff\nTitle: a\x00b\n"))
 	f.Fuzz(func(t *testing.T, file []byte) {
@@ -205,7 +221,8 @@ func FuzzWrite(f *testing.F) {
 	f.Add("Traceback", "\n a\n\nb ")
 	f.Add("Tags", "base64")
 	f.Fuzz(func(t *testing.T, key, value string) {
-		if !apport.ValidKey(key) || key == "CoreDump" || key == "VmCore" || key == "separator" || !utf8.ValidString(value) || strings.Contains(value, "\x00") {
+		if !apport.ValidKey(key) || key == "CoreDump" || key == "VmCore" || key == "separator" || !utf8.ValidString(value) ||
+			strings.Contains(value, "\x00") {
 			return
 		}
 		roundTrip(t, crash.Fields{key: value})

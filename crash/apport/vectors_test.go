@@ -135,7 +135,8 @@ func TestCrashes(t *testing.T) {
 			}
 			fields, binary, err := apport.Read(bytes.NewReader(content), apport.Limits{})
 			if m.Error != "" {
-				if want := "Line 3 has no colon that parts a key from its value, so this is no .crash file."; err == nil || err.Error() != want {
+				if want := "Line 3 has no colon that parts a key from its value, so this is no .crash file."; err == nil ||
+					err.Error() != want {
 					t.Errorf("got %v, want %q", err, want)
 				}
 				return
@@ -147,9 +148,13 @@ func TestCrashes(t *testing.T) {
 				t.Errorf("binary values: got %v, want a core: %v", binary, m.Core != "")
 			}
 			for what, pair := range map[string][2]string{
-				"crash signature": {apportSignature(fields, m.Signature), m.Signature}, "address signature": {grouping.AddressSignature(fields), m.Addresses},
-				"title": {grouping.StandardTitle(fields), m.Title}, "ProblemType": {fields["ProblemType"], m.ProblemType}, "DistroRelease": {fields["DistroRelease"], m.DistroRelease},
-				"Architecture": {fields["Architecture"], m.Architecture}, "Package": {fields["Package"], m.Package}, "SourcePackage": {fields["SourcePackage"], m.SourcePackage},
+				"crash signature":   {apportSignature(fields, m.Signature), m.Signature},
+				"address signature": {grouping.AddressSignature(fields), m.Addresses},
+				"title":             {grouping.StandardTitle(fields), m.Title}, "ProblemType": {fields["ProblemType"],
+					m.ProblemType},
+				"DistroRelease": {fields["DistroRelease"], m.DistroRelease},
+				"Architecture":  {fields["Architecture"], m.Architecture}, "Package": {fields["Package"], m.Package},
+				"SourcePackage":      {fields["SourcePackage"], m.SourcePackage},
 				"DuplicateSignature": {fields["DuplicateSignature"], m.DuplicateSignature},
 			} {
 				if pair[0] != pair[1] {

@@ -79,7 +79,8 @@ func TestRevisions(t *testing.T) {
 	} {
 		got, err := Get(c, step.revision, step.key, func() (int, error) { loads++; return step.value, step.err })
 		if got != step.want || !errors.Is(err, step.err) || loads != step.loads {
-			t.Errorf("step %d: got %d, %v after %d loads, want %d, %v after %d", i, got, err, loads, step.want, step.err, step.loads)
+			t.Errorf("step %d: got %d, %v after %d loads, want %d, %v after %d", i, got, err, loads, step.want, step.err,
+				step.loads)
 		}
 	}
 	if n := c.Len(); n != 1 {

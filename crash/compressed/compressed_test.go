@@ -57,7 +57,8 @@ func TestCopy(t *testing.T) {
 			if chunk >= 7 && !compressed.Detect(in) {
 				t.Errorf("%s in lines of %d bytes is not detected", form, chunk)
 			}
-			for name, reader := range map[string]io.Reader{"whole": strings.NewReader(in), "CR LF": strings.NewReader(strings.ReplaceAll(in, "\n", "\r\n")), "final newline": strings.NewReader(in + "\n")} {
+			for name, reader := range map[string]io.Reader{"whole": strings.NewReader(in),
+				"CR LF": strings.NewReader(strings.ReplaceAll(in, "\n", "\r\n")), "final newline": strings.NewReader(in + "\n")} {
 				var out strings.Builder
 				n, err := compressed.Copy(&out, reader, 1000)
 				if err != nil || out.String() != text || n != int64(len(text)) {
@@ -77,14 +78,15 @@ func TestCopyRefuses(t *testing.T) {
 		in   string
 		want error
 	}{
-		"nothing":               {"", io.ErrUnexpectedEOF},
-		"no base64":             {"!!!!", io.ErrUnexpectedEOF},
-		"text":                  {base64.StdEncoding.EncodeToString([]byte("plain text")), compressed.ErrFormat},
-		"cut":                   {chunked(whole[:len(whole)-9], 12), io.ErrUnexpectedEOF},
-		"cut in the tail":       {chunked(whole[:len(whole)-2], 12), io.ErrUnexpectedEOF},
-		"bad checksum":          {chunked(broken, 12), gzip.ErrChecksum},
-		"half a group":          {chunked(whole, 12) + "\nQQ", nil}, // after the end of the stream
-		"padding in the middle": {base64.RawStdEncoding.EncodeToString(whole[:10]) + "\n" + base64.StdEncoding.EncodeToString(whole[10:]), compressed.ErrPadding},
+		"nothing":         {"", io.ErrUnexpectedEOF},
+		"no base64":       {"!!!!", io.ErrUnexpectedEOF},
+		"text":            {base64.StdEncoding.EncodeToString([]byte("plain text")), compressed.ErrFormat},
+		"cut":             {chunked(whole[:len(whole)-9], 12), io.ErrUnexpectedEOF},
+		"cut in the tail": {chunked(whole[:len(whole)-2], 12), io.ErrUnexpectedEOF},
+		"bad checksum":    {chunked(broken, 12), gzip.ErrChecksum},
+		"half a group":    {chunked(whole, 12) + "\nQQ", nil}, // after the end of the stream
+		"padding in the middle": {base64.RawStdEncoding.EncodeToString(whole[:10]) + "\n" +
+			base64.StdEncoding.EncodeToString(whole[10:]), compressed.ErrPadding},
 	} {
 		_, err := compressed.Copy(io.Discard, strings.NewReader(c.in), 1000)
 		if !errors.Is(err, c.want) {
@@ -116,7 +118,8 @@ func TestLooks(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]bool{
 		"H4sICAAAAAAC/1RyYWNlYmFjawA=\nCylK": true, "eJw=\nc3Ry": true, "KLUv/QAA": true,
-		"": false, "H4s": false, "H4sI\r\n": false, "Traceback (most recent call last):\n": false, "eJ==": false, "AAAA": false, "eJwé": false,
+		"": false, "H4s": false, "H4sI\r\n": false, "Traceback (most recent call last):\n": false, "eJ==": false,
+		"AAAA": false, "eJwé": false,
 	} {
 		if got := compressed.Detect(in); got != want {
 			t.Errorf("Detect(%q): got %v, want %v", in, got, want)

@@ -29,12 +29,14 @@ func TestFleetIsBelievable(t *testing.T) {
 	for r := range crashtest.Fleet(7, n, now) {
 		count++
 		occurred, ok := crash.OccurredAt(r.Fields["Date"])
-		if !ok || occurred.Before(last) || r.Received().Before(occurred) || r.Received().After(now) || r.Received().Sub(occurred) > 7*time.Hour {
+		if !ok || occurred.Before(last) || r.Received().Before(occurred) || r.Received().After(now) ||
+			r.Received().Sub(occurred) > 7*time.Hour {
 			t.Fatalf("report %d occurred at %v and arrived at %v, after one of %v", count, occurred, r.Received(), last)
 		}
 		last = occurred
 		s := grouping.SummaryOf(r.Fields)
-		if s.Package == "" || s.Version == "" || s.SourcePackage == "" || s.Architecture == "" || s.Release.EndOfLifeOn(now) || len(r.System) != 128 || r.System.IsTest() {
+		if s.Package == "" || s.Version == "" || s.SourcePackage == "" || s.Architecture == "" ||
+			s.Release.EndOfLifeOn(now) || len(r.System) != 128 || r.System.IsTest() {
 			t.Fatalf("report %d is not complete: %+v, system %s", count, s, r.System)
 		}
 		g := grouping.SignatureOf(r.Fields)
@@ -91,7 +93,8 @@ func TestFleetIsBelievable(t *testing.T) {
 			t.Errorf("not so: %s", what)
 		}
 	}
-	t.Logf("%d buckets, the largest %d, %d machines, releases %v, rules %v, appeared %d, faded %d", len(buckets), sizes[len(sizes)-1], len(systems), releases, rules, appeared, faded)
+	t.Logf("%d buckets, the largest %d, %d machines, releases %v, rules %v, appeared %d, faded %d", len(buckets),
+		sizes[len(sizes)-1], len(systems), releases, rules, appeared, faded)
 }
 
 func TestFleetIsTheSameEachTime(t *testing.T) {

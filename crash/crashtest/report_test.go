@@ -22,19 +22,38 @@ func TestReportsAreWhatTheySay(t *testing.T) {
 		signature string // a beginning
 		title     string
 	}{
-		"native":       {crashtest.Native(), crash.RuleStacktrace, "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start", "tidewatch crashed with SIGSEGV in tide_parse_row()"},
-		"unsymbolised": {crashtest.Unsymbolised(), crash.RuleAddress, "/usr/bin/lumen-shell:11:/usr/lib/x86_64-linux-gnu/libc.so.6+8111:/usr/bin/lumen-shell+5100:", "lumen-shell crashed with SIGSEGV"},
-		"hang":         {crashtest.Hang(), crash.RuleAddress, "/usr/bin/lumen-shell:6:", "lumen-shell crashed with SIGABRT"},
-		"assertion":    {crashtest.Assertion(), crash.RuleAssertion, "/usr/bin/quillpad:ERROR:../src/buffer.c:120:buffer_take: assertion failed (buf->ref > 0): (ADDR)", "quillpad assert failure: ERROR:../src/buffer.c:120:buffer_take: assertion failed (buf->ref > 0): (0x0000aaab1c2d3e4f)"},
-		"python":       {crashtest.Python(), crash.RuleTraceback, "/usr/bin/harbor-sync:ValueError:/usr/bin/harbor-sync@20:main:load", "harbor-sync crashed with ValueError in load(): invalid literal for int() with base 10: 'host-77'"},
-		"recoverable":  {crashtest.Recoverable(), crash.RuleDuplicateSignature, "/usr/libexec/reefd:index-rebuild-needed", ""},
-		"package":      {crashtest.Package(), crash.RuleDuplicateSignature, "package:brigwifi-dkms:2.0-1ubuntu3\nSetting up", "package brigwifi-dkms 2.0-1ubuntu3 failed to install/upgrade: installed brigwifi-dkms package post-installation script subprocess returned error exit status 10"},
-		"oops":         {crashtest.Oops(), crash.RuleOops, "kernel NULL pointer dereference:brig_tx_done+0x62/0x110 [brigwifi]:brig_irq+0x41/0x80 [brigwifi]:handle_irq_event_percpu+0x4c/0x190", "BUG: unable to handle kernel NULL pointer dereference at 00000000000000b8"},
-		"suspend":      {crashtest.Suspend(), crash.RuleSuspendResume, "suspend/resume:Marlin Corp. SeaBook 14:M14ET29W (1.17 )", "[Marlin Corp. SeaBook 14] suspend/resume failure\n"},
-		"ungroupable":  {crashtest.Ungroupable(), crash.RuleNone, "", ""},
-		"markup":       {crashtest.Markup(), crash.RuleDuplicateSignature, "/usr/libexec/reefd:<script>", `<script>alert("1")</script><img src=x onerror=alert(1)>'"&amp;%3Cb%3E{{7*7}}`},
-		"long":         {crashtest.Long(), crash.RuleStacktrace, "/usr/libexec/reefd:11:reef_walk_directory_entry", "reefd crashed with SIGSEGV in reef_walk_directory_entry_and_visit_each_child()"},
-		"unicode":      {crashtest.Unicode(), crash.RuleTraceback, "/usr/bin/żeglarz:OSError(28):główna:zapisz", "żeglarz crashed with OSError in zapisz(): [Errno 28] Brak miejsca na urządzeniu"},
+		"native": {crashtest.Native(), crash.RuleStacktrace,
+			"/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start",
+			"tidewatch crashed " +
+				"with SIGSEGV in tide_parse_row()"},
+		"unsymbolised": {crashtest.Unsymbolised(), crash.RuleAddress,
+			"/usr/bin/lumen-shell:11:/usr/lib/x86_64-linux-gnu/libc.so.6+8111:/usr/bin/lumen-shell+5100:",
+			"lumen-shell crashed with SIGSEGV"},
+		"hang": {crashtest.Hang(), crash.RuleAddress, "/usr/bin/lumen-shell:6:", "lumen-shell crashed with SIGABRT"},
+		"assertion": {crashtest.Assertion(), crash.RuleAssertion,
+			"/usr/bin/quillpad:ERROR:../src/buffer.c:120:buffer_take: assertion failed (buf->ref > 0): (ADDR)",
+			"quillpad assert failure: ERROR:../src/buffer.c:120:buffer_take: assertion failed (buf->ref > 0): " +
+				"(0x0000aaab1c2d3e4f)"},
+		"python": {crashtest.Python(), crash.RuleTraceback,
+			"/usr/bin/harbor-sync:ValueError:/usr/bin/harbor-sync@20:main:load", "harbor-sync crashed with ValueError in " +
+				"load(): invalid literal for int() with base 10: 'host-77'"},
+		"recoverable": {crashtest.Recoverable(), crash.RuleDuplicateSignature, "/usr/libexec/reefd:index-rebuild-needed",
+			""},
+		"package": {crashtest.Package(), crash.RuleDuplicateSignature, "package:brigwifi-dkms:2.0-1ubuntu3\nSetting up",
+			"package brigwifi-dkms 2.0-1ubuntu3 failed to install/upgrade: installed brigwifi-dkms package post-installation " +
+				"script subprocess returned error exit status 10"},
+		"oops": {crashtest.Oops(), crash.RuleOops, "kernel NULL pointer dereference:brig_tx_done+0x62/0x110 " +
+			"[brigwifi]:brig_irq+0x41/0x80 [brigwifi]:handle_irq_event_percpu+0x4c/0x190", "BUG: unable to handle kernel NULL " +
+			"pointer dereference at 00000000000000b8"},
+		"suspend": {crashtest.Suspend(), crash.RuleSuspendResume, "suspend/resume:Marlin Corp. SeaBook " +
+			"14:M14ET29W (1.17 )", "[Marlin Corp. SeaBook 14] suspend/resume failure\n"},
+		"ungroupable": {crashtest.Ungroupable(), crash.RuleNone, "", ""},
+		"markup": {crashtest.Markup(), crash.RuleDuplicateSignature, "/usr/libexec/reefd:<script>",
+			`<script>alert("1")</script><img src=x onerror=alert(1)>'"&amp;%3Cb%3E{{7*7}}`},
+		"long": {crashtest.Long(), crash.RuleStacktrace, "/usr/libexec/reefd:11:reef_walk_directory_entry",
+			"reefd crashed with SIGSEGV in reef_walk_directory_entry_and_visit_each_child()"},
+		"unicode": {crashtest.Unicode(), crash.RuleTraceback, "/usr/bin/żeglarz:OSError(28):główna:zapisz",
+			"żeglarz crashed with OSError in zapisz(): [Errno 28] Brak miejsca na urządzeniu"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +66,8 @@ func TestReportsAreWhatTheySay(t *testing.T) {
 			if s.Title != c.title {
 				t.Errorf("got title %q, want %q", s.Title, c.title)
 			}
-			if s.Package == "" || s.Version == "" || s.SourcePackage == "" || s.Release != "Ubuntu 24.04" || s.Architecture != "amd64" {
+			if s.Package == "" || s.Version == "" || s.SourcePackage == "" || s.Release != "Ubuntu 24.04" ||
+				s.Architecture != "amd64" {
 				t.Errorf("the summary lacks something: %+v", s)
 			}
 			if _, ok := crash.OccurredAt(fields["Date"]); !ok {
@@ -69,10 +89,12 @@ func TestReportsAreWhatTheySay(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	when := time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
-	r := crashtest.Native(crashtest.On("Ubuntu 26.04"), crashtest.Version("2.0-1"), crashtest.At(when), crashtest.Process(7),
+	r := crashtest.Native(crashtest.On("Ubuntu 26.04"), crashtest.Version("2.0-1"), crashtest.At(when),
+		crashtest.Process(7),
 		crashtest.Set("Tags", "x"), crashtest.Without("Stacktrace"))
 	for name, want := range map[string]string{
-		"DistroRelease": "Ubuntu 26.04", "Package": "tidewatch 2.0-1", "Date": "Tue Nov  3 04:05:06 2026", "Tags": "x", "Uname": "Linux 7.0.0-12-generic x86_64",
+		"DistroRelease": "Ubuntu 26.04", "Package": "tidewatch 2.0-1", "Date": "Tue Nov  3 04:05:06 2026", "Tags": "x",
+		"Uname": "Linux 7.0.0-12-generic x86_64",
 	} {
 		if got := r[name]; got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)

@@ -14,7 +14,8 @@ import (
 func TestVolume(t *testing.T) {
 	t.Parallel()
 	v := crashtest.Volume{Reports: 20_000, Padding: 300, Now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
-	signatures, machines, releases, rules := map[string]int{}, map[crash.SystemID]bool{}, map[string]int{}, map[crash.Rule]int{}
+	signatures, machines, releases, rules := map[string]int{}, map[crash.SystemID]bool{}, map[string]int{},
+		map[crash.Rule]int{}
 	ids := map[crash.OopsID]bool{}
 	var all []crash.Report
 	last := time.Time{}

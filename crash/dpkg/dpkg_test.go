@@ -206,7 +206,8 @@ func random(r *rand.Rand) string {
 	if r.IntN(4) == 0 {
 		v = fmt.Sprintf("%d:%s", r.IntN(3), v)
 	}
-	for _, more := range []string{fmt.Sprintf(".%d", r.IntN(3)), "~rc1", "+dfsg", fmt.Sprintf("-%d", r.IntN(3)), fmt.Sprintf("ubuntu%d", r.IntN(12)), "~24.04.1", "+b1"} {
+	for _, more := range []string{fmt.Sprintf(".%d", r.IntN(3)), "~rc1", "+dfsg", fmt.Sprintf("-%d", r.IntN(3)),
+		fmt.Sprintf("ubuntu%d", r.IntN(12)), "~24.04.1", "+b1"} {
 		if r.IntN(3) == 0 {
 			v += more
 		}

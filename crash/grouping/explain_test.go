@@ -12,11 +12,16 @@ import (
 // builders returns one report of each kind.
 func builders() map[string]crashtest.Report {
 	return map[string]crashtest.Report{
-		"native": crashtest.Native(), "unsymbolised": crashtest.Unsymbolised(), "hang": crashtest.Hang(), "assertion": crashtest.Assertion(), "python": crashtest.Python(),
-		"recoverable": crashtest.Recoverable(), "package": crashtest.Package(), "oops": crashtest.Oops(), "suspend": crashtest.Suspend(), "ungroupable": crashtest.Ungroupable(),
-		"markup": crashtest.Markup(), "long": crashtest.Long(), "unicode": crashtest.Unicode(), "modern oops": crashtest.ModernOops(), "bare package": crashtest.BarePackage(),
-		"java": crashtest.Java(), "go": crashtest.GoPanic(), "rust": crashtest.RustPanic(), "compiler": crashtest.CompilerError(), "odd names": crashtest.OddNames(),
-		"half named": crashtest.HalfNamed(), "thread hang": crashtest.ThreadHang(), "snap": crashtest.Snap(), "bare recoverable": crashtest.BareRecoverable(), "group": crashtest.ExceptionGroup(),
+		"native": crashtest.Native(), "unsymbolised": crashtest.Unsymbolised(), "hang": crashtest.Hang(),
+		"assertion": crashtest.Assertion(), "python": crashtest.Python(),
+		"recoverable": crashtest.Recoverable(), "package": crashtest.Package(), "oops": crashtest.Oops(),
+		"suspend": crashtest.Suspend(), "ungroupable": crashtest.Ungroupable(),
+		"markup": crashtest.Markup(), "long": crashtest.Long(), "unicode": crashtest.Unicode(),
+		"modern oops": crashtest.ModernOops(), "bare package": crashtest.BarePackage(),
+		"java": crashtest.Java(), "go": crashtest.GoPanic(), "rust": crashtest.RustPanic(),
+		"compiler": crashtest.CompilerError(), "odd names": crashtest.OddNames(),
+		"half named": crashtest.HalfNamed(), "thread hang": crashtest.ThreadHang(), "snap": crashtest.Snap(),
+		"bare recoverable": crashtest.BareRecoverable(), "group": crashtest.ExceptionGroup(),
 	}
 }
 
@@ -69,7 +74,8 @@ func checkExplanation(t *testing.T, name string, fields crash.Fields) {
 		t.Errorf("%s: got no field for rule %s", name, g.Rule)
 	}
 	for _, f := range e.Frames {
-		if f.Used == (f.Why != "") || f.Used && !strings.Contains(g.Signature, strings.TrimSuffix(f.As, "…")) && f.As == strings.TrimSpace(f.As) && !strings.Contains(g.Signature, "recursion") {
+		if f.Used == (f.Why != "") || f.Used && !strings.Contains(g.Signature, strings.TrimSuffix(f.As, "…")) &&
+			f.As == strings.TrimSpace(f.As) && !strings.Contains(g.Signature, "recursion") {
 			t.Errorf("%s: frame %+v is not in %q", name, f, g.Signature)
 		}
 	}
@@ -78,16 +84,19 @@ func checkExplanation(t *testing.T, name string, fields crash.Fields) {
 // TestExplainNative checks that unused frames have reasons.
 func TestExplainNative(t *testing.T) {
 	t.Parallel()
-	stack := "#0  0x1 in __GI_abort () at abort.c:1\n#1  0x2 in g_logv () at log.c:1\n#2  0x3 in __strlen_sse2 () at x.S:1\n#3  0x4 in a () at a.c:1\n#4  0x5 in b () at b.c:1\n" +
+	stack := "#0  0x1 in __GI_abort () at abort.c:1\n#1  0x2 in g_logv () at log.c:1\n#2  0x3 in __strlen_sse2 () at " +
+		"x.S:1\n#3  0x4 in a () at a.c:1\n#4  0x5 in b () at b.c:1\n" +
 		"#5  0x6 in c () at c.c:1\n#6  0x7 in d () at d.c:1\n#7  0x8 in e () at e.c:1\n#8  0x9 in main () at m.c:1"
-	e := grouping.Explain(crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/x", "Signal": "5", "Stacktrace": stack, "StacktraceTop": grouping.StacktraceTop(stack)})
+	e := grouping.Explain(crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/x", "Signal": "5", "Stacktrace": stack,
+		"StacktraceTop": grouping.StacktraceTop(stack)})
 	var got []string
 	for _, f := range e.Frames {
 		word, _, _ := strings.Cut(f.Text, " ")
 		got = append(got, word+": "+f.As+f.Why)
 	}
 	want := []string{
-		"__GI_abort: it is how the program ended, not why", "g_logv: it is how the program ended, not why", "__strlen_sse2: it differs from machine to machine",
+		"__GI_abort: it is how the program ended, not why", "g_logv: it is how the program ended, not why",
+		"__strlen_sse2: it differs from machine to machine",
 		"a: a", "b: b", "c: c", "d: d", "e: e", "main: the first five frames are enough",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || e.Signature != "/x:5:a:b:c:d:e" {

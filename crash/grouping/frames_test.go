@@ -28,11 +28,14 @@ No locals.
 #10 0x7 in cut (a=1
 #11 main`
 	want := []grouping.Frame{
-		{Number: 0, Address: "0x000055d000009234", Function: "tide_parse_row", Args: "row=0x0, cols=7", File: "../src/parse.c", Line: 88},
-		{Number: 1, Address: "0x00007f2210029d90", Function: "__libc_start_call_main", Module: "/usr/lib/x86_64-linux-gnu/libc.so.6"},
+		{Number: 0, Address: "0x000055d000009234", Function: "tide_parse_row", Args: "row=0x0, cols=7",
+			File: "../src/parse.c", Line: 88},
+		{Number: 1, Address: "0x00007f2210029d90", Function: "__libc_start_call_main",
+			Module: "/usr/lib/x86_64-linux-gnu/libc.so.6"},
 		{Number: 2, Function: "<signal handler called>"},
 		{Number: 3, Function: "Foo::operator()", Args: `this=0x0, s=0x2 "a) at \"b\".c:1 ("`, File: "f oo.cc", Line: 17},
-		{Number: 4, Address: "0x1", Function: "std::function<void (int)>::operator()(int) const", Args: "this=0x1", File: "std_function.h", Line: 590},
+		{Number: 4, Address: "0x1", Function: "std::function<void (int)>::operator()(int) const", Args: "this=0x1",
+			File: "std_function.h", Line: 590},
 		{Number: 5, Address: "0x2", Function: "operator<", Args: "a=1, b=2"},
 		{Number: 6, Address: "0x3", Function: "(anonymous namespace)::run", File: "x.cc", Line: 3},
 		{Number: 7, Address: "0x4", Function: "??"},
@@ -51,7 +54,8 @@ No locals.
 // they are equal.
 func TestFramesSource(t *testing.T) {
 	t.Parallel()
-	const top, nameless, full = "a (x=1) at a.c:1\n?? ()", "#0  0x1 in ?? ()\n#1  0x2 in ?? ()", "#0  0x1 in a ()\n#1  0x2 in ?? ()\n#2  0x3 in ?? ()"
+	const top, nameless, full = "a (x=1) at a.c:1\n?? ()", "#0  0x1 in ?? ()\n#1  0x2 in ?? ()",
+		"#0  0x1 in a ()\n#1  0x2 in ?? ()\n#2  0x3 in ?? ()"
 	for name, c := range map[string]struct {
 		fields crash.Fields
 		want   int
@@ -80,13 +84,15 @@ func TestThreads(t *testing.T) {
 	if len(threads) != 2 {
 		t.Fatalf("got %d threads, want 2", len(threads))
 	}
-	if got := threads[0]; got.Number != 2 || got.ID != "4312" || got.Crashed || len(got.Frames) != 3 || got.Frames[2].Function != "worker_main" || got.Frames[2].Number != 2 {
+	if got := threads[0]; got.Number != 2 || got.ID != "4312" || got.Crashed || len(got.Frames) != 3 ||
+		got.Frames[2].Function != "worker_main" || got.Frames[2].Number != 2 {
 		t.Errorf("got %+v for the first, want thread 2 in worker_main", got)
 	}
 	if got := threads[1]; got.Number != 1 || got.ID != "4311" || !got.Crashed || len(got.Frames) != 5 {
 		t.Errorf("got %+v for the second, want thread 1, the one that crashed", got)
 	}
-	named := grouping.Threads(crash.Fields{"ThreadStacktrace": "Thread 7 (Thread 0x7f (LWP 9) \"gmain\"):\n#0  0x1 in poll ()\n"})
+	named := grouping.Threads(crash.Fields{"ThreadStacktrace": "Thread 7 (Thread 0x7f (LWP 9) \"gmain\"):\n#0  0x1 " +
+		"in poll ()\n"})
 	if len(named) != 1 || named[0].Name != "gmain" || named[0].ID != "9" || named[0].Crashed {
 		t.Errorf("got %+v, want the thread gmain", named)
 	}
@@ -110,19 +116,33 @@ func TestTracebacks(t *testing.T) {
 			},
 			Exception: "ValueError", Message: "invalid literal for int() with base 10: 'host-77'",
 		}}},
-		"chained": {"Traceback (most recent call last):\n  File \"/a.py\", line 1, in a\n    b()\nOSError: x\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"/c.py\", line 2, in c\n    raise E() from e\nRuntimeError: first\n  second", []grouping.Traceback{
+		"chained": {"Traceback (most recent call last):\n  File \"/a.py\", line 1, in a\n    b()\nOSError: x\n\nDuring " +
+			"handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File " +
+			"\"/c.py\", line 2, in c\n    raise E() from e\nRuntimeError: first\n  second", []grouping.Traceback{
 			{Frames: []grouping.Frame{{File: "/a.py", Line: 1, Function: "a", Code: "b()"}}, Exception: "OSError", Message: "x"},
-			{Lead: "During handling of the above exception, another exception occurred:", Frames: []grouping.Frame{{File: "/c.py", Line: 2, Function: "c", Code: "raise E() from e"}}, Exception: "RuntimeError", Message: "first\nsecond"},
+			{Lead: "During handling of the above exception, another exception occurred:",
+				Frames:    []grouping.Frame{{File: "/c.py", Line: 2, Function: "c", Code: "raise E() from e"}},
+				Exception: "RuntimeError", Message: "first\nsecond"},
 		}},
-		"group": {"  + Exception Group Traceback (most recent call last):\n  |   File \"/usr/bin/x\", line 20, in <module>\n  |     main()\n  | ExceptionGroup: many (2 sub-exceptions)\n  +-+---------------- 1 ----------------\n    | ValueError: a\n    +---------------- 2 ----------------\n    | KeyError: 'b'\n    +------------------------------------", []grouping.Traceback{
-			{Frames: []grouping.Frame{{File: "/usr/bin/x", Line: 20, Function: "<module>", Code: "main()"}}, Exception: "ExceptionGroup", Message: "many (2 sub-exceptions)"},
+		"group": {"  + Exception Group Traceback (most recent call last):\n  |   File \"/usr/bin/x\", line 20, in " +
+			"<module>\n  |     main()\n  | ExceptionGroup: many (2 sub-exceptions)\n  +-+---------------- 1 " +
+			"----------------\n " +
+			"   | ValueError: a\n    +---------------- 2 ----------------\n    | KeyError: 'b'\n    " +
+			"+------------------------------------", []grouping.Traceback{
+			{Frames: []grouping.Frame{{File: "/usr/bin/x", Line: 20, Function: "<module>", Code: "main()"}},
+				Exception: "ExceptionGroup", Message: "many (2 sub-exceptions)"},
 			{Exception: "ValueError", Message: "a"}, {Exception: "KeyError", Message: "'b'"},
 		}},
-		"syntax error": {"Traceback (most recent call last):\n  File \"/x\", line 2, in <module>\n    import cfg\n  File \"/cfg.py\", line 7\n    x = = 1\n        ^\nSyntaxError: invalid syntax", []grouping.Traceback{
-			{Frames: []grouping.Frame{{File: "/x", Line: 2, Function: "<module>", Code: "import cfg"}, {Number: 1, File: "/cfg.py", Line: 7, Code: "x = = 1"}}, Exception: "SyntaxError", Message: "invalid syntax"},
+		"syntax error": {"Traceback (most recent call last):\n  File \"/x\", line 2, in <module>\n    import cfg\n  File " +
+			"\"/cfg.py\", line 7\n    x = = 1\n        ^\nSyntaxError: invalid syntax", []grouping.Traceback{
+			{Frames: []grouping.Frame{{File: "/x", Line: 2, Function: "<module>", Code: "import cfg"},
+				{Number: 1, File: "/cfg.py", Line: 7, Code: "x = = 1"}}, Exception: "SyntaxError", Message: "invalid syntax"},
 		}},
-		"one line":    {"ImportError: could not import gi", []grouping.Traceback{{Exception: "ImportError", Message: "could not import gi"}}},
-		"no message":  {"Traceback (most recent call last):\n  File \"/x\", line 99999999999999999999, in f\nKeyboardInterrupt", []grouping.Traceback{{Frames: []grouping.Frame{{File: "/x", Function: "f"}}, Exception: "KeyboardInterrupt"}}},
+		"one line": {"ImportError: could not import gi",
+			[]grouping.Traceback{{Exception: "ImportError", Message: "could not import gi"}}},
+		"no message": {"Traceback (most recent call last):\n  File \"/x\", line 99999999999999999999, in " +
+			"f\nKeyboardInterrupt", []grouping.Traceback{{Frames: []grouping.Frame{{File: "/x", Function: "f"}},
+			Exception: "KeyboardInterrupt"}}},
 		"empty colon": {"AssertionError: ", []grouping.Traceback{{Exception: "AssertionError"}}},
 		"nothing":     {"", nil},
 	} {
@@ -143,15 +163,18 @@ func TestFramesAreBounded(t *testing.T) {
 	if got := grouping.Frames(crash.Fields{"Stacktrace": strings.Repeat("#0  0x1 in f ()\n", 10_000)}); len(got) != 500 {
 		t.Errorf("got %d frames, want 500", len(got))
 	}
-	if got := grouping.Frames(crash.Fields{"StacktraceTop": long + " (" + long + ") at " + long + ":1"}); len(got) != 1 || len(got[0].Function+got[0].Args+got[0].File) > 7000 || !strings.HasSuffix(got[0].Function, "…") {
+	if got := grouping.Frames(crash.Fields{"StacktraceTop": long + " (" + long + ") at " + long + ":1"}); len(got) != 1 ||
+		len(got[0].Function+got[0].Args+got[0].File) > 7000 || !strings.HasSuffix(got[0].Function, "…") {
 		t.Errorf("got a long frame: %.100v", got)
 	}
-	if got := grouping.Threads(crash.Fields{"ThreadStacktrace": strings.Repeat("Thread 1 (Thread 0x1 (LWP 1)):\n#0  0x1 in f ()\n", 10_000)}); len(got) != 200 {
+	if got := grouping.Threads(crash.Fields{"ThreadStacktrace": strings.Repeat("Thread 1 (Thread 0x1 (LWP 1)):\n#0  "+
+		"0x1 in f ()\n", 10_000)}); len(got) != 200 {
 		t.Errorf("got %d threads, want 200", len(got))
 	}
 	chain := strings.Repeat("Traceback (most recent call last):\n  File \"/x\", line 1, in f\nE: "+long+"\n", 300)
 	got := grouping.Tracebacks(crash.Fields{"Traceback": chain})
 	if len(got) != 200 || len(got[0].Message) > 2100 {
-		t.Errorf("got %d parts, the first with a message of %d bytes; want 200 and at most 2100", len(got), len(got[0].Message))
+		t.Errorf("got %d parts, the first with a message of %d bytes; want 200 and at most 2100", len(got),
+			len(got[0].Message))
 	}
 }

@@ -31,7 +31,8 @@ func seeds(f *testing.F, fields ...string) {
 		}
 		reports = append(reports, report)
 	}
-	for _, r := range []crashtest.Report{crashtest.Native(), crashtest.Unsymbolised(), crashtest.Python(), crashtest.ExceptionGroup(), crashtest.Oops(), crashtest.ModernOops(), crashtest.ThreadHang()} {
+	for _, r := range []crashtest.Report{crashtest.Native(), crashtest.Unsymbolised(), crashtest.Python(),
+		crashtest.ExceptionGroup(), crashtest.Oops(), crashtest.ModernOops(), crashtest.ThreadHang()} {
 		reports = append(reports, r.Fields())
 	}
 	found := 0
@@ -75,7 +76,8 @@ func FuzzStacks(f *testing.F) {
 	seeds(f, "Stacktrace", "StacktraceTop", "ThreadStacktrace")
 	f.Fuzz(func(t *testing.T, text string) {
 		text = storable(text)
-		fields := crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tide", "Signal": "11", "Package": "tide 1.2-3"}
+		fields := crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tide", "Signal": "11",
+			"Package": "tide 1.2-3"}
 		for _, name := range []string{"Stacktrace", "StacktraceTop", "ThreadStacktrace"} {
 			fields[name] = text
 		}
@@ -99,7 +101,8 @@ func FuzzTracebacks(f *testing.F) {
 	seeds(f, "Traceback")
 	f.Fuzz(func(t *testing.T, text string) {
 		text = storable(text)
-		fields := crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tide", "InterpreterPath": "/usr/bin/python3", "Traceback": text}
+		fields := crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tide",
+			"InterpreterPath": "/usr/bin/python3", "Traceback": text}
 		parts := grouping.Tracebacks(fields)
 		if len(parts) > 200 {
 			t.Errorf("got %d parts, want at most 200", len(parts))
@@ -116,7 +119,9 @@ func FuzzOopses(f *testing.F) {
 	seeds(f, "OopsText", "VmCoreDmesg")
 	f.Fuzz(func(t *testing.T, text string) {
 		text = storable(text)
-		readBounded(t, "oops", crash.Fields{"ProblemType": "KernelOops", "Package": "linux-image-6.8.0 6.8.0-41.41", "OopsText": text})
-		readBounded(t, "dmesg", crash.Fields{"ProblemType": "KernelCrash", "Package": "linux-image-6.8.0 6.8.0-41.41", "VmCoreDmesg": text})
+		readBounded(t, "oops", crash.Fields{"ProblemType": "KernelOops", "Package": "linux-image-6.8.0 6.8.0-41.41",
+			"OopsText": text})
+		readBounded(t, "dmesg", crash.Fields{"ProblemType": "KernelCrash", "Package": "linux-image-6.8.0 6.8.0-41.41",
+			"VmCoreDmesg": text})
 	})
 }

@@ -67,9 +67,12 @@ func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	large := largestReport()
 	kinds := []crash.Fields{
-		{"ProblemType": "Crash", "ExecutablePath": "/x"}, {"ProblemType": "Crash", "ExecutablePath": "/x", "Signal": "11"}, {"ProblemType": "Crash", "Package": "p 1"},
-		{"ProblemType": "KernelOops"}, {"ProblemType": "KernelCrash"}, {"ProblemType": "Package", "Package": "p 1"}, {"ProblemType": "Hang", "Package": "p 1"},
-		{"ProblemType": "Snap", "Snap": "reef"}, {"ProblemType": "Snap", "ErrorMessage": "x"}, {"ProblemType": "RecoverableProblem", "Package": "p 1"},
+		{"ProblemType": "Crash", "ExecutablePath": "/x"}, {"ProblemType": "Crash", "ExecutablePath": "/x", "Signal": "11"},
+		{"ProblemType": "Crash", "Package": "p 1"},
+		{"ProblemType": "KernelOops"}, {"ProblemType": "KernelCrash"}, {"ProblemType": "Package", "Package": "p 1"},
+		{"ProblemType": "Hang", "Package": "p 1"},
+		{"ProblemType": "Snap", "Snap": "reef"}, {"ProblemType": "Snap", "ErrorMessage": "x"},
+		{"ProblemType": "RecoverableProblem", "Package": "p 1"},
 	}
 	for _, h := range hostileTexts {
 		for _, size := range []int{64 << 10, large} {

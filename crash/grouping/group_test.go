@@ -44,7 +44,8 @@ func readGroupCases(t *testing.T, path string) []groupCase {
 		if !ok {
 			t.Fatalf("%s: got %q, want a rule and a signature", path, head)
 		}
-		c := groupCase{signature: strings.ReplaceAll(signature, `\n`, "\n"), rule: crash.Rule(rule), name: signature[:min(len(signature), 60)]}
+		c := groupCase{signature: strings.ReplaceAll(signature, `\n`, "\n"), rule: crash.Rule(rule),
+			name: signature[:min(len(signature), 60)]}
 		for j, part := range strings.Split("\n"+rest, "\n--- ") {
 			if j == 0 {
 				continue

@@ -58,10 +58,13 @@ func TestHostileFields(t *testing.T) {
 	t.Parallel()
 	for _, h := range hostile {
 		value := fill(h.pattern, 64<<10)
-		for _, name := range []string{"DuplicateSignature", "Stacktrace", "StacktraceTop", "Traceback", "AssertionMessage", "OopsText", "ProcMaps", "ThreadStacktrace", "ErrorMessage", "Package", "Tags", "Date", "DistroRelease", "Signal"} {
+		for _, name := range []string{"DuplicateSignature", "Stacktrace", "StacktraceTop", "Traceback", "AssertionMessage",
+			"OopsText", "ProcMaps", "ThreadStacktrace", "ErrorMessage", "Package", "Tags", "Date", "DistroRelease", "Signal"} {
 			for _, report := range []crash.Fields{
-				{"ProblemType": "Crash", "ExecutablePath": "/x", "Signal": "11", "Stacktrace": "#0 0x55d000000001 in f ()", "ProcMaps": "55d000000000-55d000010000 r--p 0  /x"},
-				{"ProblemType": "KernelCrash"}, {"ProblemType": "KernelOops"}, {"ProblemType": "Package", "Package": "p 1"}, {"ProblemType": "Crash", "ExecutablePath": "/x", "Signal": "6"},
+				{"ProblemType": "Crash", "ExecutablePath": "/x", "Signal": "11", "Stacktrace": "#0 0x55d000000001 in f ()",
+					"ProcMaps": "55d000000000-55d000010000 r--p 0  /x"},
+				{"ProblemType": "KernelCrash"}, {"ProblemType": "KernelOops"}, {"ProblemType": "Package", "Package": "p 1"},
+				{"ProblemType": "Crash", "ExecutablePath": "/x", "Signal": "6"},
 			} {
 				fields := maps.Clone(report)
 				fields[name] = value

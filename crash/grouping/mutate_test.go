@@ -67,21 +67,26 @@ var mutations = []mutation{
 	{"versions", regexp.MustCompile(`\b[1-9]\d*\.\d+(\.\d+)*(-\d+)?(ubuntu\d+)?`), func(r *rand.Rand, _ string) string {
 		return fmt.Sprintf("%d.%d.%d-%d", 1+r.IntN(30), r.IntN(100), r.IntN(20), r.IntN(100))
 	}},
-	{"people", regexp.MustCompile(`/home/\w+`), func(r *rand.Rand, _ string) string { return fmt.Sprintf("/home/u%d", r.IntN(1000)) }},
+	{"people", regexp.MustCompile(`/home/\w+`), func(r *rand.Rand, _ string) string {
+		return fmt.Sprintf("/home/u%d",
+			r.IntN(1000))
+	}},
 	{"hash sums", regexp.MustCompile(`::h[0-9a-f]{16}|rustc/[0-9a-f]{40}`), func(r *rand.Rand, found string) string {
 		i := strings.IndexAny(found, "h/") + 1
 		return found[:i] + digits(r, found[i:])
 	}},
-	{"generated classes", regexp.MustCompile(`\$\$Lambda\$\d+|lambda\$run\$\d+|\$Proxy\d+`), func(r *rand.Rand, found string) string {
-		return strings.TrimRight(found, "0123456789") + fmt.Sprint(r.IntN(1000))
-	}},
+	{"generated classes", regexp.MustCompile(`\$\$Lambda\$\d+|lambda\$run\$\d+|\$Proxy\d+`),
+		func(r *rand.Rand, found string) string {
+			return strings.TrimRight(found, "0123456789") + fmt.Sprint(r.IntN(1000))
+		}},
 }
 
 // own reports whether a rule is our own and reads text.
 func own(rule crash.Rule) bool { return !slices.Contains(apportRules, rule) && rule != crash.RuleNone }
 
 // texts lists the fields that rules read.
-var texts = []string{"OopsText", "VmCoreDmesg", "ErrorMessage", "DpkgTerminalLog", "StackTrace", "Traceback", "StdErr", "StacktraceTop", "ThreadStacktrace", "PreprocessedSource", "DialogBody"}
+var texts = []string{"OopsText", "VmCoreDmesg", "ErrorMessage", "DpkgTerminalLog", "StackTrace", "Traceback", "StdErr",
+	"StacktraceTop", "ThreadStacktrace", "PreprocessedSource", "DialogBody"}
 
 // ownReports returns all invented reports that our own rules group.
 func ownReports(t *testing.T) map[string]crash.Fields {
@@ -122,12 +127,14 @@ func TestMutationsStayTogether(t *testing.T) {
 			f := maps.Clone(fields)
 			var done []string
 			for _, m := range mutations {
-				if r.IntN(2) == 0 || m.name == "lines" && (want.Rule == crash.RulePython || strings.Contains(want.Signature, ".rs@")) {
+				if r.IntN(2) == 0 || m.name == "lines" && (want.Rule == crash.RulePython || strings.Contains(want.Signature,
+					".rs@")) {
 					continue
 				}
 				for _, field := range texts {
 					if before := f[field]; before != "" && (m.name != "versions" || versioned(field)) {
-						if f[field] = m.where.ReplaceAllStringFunc(before, func(s string) string { return m.change(r, s) }); f[field] != before {
+						if f[field] = m.where.ReplaceAllStringFunc(before,
+							func(s string) string { return m.change(r, s) }); f[field] != before {
 							done = append(done, m.name)
 							changed[m.name]++
 						}
@@ -188,7 +195,9 @@ func TestOtherNamesPart(t *testing.T) {
 			tried[e.Rule]++
 		}
 	}
-	for _, rule := range []crash.Rule{crash.RuleKernel, crash.RulePackage, crash.RuleJava, crash.RuleGoPanic, crash.RuleRustPanic, crash.RuleCompiler, crash.RuleStackNames, crash.RuleStackPartial, crash.RulePython, crash.RuleHang} {
+	for _, rule := range []crash.Rule{crash.RuleKernel, crash.RulePackage, crash.RuleJava, crash.RuleGoPanic,
+		crash.RuleRustPanic, crash.RuleCompiler, crash.RuleStackNames, crash.RuleStackPartial, crash.RulePython,
+		crash.RuleHang} {
 		if tried[rule] < 20 {
 			t.Errorf("rule %s was tried %d times, want more", rule, tried[rule])
 		}

@@ -15,9 +15,12 @@ import (
 // readRules lists our own rules that read a text field, in which they must mark the lines that they
 // use.
 var readRules = map[crash.Rule]bool{
-	crash.RuleKernel: true, crash.RulePackage: true, crash.RuleJava: true, crash.RuleGoPanic: true, crash.RuleRustPanic: true, crash.RuleCompiler: true,
-	crash.RuleStackNames: true, crash.RulePython: true, crash.RuleSnap: true, crash.RuleRecoverable: true, crash.RuleStackPartial: true, crash.RuleHang: true,
-	crash.RuleAssertion: true, crash.RuleStacktrace: true, crash.RuleTraceback: true, crash.RuleSuspendResume: true, crash.RuleOops: true, crash.RuleKernelCrash: true,
+	crash.RuleKernel: true, crash.RulePackage: true, crash.RuleJava: true, crash.RuleGoPanic: true,
+	crash.RuleRustPanic: true, crash.RuleCompiler: true,
+	crash.RuleStackNames: true, crash.RulePython: true, crash.RuleSnap: true, crash.RuleRecoverable: true,
+	crash.RuleStackPartial: true, crash.RuleHang: true,
+	crash.RuleAssertion: true, crash.RuleStacktrace: true, crash.RuleTraceback: true, crash.RuleSuspendResume: true,
+	crash.RuleOops: true, crash.RuleKernelCrash: true,
 }
 
 // TestPassages checks that every rule marks the lines that it used, and that these contain what it
@@ -101,7 +104,8 @@ func checkPassages(t *testing.T, name string, f crash.Fields) crash.Rule {
 			t.Errorf("%s: %s: got %d lines marked of %d used", name, p.Field, used, len(p.Used))
 		}
 	}
-	if readRules[e.ReadBy] && marked == "" && !strings.HasPrefix(name, "vector ") { // apport's rules take some reports that say nothing
+	// apport's rules take some reports that say nothing
+	if readRules[e.ReadBy] && marked == "" && !strings.HasPrefix(name, "vector ") {
 		t.Errorf("%s: rule %s marks no line (passages %v)", name, e.ReadBy, e.Passages)
 	}
 	if e.Rule != e.ReadBy || e.ReadBy == crash.RuleAddress {

@@ -27,7 +27,8 @@ func TestSignatureOf(t *testing.T) {
 			crash.Grouping{Signature: " it's\n\"%2F\" \n", Rule: crash.RuleDuplicateSignature}},
 		"an empty one of its own": {native(crash.Fields{"DuplicateSignature": "", "StacktraceTop": "a ()\nb ()"}),
 			crash.Grouping{Signature: "/usr/bin/x:11:a:b", Rule: crash.RuleStacktrace}},
-		"quotes are not doubled": {crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/bin/x", "Traceback": "T\n  File \"/o'x\", line 1, in <module>\nE: 'y'"},
+		"quotes are not doubled": {crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/bin/x",
+			"Traceback": "T\n  File \"/o'x\", line 1, in <module>\nE: 'y'"},
 			crash.Grouping{Signature: "/usr/bin/x:E:/o'x@1", Rule: crash.RuleTraceback}},
 		"no names": {native(crash.Fields{"StacktraceTop": "?? ()\n?? ()", "StacktraceAddressSignature": "/usr/bin/x:11:x+1"}),
 			crash.Grouping{Signature: "/usr/bin/x:11:x+1", Rule: crash.RuleAddress, Provisional: true}},
@@ -43,9 +44,11 @@ func TestSignatureOf(t *testing.T) {
 			crash.Grouping{Reason: "The crash has no stack with function names and no address signature."}},
 		"an empty traceback": {crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/bin/x", "Traceback": ""},
 			crash.Grouping{Reason: "The traceback has no exception and frames in a known form."}},
-		"a modern oops": {crash.Fields{"ProblemType": "KernelOops", "OopsText": "BUG: kernel NULL pointer dereference, address: b8\nRIP: 0010:brig_tx_done+0x62/0x110\nCall Trace:\n <TASK>\n brig_irq+0x41/0x80"},
+		"a modern oops": {crash.Fields{"ProblemType": "KernelOops", "OopsText": "BUG: kernel NULL pointer dereference, " +
+			"address: b8\nRIP: 0010:brig_tx_done+0x62/0x110\nCall Trace:\n <TASK>\n brig_irq+0x41/0x80"},
 			crash.Grouping{Signature: "kernel:NULL pointer dereference:brig_tx_done:brig_irq", Rule: crash.RuleKernel}},
-		"an oops without functions": {crash.Fields{"ProblemType": "KernelOops", "OopsText": "BUG: kernel NULL pointer dereference, address: b8\nCR2: b8"},
+		"an oops without functions": {crash.Fields{"ProblemType": "KernelOops", "OopsText": "BUG: kernel NULL pointer " +
+			"dereference, address: b8\nCR2: b8"},
 			crash.Grouping{Reason: "The kernel's text names no function in a known form."}},
 		"a kernel report without text": {crash.Fields{"ProblemType": "KernelOops", "Failure": "oops"},
 			crash.Grouping{Reason: "The kernel report holds no text and no stack to group by."}},

@@ -11,7 +11,8 @@ import (
 
 func TestLinkTemplates(t *testing.T) {
 	t.Parallel()
-	links, err := grouping.ParseLinkTemplates(grouping.DefaultSourceLinks + " Ubuntu 24.04 https://x.example/{codename}/{source}/{file}?v={version}&l={line}")
+	links, err := grouping.ParseLinkTemplates(grouping.DefaultSourceLinks +
+		" Ubuntu 24.04 https://x.example/{codename}/{source}/{file}?v={version}&l={line}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,8 @@ func TestLinkTemplates(t *testing.T) {
 	if none, err := grouping.ParseLinkTemplates(" "); err != nil || none.Version("Debian 13", "x", "1") != "" {
 		t.Errorf("no templates: got %v, %v", none, err)
 	}
-	for _, bad := range []string{"https://x.example/{file}", "Debian", "Debian https://x.example/{path}", "Debian https:///{file}", "Debian https://x.example/ Ubuntu"} {
+	for _, bad := range []string{"https://x.example/{file}", "Debian", "Debian https://x.example/{path}",
+		"Debian https:///{file}", "Debian https://x.example/ Ubuntu"} {
 		if _, err := grouping.ParseLinkTemplates(bad); crash.KindOf(err) != crash.Invalid {
 			t.Errorf("%q: got %v, want it refused", bad, err)
 		}
@@ -58,8 +60,10 @@ func TestPlaceOf(t *testing.T) {
 		{"../sysdeps/nptl/libc_start_call_main.h", "", "__libc_start_call_main", ""},
 		{"/home/ines/x.c", "", "tide", ""}, {"<built-in>", "", "x", ""}, {"", "", "x", ""}, {"../..", "", "x", ""},
 	} {
-		got := grouping.PlaceOf(grouping.Frame{File: c.file, Module: c.module, Function: c.function, Line: 3}, of, "/usr/bin/tidewatch")
-		if text := strings.TrimSpace(got.Package + " " + got.Version + " " + got.File); got.File == "" && c.want != "" || got.File != "" && text != c.want {
+		got := grouping.PlaceOf(grouping.Frame{File: c.file, Module: c.module, Function: c.function, Line: 3}, of,
+			"/usr/bin/tidewatch")
+		if text := strings.TrimSpace(got.Package + " " + got.Version + " " + got.File); got.File == "" && c.want != "" ||
+			got.File != "" && text != c.want {
 			t.Errorf("%s of %s: got %q, want %q", c.file, c.module, text, c.want)
 		}
 	}

@@ -13,15 +13,19 @@ import (
 func TestSummaryOf(t *testing.T) {
 	t.Parallel()
 	got := grouping.SummaryOf(crash.Fields{
-		"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tidewatch", "Package": "tidewatch 1.4.9-2 [modified: usr/bin/x] [origin: LP-PPA-x]",
+		"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tidewatch", "Package": "tidewatch 1.4.9-2 [modified: " +
+			"usr/bin/x] " +
+			"[origin: LP-PPA-x]",
 		"SourcePackage": "tide", "DistroRelease": "Ubuntu 24.04", "Architecture": "amd64", "PackageArchitecture": "all",
 		"Tags": "noble package-from-proposed wayland-session", "Signal": "11", "StacktraceTop": "a ()\nb ()",
 		"StacktraceAddressSignature": "/usr/bin/tidewatch:11:x+1", "Title": "what someone typed",
 	})
 	want := crash.Summary{
-		ProblemType: "Crash", Title: "tidewatch crashed with SIGSEGV in a()", Executable: "/usr/bin/tidewatch", Package: "tidewatch",
-		Version: "1.4.9-2", SourcePackage: "tide", Release: "Ubuntu 24.04", Architecture: "amd64", PackageArchitecture: "amd64",
-		AddressSignature: "/usr/bin/tidewatch:11:x+1", Proposed: true,
+		ProblemType: "Crash", Title: "tidewatch crashed with SIGSEGV in a()", Executable: "/usr/bin/tidewatch",
+		Package: "tidewatch",
+		Version: "1.4.9-2", SourcePackage: "tide", Release: "Ubuntu 24.04", Architecture: "amd64",
+		PackageArchitecture: "amd64",
+		AddressSignature:    "/usr/bin/tidewatch:11:x+1", Proposed: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
@@ -74,7 +78,8 @@ func TestSummaryIsBounded(t *testing.T) {
 	long := strings.Repeat("ż", 1<<18)
 	s := grouping.SummaryOf(crash.Fields{
 		"ProblemType": long, "Title": long, "ExecutablePath": "/" + long, "Package": long + " " + long, "SourcePackage": long,
-		"DistroRelease": long, "Architecture": long, "PackageArchitecture": long, "StacktraceAddressSignature": long, "Tags": long,
+		"DistroRelease": long, "Architecture": long, "PackageArchitecture": long, "StacktraceAddressSignature": long,
+		"Tags": long,
 	})
 	// The size limit of a row in PostgreSQL's indexes is 2,704 bytes.
 	if n := len(s.ProblemType + s.Package + s.Version + string(s.Release) + s.Architecture); n > 2500 {
@@ -89,8 +94,10 @@ func TestSummaryIsBounded(t *testing.T) {
 func TestSummaryRelease(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]crash.Release{
-		"Ubuntu 24.04": "Ubuntu 24.04", " Ubuntu 24.04\n": "Ubuntu 24.04", "": "", "  ": "", "Ubuntu\n24.04": "", "Ubuntu\x1b[31m": "", "Plum\uFFFD": "",
-		strings.Repeat("ż", 64): crash.Release(strings.Repeat("ż", 64)), strings.Repeat("ż", 65): "", strings.Repeat("x", 1<<20): "",
+		"Ubuntu 24.04": "Ubuntu 24.04", " Ubuntu 24.04\n": "Ubuntu 24.04", "": "", "  ": "", "Ubuntu\n24.04": "",
+		"Ubuntu\x1b[31m": "", "Plum\uFFFD": "",
+		strings.Repeat("ż", 64): crash.Release(strings.Repeat("ż", 64)), strings.Repeat("ż", 65): "",
+		strings.Repeat("x", 1<<20): "",
 	} {
 		if got := grouping.SummaryOf(crash.Fields{"DistroRelease": text}).Release; got != want {
 			t.Errorf("%.40q: got %q, want %q", text, got, want)

@@ -64,7 +64,8 @@ func TestSignatureVectors(t *testing.T) {
 func checkGrouping(t *testing.T, v signatureVector) {
 	t.Helper()
 	got := grouping.SignatureOf(v.Report)
-	if (got.Reason == "") != (got.Signature != "") || (got.Rule == crash.RuleNone) != (got.Signature == "") || got.Provisional != (got.Rule == crash.RuleAddress) {
+	if (got.Reason == "") != (got.Signature != "") || (got.Rule == crash.RuleNone) != (got.Signature == "") ||
+		got.Provisional != (got.Rule == crash.RuleAddress) {
 		t.Errorf("SignatureOf: got rule %q and reason %q for signature %q", got.Rule, got.Reason, got.Signature)
 	}
 	want := v.Report["DuplicateSignature"]
@@ -87,7 +88,8 @@ func checkGrouping(t *testing.T, v signatureVector) {
 
 // apportRules lists apport's rules and the one for addresses.
 var apportRules = []crash.Rule{
-	crash.RuleDuplicateSignature, crash.RuleKernelCrash, crash.RuleAssertion, crash.RuleStacktrace, crash.RuleTraceback, crash.RuleSuspendResume,
+	crash.RuleDuplicateSignature, crash.RuleKernelCrash, crash.RuleAssertion, crash.RuleStacktrace, crash.RuleTraceback,
+	crash.RuleSuspendResume,
 	crash.RuleOops, crash.RuleAddress,
 }
 
@@ -108,7 +110,8 @@ func TestStacktraceTopVectors(t *testing.T) {
 			if top != v.Top {
 				t.Errorf("StacktraceTop: got %q, want %q (%s)", top, v.Top, v.Note)
 			}
-			report := crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tidewatch", "Signal": "11", "StacktraceTop": top}
+			report := crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tidewatch", "Signal": "11",
+				"StacktraceTop": top}
 			checkText(t, "CrashSignature", grouping.CrashSignature(report), v.Signature, v.Note)
 		})
 	}

@@ -20,15 +20,19 @@ func large() (*index.Index, index.Day) {
 		for i := range 100_000 {
 			key := crash.BucketIDOf(fmt.Sprint(i))
 			u.SetBucket(index.Bucket{
-				ID: key, Head: key, Type: "Crash", Signature: fmt.Sprintf("/usr/bin/reef-%d:11:reef_step_%d:reef_load:on_open:main", i%9000, r.IntN(1_000_000)),
-				Package: fmt.Sprintf("reef-%d", i%9000), Source: "reef", Reports: int64(2_000_000 / (i + 10)), Systems: int64(r.IntN(100_000)),
+				ID: key, Head: key, Type: "Crash", Signature: fmt.Sprintf("/usr/bin/reef-%d:11:reef_step_%d:reef_load:on_open:main",
+					i%9000, r.IntN(1_000_000)),
+				Package: fmt.Sprintf("reef-%d", i%9000), Source: "reef", Reports: int64(2_000_000 / (i + 10)),
+				Systems: int64(r.IntN(100_000)),
 				Releases: []*index.Facts{{
-					First: crash.Occurrence{At: today.Time().Add(-time.Duration(r.IntN(400*86400)) * time.Second), Release: "Ubuntu 24.04"},
-					Last:  crash.Occurrence{At: today.Time(), Release: "Ubuntu 24.04"},
+					First: crash.Occurrence{At: today.Time().Add(-time.Duration(r.IntN(400*86400)) * time.Second),
+						Release: "Ubuntu 24.04"},
+					Last: crash.Occurrence{At: today.Time(), Release: "Ubuntu 24.04"},
 				}},
 			})
 			for range min(500_000/(i+10), 4000) + 1 + r.IntN(60) {
-				u.SetCell(key, today-index.Day(r.IntN(400)), fmt.Appendf(nil, "Ubuntu %d.04", 20+2*r.IntN(4)), fmt.Appendf(nil, "1.%d", r.IntN(20)), []byte("amd64"), []byte("amd64"), 2)
+				u.SetCell(key, today-index.Day(r.IntN(400)), fmt.Appendf(nil, "Ubuntu %d.04", 20+2*r.IntN(4)),
+					fmt.Appendf(nil, "1.%d", r.IntN(20)), []byte("amd64"), []byte("amd64"), 2)
 			}
 		}
 	})

@@ -70,7 +70,8 @@ func TestTracedDays(t *testing.T) {
 		{Day: day, Release: "Ubuntu 24.04", Architecture: "arm64", Named: 1},
 		{Day: day - 3, Release: "Ubuntu 26.04", Architecture: "amd64", Named: 7},
 	}
-	if diff := cmp.Diff(want, b.TracedDays(day-3, day, []crash.Rule{crash.RuleStacktrace, crash.RuleAddress})); diff != "" {
+	if diff := cmp.Diff(want,
+		b.TracedDays(day-3, day, []crash.Rule{crash.RuleStacktrace, crash.RuleAddress})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

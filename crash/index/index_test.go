@@ -33,7 +33,8 @@ func id(n byte) crash.BucketID { return crash.BucketID{19: n} }
 func (m model) count(head byte, f index.Filter, since, until index.Day) int64 {
 	var sum int64
 	for k, n := range m.cells {
-		if m.buckets[k.id].Head == id(head) && k.day >= since && k.day <= until && (f.Release == "" || string(f.Release) == k.release) &&
+		if m.buckets[k.id].Head == id(head) && k.day >= since && k.day <= until &&
+			(f.Release == "" || string(f.Release) == k.release) &&
 			(f.Version == "" || f.Version == k.version) && (f.Architecture == "" || f.Architecture == k.architecture) {
 			sum += n
 		}
@@ -50,7 +51,8 @@ func (m model) list(f index.Filter) []string {
 	var rows []row
 	length := f.Until - f.Since + 1
 	for n, l := range m.buckets {
-		if l.Head != id(n) || f.Package != "" && l.Package != f.Package && l.Source != f.Package || f.Type != "" && l.Type != f.Type {
+		if l.Head != id(n) || f.Package != "" && l.Package != f.Package && l.Source != f.Package || f.Type != "" &&
+			l.Type != f.Type {
 			continue
 		}
 		if r := (row{n, m.count(n, f, f.Since, f.Until), m.count(n, f, f.Since-length, f.Since-1)}); r.count > 0 {
@@ -77,7 +79,8 @@ func TestIndexIsTheModel(t *testing.T) {
 			b.Update(func(u *index.Updater) {
 				for range 1 + r.IntN(4) {
 					n := byte(1 + r.IntN(12))
-					l := index.Bucket{ID: id(n), Head: id(n), Package: pick("reef", "gull"), Source: pick("reef-src", "gull-src"), Type: pick("Crash", "Hang"), Reports: 1}
+					l := index.Bucket{ID: id(n), Head: id(n), Package: pick("reef", "gull"), Source: pick("reef-src", "gull-src"),
+						Type: pick("Crash", "Hang"), Reports: 1}
 					if old, ok := m.buckets[n]; ok {
 						l.Head = old.Head
 					}
@@ -99,7 +102,8 @@ func TestIndexIsTheModel(t *testing.T) {
 					}
 				}
 				for range r.IntN(20) {
-					k := cellKey{byte(1 + r.IntN(12)), index.Day(9000 + r.IntN(60)), pick("22.04", "24.04"), pick("1", "2", "3"), pick("amd64", "arm64")}
+					k := cellKey{byte(1 + r.IntN(12)), index.Day(9000 + r.IntN(60)), pick("22.04", "24.04"), pick("1", "2", "3"),
+						pick("amd64", "arm64")}
 					if _, ok := m.buckets[k.id]; !ok {
 						continue
 					}
@@ -119,7 +123,8 @@ func TestIndexIsTheModel(t *testing.T) {
 			})
 			since := index.Day(9000 + r.IntN(50))
 			f := index.Filter{
-				Since: since, Until: since + index.Day(r.IntN(20)), Release: crash.Release(pick("", "22.04", "24.04", "none")), Version: pick("", "", "2"),
+				Since: since, Until: since + index.Day(r.IntN(20)), Release: crash.Release(pick("", "22.04", "24.04", "none")),
+				Version:      pick("", "", "2"),
 				Architecture: pick("", "", "arm64"), Package: pick("", "reef", "gull-src"), Type: pick("", "", "Hang"),
 			}
 			var got []string
@@ -165,21 +170,25 @@ func sample() *index.Index {
 		} {
 			l.ID, l.Head = id(n), id(n)
 			u.SetBucket(l)
-			u.SetCell(id(n), index.DayOf(at(8)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), int64(10*n))
+			u.SetCell(id(n), index.DayOf(at(8)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"),
+				int64(10*n))
 		}
 		u.SetCell(id(1), index.DayOf(at(1)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"), 100)
 	})
-	b.SetStates(map[crash.BucketID]index.State{id(1): {Word: crash.StateFixed, Bug: 7}, id(2): {Word: crash.StateRegression, Bug: 8}})
+	b.SetStates(map[crash.BucketID]index.State{id(1): {Word: crash.StateFixed, Bug: 7},
+		id(2): {Word: crash.StateRegression, Bug: 8}})
 	return b
 }
 
-var week = index.Filter{Since: index.DayOf(time.Date(2026, 5, 6, 0, 0, 0, 0, time.UTC)), Until: index.DayOf(time.Date(2026, 5, 12, 0, 0, 0, 0, time.UTC))}
+var week = index.Filter{Since: index.DayOf(time.Date(2026, 5, 6, 0, 0, 0, 0, time.UTC)),
+	Until: index.DayOf(time.Date(2026, 5, 12, 0, 0, 0, 0, time.UTC))}
 
 func TestSorting(t *testing.T) {
 	t.Parallel()
 	b := sample()
 	for by, want := range map[index.Column][]byte{
-		"": {3, 2, 1}, index.ByCount: {3, 2, 1}, index.ByPackage: {3, 2, 1}, index.ByFirst: {3, 2, 1}, index.ByLast: {3, 1, 2},
+		"": {3, 2, 1}, index.ByCount: {3, 2, 1}, index.ByPackage: {3, 2, 1}, index.ByFirst: {3, 2, 1},
+		index.ByLast:    {3, 1, 2},
 		index.ByProblem: {3, 2, 1}, index.ByBug: {2, 1, 3},
 	} {
 		f := week
@@ -206,11 +215,12 @@ func TestFilters(t *testing.T) {
 		change func(*index.Filter)
 		want   []byte
 	}{
-		"without a bug":  {func(f *index.Filter) { f.State = "none" }, []byte{3}},
-		"with a bug":     {func(f *index.Filter) { f.State = "bug" }, []byte{2, 1}},
-		"regression":     {func(f *index.Filter) { f.State = "regression" }, []byte{2}},
-		"new":            {func(f *index.Filter) { f.New = true }, []byte{3}},
-		"new in 2":       {func(f *index.Filter) { f.New, f.Version = true, "2" }, nil}, // seen first in 2, but counted with 1
+		"without a bug": {func(f *index.Filter) { f.State = "none" }, []byte{3}},
+		"with a bug":    {func(f *index.Filter) { f.State = "bug" }, []byte{2, 1}},
+		"regression":    {func(f *index.Filter) { f.State = "regression" }, []byte{2}},
+		"new":           {func(f *index.Filter) { f.New = true }, []byte{3}},
+		// seen first in 2, but counted with 1
+		"new in 2":       {func(f *index.Filter) { f.New, f.Version = true, "2" }, nil},
 		"a set":          {func(f *index.Filter) { f.Some, f.Packages = true, "a c" }, []byte{3, 1}},
 		"an empty set":   {func(f *index.Filter) { f.Some = true }, nil},
 		"no such word":   {func(f *index.Filter) { f.Architecture = "s390x" }, nil},
@@ -252,7 +262,8 @@ func TestPaging(t *testing.T) {
 	if len(first.Rows) != 2 || !first.More || first.First != 1 || first.Totals.Problems != 3 {
 		t.Errorf("got %+v", first)
 	}
-	for name, at := range map[string]index.Cursor{"the row": {Behind: 9, ID: first.Rows[1].ID}, "its place": {Behind: 2, ID: id(77)}} {
+	for name, at := range map[string]index.Cursor{"the row": {Behind: 9, ID: first.Rows[1].ID},
+		"its place": {Behind: 2, ID: id(77)}} {
 		next := b.List(week, nil, &at, 2)
 		if len(next.Rows) != 1 || next.More || next.First != 3 || next.Rows[0].ID != id(1) {
 			t.Errorf("behind %s: got %+v", name, next)
@@ -345,8 +356,10 @@ func TestReleaseFacts(t *testing.T) {
 	}
 	b := index.New()
 	b.Update(func(u *index.Updater) {
-		u.SetBucket(index.Bucket{ID: id(1), Head: id(1), Releases: []*index.Facts{in("Ubuntu 22.04", "2", 1, 7), in("Ubuntu 24.04", "4", 7, 8)}})
-		u.SetBucket(index.Bucket{ID: id(2), Head: id(1), Releases: []*index.Facts{in("Ubuntu 24.04", "3", 6, 6), in("Kubuntu 24.04", "1", 2, 12)}})
+		u.SetBucket(index.Bucket{ID: id(1), Head: id(1), Releases: []*index.Facts{in("Ubuntu 22.04", "2", 1, 7),
+			in("Ubuntu 24.04", "4", 7, 8)}})
+		u.SetBucket(index.Bucket{ID: id(2), Head: id(1), Releases: []*index.Facts{in("Ubuntu 24.04", "3", 6, 6),
+			in("Kubuntu 24.04", "1", 2, 12)}})
 		u.SetBucket(index.Bucket{ID: id(3), Head: id(3), Releases: []*index.Facts{in("Ubuntu 24.04", "5", 7, 7)}})
 		for n, release := range map[byte]string{1: "Ubuntu 24.04", 2: "Ubuntu 24.04", 3: "Ubuntu 24.04"} {
 			u.SetCell(id(n), index.DayOf(at(7)), []byte(release), []byte("4"), []byte("amd64"), []byte("amd64"), 1)
@@ -359,9 +372,11 @@ func TestReleaseFacts(t *testing.T) {
 	}{
 		{"all", func(*index.Filter) {}, "1: 1 2 – 12 1, 1 4; 3: 7 5 – 7 5, 5 5"},
 		{"a release", func(f *index.Filter) { f.Release = "Ubuntu 24.04" }, "1: 6 3 – 8 4, 3 4; 3: 7 5 – 7 5, 5 5"},
-		{"sorted", func(f *index.Filter) { f.Release, f.Sort = "Ubuntu 24.04", index.ByFirst }, "3: 7 5 – 7 5, 5 5; 1: 6 3 – 8 4, 3 4"},
+		{"sorted", func(f *index.Filter) { f.Release, f.Sort = "Ubuntu 24.04", index.ByFirst }, "3: 7 5 – 7 5, 5 5; 1: 6 " +
+			"3 – 8 4, 3 4"},
 		{"new", func(f *index.Filter) { f.New = true }, "3: 7 5 – 7 5, 5 5"},
-		{"new in a release", func(f *index.Filter) { f.Release, f.New = "Ubuntu 24.04", true }, "1: 6 3 – 8 4, 3 4; 3: 7 5 – 7 5, 5 5"},
+		{"new in a release", func(f *index.Filter) { f.Release, f.New = "Ubuntu 24.04", true }, "1: 6 3 – 8 4, 3 4; 3: 7 " +
+			"5 – 7 5, 5 5"},
 		{"new in another version", func(f *index.Filter) { f.Release, f.New, f.Version = "Ubuntu 24.04", true, "4" }, ""},
 		{"matched", func(f *index.Filter) { f.Release, f.Query = "Ubuntu 24.04", "lowest:3" }, "1: 6 3 – 8 4, 3 4"},
 	} {
@@ -377,7 +392,8 @@ func TestReleaseFacts(t *testing.T) {
 			if r.First.Release != release {
 				t.Errorf("%s: got a row of %s, want %s", c.name, r.First.Release, release)
 			}
-			rows = append(rows, fmt.Sprintf("%d: %d %s – %d %s, %s %s", r.ID[19], r.First.At.Day(), r.First.Version, r.Last.At.Day(), r.Last.Version, r.LowestVersion, r.HighestVersion))
+			rows = append(rows, fmt.Sprintf("%d: %d %s – %d %s, %s %s", r.ID[19], r.First.At.Day(), r.First.Version,
+				r.Last.At.Day(), r.Last.Version, r.LowestVersion, r.HighestVersion))
 		}
 		if f.Sort == "" { // by count, which is the same for some
 			slices.Sort(rows)

@@ -13,7 +13,8 @@ func TestOfPackages(t *testing.T) {
 	t.Parallel()
 	b := index.New()
 	b.Update(func(u *index.Updater) {
-		for i, names := range [][2]string{{"reef", "reef-src"}, {"reef", "reef"}, {"gull", "reef"}, {"gull", "gull-src"}, {"", ""}} {
+		for i, names := range [][2]string{{"reef", "reef-src"}, {"reef", "reef"}, {"gull", "reef"}, {"gull", "gull-src"},
+			{"", ""}} {
 			u.SetBucket(index.Bucket{ID: id(byte(i)), Head: id(byte(i)), Package: names[0], Source: names[1], Reports: int64(i)})
 		}
 	})
@@ -33,10 +34,11 @@ func TestOfPackages(t *testing.T) {
 	check(1, []string{"reef-src", "gull"}, 3)
 	check(9, []string{"", "unknown"})
 	b.Update(func(u *index.Updater) {
-		u.SetBucket(index.Bucket{ID: id(2), Head: id(1), Package: "gull", Source: "reef"})        // merged
-		u.SetBucket(index.Bucket{ID: id(0), Head: id(0), Package: "gull", Source: "gull"})        // of another package now
-		u.SetBucket(index.Bucket{ID: id(9), Head: id(9), Package: "reef", Source: "reef"})        // not wanted
-		u.SetBucket(index.Bucket{ID: id(1), Head: id(1), Package: "reef", Rule: crash.Rule("x")}) // its source is not known any more
+		u.SetBucket(index.Bucket{ID: id(2), Head: id(1), Package: "gull", Source: "reef"}) // merged
+		u.SetBucket(index.Bucket{ID: id(0), Head: id(0), Package: "gull", Source: "gull"}) // of another package now
+		u.SetBucket(index.Bucket{ID: id(9), Head: id(9), Package: "reef", Source: "reef"}) // not wanted
+		// its source is not known any more
+		u.SetBucket(index.Bucket{ID: id(1), Head: id(1), Package: "reef", Rule: crash.Rule("x")})
 	})
 	check(9, []string{"reef"}, 1)
 	check(9, []string{"gull"}, 3, 0)
@@ -53,7 +55,8 @@ func TestOfPackages(t *testing.T) {
 func TestFolded(t *testing.T) {
 	t.Parallel()
 	b := index.New()
-	l := index.Bucket{ID: id(1), Head: id(1), Signature: "/Bin/Ä:11:Main", Title: "Crash", Name: "Given", Package: "Pkg", Source: "src", Executable: "/Bin/Ä",
+	l := index.Bucket{ID: id(1), Head: id(1), Signature: "/Bin/Ä:11:Main", Title: "Crash", Name: "Given", Package: "Pkg",
+		Source: "src", Executable: "/Bin/Ä",
 		Releases: []*index.Facts{{LowestVersion: "1A", HighestVersion: "2"}}}
 	l.Facts = l.Releases[0]
 	b.Update(func(u *index.Updater) { u.SetBucket(l) })

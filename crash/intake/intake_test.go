@@ -46,9 +46,12 @@ func TestRefusals(t *testing.T) {
 		{"empty", crashtest.Report{}, "empty", "Empty report."},
 		{"end of life", with("DistroRelease", "Ubuntu 12.04"), "end_of_life", "Ubuntu 12.04 is End of Life"},
 		{"alive on the day of the crash", with("DistroRelease", "Ubuntu 25.10", "Date", "Mon Jan 12 07:00:01 2026"), "", ""},
-		{"dead on the day of the crash", with("DistroRelease", "Ubuntu 25.10", "Date", "Fri Nov 20 07:00:01 2026"), "end_of_life", "Ubuntu 25.10 is End of Life"},
-		{"dead on arrival, no date", with("DistroRelease", "Ubuntu 25.10", "Date", ""), "end_of_life", "Ubuntu 25.10 is End of Life"},
-		{"a date that is not believed", with("DistroRelease", "Ubuntu 12.04", "Date", "Thu Nov  1 07:00:01 2012"), "end_of_life", "Ubuntu 12.04 is End of Life"},
+		{"dead on the day of the crash", with("DistroRelease", "Ubuntu 25.10", "Date", "Fri Nov 20 07:00:01 2026"),
+			"end_of_life", "Ubuntu 25.10 is End of Life"},
+		{"dead on arrival, no date", with("DistroRelease", "Ubuntu 25.10", "Date", ""), "end_of_life",
+			"Ubuntu 25.10 is End of Life"},
+		{"a date that is not believed", with("DistroRelease", "Ubuntu 12.04", "Date", "Thu Nov  1 07:00:01 2012"),
+			"end_of_life", "Ubuntu 12.04 is End of Life"},
 		{"a derivative", with("DistroRelease", "Plum Linux 12.04"), "", ""},
 		{"no release", with("DistroRelease", ""), "", ""},
 		{"armel", with("Architecture", "armel"), "armel", "armel architecture is obsoleted."},
@@ -56,10 +59,12 @@ func TestRefusals(t *testing.T) {
 		{"no package", with("Package", ""), "no_package", "Incomplete crash report."},
 		{"blanks for a package", with("Package", " \n"), "no_package", "Incomplete crash report."},
 		{"a package that is not installed", with("Package", "harbor (not installed)"), "", ""},
-		{"a kernel without a package", with("Package", "", "ProblemType", "KernelOops"), "no_package", "Incomplete crash report."},
+		{"a kernel without a package", with("Package", "", "ProblemType", "KernelOops"), "no_package",
+			"Incomplete crash report."},
 		{"a snap", with("Package", "", "ProblemType", "Snap"), "", ""},
 		{"a repair by snapd", with("Package", "", "ProblemType", "Repair"), "", ""},
-		{"several reasons", with("DistroRelease", "Ubuntu 12.04", "Architecture", "armel", "Package", ""), "end_of_life", "Ubuntu 12.04 is End of Life"},
+		{"several reasons", with("DistroRelease", "Ubuntu 12.04", "Architecture", "armel", "Package", ""), "end_of_life",
+			"Ubuntu 12.04 is End of Life"},
 	} {
 		_, err := examine(c.report)
 		e, _ := errors.AsType[*crash.Error](err)
@@ -82,7 +87,8 @@ func TestReleaseTable(t *testing.T) {
 	}
 	c := config
 	c.Releases = none
-	if _, err := intake.New(c, nil).Examine(crash.Report{Fields: crashtest.Python(crashtest.On("Ubuntu 12.04")).Fields()}); err != nil {
+	if _, err := intake.New(c,
+		nil).Examine(crash.Report{Fields: crashtest.Python(crashtest.On("Ubuntu 12.04")).Fields()}); err != nil {
 		t.Errorf("got %v, want it accepted", err)
 	}
 }
@@ -103,19 +109,27 @@ func TestSamples(t *testing.T) {
 		day      time.Time
 		complete bool
 	}{
-		"_usr_bin_tidewatch.1000":                   {crash.RuleStacktrace, "tidewatch 1.4.2-1ubuntu0.1", today, true}, // more than 366 days ago
-		"_usr_bin_tidewatch.1001":                   {crash.RuleStacktrace, "tidewatch 1.4.9-2", today, true},
-		"_usr_bin_quillpad.1000":                    {crash.RuleAssertion, "quillpad 0.9.1-1", day("2026-01-12"), true},
-		"_usr_bin_harbor-sync.0":                    {crash.RuleTraceback, "harbor-sync 2.1-1", day("2025-11-20"), true}, // 366 days ago
-		"_usr_bin_harbor-sync.1000":                 {crash.RuleTraceback, "harbor-sync 2.3-1ubuntu1", day("2026-05-15"), true},
-		"_usr_bin_żeglarz.1000":                     {crash.RuleTraceback, "zeglarz 3.0-1", day("2026-06-06"), true},
-		"_usr_bin_lumen-shell.1000":                 {crash.RuleAddress, "lumen-shell 7.1~ppa3", day("2025-12-31"), true},
-		"_usr_libexec_reefd.117":                    {crash.RuleDuplicateSignature, "reefd 5.5-1", day("2026-08-02"), true},
-		"brigwifi-dkms.0":                           {crash.RuleDuplicateSignature, "brigwifi-dkms 2.0-1ubuntu3", day("2026-06-30"), true},
-		"susres.2026-02-03_06:07:08.123456":         {crash.RuleDuplicateSignature, "linux-image-6.17.0-8-generic 6.17.0-8.8", day("2026-02-03"), false},
-		"linux-image-5.15.0-97-generic.77aa01":      {crash.RuleOops, "linux-image-5.15.0-97-generic 5.15.0-97.107", today, true},
-		"linux-image-6.8.0-41-generic.3f1b77aa":     {crash.RuleKernel, "linux-image-6.8.0-41-generic 6.8.0-41.41", today, true},
-		"linux-image-7.0.0-12-generic-202607010203": {crash.RuleNone, "linux-image-7.0.0-12-generic 7.0.0-12.12", day("2026-07-01"), false},
+		// more than 366 days ago
+		"_usr_bin_tidewatch.1000": {crash.RuleStacktrace, "tidewatch 1.4.2-1ubuntu0.1", today, true},
+		"_usr_bin_tidewatch.1001": {crash.RuleStacktrace, "tidewatch 1.4.9-2", today, true},
+		"_usr_bin_quillpad.1000":  {crash.RuleAssertion, "quillpad 0.9.1-1", day("2026-01-12"), true},
+		// 366 days ago
+		"_usr_bin_harbor-sync.0": {crash.RuleTraceback, "harbor-sync 2.1-1", day("2025-11-20"), true},
+		"_usr_bin_harbor-sync.1000": {crash.RuleTraceback, "harbor-sync 2.3-1ubuntu1", day("2026-05-15"),
+			true},
+		"_usr_bin_żeglarz.1000":     {crash.RuleTraceback, "zeglarz 3.0-1", day("2026-06-06"), true},
+		"_usr_bin_lumen-shell.1000": {crash.RuleAddress, "lumen-shell 7.1~ppa3", day("2025-12-31"), true},
+		"_usr_libexec_reefd.117":    {crash.RuleDuplicateSignature, "reefd 5.5-1", day("2026-08-02"), true},
+		"brigwifi-dkms.0": {crash.RuleDuplicateSignature, "brigwifi-dkms 2.0-1ubuntu3",
+			day("2026-06-30"), true},
+		"susres.2026-02-03_06:07:08.123456": {crash.RuleDuplicateSignature, "linux-image-6.17.0-8-generic 6.17.0-8.8",
+			day("2026-02-03"), false},
+		"linux-image-5.15.0-97-generic.77aa01": {crash.RuleOops, "linux-image-5.15.0-97-generic 5.15.0-97.107", today,
+			true},
+		"linux-image-6.8.0-41-generic.3f1b77aa": {crash.RuleKernel, "linux-image-6.8.0-41-generic 6.8.0-41.41", today,
+			true},
+		"linux-image-7.0.0-12-generic-202607010203": {crash.RuleNone, "linux-image-7.0.0-12-generic 7.0.0-12.12",
+			day("2026-07-01"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -207,7 +221,8 @@ func TestAccept(t *testing.T) {
 	if rec := s.got[0]; rec.ID.Received() != today || rec.Counted || rec.Grouping.Reason == "" {
 		t.Errorf("got record %+v; want one of a test machine that arrived now, with the reason why it is in no bucket", rec)
 	}
-	if _, err := in.Accept(t.Context(), crash.Report{Fields: crash.Fields{}}); !errors.Is(err, crash.Invalid) || len(s.got) != 1 {
+	if _, err := in.Accept(t.Context(), crash.Report{Fields: crash.Fields{}}); !errors.Is(err, crash.Invalid) ||
+		len(s.got) != 1 {
 		t.Errorf("refused: got %v and %d stored, want invalid and nothing more stored", err, len(s.got))
 	}
 	s.err = errors.New("disk on fire")

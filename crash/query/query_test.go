@@ -14,13 +14,18 @@ import (
 
 func problem(change func(*index.Problem)) *index.Problem {
 	p := &index.Problem{Bucket: &index.Bucket{
-		ID: crash.BucketIDOf("x"), Signature: "/usr/bin/tidewatch:11:tide_parse_row:std::vector<int>::push_back:main", Rule: crash.RuleStacktrace,
-		Type: "Crash", Title: "tidewatch crashed with SIGSEGV in tide_parse_row()", Executable: "/usr/bin/tidewatch", Package: "tidewatch-bin", Source: "tidewatch",
+		ID: crash.BucketIDOf("x"), Signature: "/usr/bin/tidewatch:11:tide_parse_row:std::vector<int>::push_back:main",
+		Rule: crash.RuleStacktrace,
+		Type: "Crash", Title: "tidewatch crashed with SIGSEGV in tide_parse_row()", Executable: "/usr/bin/tidewatch",
+		Package: "tidewatch-bin", Source: "tidewatch",
 		Reports: 120, Systems: 40, Facts: &index.Facts{
-			First:    crash.Occurrence{At: time.Date(2026, 9, 2, 5, 0, 0, 0, time.UTC), Version: "1.4-2", Release: "Ubuntu 22.04"},
-			Last:     crash.Occurrence{At: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC), Version: "1.4-3", Release: "Ubuntu 24.04"},
+			First: crash.Occurrence{At: time.Date(2026, 9, 2, 5, 0, 0, 0, time.UTC), Version: "1.4-2",
+				Release: "Ubuntu 22.04"},
+			Last: crash.Occurrence{At: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC), Version: "1.4-3",
+				Release: "Ubuntu 24.04"},
 			FirstKey: string(dpkg.Key("1.4-2")), LastKey: string(dpkg.Key("1.4-3")),
-			LowestVersion: "1.4-1", HighestVersion: "2:1.5~rc1-2", LowestKey: string(dpkg.Key("1.4-1")), HighestKey: string(dpkg.Key("2:1.5~rc1-2")),
+			LowestVersion: "1.4-1", HighestVersion: "2:1.5~rc1-2", LowestKey: string(dpkg.Key("1.4-1")),
+			HighestKey:    string(dpkg.Key("2:1.5~rc1-2")),
 			LowestRelease: "Ubuntu 22.04", HighestRelease: "Ubuntu 24.04",
 		},
 	}, State: crash.StateRegression, Bug: 2101233}
@@ -118,7 +123,8 @@ func TestNarrow(t *testing.T) {
 	}
 	day := func(n int) index.Day { return index.DayOf(time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC)) }
 	got := q.Narrow(index.Filter{Since: day(3), Until: day(30), Package: "kept"})
-	want := index.Filter{Since: day(1), Until: day(20), Package: "kept", Release: "Ubuntu 24.04", Architecture: "arm64", Version: "5.9-4", Query: q.String()}
+	want := index.Filter{Since: day(1), Until: day(20), Package: "kept", Release: "Ubuntu 24.04", Architecture: "arm64",
+		Version: "5.9-4", Query: q.String()}
 	if got != want || !q.HasDays() {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -189,7 +195,8 @@ func TestComplete(t *testing.T) {
 		}
 	}
 	known := query.Known{
-		Packages: some("zsh", "zsh-common", "mesa"), Releases: some("Ubuntu 24.04", "Debian 13"), Architectures: some("amd64"), Types: some("Crash"),
+		Packages: some("zsh", "zsh-common", "mesa"), Releases: some("Ubuntu 24.04", "Debian 13"),
+		Architectures: some("amd64"), Types: some("Crash"),
 		Programs: some("zsh5"), Frames: some("zsh_main"),
 		Versions: func(begins, pkg string) []string {
 			return map[string][]string{"": {"7.1-1"}, "zsh": {"1:5.9-4"}}[pkg]
@@ -233,7 +240,8 @@ func TestComplete(t *testing.T) {
 func TestNotFields(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"pkg:zsh package:mesa": "pkg", "-ver:1 (foo:bar OR a)": "ver foo", "ns::f": "", "https://x/y": "", `"a b:c"`: "", "/usr/bin/a:11:f": "", "(pkg:x": "pkg",
+		"pkg:zsh package:mesa": "pkg", "-ver:1 (foo:bar OR a)": "ver foo", "ns::f": "", "https://x/y": "", `"a b:c"`: "",
+		"/usr/bin/a:11:f": "", "(pkg:x": "pkg",
 	} {
 		if got := strings.Join(query.NotFields(text), " "); got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
@@ -253,7 +261,8 @@ func TestExamples(t *testing.T) {
 // FuzzParse checks that any text either gives a query, which stays the same when it is printed and
 // parsed again, or an error with a position inside the text.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{`package:zsh release:"Ubuntu 24.04" frame:parse_row seen:>=5.9 -state:fixed`, `(a OR "b c") -(d e) f::g()`, `"\\\"":x`, "OR ) ( - -a", "new:<2026-01-01"} {
+	for _, s := range []string{`package:zsh release:"Ubuntu 24.04" frame:parse_row seen:>=5.9 -state:fixed`,
+		`(a OR "b c") -(d e) f::g()`, `"\\\"":x`, "OR ) ( - -a", "new:<2026-01-01"} {
 		f.Add(s)
 	}
 	p := problem(nil)

@@ -12,16 +12,21 @@ func TestPublicTexts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ in, want Texts }{
 		"nothing private": {
-			Texts{"tidewatch crashed with SIGSEGV in tide_parse_row()", "/usr/bin/tidewatch:11:tide_parse_row:main", "/usr/bin/tidewatch", "Tide tables"},
-			Texts{"tidewatch crashed with SIGSEGV in tide_parse_row()", "/usr/bin/tidewatch:11:tide_parse_row:main", "/usr/bin/tidewatch", "Tide tables"},
+			Texts{"tidewatch crashed with SIGSEGV in tide_parse_row()", "/usr/bin/tidewatch:11:tide_parse_row:main",
+				"/usr/bin/tidewatch", "Tide tables"},
+			Texts{"tidewatch crashed with SIGSEGV in tide_parse_row()", "/usr/bin/tidewatch:11:tide_parse_row:main",
+				"/usr/bin/tidewatch", "Tide tables"},
 		},
 		"program in a home": {
-			Texts{"app crashed with SIGSEGV in main()", "/home/wendeline/bin/app:11:main", "/home/wendeline/bin/app", "wendeline's tool"},
+			Texts{"app crashed with SIGSEGV in main()", "/home/wendeline/bin/app:11:main", "/home/wendeline/bin/app",
+				"wendeline's tool"},
 			Texts{"app crashed with SIGSEGV in main()", "[removed]:11:main", "[removed]", "[removed]'s tool"},
 		},
 		"assertion": {
-			Texts{"quillpad assert failure: /home/bob/src/buffer.c:120: n > 0", "/usr/bin/quillpad:/home/bob/src/buffer.c:120: n > 0", "/usr/bin/quillpad", ""},
-			Texts{"quillpad assert failure: [removed]/buffer.c:120: n > 0", "/usr/bin/quillpad:[removed]/buffer.c:120: n > 0", "/usr/bin/quillpad", ""},
+			Texts{"quillpad assert failure: /home/bob/src/buffer.c:120: n > 0",
+				"/usr/bin/quillpad:/home/bob/src/buffer.c:120: n > 0", "/usr/bin/quillpad", ""},
+			Texts{"quillpad assert failure: [removed]/buffer.c:120: n > 0", "/usr/bin/quillpad:[removed]/buffer.c:120: n > 0",
+				"/usr/bin/quillpad", ""},
 		},
 		"mail": {
 			Texts{"x", "/usr/bin/post:to ann@mail.example.org", "/usr/bin/post", ""},
@@ -37,14 +42,16 @@ func TestPublicTexts(t *testing.T) {
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"1.2.3.4": "1.2.3.4", "2:1.0~git20260101.deadbeef-1": "2:1.0~git20260101.deadbeef-1", "Ubuntu 24.04": "Ubuntu 24.04", "libstdc++6": "libstdc++6",
+		"1.2.3.4": "1.2.3.4", "2:1.0~git20260101.deadbeef-1": "2:1.0~git20260101.deadbeef-1", "Ubuntu 24.04": "Ubuntu 24.04",
+		"libstdc++6":           "libstdc++6",
 		"bob@mail.example.org": "[removed]", "/home/bob/x": "[removed]",
 	} {
 		if got := Label(in); got != want {
 			t.Errorf("%s: got %q, want %q", in, got, want)
 		}
 	}
-	if got := Labels([]crash.Release{"Ubuntu 24.04", "of bob@mail.example.org"}); len(got) != 1 || got[0] != "Ubuntu 24.04" {
+	if got := Labels([]crash.Release{"Ubuntu 24.04", "of bob@mail.example.org"}); len(got) != 1 ||
+		got[0] != "Ubuntu 24.04" {
 		t.Errorf("got %q, want the first only", got)
 	}
 }
@@ -68,10 +75,14 @@ func checkSuspicious(t *testing.T, s string) {
 
 func FuzzSuspicious(f *testing.F) {
 	for _, s := range []string{
-		"cannot open /home/bob/letter", `C:\Users\bob`, "ann@mail.example.org", "password=hunter2", "token abc12345", "10.0.0.7:8080", "fe80::1c2a:3bff:fe4d:5e6f",
-		"00:1a:2b:3c:4d:5e", "001a.2b3c.4d5e", "dev_00_1A_2B_3C_4D_5E", "123e4567-e89b-12d3-a456-426614174000", "0x7f12ab34cd56", "ip-10-1-2-3", "nas.local", "uid=1000(bob)",
-		"Command 'mount -o x' returned non-zero", "connect to nas.bobs.org", "$HOME/x", "~bob/x", "https://u:p@h.example/x?k=v", "2001:db8:1:2:3:4:5:6", "/usr/bin/x:11:a::b:c",
-		"key AbCxEf0123456789AbCdEf0123456789AbCdEf01==", "sudo -u bob", "user 'bob'", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "--api-key XYZ", "Authorization: Basic x",
+		"cannot open /home/bob/letter", `C:\Users\bob`, "ann@mail.example.org", "password=hunter2", "token abc12345",
+		"10.0.0.7:8080", "fe80::1c2a:3bff:fe4d:5e6f",
+		"00:1a:2b:3c:4d:5e", "001a.2b3c.4d5e", "dev_00_1A_2B_3C_4D_5E", "123e4567-e89b-12d3-a456-426614174000",
+		"0x7f12ab34cd56", "ip-10-1-2-3", "nas.local", "uid=1000(bob)",
+		"Command 'mount -o x' returned non-zero", "connect to nas.bobs.org", "$HOME/x", "~bob/x",
+		"https://u:p@h.example/x?k=v", "2001:db8:1:2:3:4:5:6", "/usr/bin/x:11:a::b:c",
+		"key AbCxEf0123456789AbCdEf0123456789AbCdEf01==", "sudo -u bob", "user 'bob'",
+		"ghp_abcdefghijklmnopqrstuvwxyz0123456789", "--api-key XYZ", "Authorization: Basic x",
 	} {
 		f.Add(s)
 	}
@@ -80,14 +91,17 @@ func FuzzSuspicious(f *testing.F) {
 
 func TestSuspicious(t *testing.T) {
 	t.Parallel()
-	for _, r := range []crashtest.Report{crashtest.Native(), crashtest.Python(), crashtest.GoPanic(), crashtest.RustPanic(), crashtest.Java(), crashtest.Oops(), crashtest.ModernOops(), crashtest.Package(), crashtest.OddNames(), crashtest.Unsymbolised()} {
+	for _, r := range []crashtest.Report{crashtest.Native(), crashtest.Python(), crashtest.GoPanic(),
+		crashtest.RustPanic(), crashtest.Java(), crashtest.Oops(), crashtest.ModernOops(), crashtest.Package(),
+		crashtest.OddNames(), crashtest.Unsymbolised()} {
 		for _, value := range r {
 			for line := range strings.Lines(value) {
 				checkSuspicious(t, line)
 			}
 		}
 	}
-	for _, plain := range []string{"/usr/bin/tidewatch:11:tide_parse_row:tide_load:main", "/usr/bin/ocean:6:Ocean::Tide::draw:std::vector:main", "kernel:NULL pointer dereference:brig_tx_done [brigwifi]"} {
+	for _, plain := range []string{"/usr/bin/tidewatch:11:tide_parse_row:tide_load:main",
+		"/usr/bin/ocean:6:Ocean::Tide::draw:std::vector:main", "kernel:NULL pointer dereference:brig_tx_done [brigwifi]"} {
 		if suspiciousSignature(plain) {
 			t.Errorf("%s is suspicious, want it passed quickly", plain)
 		}
@@ -97,8 +111,12 @@ func TestSuspicious(t *testing.T) {
 // BenchmarkPublic measures a list of 100 rows.
 func BenchmarkPublic(b *testing.B) {
 	rows := map[string]Texts{
-		"usual":   {Title: "tidewatch crashed with SIGSEGV in tide_parse_row()", Signature: "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:g_closure_invoke:main", Executable: "/usr/bin/tidewatch"},
-		"private": {Title: "app crashed with SIGSEGV in /home/bob/x", Signature: "/home/bob/bin/app:11:tide_parse_row:tide_load:on_open_clicked:g_closure_invoke:main", Executable: "/home/bob/bin/app"},
+		"usual": {Title: "tidewatch crashed with SIGSEGV in tide_parse_row()",
+			Signature:  "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:g_closure_invoke:main",
+			Executable: "/usr/bin/tidewatch"},
+		"private": {Title: "app crashed with SIGSEGV in /home/bob/x",
+			Signature:  "/home/bob/bin/app:11:tide_parse_row:tide_load:on_open_clicked:g_closure_invoke:main",
+			Executable: "/home/bob/bin/app"},
 	}
 	for name, row := range rows {
 		b.Run(name, func(b *testing.B) {

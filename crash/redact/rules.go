@@ -77,8 +77,9 @@ var (
 	webAddress = regexp.MustCompile(`\b([a-z][a-z0-9+.-]*://)((?:\[removed\]@)?)(\[[0-9a-fA-F:.%\w]+\]|` +
 		`[^\s/:?#'"<>\[\]()]+)((?::\d+)?)([/?#][^\s'"<>]*)?`)
 	// The arguments of a program, in Python's error messages.
-	pythonCommand = regexp.MustCompile(`\bCommand (?:'\[?['"]?|\[['"]|")([^'",\s\]]+)[^\n]*?(returned non-zero|timed out|` +
-		`died with)`)
+	pythonCommand = regexp.MustCompile(
+		`\bCommand (?:'\[?['"]?|\[['"]|")([^'",\s\]]+)[^\n]*?(returned non-zero|timed out|` +
+			`died with)`)
 	memory = regexp.MustCompile(`\b0x[0-9a-fA-F]{6,}\b`)
 )
 

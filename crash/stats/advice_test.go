@@ -28,30 +28,47 @@ func TestAdvise(t *testing.T) {
 		want  stats.AdviceKind
 		says  string
 	}{
-		"ready":                            {stats.AdviceFacts{Bucket: judged(seenIn(noble, "1.4", 0, 3), nil), Named: true}, stats.AdviceReady, "Looks ready to file."},
+		"ready": {stats.AdviceFacts{Bucket: judged(seenIn(noble, "1.4", 0, 3), nil), Named: true},
+			stats.AdviceReady, "Looks ready to file."},
 		"ready, nothing known of versions": {stats.AdviceFacts{Bucket: plain, Named: true}, stats.AdviceReady, "ready"},
-		"a bug":                            {stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Bug.Number, b.Provisional = 7, true }), Named: true}, stats.AdviceExists, "already: 7."},
-		"no names":                         {stats.AdviceFacts{Bucket: plain}, stats.AdviceNotSymbolised, "Not symbolised"},
-		"provisional": {stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Provisional = true }), Named: true, Similar: crash.Bug{Number: 9}},
+		"a bug": {
+			stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Bug.Number, b.Provisional = 7, true }), Named: true},
+			stats.AdviceExists, "already: 7."},
+		"no names": {stats.AdviceFacts{Bucket: plain}, stats.AdviceNotSymbolised, "Not symbolised"},
+		"provisional": {stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Provisional = true }), Named: true,
+			Similar: crash.Bug{Number: 9}},
 			stats.AdviceNotSymbolised, "Not symbolised"},
-		"a bug of a problem like it": {stats.AdviceFacts{Bucket: plain, Named: true, Similar: crash.Bug{Number: 9}}, stats.AdviceExists, "bug 9"},
-		"old versions in its only release": {stats.AdviceFacts{Bucket: judged(append(seenIn(noble, "1.4", 1, 3), seenIn(noble, "1.3", 9, 0)...),
-			used(noble, "1.10", 9)), Named: true}, stats.AdviceOldVersions, "Only old versions are affected: in 24.04 it was seen up to 1.4, and 1.10 is in use without it."},
-		"old versions in both releases": {stats.AdviceFacts{Bucket: judged(append(seenIn(noble, "1.4", 1, 3), seenIn(jammy, "1.2", 1, 3)...),
-			append(used(noble, "1.5", 9), used(jammy, "1.2.1", 9)...)), Named: true}, stats.AdviceOldVersions, "likewise in 22.04"},
-		"probably fixed": {stats.AdviceFacts{Bucket: judged(seenIn(noble, "1.4", 30, 0), used(noble, "1.10", 20)), Named: true},
+		"a bug of a problem like it": {stats.AdviceFacts{Bucket: plain, Named: true, Similar: crash.Bug{Number: 9}},
+			stats.AdviceExists, "bug 9"},
+		"old versions in its " +
+			"only release": {stats.AdviceFacts{Bucket: judged(append(seenIn(noble, "1.4", 1, 3), seenIn(noble, "1.3", 9, 0)...),
+			used(noble, "1.10", 9)), Named: true}, stats.AdviceOldVersions, "Only old versions are affected: in 24.04 it was " +
+			"seen up to 1.4, and 1.10 is in use without it."},
+		"old versions in " +
+			"both releases": {stats.AdviceFacts{Bucket: judged(append(seenIn(noble, "1.4", 1, 3), seenIn(jammy, "1.2", 1, 3)...),
+			append(used(noble, "1.5", 9), used(jammy, "1.2.1", 9)...)), Named: true}, stats.AdviceOldVersions,
+			"likewise in 22.04"},
+		"probably fixed": {stats.AdviceFacts{Bucket: judged(seenIn(noble, "1.4", 30, 0), used(noble, "1.10", 20)),
+			Named: true},
 			stats.AdviceOldVersions, "It is probably fixed: in 24.04"},
-		"old in one release, newest in another": {stats.AdviceFacts{Bucket: judged(append(seenIn(noble, "1.4", 1, 3), seenIn(jammy, "1.2", 1, 3)...),
+		"old in one release, newest " +
+			"in another": {stats.AdviceFacts{Bucket: judged(append(seenIn(noble, "1.4", 1, 3), seenIn(jammy, "1.2", 1, 3)...),
 			append(used(noble, "1.4", 9), used(jammy, "1.3", 9)...)), Named: true}, stats.AdviceReady, "ready"},
-		"a newer version in another release": {stats.AdviceFacts{Bucket: judged(seenIn(noble, "1.5.4", 0, 11), used(sid, "1.9.4-2", 20)), Named: true},
+		"a newer version in another release": {stats.AdviceFacts{Bucket: judged(seenIn(noble, "1.5.4", 0, 11),
+			used(sid, "1.9.4-2", 20)), Named: true},
 			stats.AdviceReady, "ready"},
-		"a beta is older": {stats.AdviceFacts{Bucket: judged(seenIn(noble, "2.0~beta1", 1, 3), used(noble, "2.0", 9)), Named: true},
+		"a beta is older": {stats.AdviceFacts{Bucket: judged(seenIn(noble, "2.0~beta1", 1, 3), used(noble, "2.0", 9)),
+			Named: true},
 			stats.AdviceOldVersions, "2.0~beta1"},
-		"versions that cannot be compared": {stats.AdviceFacts{Bucket: judged(seenIn(noble, "not a version", 1, 3), used(noble, "2.0", 9)), Named: true},
+		"versions that cannot be compared": {stats.AdviceFacts{Bucket: judged(seenIn(noble, "not a version", 1, 3),
+			used(noble, "2.0", 9)), Named: true},
 			stats.AdviceReady, "ready"},
-		"one machine":   {stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems = 1 }), Named: true}, stats.AdviceOneMachine, "12 times"},
-		"one report":    {stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems, b.Reports = 1, 1 }), Named: true}, stats.AdviceOneMachine, "Only one machine has reported it, so"},
-		"test machines": {stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems, b.Reports = 0, 0 }), Named: true}, stats.AdviceTests, "test machines"},
+		"one machine": {stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems = 1 }), Named: true},
+			stats.AdviceOneMachine, "12 times"},
+		"one report": {stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems, b.Reports = 1, 1 }), Named: true},
+			stats.AdviceOneMachine, "Only one machine has reported it, so"},
+		"test machines": {stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Systems, b.Reports = 0, 0 }), Named: true},
+			stats.AdviceTests, "test machines"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -70,8 +87,10 @@ func TestTelling(t *testing.T) {
 		report crashtest.Report
 		want   bool
 	}{
-		"native": {crashtest.Native(), true}, "python": {crashtest.Python(), true}, "assertion": {crashtest.Assertion(), true},
-		"package": {crashtest.Package(), true}, "kernel": {crashtest.Oops(), true}, "no names": {crashtest.Unsymbolised(), false},
+		"native": {crashtest.Native(), true}, "python": {crashtest.Python(), true}, "assertion": {crashtest.Assertion(),
+			true},
+		"package": {crashtest.Package(), true}, "kernel": {crashtest.Oops(), true}, "no names": {crashtest.Unsymbolised(),
+			false},
 	} {
 		if got := grouping.Informative(tt.report.Fields()); got != tt.want {
 			t.Errorf("%s: got %v, want %v", name, got, tt.want)
@@ -89,10 +108,13 @@ func TestSuspectedCorruption(t *testing.T) {
 		{"an ordinary crash", crashtest.Native(), ""},
 		{"an exception", crashtest.Python(), ""},
 		{"an assertion of the program", crashtest.Assertion(), ""},
-		{"double free", crashtest.Native(crashtest.Set("AssertionMessage", "free(): double free detected in tcache 2")), "double free"},
+		{"double free", crashtest.Native(crashtest.Set("AssertionMessage", "free(): double free detected in tcache 2")),
+			"double free"},
 		{"heap", crashtest.Native(crashtest.Set("AssertionMessage", "malloc(): corrupted top size")), "corrupted top size"},
-		{"stack", crashtest.Native(crashtest.Set("AssertionMessage", "*** stack smashing detected ***: terminated")), "stack smashing"},
-		{"stack, by its function", crashtest.Native(crashtest.Without("Stacktrace"), crashtest.Set("StacktraceTop", "__stack_chk_fail () at x.c:1\nmain () at y.c:2")), "stack was overrun"},
+		{"stack", crashtest.Native(crashtest.Set("AssertionMessage", "*** stack smashing detected ***: terminated")),
+			"stack smashing"},
+		{"stack, by its function", crashtest.Native(crashtest.Without("Stacktrace"),
+			crashtest.Set("StacktraceTop", "__stack_chk_fail () at x.c:1\nmain () at y.c:2")), "stack was overrun"},
 		{"writes NULL", crashtest.Native(crashtest.Set("SegvReason", "writing NULL VMA")), ""},
 		{"reads elsewhere", crashtest.Native(crashtest.Set("SegvReason", "reading unknown VMA")), ""},
 		{"writes elsewhere", crashtest.Native(crashtest.Set("SegvReason", "writing unknown VMA")), "wrote to memory"},
@@ -121,7 +143,8 @@ func TestLikenessTo(t *testing.T) {
 		{"half in common", "/usr/bin/tidewatch:11:check:tide_parse_row:tide_load:on_open", grouping.LikeSignature},
 		{"one in common", "/usr/bin/tidewatch:11:x:y:tide_load", grouping.Unlike},
 		{"only what is everywhere", "/usr/bin/tidewatch:11:__GI_raise:abort:main", grouping.Unlike},
-		{"the way out does not count", "/usr/bin/tidewatch:6:__GI_raise:abort:tide_parse_row:tide_load", grouping.SameTopFrames},
+		{"the way out does not count", "/usr/bin/tidewatch:6:__GI_raise:abort:tide_parse_row:tide_load",
+			grouping.SameTopFrames},
 		{"names of C++ stay whole", "/usr/bin/tidewatch:11:ns::tide_parse_row:tide_load", grouping.Unlike},
 		{"empty", "", grouping.Unlike},
 		{"no list", "something else went wrong", grouping.Unlike},

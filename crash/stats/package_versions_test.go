@@ -22,7 +22,8 @@ func TestRateVersions(t *testing.T) {
 		active["Ubuntu 24.04"][i], active["Ubuntu 26.04"][i] = 100, 10
 	}
 	got := RateVersions(spans, active, since)
-	if len(got) != 4 || got[0].Release != "Ubuntu 26.04" || got[1].Version != "1.10-1" || got[2].Version != "1.9-1" || got[3].Release != "Debian 13" {
+	if len(got) != 4 || got[0].Release != "Ubuntu 26.04" || got[1].Version != "1.10-1" || got[2].Version != "1.9-1" ||
+		got[3].Release != "Debian 13" {
 		t.Fatalf("got %+v", got)
 	}
 	if got[1].Rate.Per1000 != 1000 || got[2].Rate.Per1000 != 100 || !got[1].Previous.Worse() || got[2].Previous.Known() {

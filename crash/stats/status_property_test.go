@@ -66,7 +66,8 @@ func someBug(r *rand.Rand, one func(...string) string, version func() string) *c
 	bug := &crash.BugReading{Private: r.IntN(15) == 0, Hidden: r.IntN(15) == 0}
 	for _, target := range []string{mainTask, jammyTask, nobleTask, upstream, otherTask, "/debian/+source/tidewatch"} {
 		if r.IntN(2) == 0 {
-			bug.Tasks = append(bug.Tasks, task(target, one("New", "Triaged", "Fix Committed", "Fix Released", "Fix Released", "Won't Fix", "Invalid")))
+			bug.Tasks = append(bug.Tasks, task(target, one("New", "Triaged", "Fix Committed", "Fix Released", "Fix Released",
+				"Won't Fix", "Invalid")))
 		}
 	}
 	for range r.IntN(3) {
@@ -88,7 +89,10 @@ func contradictions(b crash.Bucket, s situation) (found []string) {
 	st := b.Status
 	text := st.Text()
 	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
-	counting := slices.DeleteFunc(slices.Clone(st.Releases), func(r crash.ReleaseStatus) bool { return r.Reports == 0 || r.Ended })
+	counting := slices.DeleteFunc(slices.Clone(st.Releases), func(r crash.ReleaseStatus) bool {
+		return r.Reports == 0 ||
+			r.Ended
+	})
 	is := func(word crash.StateWord) bool {
 		return slices.ContainsFunc(counting, func(r crash.ReleaseStatus) bool { return r.Word == word })
 	}
@@ -118,7 +122,8 @@ func contradictions(b crash.Bucket, s situation) (found []string) {
 	if _, _, ok := st.Regressed(); ok != (st.Word == crash.StateRegression) {
 		wrong("whether it is a regression: %v", ok)
 	}
-	if (b.Bug.Number == 0) == slices.Contains([]crash.StateWord{crash.StateOpen, crash.StateFixed, crash.StateClosed, crash.StateRegression, crash.StateDisappeared, crash.StatePrivate, crash.StateUnread}, st.Word) {
+	if (b.Bug.Number == 0) == slices.Contains([]crash.StateWord{crash.StateOpen, crash.StateFixed, crash.StateClosed,
+		crash.StateRegression, crash.StateDisappeared, crash.StatePrivate, crash.StateUnread}, st.Word) {
 		wrong("the word %q with the bug %d", st.Word, b.Bug.Number)
 	}
 	for _, r := range st.Releases {
@@ -128,10 +133,12 @@ func contradictions(b crash.Bucket, s situation) (found []string) {
 		return found
 	}
 	advice := stats.Advise(stats.AdviceFacts{Bucket: b, Named: true})
-	if gone := st.Word == crash.StateGone; gone && advice.Kind != stats.AdviceOldVersions || gone != strings.Contains(advice.Text, "probably fixed") {
+	if gone := st.Word == crash.StateGone; gone && advice.Kind != stats.AdviceOldVersions ||
+		gone != strings.Contains(advice.Text, "probably fixed") {
 		wrong("the badge says %s and the advice %q", st.Word, advice.Text)
 	}
-	if advice.Kind == stats.AdviceOldVersions && slices.ContainsFunc(counting, func(r crash.ReleaseStatus) bool { return strings.Contains(r.Text(), "the newest version in use") }) {
+	if advice.Kind == stats.AdviceOldVersions && slices.ContainsFunc(counting,
+		func(r crash.ReleaseStatus) bool { return strings.Contains(r.Text(), "the newest version in use") }) {
 		wrong("the advice is %q, though a release is affected in its newest version", advice.Text)
 	}
 	return found
@@ -144,7 +151,8 @@ func ofRelease(r crash.ReleaseStatus, text string, s situation) (found []string)
 	}
 	named := 0
 	for word, says := range map[crash.StateWord]*regexp.Regexp{
-		crash.StateOpen: saysOpen, crash.StateGone: saysGone, crash.StateFixed: saysFixed, crash.StateRegression: saysAgain, crash.StateClosed: saysShut,
+		crash.StateOpen: saysOpen, crash.StateGone: saysGone, crash.StateFixed: saysFixed, crash.StateRegression: saysAgain,
+		crash.StateClosed: saysShut,
 	} {
 		for _, part := range says.FindAllString(text, -1) {
 			if !namesRelease(part, r.Release) {
@@ -194,14 +202,21 @@ func TestStatementsAgree(t *testing.T) {
 		s := someSituation(r)
 		b := s.bucket()
 		if found := contradictions(b, s); len(found) > 0 {
-			t.Fatalf("seed %d: %s: %q contradicts itself:\n%s\nseen %+v\nin use %+v\nbug %+v", seed, b.Status.Word, b.Status.Text(),
+			t.Fatalf("seed %d: %s: %q contradicts itself:\n%s\nseen %+v\nin use %+v\nbug %+v", seed, b.Status.Word,
+				b.Status.Text(),
 				strings.Join(found, "\n"), s.seen, s.inUse, s.bug)
 		}
 		shuffled := s
 		shuffled.change = func(again *crash.Bucket) { again.Provisional, again.FirstSeen = b.Provisional, b.FirstSeen }
 		shuffled.seen, shuffled.inUse = slices.Clone(s.seen), slices.Clone(s.inUse)
-		r.Shuffle(len(shuffled.seen), func(i, j int) { shuffled.seen[i], shuffled.seen[j] = shuffled.seen[j], shuffled.seen[i] })
-		r.Shuffle(len(shuffled.inUse), func(i, j int) { shuffled.inUse[i], shuffled.inUse[j] = shuffled.inUse[j], shuffled.inUse[i] })
+		r.Shuffle(len(shuffled.seen), func(i, j int) {
+			shuffled.seen[i], shuffled.seen[j] = shuffled.seen[j],
+				shuffled.seen[i]
+		})
+		r.Shuffle(len(shuffled.inUse), func(i, j int) {
+			shuffled.inUse[i], shuffled.inUse[j] = shuffled.inUse[j],
+				shuffled.inUse[i]
+		})
 		if diff := cmp.Diff(b.Status, shuffled.bucket().Status); diff != "" {
 			t.Fatalf("seed %d: in another order (-want +got):\n%s", seed, diff)
 		}
@@ -224,7 +239,8 @@ func checkApart(t *testing.T, r *rand.Rand, s situation, b crash.Bucket) {
 		}
 		at := slices.IndexFunc(got.Releases, func(r crash.ReleaseStatus) bool { return r.Release == of.Release })
 		if at < 0 || got.Releases[at] != of {
-			t.Fatalf("a version in use in %s changes what is said of %s: got %+v, want %+v", release, of.Release, got.Releases, of)
+			t.Fatalf("a version in use in %s changes what is said of %s: got %+v, want %+v", release, of.Release, got.Releases,
+				of)
 		}
 	}
 }
@@ -232,9 +248,12 @@ func checkApart(t *testing.T, r *rand.Rand, s situation, b crash.Bucket) {
 func TestReleaseNames(t *testing.T) {
 	t.Parallel()
 	for release, want := range map[crash.Release][2]string{
-		"Ubuntu 24.04": {"ubuntu", "24.04"}, "Ubuntu 24.04 LTS": {"ubuntu", "24.04 LTS"}, "Ubuntu Kylin 24.04": {"ubuntu kylin", "Ubuntu Kylin 24.04"},
-		"Ubuntu 9.10 derivative": {"ubuntu derivative", "Ubuntu 9.10 derivative"}, "Debian 13": {"debian", "Debian 13"}, "Debian sid": {"debian", "sid"},
-		"Debian GNU/Linux 13": {"debian", "Debian GNU/Linux 13"}, "Linux Mint 22": {"linux mint", "Linux Mint 22"}, "": {"", "an unknown release"}, "Arch": {"arch", "Arch"},
+		"Ubuntu 24.04": {"ubuntu", "24.04"}, "Ubuntu 24.04 LTS": {"ubuntu", "24.04 LTS"},
+		"Ubuntu Kylin 24.04":     {"ubuntu kylin", "Ubuntu Kylin 24.04"},
+		"Ubuntu 9.10 derivative": {"ubuntu derivative", "Ubuntu 9.10 derivative"}, "Debian 13": {"debian", "Debian 13"},
+		"Debian sid":          {"debian", "sid"},
+		"Debian GNU/Linux 13": {"debian", "Debian GNU/Linux 13"}, "Linux Mint 22": {"linux mint", "Linux Mint 22"},
+		"": {"", "an unknown release"}, "Arch": {"arch", "Arch"},
 	} {
 		if got := [2]string{release.Distribution(), release.Short()}; got != want {
 			t.Errorf("%q: got %q, want %q", release, got, want)

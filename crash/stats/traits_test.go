@@ -13,7 +13,8 @@ import (
 func TestTraits(t *testing.T) {
 	t.Parallel()
 	got := stats.Traits(crash.Fields{
-		"Uname": "Linux 6.8.0-41-generic x86_64", "CurrentDesktop": " KDE ", "ProcEnviron": "LANG=C\nXDG_SESSION_TYPE=wayland",
+		"Uname": "Linux 6.8.0-41-generic x86_64", "CurrentDesktop": " KDE ",
+		"ProcEnviron":  "LANG=C\nXDG_SESSION_TYPE=wayland",
 		"Dependencies": "libc6 2.39-0ubuntu8\nlibtide1 1.2-1 [origin: unknown]\nbroken\n",
 	})
 	want := []stats.Trait{
@@ -30,9 +31,11 @@ func TestTraits(t *testing.T) {
 
 func TestStandsOut(t *testing.T) {
 	t.Parallel()
-	common, odd, rare := stats.Trait{Kind: "Package", Value: "libc6 1"}, stats.Trait{Kind: "Package", Value: "libtide1 1.2-1"}, stats.Trait{Kind: "Kernel", Value: "6.8"}
+	common, odd, rare := stats.Trait{Kind: "Package", Value: "libc6 1"},
+		stats.Trait{Kind: "Package", Value: "libtide1 1.2-1"}, stats.Trait{Kind: "Kernel", Value: "6.8"}
 	report := func(traits ...stats.Trait) []stats.Trait { return traits }
-	here := [][]stats.Trait{report(common, odd), report(common, odd, odd), report(common, odd), report(common, odd), report(common, rare)}
+	here := [][]stats.Trait{report(common, odd), report(common, odd, odd), report(common, odd), report(common, odd),
+		report(common, rare)}
 	there := [][]stats.Trait{report(common), report(common), report(common), report(common), report(common, odd)}
 	got := stats.StandsOut(here, there)
 	if diff := cmp.Diff([]stats.StandOut{{Trait: odd, Here: 4, There: 1}}, got); diff != "" {

@@ -13,7 +13,8 @@ func TestTrends(t *testing.T) {
 	until := time.Date(2026, 9, 14, 15, 0, 0, 0, time.UTC)
 	day := func(n int) time.Time { return time.Date(2026, 9, 14-n, 0, 0, 0, 0, time.UTC) }
 	rates := []stats.DayRate{
-		{Release: "Ubuntu 22.04", Day: day(20), Reports: 9, Machines: 100}, // before both weeks; its machines still count as active
+		// before both weeks; its machines still count as active
+		{Release: "Ubuntu 22.04", Day: day(20), Reports: 9, Machines: 100},
 		{Release: "Ubuntu 22.04", Day: day(10), Reports: 70, Machines: 200},
 		{Release: "Ubuntu 22.04", Day: day(6), Reports: 140, Machines: 200},
 		{Release: "Ubuntu 24.04", Day: day(0), Reports: 5, Machines: 50},
@@ -29,7 +30,8 @@ func TestTrends(t *testing.T) {
 	}
 	// Days 13 to 11 precede the first report in the range: they have the 100 machines of day 20.
 	// Days 10 to 7 have 200.
-	if jammy.Before.Reports != 70 || jammy.Before.MachineDays != 3*100+4*200 || jammy.Now.Reports != 140 || jammy.Now.MachineDays != 7*200 {
+	if jammy.Before.Reports != 70 || jammy.Before.MachineDays != 3*100+4*200 || jammy.Now.Reports != 140 ||
+		jammy.Now.MachineDays != 7*200 {
 		t.Errorf("22.04: got %+v, want 70 in 1100 and 140 in 1400", jammy)
 	}
 	if !jammy.Change().Worse() {
@@ -45,9 +47,11 @@ func TestTrends(t *testing.T) {
 
 func TestPredecessor(t *testing.T) {
 	t.Parallel()
-	all := []crash.Release{"Debian 12", "Debian 13", "Debian sid", "Ubuntu 9.10", "Ubuntu 22.04", "Ubuntu 24.04", "Kubuntu 23.10", ""}
+	all := []crash.Release{"Debian 12", "Debian 13", "Debian sid", "Ubuntu 9.10", "Ubuntu 22.04", "Ubuntu 24.04",
+		"Kubuntu 23.10", ""}
 	for release, want := range map[crash.Release]crash.Release{
-		"Ubuntu 24.04": "Ubuntu 22.04", "Ubuntu 22.04": "Ubuntu 9.10", "Ubuntu 9.10": "", "Debian 13": "Debian 12", "Debian sid": "",
+		"Ubuntu 24.04": "Ubuntu 22.04", "Ubuntu 22.04": "Ubuntu 9.10", "Ubuntu 9.10": "", "Debian 13": "Debian 12",
+		"Debian sid":   "",
 		"Ubuntu 24.10": "Ubuntu 24.04", "Linux Mint 22": "", "": "",
 	} {
 		if got := release.Predecessor(all); got != want {

@@ -39,20 +39,23 @@ func TestDecode(t *testing.T) {
 		body []byte
 		want crash.Fields
 	}{
-		"empty":               {doc(), crash.Fields{}},
-		"the facts' example":  {[]byte("\x4f\x00\x00\x00\x02ProblemType\x00\x06\x00\x00\x00Crash\x00\x02Signal\x00\x03\x00\x00\x0011\x00\x02ExecutableTimestamp\x00\x0b\x00\x00\x001700000000\x00\x00"), crash.Fields{"ProblemType": "Crash", "Signal": "11", "ExecutableTimestamp": "1700000000"}},
-		"empty texts":         {doc(text("Tags", ""), text("separator", "")), crash.Fields{"Tags": ""}},
-		"a full separator":    {doc(text("separator", "x")), crash.Fields{"separator": "x"}},
-		"twice":               {doc(text("A", "1"), text("B", "2"), text("A", "3")), crash.Fields{"A": "3", "B": "2"}},
-		"a release":           {doc(text("DistroRelease", "Ubuntu 24.04")), crash.Fields{"DistroRelease": "Ubuntu 24.04"}},
-		"a number for one":    {doc(text("A", "1"), "\x10DistroRelease\x00\x07\x00\x00\x00"), crash.Fields{"A": "1"}},
-		"a list for one":      {doc("\x04DistroRelease\x00" + string(doc())), crash.Fields{}},
-		"a truth value last":  {doc(text("DistroRelease", "Ubuntu 24.04"), "\x08DistroRelease\x00\x01"), crash.Fields{}},
-		"odd names":           {doc(text("", "none"), text("$where", "1"), text("a.b", "2"), text("a b/c", "3"), text("\xff", "4")), crash.Fields{"$where": "1", "a.b": "2", "a b/c": "3", "\uFFFD": "4"}},
-		"invalid UTF-8":       {doc(text("A", "x\xff\xfey")), crash.Fields{"A": "x\uFFFDy"}},
-		"a lone surrogate":    {doc(text("A", "x\xed\xa0\x80y")), crash.Fields{"A": "x\uFFFDy"}},
-		"NUL in a text":       {doc(text("A", "x\x00y")), crash.Fields{"A": "x\uFFFDy"}},
-		"a memory dump":       {doc(text("VmCore", "H4sICAAAAAAC"), text("CoreDump", "xyz")), crash.Fields{"VmCore": "(a dump of 12 bytes, not kept)", "CoreDump": "(a dump of 3 bytes, not kept)"}},
+		"empty": {doc(), crash.Fields{}},
+		"the facts' example": {
+			[]byte("\x4f\x00\x00\x00\x02ProblemType\x00\x06\x00\x00\x00Crash\x00\x02Signal\x00\x03\x00\x00\x0011\x00\x02ExecutableTimestamp\x00\x0b\x00\x00\x001700000000\x00\x00"), crash.Fields{"ProblemType": "Crash", "Signal": "11", "ExecutableTimestamp": "1700000000"}},
+		"empty texts":        {doc(text("Tags", ""), text("separator", "")), crash.Fields{"Tags": ""}},
+		"a full separator":   {doc(text("separator", "x")), crash.Fields{"separator": "x"}},
+		"twice":              {doc(text("A", "1"), text("B", "2"), text("A", "3")), crash.Fields{"A": "3", "B": "2"}},
+		"a release":          {doc(text("DistroRelease", "Ubuntu 24.04")), crash.Fields{"DistroRelease": "Ubuntu 24.04"}},
+		"a number for one":   {doc(text("A", "1"), "\x10DistroRelease\x00\x07\x00\x00\x00"), crash.Fields{"A": "1"}},
+		"a list for one":     {doc("\x04DistroRelease\x00" + string(doc())), crash.Fields{}},
+		"a truth value last": {doc(text("DistroRelease", "Ubuntu 24.04"), "\x08DistroRelease\x00\x01"), crash.Fields{}},
+		"odd names": {doc(text("", "none"), text("$where", "1"), text("a.b", "2"), text("a b/c", "3"),
+			text("\xff", "4")), crash.Fields{"$where": "1", "a.b": "2", "a b/c": "3", "\uFFFD": "4"}},
+		"invalid UTF-8":    {doc(text("A", "x\xff\xfey")), crash.Fields{"A": "x\uFFFDy"}},
+		"a lone surrogate": {doc(text("A", "x\xed\xa0\x80y")), crash.Fields{"A": "x\uFFFDy"}},
+		"NUL in a text":    {doc(text("A", "x\x00y")), crash.Fields{"A": "x\uFFFDy"}},
+		"a memory dump": {doc(text("VmCore", "H4sICAAAAAAC"), text("CoreDump", "xyz")),
+			crash.Fields{"VmCore": "(a dump of 12 bytes, not kept)", "CoreDump": "(a dump of 3 bytes, not kept)"}},
 		"a dump that is none": {doc("\x03VmCore\x00" + string(doc())), crash.Fields{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,12 +77,18 @@ func TestDecodeOtherKinds(t *testing.T) {
 	t.Parallel()
 	when := time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
 	body, err := bson.Marshal(bson.D{
-		{Key: "Int32", Value: int32(-7)}, {Key: "Int64", Value: int64(1) << 40}, {Key: "Double", Value: 1.5}, {Key: "True", Value: true}, {Key: "False", Value: false},
-		{Key: "Date", Value: when}, {Key: "Null", Value: nil}, {Key: "Undefined", Value: bson.Undefined{}}, {Key: "Array", Value: bson.A{"x", 1}},
-		{Key: "Document", Value: bson.D{{Key: "Package", Value: "inner"}}}, {Key: "Binary", Value: []byte("\x00\xff")}, {Key: "ID", Value: bson.NewObjectID()},
-		{Key: "Regexp", Value: bson.Regex{Pattern: "a", Options: "i"}}, {Key: "Pointer", Value: bson.DBPointer{DB: "x", Pointer: bson.NewObjectID()}},
-		{Key: "Code", Value: bson.JavaScript("f()")}, {Key: "Symbol", Value: bson.Symbol("s")}, {Key: "Scope", Value: bson.CodeWithScope{Code: "g()", Scope: bson.D{}}},
-		{Key: "Timestamp", Value: bson.Timestamp{T: 1, I: 2}}, {Key: "Decimal", Value: bson.NewDecimal128(1, 2)}, {Key: "Min", Value: bson.MinKey{}}, {Key: "Max", Value: bson.MaxKey{}},
+		{Key: "Int32", Value: int32(-7)}, {Key: "Int64", Value: int64(1) << 40}, {Key: "Double", Value: 1.5},
+		{Key: "True", Value: true}, {Key: "False", Value: false},
+		{Key: "Date", Value: when}, {Key: "Null", Value: nil}, {Key: "Undefined", Value: bson.Undefined{}},
+		{Key: "Array", Value: bson.A{"x", 1}},
+		{Key: "Document", Value: bson.D{{Key: "Package", Value: "inner"}}}, {Key: "Binary", Value: []byte("\x00\xff")},
+		{Key: "ID", Value: bson.NewObjectID()},
+		{Key: "Regexp", Value: bson.Regex{Pattern: "a", Options: "i"}},
+		{Key: "Pointer", Value: bson.DBPointer{DB: "x", Pointer: bson.NewObjectID()}},
+		{Key: "Code", Value: bson.JavaScript("f()")}, {Key: "Symbol", Value: bson.Symbol("s")},
+		{Key: "Scope", Value: bson.CodeWithScope{Code: "g()", Scope: bson.D{}}},
+		{Key: "Timestamp", Value: bson.Timestamp{T: 1, I: 2}}, {Key: "Decimal", Value: bson.NewDecimal128(1, 2)},
+		{Key: "Min", Value: bson.MinKey{}}, {Key: "Max", Value: bson.MaxKey{}},
 		{Key: "Package", Value: "tidewatch 1"},
 	})
 	if err != nil {
@@ -90,7 +99,8 @@ func TestDecodeOtherKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := crash.Fields{
-		"Int32": "-7", "Int64": "1099511627776", "Double": "1.5", "True": "true", "False": "false", "Date": "Tue Nov  3 04:05:06 2026",
+		"Int32": "-7", "Int64": "1099511627776", "Double": "1.5", "True": "true", "False": "false",
+		"Date": "Tue Nov  3 04:05:06 2026",
 		"Code": "f()", "Symbol": "s", "Package": "tidewatch 1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -122,15 +132,21 @@ func TestDecodeRefuses(t *testing.T) {
 		many[i] = text(fmt.Sprint(i), "")
 	}
 	for name, body := range map[string][]byte{
-		"nothing": nil, "four bytes": []byte("\x05\x00\x00\x00"), "text": []byte("ProblemType: Crash\n"), "junk behind": append(bytes.Clone(good), 0),
-		"cut": good[:len(good)-1], "length 0": length(0), "negative length": length(0xffffffff), "huge length": length(0x7fffffff), "no end": append(bytes.Clone(good[:len(good)-1]), 1),
-		"name without end": doc("\x02Package"), "unknown kind": doc("\x42A\x00"), "text of length 0": doc("\x02A\x00\x00\x00\x00\x00"), "text of negative length": doc("\x02A\x00\xff\xff\xff\xff\x00"),
-		"text beyond the end": doc("\x02A\x00\xff\xff\xff\x7fx\x00"), "text without end": doc("\x02A\x00\x02\x00\x00\x00xy"), "short integer": doc("\x12A\x00\x00"), "short document": doc("\x03A\x00\x04\x00\x00\x00"),
-		"binary beyond the end": doc("\x05A\x00\x00\x00\x00\x00"), "regexp without end": doc("\x0bA\x00x"), "too many fields": doc(many...),
+		"nothing": nil, "four bytes": []byte("\x05\x00\x00\x00"), "text": []byte("ProblemType: Crash\n"),
+		"junk behind": append(bytes.Clone(good), 0),
+		"cut":         good[:len(good)-1], "length 0": length(0), "negative length": length(0xffffffff),
+		"huge length": length(0x7fffffff), "no end": append(bytes.Clone(good[:len(good)-1]), 1),
+		"name without end": doc("\x02Package"), "unknown kind": doc("\x42A\x00"),
+		"text of length 0": doc("\x02A\x00\x00\x00\x00\x00"), "text of negative length": doc("\x02A\x00\xff\xff\xff\xff\x00"),
+		"text beyond the end": doc("\x02A\x00\xff\xff\xff\x7fx\x00"), "text without end": doc("\x02A\x00\x02\x00\x00\x00xy"),
+		"short integer": doc("\x12A\x00\x00"), "short document": doc("\x03A\x00\x04\x00\x00\x00"),
+		"binary beyond the end": doc("\x05A\x00\x00\x00\x00\x00"), "regexp without end": doc("\x0bA\x00x"),
+		"too many fields": doc(many...),
 	} {
 		fields, err := crashtest.Decode(body)
 		var e *crash.Error
-		if !errors.As(err, &e) || e.Kind != crash.Invalid || e.Message != "Invalid BSON." || e.Code != "invalid_bson" || e.Err == nil {
+		if !errors.As(err, &e) || e.Kind != crash.Invalid || e.Message != "Invalid BSON." || e.Code != "invalid_bson" ||
+			e.Err == nil {
 			t.Errorf("%s: got %v, %#v, want an invalid_bson with its cause", name, fields, err)
 		}
 	}
@@ -162,8 +178,10 @@ func TestDecodePacked(t *testing.T) {
 	// As sent by whoopsie: the second line is the rest of the stream.
 	const wire = "H4sICAAAAAAC/1RyYWNlYmFjawA=\nCylKTE5NSkzOVtDIzS8uUShKTU7NK1FITszJUchJLC7RtOIqP7ytKCcFAC34pC8pAAAA"
 	bomb, data := pack(strings.Repeat("x", 20<<20)), pack("\x00\x01")
-	sent := []string{text("Traceback", wire), text("Cut", wire[:60]), text("Binary", data), text("NotPacked", "eJwe all like eJ"), text("UnderVolt", "eJwe")}
-	want := crash.Fields{"Traceback": "Traceback (most recent call last):\nwörld", "Cut": wire[:60], "Binary": data, "NotPacked": "eJwe all like eJ", "UnderVolt": "eJwe"}
+	sent := []string{text("Traceback", wire), text("Cut", wire[:60]), text("Binary", data),
+		text("NotPacked", "eJwe all like eJ"), text("UnderVolt", "eJwe")}
+	want := crash.Fields{"Traceback": "Traceback (most recent call last):\nwörld", "Cut": wire[:60], "Binary": data,
+		"NotPacked": "eJwe all like eJ", "UnderVolt": "eJwe"}
 	got, err := crashtest.Decode(doc(sent...))
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +211,8 @@ func pack(s string) string {
 // TestRoundTrip checks that every report of crashtest is decoded unchanged.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, r := range []crashtest.Report{crashtest.Native(), crashtest.Python(), crashtest.Package(), crashtest.Unicode(), crashtest.Long()} {
+	for _, r := range []crashtest.Report{crashtest.Native(), crashtest.Python(), crashtest.Package(), crashtest.Unicode(),
+		crashtest.Long()} {
 		got, err := crashtest.Decode(r.BSON())
 		if err != nil {
 			t.Fatal(err)

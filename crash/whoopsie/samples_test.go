@@ -67,13 +67,16 @@ var old0133 = map[string]struct{ signature, title string }{
 	"linux-image-5.15.0-97-generic.77aa01.v0133.bson":  {"", ""},
 	"linux-image-6.8.0-41-generic.3f1b77aa.v0133.bson": {"", ""},
 	"susres.2026-02-03_06:07:08.123456.v0133.bson":     {"", ""},
-	"brigwifi-dkms.0.v0133.bson":                       {"", "package brigwifi-dkms 2.0-1ubuntu3 failed to install/upgrade"},
-	"_usr_bin_żeglarz.1000.v0133.bson":                 {"/usr/bin/żeglarz:OSError:główna:zapisz", "żeglarz crashed with OSError in zapisz(): [Errno 28] Brak miejsca na urządzeniu"},
+	"brigwifi-dkms.0.v0133.bson": {"", "package brigwifi-dkms 2.0-1ubuntu3 failed to " +
+		"install/upgrade"},
+	"_usr_bin_żeglarz.1000.v0133.bson": {"/usr/bin/żeglarz:OSError:główna:zapisz",
+		"żeglarz crashed with OSError in zapisz(): [Errno 28] Brak miejsca na urządzeniu"},
 }
 
 // ownRules lists the samples to which apport gives no signature, but mishap does.
 var ownRules = map[string]string{
-	"linux-image-6.8.0-41-generic.3f1b77aa.modern.bson": "kernel:NULL pointer dereference:brig_tx_done [brigwifi]:brig_irq [brigwifi]:__handle_irq_event_percpu:handle_irq_event",
+	"linux-image-6.8.0-41-generic.3f1b77aa.modern.bson": "kernel:NULL pointer dereference:brig_tx_done " +
+		"[brigwifi]:brig_irq [brigwifi]:__handle_irq_event_percpu:handle_irq_event",
 }
 
 func TestSamples(t *testing.T) {
@@ -136,8 +139,10 @@ func checkSample(t *testing.T, s sample, name string, fields crash.Fields) {
 	}
 	sum := grouping.SummaryOf(fields)
 	pkg := strings.Fields(s.Package)
-	got := []string{sum.ProblemType, string(sum.Release), sum.Architecture, sum.Package, sum.Version, sum.SourcePackage, sum.Title, sum.AddressSignature}
-	if diff := cmp.Diff([]string{s.ProblemType, s.DistroRelease, s.Architecture, pkg[0], pkg[1], s.SourcePackage, want.title, s.Addresses}, got); diff != "" {
+	got := []string{sum.ProblemType, string(sum.Release), sum.Architecture, sum.Package, sum.Version, sum.SourcePackage,
+		sum.Title, sum.AddressSignature}
+	if diff := cmp.Diff([]string{s.ProblemType, s.DistroRelease, s.Architecture, pkg[0], pkg[1], s.SourcePackage,
+		want.title, s.Addresses}, got); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}
 }

@@ -18,7 +18,8 @@ const maxFollowed = 500
 // visitGap is how long a person looks elsewhere before the next look is a new visit.
 const visitGap = 30 * time.Minute
 
-var errFollowsTooMuch = crash.Errorf(crash.Conflict, "follows_too_much", "You follow %d things already; stop following one first.", maxFollowed)
+var errFollowsTooMuch = crash.Errorf(crash.Conflict, "follows_too_much", "You follow %d things already; stop "+
+	"following one first.", maxFollowed)
 
 const (
 	sqlFollow = `
@@ -62,7 +63,8 @@ func (a *Store) Follow(ctx context.Context, user int64, f crash.Follow) error {
 
 // Unfollow ends that a person follows something; not following it is no mistake.
 func (a *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error {
-	if _, err := a.store.Pool.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}); err != nil {
+	if _, err := a.store.Pool.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind,
+		"name": f.Name}); err != nil {
 		return fmt.Errorf("unfollow: %w", db.Classify(err))
 	}
 	return nil
@@ -70,7 +72,8 @@ func (a *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error 
 
 // Follows reports whether a person follows something.
 func (a *Store) Follows(ctx context.Context, user int64, f crash.Follow) (does bool, err error) {
-	if err := a.store.Pool.QueryRow(ctx, sqlIsFollowed, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}).Scan(&does); err != nil {
+	if err := a.store.Pool.QueryRow(ctx, sqlIsFollowed, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}).Scan(
+		&does); err != nil {
 		return false, fmt.Errorf("is followed: %w", db.Classify(err))
 	}
 	return does, nil
@@ -105,7 +108,8 @@ func (a *Store) Visit(ctx context.Context, user int64) (v crash.Visit, err error
 func (a *Store) SetSeen(ctx context.Context, user int64, seen time.Time) (before time.Time, err error) {
 	args := pgx.NamedArgs{"user": user, "seen": db.OrNull(seen), "now": a.store.Now()}
 	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, sqlLockVisit, args).Scan(db.OrZero(&before)); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		if err := tx.QueryRow(ctx, sqlLockVisit, args).Scan(db.OrZero(&before)); err != nil &&
+			!errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
 		_, err := tx.Exec(ctx, sqlSeen, args)

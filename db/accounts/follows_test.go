@@ -58,11 +58,14 @@ func TestFollowTooMuch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dbtest.Exec(t, url, `insert into followed (user_id, kind, name, since) select $1, 'package', 'p' || n, now() from generate_series(1, 500) as n`, ada.ID)
-	if err := accounts.New(s).Follow(t.Context(), ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "p7"}); err != nil {
+	dbtest.Exec(t, url,
+		`insert into followed (user_id, kind, name, since) select $1, 'package', 'p' || n, now() from generate_series(1, 500) as n`, ada.ID)
+	if err := accounts.New(s).Follow(t.Context(), ada.ID, crash.Follow{Kind: crash.FollowPackage,
+		Name: "p7"}); err != nil {
 		t.Errorf("what is followed already: got %v, want no error", err)
 	}
-	if err := accounts.New(s).Follow(t.Context(), ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "q"}); crash.KindOf(err) != crash.Conflict {
+	if err := accounts.New(s).Follow(t.Context(), ada.ID, crash.Follow{Kind: crash.FollowPackage,
+		Name: "q"}); crash.KindOf(err) != crash.Conflict {
 		t.Errorf("one more: got %v, want a conflict", err)
 	}
 }
@@ -85,7 +88,8 @@ func TestVisit(t *testing.T) {
 		after time.Duration
 		want  time.Duration // since when something is new; negative: nothing is
 	}{
-		{0, -1}, {20 * time.Minute, -1}, {45 * time.Minute, -1}, {2 * time.Hour, 45 * time.Minute}, {2*time.Hour + 29*time.Minute, 45 * time.Minute},
+		{0, -1}, {20 * time.Minute, -1}, {45 * time.Minute, -1}, {2 * time.Hour, 45 * time.Minute},
+		{2*time.Hour + 29*time.Minute, 45 * time.Minute},
 		{26 * time.Hour, 2*time.Hour + 29*time.Minute},
 	} {
 		now = start.Add(look.after)

@@ -35,14 +35,15 @@ func (a *Store) Notes(ctx context.Context, bucket crash.BucketID) ([]crash.Note,
 	var notes []crash.Note
 	var n crash.Note
 	var t crash.NoteText
-	_, err = pgx.ForEachRow(rows, []any{&n.ID, db.ScanTo(n.Bucket[:]), &n.Written, &n.Person, &t.At, &t.Person, &t.Text}, func() error {
-		if len(notes) == 0 || notes[len(notes)-1].ID != n.ID {
-			notes = append(notes, n)
-		}
-		last := &notes[len(notes)-1]
-		last.Texts = append(last.Texts, t)
-		return nil
-	})
+	_, err = pgx.ForEachRow(rows, []any{&n.ID, db.ScanTo(n.Bucket[:]), &n.Written, &n.Person, &t.At, &t.Person, &t.Text},
+		func() error {
+			if len(notes) == 0 || notes[len(notes)-1].ID != n.ID {
+				notes = append(notes, n)
+			}
+			last := &notes[len(notes)-1]
+			last.Texts = append(last.Texts, t)
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("notes of %s: %w", bucket, db.Classify(err))
 	}

@@ -156,7 +156,8 @@ func TestAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(t.Context()) }()
-	rows, err := conn.Query(t.Context(), `select person || '|' || action || '|' || subject || '|' || detail::text from audit_events order by id`)
+	rows, err := conn.Query(t.Context(),
+		`select person || '|' || action || '|' || subject || '|' || detail::text from audit_events order by id`)
 	if err != nil {
 		t.Fatal(err)
 	}

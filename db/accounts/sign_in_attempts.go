@@ -60,7 +60,8 @@ func attempts(in SignIn, browser string) []attempt {
 	var all []attempt
 	if in.Address.IsValid() {
 		address, site := networks(in.Address)
-		all = append(all, attempt{"address:" + address, limitAddress}, attempt{"address:" + address + " " + name, limitNameAddress})
+		all = append(all, attempt{"address:" + address, limitAddress}, attempt{"address:" + address + " " + name,
+			limitNameAddress})
 		if site != "" {
 			all = append(all, attempt{"site:" + site, limitSite}, attempt{"site:" + site + " " + name, limitNameSite})
 		}
@@ -128,12 +129,14 @@ func (a *Store) countAttempt(ctx context.Context, all []attempt) error {
 		for _, t := range all {
 			var failures int
 			var last time.Time
-			if err := tx.QueryRow(ctx, sqlLockFailures, pgx.NamedArgs{"key": t.key, "now": now}).Scan(&failures, &last); err != nil {
+			if err := tx.QueryRow(ctx, sqlLockFailures, pgx.NamedArgs{"key": t.key, "now": now}).Scan(&failures,
+				&last); err != nil {
 				return fmt.Errorf("read sign-in failures: %w", err)
 			}
 			failures, last, wait := t.limit.after(failures, last, now)
 			longest = max(longest, wait)
-			if _, err := tx.Exec(ctx, sqlCountFailure, pgx.NamedArgs{"key": t.key, "failures": failures, "last": last}); err != nil {
+			if _, err := tx.Exec(ctx, sqlCountFailure, pgx.NamedArgs{"key": t.key, "failures": failures,
+				"last": last}); err != nil {
 				return fmt.Errorf("count sign-in failure: %w", err)
 			}
 		}

@@ -94,7 +94,8 @@ func TestGuessingSlowsDownItsAddress(t *testing.T) {
 		}
 		want := time.Duration(seconds) * time.Second
 		for range 3 {
-			if wait := h.try(h.other, accounts.SignIn{Name: "ada", Password: goodPassword, Address: netip.MustParseAddr("192.0.2.1")}); wait != want {
+			if wait := h.try(h.other, accounts.SignIn{Name: "ada", Password: goodPassword,
+				Address: netip.MustParseAddr("192.0.2.1")}); wait != want {
 				t.Fatalf("right password from there in between: has to wait %v, want %v", wait, want)
 			}
 		}
@@ -156,7 +157,8 @@ func TestGuessingFromEverywhere(t *testing.T) {
 	looked := 0
 	const hours = 4
 	for i := range hours * 3600 / 5 { // an attempt every five seconds, each from an address of its own
-		if h.count(accounts.SignIn{Name: "ada", Address: netip.AddrFrom4([4]byte{100, byte(i >> 16), byte(i >> 8), byte(i)})}) == 0 {
+		if h.count(accounts.SignIn{Name: "ada",
+			Address: netip.AddrFrom4([4]byte{100, byte(i >> 16), byte(i >> 8), byte(i)})}) == 0 {
 			looked++
 		}
 		h.now = h.now.Add(5 * time.Second)
@@ -214,7 +216,8 @@ func TestKnownBrowsers(t *testing.T) {
 		t.Helper()
 		for h.guess(accounts.SignIn{Name: name, Address: netip.MustParseAddr("192.0.2.1")}) == 0 {
 		}
-		wait := h.try(h.one, accounts.SignIn{Name: name, Password: goodPassword, Address: netip.MustParseAddr("192.0.2.1"), Browsers: browsers})
+		wait := h.try(h.one, accounts.SignIn{Name: name, Password: goodPassword, Address: netip.MustParseAddr("192.0.2.1"),
+			Browsers: browsers})
 		if wait == 0 {
 			t.Errorf("%s: was let through, want a wait", what)
 		}
@@ -227,7 +230,8 @@ func TestKnownBrowsers(t *testing.T) {
 	slow("the cookie of ada for another account", "bob", known)
 
 	// The browser of two people knows both.
-	bob, err := h.one.SignIn(t.Context(), accounts.SignIn{Name: "bob", Password: goodPassword, Address: netip.MustParseAddr("192.0.2.8"), Browsers: known})
+	bob, err := h.one.SignIn(t.Context(), accounts.SignIn{Name: "bob", Password: goodPassword,
+		Address: netip.MustParseAddr("192.0.2.8"), Browsers: known})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +288,8 @@ func TestSignInCountsParallelAttempts(t *testing.T) {
 	kinds := map[crash.Kind]int{}
 	for range 30 {
 		wg.Go(func() {
-			_, err := h.one.SignIn(t.Context(), accounts.SignIn{Name: "ada", Password: "wrong", Address: netip.MustParseAddr("192.0.2.1")})
+			_, err := h.one.SignIn(t.Context(), accounts.SignIn{Name: "ada", Password: "wrong",
+				Address: netip.MustParseAddr("192.0.2.1")})
 			mu.Lock()
 			defer mu.Unlock()
 			kinds[crash.KindOf(err)]++

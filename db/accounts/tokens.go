@@ -34,30 +34,37 @@ const (
 		where (select count(*) from api_tokens where user_id = @user and revoked is null) < @most
 		returning id`
 	tokenColumns = `t.id, t.name, t.hint, t.scopes, t.created, t.expires, t.last_used`
-	sqlTokens    = `select ` + tokenColumns + ` from api_tokens as t where t.user_id = @user and t.revoked is null order by t.created desc, t.id desc`
+	sqlTokens    = `select ` + tokenColumns +
+		` from api_tokens as t where t.user_id = @user and t.revoked is null order by t.created desc, t.id desc`
 )
 
 // AddToken makes an API token for a person and returns it together with what is kept of it; it cannot be read again. It
 // returns Invalid for a name, scopes or an end that cannot be, and Conflict when the person has too many.
-func (a *Store) AddToken(ctx context.Context, u crash.User, name string, scopes []crash.Scope, expires time.Time) (string, crash.APIToken, error) {
+func (a *Store) AddToken(ctx context.Context, u crash.User, name string, scopes []crash.Scope,
+	expires time.Time) (string, crash.APIToken, error) {
 	return a.AddTokenFor(ctx, u.Name, u, name, scopes, expires)
 }
 
 // AddTokenFor is AddToken done by another; empty: somebody at the command line. It returns Forbidden for a scope that the
 // person's role does not allow, and for an account that is disabled.
-func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name string, scopes []crash.Scope, expires time.Time) (string, crash.APIToken, error) {
+func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name string, scopes []crash.Scope,
+	expires time.Time) (string, crash.APIToken, error) {
 	now := a.store.Now().UTC().Truncate(time.Microsecond)
 	name = strings.TrimSpace(name)
 	t := crash.APIToken{Name: name, Scopes: scopes, Created: now, Expires: expires.UTC()}
 	switch {
-	case name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxTokenName || strings.ContainsRune(name, 0):
-		return "", t, crash.Errorf(crash.Invalid, "bad_token_name", "Give the token a name of one to %d characters, so that you can tell it from others.", maxTokenName)
+	case name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxTokenName || strings.ContainsRune(name,
+		0):
+		return "", t, crash.Errorf(crash.Invalid, "bad_token_name", "Give the token a name of one to %d characters, so that "+
+			"you can tell it from others.", maxTokenName)
 	case len(scopes) == 0:
 		return "", t, crash.Errorf(crash.Invalid, "no_scope", "Choose what the token may be used for.")
 	case u.Disabled:
-		return "", t, crash.Errorf(crash.Forbidden, "disabled", "The account %s is disabled, so a token of it would not work.", u.Name)
+		return "", t, crash.Errorf(crash.Forbidden, "disabled", "The account %s is disabled, so a token of it "+
+			"would not work.", u.Name)
 	case t.Allows(crash.ScopeFile) && !u.Role.Allows(crash.RoleTriager):
-		return "", t, crash.Errorf(crash.Forbidden, "role", "The role %s does not allow creating bugs, so no token of %s does.", u.Role, u.Name)
+		return "", t, crash.Errorf(crash.Forbidden, "role", "The role %s does not allow creating bugs, so no token "+
+			"of %s does.", u.Role, u.Name)
 	case !expires.After(now) || expires.After(now.AddDate(maxTokenYears, 0, 0)):
 		return "", t, crash.Errorf(crash.Invalid, "bad_expiry", "A token ends within the next %d years.", maxTokenYears)
 	}
@@ -66,15 +73,18 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 	hash := sha256.Sum256([]byte(token))
 	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, sqlAddToken, pgx.NamedArgs{
-			"user": u.ID, "hash": hash[:], "name": name, "hint": t.Hint, "scopes": scopes, "now": now, "expires": t.Expires, "most": maxTokens,
+			"user": u.ID, "hash": hash[:], "name": name, "hint": t.Hint, "scopes": scopes, "now": now, "expires": t.Expires,
+			"most": maxTokens,
 		}).Scan(&t.ID)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return crash.Errorf(crash.Conflict, "too_many_tokens", "An account has at most %d tokens: revoke one that is no longer used.", maxTokens)
+			return crash.Errorf(crash.Conflict, "too_many_tokens", "An account has at most %d tokens: revoke one that is no "+
+				"longer used.", maxTokens)
 		}
 		if err != nil {
 			return fmt.Errorf("add token: %w", err)
 		}
-		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.add", Subject: u.Name, Detail: map[string]any{"hint": t.Hint, "scopes": scopes}})
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.add", Subject: u.Name,
+			Detail: map[string]any{"hint": t.Hint, "scopes": scopes}})
 	})
 	if err != nil {
 		return "", t, err
@@ -140,7 +150,8 @@ func (a *Store) RevokeTokenOf(ctx context.Context, by string, id int64) (person 
 		crash.Errorf(crash.NotFound, "unknown_token", "There is no token %d that could be revoked.", id))
 }
 
-func (a *Store) revokeToken(ctx context.Context, by string, args pgx.NamedArgs, unknown error) (person string, err error) {
+func (a *Store) revokeToken(ctx context.Context, by string, args pgx.NamedArgs, unknown error) (person string,
+	err error) {
 	args["now"] = a.store.Now()
 	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
 		var hint string
@@ -151,7 +162,8 @@ func (a *Store) revokeToken(ctx context.Context, by string, args pgx.NamedArgs, 
 		if err != nil {
 			return fmt.Errorf("revoke token: %w", err)
 		}
-		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.revoke", Subject: person, Detail: map[string]any{"hint": hint}})
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.revoke", Subject: person,
+			Detail: map[string]any{"hint": hint}})
 	})
 	return person, err
 }

@@ -57,7 +57,8 @@ func TestTokens(t *testing.T) {
 func TestTokensEnd(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 18, 12, 0, 0, 0, time.UTC)
-	store, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Log: dbtest.Log(t), Now: func() time.Time { return now }})
+	store, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Log: dbtest.Log(t),
+		Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,13 +22,15 @@ const (
 // Disable closes an account: it can no longer sign in, its tokens no longer work, and its sessions end at once. Disabling
 // twice is no error. It returns NotFound for an unknown name.
 func (a *Store) Disable(ctx context.Context, by, name string) error {
-	return a.change(ctx, sqlDisableUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.disable", Subject: name})
+	return a.change(ctx, sqlDisableUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.disable",
+		Subject: name})
 }
 
 // Enable opens an account that was disabled, with the password and the tokens that it had. It returns NotFound for an
 // unknown name.
 func (a *Store) Enable(ctx context.Context, by, name string) error {
-	return a.change(ctx, sqlEnableUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.enable", Subject: name})
+	return a.change(ctx, sqlEnableUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.enable",
+		Subject: name})
 }
 
 // SetRole gives an account another role, which counts from the next request on, also for its tokens. Sessions stay. It
@@ -47,7 +49,8 @@ func (a *Store) SetRole(ctx context.Context, by, name string, role crash.Role) e
 // Remove deletes an account with its sessions, tokens, and what it follows. What the person did stays, under the name. It
 // returns NotFound for an unknown name.
 func (a *Store) Remove(ctx context.Context, by, name string) error {
-	return a.change(ctx, sqlRemoveUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.remove", Subject: name})
+	return a.change(ctx, sqlRemoveUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.remove",
+		Subject: name})
 }
 
 const sqlRemoved = `select max(at) from audit_events where action = 'user.remove' and lower(subject) = lower(@name)`
@@ -95,7 +98,8 @@ func (a *Store) change(ctx context.Context, sql string, args pgx.NamedArgs, even
 }
 
 // changeOne updates one account, records it, and returns its id.
-func (a *Store) changeOne(ctx context.Context, tx pgx.Tx, sql string, args pgx.NamedArgs, event db.AuditEvent) (id int64, err error) {
+func (a *Store) changeOne(ctx context.Context, tx pgx.Tx, sql string, args pgx.NamedArgs,
+	event db.AuditEvent) (id int64, err error) {
 	err = tx.QueryRow(ctx, sql, args).Scan(&id, &event.Subject)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, errUnknownUser(event.Subject)

@@ -65,7 +65,8 @@ func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, passw
 			}
 			return fmt.Errorf("add user %q: %w", name, err)
 		}
-		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.add", Subject: name, Detail: map[string]any{"role": role}})
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.add", Subject: name,
+			Detail: map[string]any{"role": role}})
 	})
 	if err != nil {
 		return crash.User{}, err

@@ -102,7 +102,8 @@ func readFact(f *crash.ArchiveFact, value []byte) error {
 
 // PackagesOfSet returns the source packages of a package set in the release, sorted. Not known: the tracker has not been
 // asked yet, or knows no series for the release. It returns NotFound when there is no such set.
-func (s *Store) PackagesOfSet(ctx context.Context, release crash.Release, set string) (names []string, known bool, err error) {
+func (s *Store) PackagesOfSet(ctx context.Context, release crash.Release, set string) (names []string, known bool,
+	err error) {
 	if release == "" {
 		release = crash.BuiltInReleases().Latest("Ubuntu", s.Now())
 	}

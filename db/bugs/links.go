@@ -22,7 +22,8 @@ func New(s *db.Store) *Store { return &Store{s} }
 
 const (
 	sqlBucketExists = `select true from buckets where id = @bucket for no key update`
-	sqlHasBug       = `select exists (select from bucket_bugs where bucket_id in ` + db.Members + ` and bug_number = @number)`
+	sqlHasBug       = `select exists (select from bucket_bugs where bucket_id in ` + db.Members +
+		` and bug_number = @number)`
 	sqlForgetUnlink = `delete from unlinked_bugs where bucket_id in ` + db.Members + ` and bug_number = @number`
 	sqlUnlinkBug    = `
 		with gone as (
@@ -132,7 +133,8 @@ func (s *Store) RelinkBug(ctx context.Context, bucket crash.BucketID, number int
 	})
 }
 
-func (s *Store) changeLink(ctx context.Context, what string, bucket crash.BucketID, number int64, change func(pgx.Tx) error) error {
+func (s *Store) changeLink(ctx context.Context, what string, bucket crash.BucketID, number int64,
+	change func(pgx.Tx) error) error {
 	err := s.InTx(ctx, change)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errNotLinked(number)

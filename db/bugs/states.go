@@ -14,7 +14,8 @@ import (
 // A bug that several buckets of one problem have is shown once: as the one that has it longest.
 const sqlBucketBugs = `
 	select ` + db.BugColumns + ` from (
-		select distinct on (bug_number) * from bucket_bugs where bucket_id in ` + db.Members + ` order by bug_number, at, bucket_id
+		select distinct on (bug_number) * from bucket_bugs where bucket_id in ` + db.Members +
+	` order by bug_number, at, bucket_id
 	) as l ` + db.BugJoins + ` order by ` + db.BugOrder
 
 // BucketBugs returns all bugs of the problem that a bucket is part of, in the order in which they count: the first is the one that lists show.

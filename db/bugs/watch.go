@@ -63,7 +63,8 @@ func (s *Store) SetComments(ctx context.Context, on bool, person string) error {
 		if tag.RowsAffected() == 0 {
 			return nil
 		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "tracker.comments", Subject: "tracker", Detail: map[string]any{"on": on}})
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "tracker.comments", Subject: "tracker",
+			Detail: map[string]any{"on": on}})
 	})
 }
 
@@ -124,7 +125,8 @@ const (
 
 // BeginComment notes that a message about a version is about to be sent to a bug. It is false when one was, or may have been,
 // sent before: then nothing is to be sent, ever.
-func (s *Store) BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (first bool, err error) {
+func (s *Store) BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (first bool,
+	err error) {
 	args := pgx.NamedArgs{"number": number, "version": version, "bucket": bucket[:]}
 	err = s.Pool.QueryRow(ctx, sqlBeginComment, args).Scan(&first)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -124,7 +124,8 @@ func (c *checking) prepare(ctx context.Context) error {
 	if c.days, err = pgx.CollectRows(rows, pgx.RowTo[time.Time]); err != nil {
 		return err
 	}
-	args := pgx.NamedArgs{"everything": everything, "seed": seed, "buckets": c.scope.Buckets, "days": c.days, "uncounted": uncounted}
+	args := pgx.NamedArgs{"everything": everything, "seed": seed, "buckets": c.scope.Buckets, "days": c.days,
+		"uncounted": uncounted}
 	for _, sql := range []string{chooseBuckets, copyReports, analyseCheckTables} {
 		if _, err := c.Exec(ctx, sql, args); err != nil {
 			return err
@@ -136,7 +137,8 @@ func (c *checking) prepare(ctx context.Context) error {
 // compare runs one comparison. Its query has the columns: of what, kept, recounted, and how many were compared and differ.
 func (c *checking) compare(ctx context.Context, k comparison) error {
 	rows, err := c.Query(ctx, k.sql, pgx.NamedArgs{
-		"everything": c.scope.Buckets == 0, "days": c.days, "dropped": c.dropped, "exact": c.exactDay(), "most": max(c.scope.Most, 1),
+		"everything": c.scope.Buckets == 0, "days": c.days, "dropped": c.dropped, "exact": c.exactDay(),
+		"most": max(c.scope.Most, 1),
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.count, err)

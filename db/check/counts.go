@@ -30,7 +30,8 @@ const (
 	bucketKey = `substr(encode(bucket_id, 'hex'), 1, 40)`
 	cellKey   = bucketKey + ` || ' ' || release || ' · ' || version`
 	travelKey = bucketKey + ` || ' ' || version || ' · ' || `
-	dayKey    = bucketKey + ` || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture || ' · ' || package_architecture`
+	dayKey    = bucketKey +
+		` || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture || ' · ' || package_architecture`
 	reportKey = `package || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture || ' · ' || problem_type || ' ' || proposed`
 	totalKey  = `day || ' ' || release || ' · ' || architecture || ' · ' || problem_type || ' ' || proposed`
 )
@@ -49,17 +50,20 @@ const spansAgain = `
 
 var comparisons = []comparison{
 	compared("reports of a problem",
-		`select `+bucketKey+` as key, reports as n, null::date as day from (select id as bucket_id, reports from buckets) as b`+ofBuckets,
+		`select `+bucketKey+
+			` as key, reports as n, null::date as day from (select id as bucket_id, reports from buckets) as b`+ofBuckets,
 		`select `+bucketKey+` as key, count(*) as n, null::date as day`+ofReports+` group by bucket_id`),
 	compared("machines of a problem",
-		`select `+bucketKey+` as key, systems as n, null::date as day from (select id as bucket_id, systems from buckets) as b`+ofBuckets,
+		`select `+bucketKey+
+			` as key, systems as n, null::date as day from (select id as bucket_id, systems from buckets) as b`+ofBuckets,
 		`select `+bucketKey+` as key, count(distinct system_key) as n, null::date as day`+ofReports+` group by bucket_id`),
 	compared("reports of a problem by version",
 		`select `+cellKey+` as key, reports as n, null::date as day from bucket_versions`+ofBuckets,
 		`select `+cellKey+` as key, count(*) as n, null::date as day`+ofReports+` group by bucket_id, release, version`),
 	compared("machines of a problem by version",
 		`select `+cellKey+` as key, systems as n, null::date as day from bucket_versions`+ofBuckets,
-		`select `+cellKey+` as key, count(distinct system_key) as n, null::date as day`+ofReports+` group by bucket_id, release, version`),
+		`select `+cellKey+` as key, count(distinct system_key) as n, null::date as day`+ofReports+
+			` group by bucket_id, release, version`),
 	compared("reports of a machine in a problem",
 		`select `+cellKey+` || ' · ' || system as key, reports as n, null::date as day from bucket_systems`+ofBuckets,
 		`select `+cellKey+` || ' · ' || system_key as key, count(*) as n, null::date as day`+ofReports+
@@ -70,16 +74,20 @@ var comparisons = []comparison{
 			` and system_key is not null group by bucket_id, version, system_key having count(distinct release) > 1`),
 	compared("reports of a problem by day",
 		`select `+dayKey+` as key, reports as n, day from bucket_days`+ofBuckets,
-		`select `+dayKey+` as key, count(*) as n, day`+ofReports+` group by bucket_id, day, release, version, architecture, package_architecture`),
+		`select `+dayKey+` as key, count(*) as n, day`+ofReports+
+			` group by bucket_id, day, release, version, architecture, package_architecture`),
 	compared("reports of a problem by day from the proposed pocket",
 		`select `+dayKey+` as key, proposed as n, day from bucket_days`+ofBuckets,
-		`select `+dayKey+` as key, count(*) filter (where proposed) as n, day`+ofReports+` group by bucket_id, day, release, version, architecture, package_architecture`),
+		`select `+dayKey+` as key, count(*) filter (where proposed) as n, day`+ofReports+
+			` group by bucket_id, day, release, version, architecture, package_architecture`),
 	compared("reports of a package by day",
 		`select `+reportKey+` as key, reports as n, day from report_days`+ofDays,
-		`select `+reportKey+` as key, count(*) as n, day`+ofDay+` group by day, release, package, version, architecture, problem_type, proposed`),
+		`select `+reportKey+` as key, count(*) as n, day`+ofDay+
+			` group by day, release, package, version, architecture, problem_type, proposed`),
 	compared("reports of a release by day",
 		`select `+totalKey+` as key, reports as n, day from release_days`+ofDays,
-		`select `+totalKey+` as key, count(*) as n, day`+ofDay+` group by day, release, architecture, problem_type, proposed`),
+		`select `+totalKey+` as key, count(*) as n, day`+ofDay+
+			` group by day, release, architecture, problem_type, proposed`),
 	activityCheck,
 }
 

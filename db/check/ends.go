@@ -46,7 +46,8 @@ func (c *checking) checkEnds(ctx context.Context) error {
 		lowRelease, topRelease string
 		versions, releases     []string
 	)
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &headThere, &lowVersion, &topVersion, &lowRelease, &topRelease, &versions, &releases}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &headThere, &lowVersion, &topVersion, &lowRelease,
+		&topRelease, &versions, &releases}, func() error {
 		c.result.Counts += 4
 		if !headThere {
 			c.differ("the problem that stands for another", id.String(), "", "a problem")
@@ -123,7 +124,8 @@ func (c *checking) differ(count, of, kept, recounted string) {
 		}
 	}
 	if same < max(c.scope.Most, 1) {
-		c.result.Differences = append(c.result.Differences, crash.Difference{Count: count, Of: of, Kept: kept, Recounted: recounted})
+		c.result.Differences = append(c.result.Differences, crash.Difference{Count: count, Of: of, Kept: kept,
+			Recounted: recounted})
 	}
 }
 

@@ -67,8 +67,10 @@ func (c *checking) checkSeen(ctx context.Context, args pgx.NamedArgs) error {
 	var id crash.BucketID
 	var release string
 	var k keptSeen
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &release, db.OrZero(&k.first.At), &k.first.Version, db.OrZero(&k.last.At), &k.last.Version,
-		&k.lowest, &k.highest, &k.kept, db.OrZero(&k.oldest), &k.oldestIn, db.OrZero(&k.newest), &k.newestIn, &k.counted, &k.expected}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &release, db.OrZero(&k.first.At), &k.first.Version,
+		db.OrZero(&k.last.At), &k.last.Version,
+		&k.lowest, &k.highest, &k.kept, db.OrZero(&k.oldest), &k.oldestIn, db.OrZero(&k.newest), &k.newestIn, &k.counted,
+		&k.expected}, func() error {
 		c.result.Counts += 4
 		c.compareSeen(id.String()+" "+release, k)
 		return nil

@@ -17,7 +17,8 @@ import (
 )
 
 // errBadURL does not wrap the parser's error, which may contain the password.
-var errBadURL = crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read; it should look like postgres://user:password@host:5432/mishap.")
+var errBadURL = crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read; it should look "+
+	"like postgres://user:password@host:5432/mishap.")
 
 // Connection settings that make a failover quick, unless the URL sets others. A host that has lost its power or its network
 // says nothing at all, so only a limit ends the wait for it.
@@ -55,14 +56,16 @@ func ParseURL(url string) (*pgxpool.Config, error) {
 
 // given reports whether the URL or the environment sets a parameter.
 func given(url, parameter string) bool {
-	return strings.Contains(url, parameter) || os.Getenv("PG"+strings.ToUpper(strings.ReplaceAll(parameter, "_", ""))) != ""
+	return strings.Contains(url, parameter) ||
+		os.Getenv("PG"+strings.ToUpper(strings.ReplaceAll(parameter, "_", ""))) != ""
 }
 
 // newDialer makes a dialer with libpq's parameters for TCP, which pgx does not know: it would send them to the server as
 // settings. They are taken out of c. Unix sockets have no such options.
 func newDialer(c *pgx.ConnConfig) (*net.Dialer, error) {
 	options := map[string]int{
-		"keepalives": 1, "keepalives_idle": seconds(keepAlive), "keepalives_interval": seconds(keepAliveEvery), "keepalives_count": keepAliveCount,
+		"keepalives": 1, "keepalives_idle": seconds(keepAlive), "keepalives_interval": seconds(keepAliveEvery),
+		"keepalives_count": keepAliveCount,
 		"tcp_user_timeout": int(tcpUserTimeout.Milliseconds()),
 	}
 	for name := range options {
@@ -80,9 +83,10 @@ func newDialer(c *pgx.ConnConfig) (*net.Dialer, error) {
 	d := &net.Dialer{
 		Timeout: c.ConnectTimeout,
 		KeepAliveConfig: net.KeepAliveConfig{
-			Enable: options["keepalives"] != 0,
-			Idle:   time.Duration(options["keepalives_idle"]) * time.Second, Interval: time.Duration(options["keepalives_interval"]) * time.Second,
-			Count: options["keepalives_count"],
+			Enable:   options["keepalives"] != 0,
+			Idle:     time.Duration(options["keepalives_idle"]) * time.Second,
+			Interval: time.Duration(options["keepalives_interval"]) * time.Second,
+			Count:    options["keepalives_count"],
 		},
 		Control: limitUnacknowledged(options["tcp_user_timeout"]),
 	}

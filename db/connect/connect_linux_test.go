@@ -97,7 +97,8 @@ func TestParseURL(t *testing.T) {
 			t.Errorf("%s: takes any server: got %v, want %v", address, got, want.anything)
 		}
 	}
-	for _, address := range []string{"postgres://a/mishap?tcp_user_timeout=10s", "postgres://a/mishap?keepalives_idle=-1", "postgres://a:b:c/", "nonsense"} {
+	for _, address := range []string{"postgres://a/mishap?tcp_user_timeout=10s", "postgres://a/mishap?keepalives_idle=-1",
+		"postgres://a:b:c/", "nonsense"} {
 		if _, err := ParseURL(address); crash.KindOf(err) != crash.Invalid {
 			t.Errorf("%s: got %v, want invalid", address, err)
 		}

@@ -10,7 +10,8 @@ import (
 	"mishap/crash"
 )
 
-var errNoPrimary = crash.Errorf(crash.Unavailable, "no_primary", "No PostgreSQL server that takes writes can be reached.")
+var errNoPrimary = crash.Errorf(crash.Unavailable, "no_primary", "No PostgreSQL server that takes writes can "+
+	"be reached.")
 
 const sqlInRecovery = `select pg_is_in_recovery()`
 
@@ -43,9 +44,12 @@ func CheckPrimary(ctx context.Context, url string) error {
 // refusals are the errors of a server that no waiting cures.
 var refusals = map[string]*crash.Error{
 	"28P01": crash.Errorf(crash.Invalid, "database_password", "The database refuses the password in database_url."),
-	"28000": crash.Errorf(crash.Invalid, "database_user", "The database refuses the user in database_url, or connections from this machine."),
-	"3D000": crash.Errorf(crash.Invalid, "no_database", "There is no database of the name in database_url; create it on the server first."),
-	"42501": crash.Errorf(crash.Invalid, "database_privilege", "The user in database_url may not connect to the database."),
+	"28000": crash.Errorf(crash.Invalid, "database_user", "The database refuses the user in database_url, or connections "+
+		"from this machine."),
+	"3D000": crash.Errorf(crash.Invalid, "no_database", "There is no database of the name in database_url; create it on "+
+		"the server first."),
+	"42501": crash.Errorf(crash.Invalid, "database_privilege", "The user in database_url may not connect to "+
+		"the database."),
 }
 
 // Refusal finds a refusal by any of the hosts that were tried; nil if there is none.

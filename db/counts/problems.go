@@ -131,7 +131,8 @@ func (s *Store) WholeSignatures(ctx context.Context, of []index.Row) (map[crash.
 	signatures := map[crash.BucketID]string{}
 	var id crash.BucketID
 	var signature string
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &signature}, func() error { signatures[id] = signature; return nil }); err != nil {
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &signature},
+		func() error { signatures[id] = signature; return nil }); err != nil {
 		return nil, fmt.Errorf("signatures: %w", db.Classify(err))
 	}
 	return signatures, nil

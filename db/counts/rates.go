@@ -53,7 +53,8 @@ type activeChange struct {
 
 // ActiveMachines returns how many machines of some releases were active on each UTC day from since to until, both included:
 // that reported anything for the release in the 90 days up to the day.
-func (s *Store) ActiveMachines(ctx context.Context, releases []crash.Release, since, until time.Time) (map[crash.Release][]int64, error) {
+func (s *Store) ActiveMachines(ctx context.Context, releases []crash.Release, since,
+	until time.Time) (map[crash.Release][]int64, error) {
 	all, err := db.CachedCounts(ctx, s.Store, nil, s.readActive)
 	if err != nil {
 		return nil, fmt.Errorf("active machines: %w", db.Classify(err))
@@ -104,7 +105,10 @@ type RateFilter struct {
 // earliest day first. Days without a report or an active machine are left out. What is returned is not to be changed.
 func (s *Store) Rates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
 	f.Since, f.Until = f.Since.UTC().Truncate(24*time.Hour), f.Until.UTC().Truncate(24*time.Hour)
-	rates, err := db.CachedCounts(ctx, s.Store, f, func(ctx context.Context) ([]stats.DayRate, error) { return s.readRates(ctx, f) })
+	rates, err := db.CachedCounts(ctx, s.Store, f, func(ctx context.Context) ([]stats.DayRate,
+		error) {
+		return s.readRates(ctx, f)
+	})
 	return rates, db.Classify(err)
 }
 
@@ -114,7 +118,8 @@ func (s *Store) readRates(ctx context.Context, f RateFilter) ([]stats.DayRate, e
 		sql = sqlReleaseRates
 	}
 	return s.dayRates(ctx, sql, pgx.NamedArgs{
-		"since": f.Since, "until": f.Until, "release": f.Release, "package": f.Package, "version": f.Version, "apart": f.Apart,
+		"since": f.Since, "until": f.Until, "release": f.Release, "package": f.Package, "version": f.Version,
+		"apart": f.Apart,
 	})
 }
 
@@ -150,7 +155,8 @@ const sqlVersionDays = `
 // VersionDays returns, by UTC day, the earliest first, how many crashes two versions of a binary package had in a release
 // and how many machines were active there. Days on which nothing changed are left out: their machines are those of the
 // day before.
-func (s *Store) VersionDays(ctx context.Context, release crash.Release, pkg, old, new string) ([]stats.VersionDay, error) {
+func (s *Store) VersionDays(ctx context.Context, release crash.Release, pkg, old, new string) ([]stats.VersionDay,
+	error) {
 	args := pgx.NamedArgs{"release": release, "package": pkg, "old": old, "new": new}
 	rows, err := s.Pool.Query(ctx, sqlVersionDays, args)
 	if err != nil {

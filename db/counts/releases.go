@@ -38,7 +38,8 @@ func (s *Store) readReleases(ctx context.Context) (map[crash.Release]int64, erro
 	all := map[crash.Release]int64{}
 	var release crash.Release
 	var reports int64
-	if _, err := pgx.ForEachRow(rows, []any{&release, &reports}, func() error { all[release] = reports; return nil }); err != nil {
+	if _, err := pgx.ForEachRow(rows, []any{&release, &reports},
+		func() error { all[release] = reports; return nil }); err != nil {
 		return nil, fmt.Errorf("releases: %w", db.Classify(err))
 	}
 	return all, nil

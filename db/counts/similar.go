@@ -25,9 +25,10 @@ func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]grouping.Similar
 	if err != nil {
 		return nil, fmt.Errorf("similar problems: %w", err)
 	}
-	return s.similar(ctx, b, maxSimilar, all.OfPackages([]string{b.SourcePackage, b.Package}, maxCandidates, func(p *index.Problem) bool {
-		return p.ID != b.ID && p.Bug != 0
-	}))
+	return s.similar(ctx, b, maxSimilar, all.OfPackages([]string{b.SourcePackage, b.Package}, maxCandidates,
+		func(p *index.Problem) bool {
+			return p.ID != b.ID && p.Bug != 0
+		}))
 }
 
 // Alike is Similar for all problems, with a bug or without, at most four, of the most frequent ones.
@@ -36,10 +37,12 @@ func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]grouping.SimilarPr
 	if err != nil {
 		return nil, fmt.Errorf("similar problems: %w", err)
 	}
-	return s.similar(ctx, b, maxAlike, all.OfPackages([]string{b.SourcePackage, b.Package}, maxAlikeFrom, func(p *index.Problem) bool { return p.ID != b.ID }))
+	return s.similar(ctx, b, maxAlike, all.OfPackages([]string{b.SourcePackage, b.Package}, maxAlikeFrom,
+		func(p *index.Problem) bool { return p.ID != b.ID }))
 }
 
-func (s *Store) similar(ctx context.Context, b crash.Bucket, most int, candidates []*index.Problem) ([]grouping.SimilarProblem, error) {
+func (s *Store) similar(ctx context.Context, b crash.Bucket, most int,
+	candidates []*index.Problem) ([]grouping.SimilarProblem, error) {
 	var found []grouping.SimilarProblem
 	likeness := grouping.LikenessTo(b.Signature)
 	for _, p := range candidates {

@@ -74,7 +74,8 @@ func TestWatch(t *testing.T) {
 			free[folder] = n * mib
 		}
 		got := w.Health()
-		if len(got) != 2 || got[0].Problem != c.wantA || got[1].Problem != c.wantB || got[1].Detail != "/b: "+c.b+" of 10000 MiB are free." {
+		if len(got) != 2 || got[0].Problem != c.wantA || got[1].Problem != c.wantB || got[1].Detail != "/b: "+c.b+
+			" of 10000 MiB are free." {
 			t.Errorf("%s and %s MiB: got %+v", c.a, c.b, got)
 		}
 		e, full := errors.AsType[*crash.Error](w.Room())
@@ -86,7 +87,8 @@ func TestWatch(t *testing.T) {
 	metrics := prometheus.NewPedanticRegistry()
 	metrics.MustRegister(w)
 	families, err := metrics.Gather()
-	if err != nil || len(families) != 2 || len(families[0].GetMetric()) != 2 || families[0].GetMetric()[0].GetGauge().GetValue() != 5000*mib {
+	if err != nil || len(families) != 2 || len(families[0].GetMetric()) != 2 ||
+		families[0].GetMetric()[0].GetGauge().GetValue() != 5000*mib {
 		t.Errorf("got metrics %v, %v; want two for each folder that can be read", families, err)
 	}
 	if err := (*Watch)(nil).Room(); err != nil {

@@ -23,7 +23,8 @@ func TestColdAndWarmStart(t *testing.T) {
 	}
 	query(t, s.URL(), "create table kept as select 'still here'::text as word; select word from kept")
 	got := map[string]string{}
-	for _, name := range []string{"listen_addresses", "data_checksums", "fsync", "server_encoding", "TimeZone", "log_error_verbosity", "wal_compression"} {
+	for _, name := range []string{"listen_addresses", "data_checksums", "fsync", "server_encoding", "TimeZone",
+		"log_error_verbosity", "wal_compression"} {
 		got[name] = query(t, s.URL(), "select current_setting('"+name+"', true)")
 	}
 	got["lc_collate"] = query(t, s.URL(), "select datcollate from pg_database where datname = current_database()")
@@ -41,7 +42,8 @@ func TestColdAndWarmStart(t *testing.T) {
 		t.Error("its processes were not found while it runs")
 	}
 	// Checked in a directory in use, since a crashed server is restarted in the same way.
-	if s.home.accepts(t.Context(), s.supervisor.programs, "wal_compression=of_another_build") || !s.home.accepts(t.Context(), s.supervisor.programs, walCompression) {
+	if s.home.accepts(t.Context(), s.supervisor.programs, "wal_compression=of_another_build") ||
+		!s.home.accepts(t.Context(), s.supervisor.programs, walCompression) {
 		t.Error("a value that the server does not know is given to it, or one that it knows is not")
 	}
 	stop(t, s)

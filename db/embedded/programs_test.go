@@ -25,7 +25,8 @@ func fakePrograms(t *testing.T, version string) string {
 
 func TestChoosePrograms(t *testing.T) {
 	t.Parallel()
-	v14, v15, v18, again := fakePrograms(t, "14.9"), fakePrograms(t, "15.18 (Debian 15.18-0+deb12u1)"), fakePrograms(t, "18beta2"), fakePrograms(t, "15.2")
+	v14, v15, v18, again := fakePrograms(t, "14.9"), fakePrograms(t, "15.18 (Debian 15.18-0+deb12u1)"),
+		fakePrograms(t, "18beta2"), fakePrograms(t, "15.2")
 	half := t.TempDir() // no programs in it
 	for _, test := range []struct {
 		name    string
@@ -38,9 +39,12 @@ func TestChoosePrograms(t *testing.T) {
 		{"first of equal ones", []string{v15, again, v15}, "", v15, ""},
 		{"of the cluster's version", []string{v18, v15}, "15", v15, ""},
 		{"an older cluster is still run", []string{v18, v14}, "14", v14, ""},
-		{"none", []string{half, "/nonexistent"}, "", "", "No PostgreSQL server programs were found on this machine: install PostgreSQL 15 or newer (Debian, Ubuntu: apt-get install postgresql;"},
+		{"none", []string{half, "/nonexistent"}, "", "", "No PostgreSQL server programs were found on this " +
+			"machine: install " +
+			"PostgreSQL 15 or newer (Debian, Ubuntu: apt-get install postgresql;"},
 		{"too old", []string{v14}, "", "", "is version 14: install PostgreSQL 15 or newer"},
-		{"the cluster's version is gone", []string{v18}, "15", "", "belongs to PostgreSQL 15, whose server programs were not found; install that version (Debian, Ubuntu: apt-get install postgresql-15)"},
+		{"the cluster's version is gone", []string{v18}, "15", "", "belongs to PostgreSQL 15, whose server programs were " +
+			"not found; install that version (Debian, Ubuntu: apt-get install postgresql-15)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -20,7 +20,8 @@ const sqlSavedToken = `
 func (s *Store) SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error) {
 	var out crash.SavedToken
 	var sealed []byte
-	err := s.Pool.QueryRow(ctx, sqlSavedToken, keyArgs(key)).Scan(&out.Token, &sealed, &out.Context, &out.Person, &out.Connected)
+	err := s.Pool.QueryRow(ctx, sqlSavedToken, keyArgs(key)).Scan(&out.Token, &sealed, &out.Context, &out.Person,
+		&out.Connected)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return crash.SavedToken{}, nil
 	}
@@ -156,7 +157,8 @@ func (s *Store) TokenHealth(ctx context.Context, key crash.TrackerKey, token str
 	var h crash.TokenHealth
 	args := keyArgs(key)
 	args["token"] = token
-	err := s.Pool.QueryRow(ctx, sqlTokenHealth, args).Scan(&h.Account, db.OrZero(&h.LastSuccess), &h.LastError, db.OrZero(&h.LastErrorAt), &h.Dead)
+	err := s.Pool.QueryRow(ctx, sqlTokenHealth, args).Scan(&h.Account, db.OrZero(&h.LastSuccess), &h.LastError,
+		db.OrZero(&h.LastErrorAt), &h.Dead)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return h, fmt.Errorf("token health: %w", db.Classify(err))
 	}

@@ -17,7 +17,8 @@ const (
 			coalesce((select package from buckets where id = filings.bucket_id), ''),
 			coalesce((select max(bug_number) from bucket_bugs where bucket_id = filings.bucket_id), 0)
 		from filings
-		where (@state = '' or state = @state) and (@bucket::bytea is null or bucket_id in ` + db.Members + `) and (@id = 0 or id = @id)
+		where (@state = '' or state = @state) and (@bucket::bytea is null or bucket_id in ` + db.Members +
+		`) and (@id = 0 or id = @id)
 			and (@after = 0 or (created, id) < (@created, @after))
 		order by created desc, id desc limit @limit`
 	sqlLedgerCalls = `
@@ -41,7 +42,8 @@ const maxLines = 40
 // Ledger lists filings, the one that was asked for last first, with what has happened to them, earliest first.
 func (s *Store) Ledger(ctx context.Context, filter crash.LedgerFilter) ([]crash.LedgerEntry, error) {
 	args := pgx.NamedArgs{
-		"state": string(filter.State), "bucket": nil, "id": filter.ID, "after": filter.After.ID, "created": filter.After.Created, "limit": filter.Limit,
+		"state": string(filter.State), "bucket": nil, "id": filter.ID, "after": filter.After.ID,
+		"created": filter.After.Created, "limit": filter.Limit,
 	}
 	if filter.Bucket != (crash.BucketID{}) {
 		args["bucket"] = filter.Bucket[:]
@@ -89,9 +91,10 @@ func addLines(ctx context.Context, tx pgx.Tx, entries []crash.LedgerEntry) error
 		})
 		return err
 	}
-	err := each(sqlLedgerEvents, []any{&line.At, &line.Person, &line.Action, &line.Words, &line.Bug}, func(e *crash.LedgerEntry) {
-		e.Lines = append(e.Lines, line)
-	})
+	err := each(sqlLedgerEvents, []any{&line.At, &line.Person, &line.Action, &line.Words, &line.Bug},
+		func(e *crash.LedgerEntry) {
+			e.Lines = append(e.Lines, line)
+		})
 	if err != nil {
 		return err
 	}

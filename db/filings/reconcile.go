@@ -30,7 +30,8 @@ func (s *Store) KnownBugs(ctx context.Context, numbers []int64) ([]int64, error)
 	return out, nil
 }
 
-var errBeingFiled = crash.Errorf(crash.Conflict, "being_filed", "A bug for this problem is being filed at this moment; run this again shortly.")
+var errBeingFiled = crash.Errorf(crash.Conflict, "being_filed", "A bug for this problem is being filed at this "+
+	"moment; run this again shortly.")
 
 // ReconcileBug gives a bucket a bug that was found in the tracker and that mishap had filed for it. A filing that is not
 // done yet is done with it. Doing it twice changes nothing. It returns Conflict while a bug for the bucket is being sent.

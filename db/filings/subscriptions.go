@@ -51,7 +51,8 @@ func (s *Store) ClaimSubscription(ctx context.Context) (crash.Subscription, erro
 }
 
 // FinishSubscription records what came of it.
-func (s *Store) FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error {
+func (s *Store) FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer,
+	done bool) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlFinishAttempt, pgx.NamedArgs{
 			"entry": sub.Entry, "outcome": a.Outcome, "status": a.Status, "request": a.RequestID, "words": a.Words,

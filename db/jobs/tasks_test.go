@@ -19,17 +19,19 @@ func TestTaskAfterKill(t *testing.T) {
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	ran := make(chan struct{}, 1)
-	config := jobs.Config{Log: dbtest.Log(t), Tasks: []jobs.Task{{Name: "sound-horn", Every: time.Second, Run: func(context.Context) error {
-		select {
-		case ran <- struct{}{}:
-		default:
-		}
-		return nil
-	}}}}
+	config := jobs.Config{Log: dbtest.Log(t),
+		Tasks: []jobs.Task{{Name: "sound-horn", Every: time.Second, Run: func(context.Context) error {
+			select {
+			case ran <- struct{}{}:
+			default:
+			}
+			return nil
+		}}}}
 	stop := startJobs(t, s, config)
 	<-ran
 	stop()
-	dbtest.Exec(t, url, `update river_job set state = 'running', finalized_at = null, attempted_at = now() where kind = 'sound-horn'`)
+	dbtest.Exec(t, url,
+		`update river_job set state = 'running', finalized_at = null, attempted_at = now() where kind = 'sound-horn'`)
 	select {
 	case <-ran: // of a second run
 	default:
@@ -48,9 +50,13 @@ func TestUnknownJobs(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
-	dbtest.Exec(t, url, `insert into river_job (kind, args, max_attempts, queue) values ('from-tomorrow', '{}', 1, 'default')`)
+	dbtest.Exec(t, url,
+		`insert into river_job (kind, args, max_attempts, queue) values ('from-tomorrow', '{}', 1, 'default')`)
 	const filing = 7
-	if err := s.InTx(t.Context(), func(tx pgx.Tx) error { return s.AddFilingJob(t.Context(), tx, filing, 0) }); err != nil {
+	if err := s.InTx(t.Context(), func(tx pgx.Tx) error {
+		return s.AddFilingJob(t.Context(), tx, filing,
+			0)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	worked := make(chan int64, 1)

@@ -31,7 +31,8 @@ func (s *Store) RequestCore(ctx context.Context, report crash.OopsID, system cra
 
 // CoreRequested tells whether the core that a machine was asked for has been received. It returns NotFound when this
 // machine was not asked for the core of this report.
-func (s *Store) CoreRequested(ctx context.Context, report crash.OopsID, system crash.SystemID) (received bool, err error) {
+func (s *Store) CoreRequested(ctx context.Context, report crash.OopsID, system crash.SystemID) (received bool,
+	err error) {
 	args := pgx.NamedArgs{"report": [16]byte(report), "system": string(system)}
 	switch err := s.Pool.QueryRow(ctx, sqlCoreRequested, args).Scan(&received); {
 	case errors.Is(err, pgx.ErrNoRows):

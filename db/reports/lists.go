@@ -27,14 +27,16 @@ func New(s *db.Store) *Store { return &Store{s} }
 const (
 	belowReport   = ` and received <= @received and (received, id) < (@received, @id) order by received desc, id desc`
 	sqlBucketList = `
-		select ` + db.ReportColumns + ` from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+		select ` + db.ReportColumns + ` from (select id from buckets where id in ` + db.Members +
+		`) as m (source) cross join lateral (
 			select * from (
 				select * from reports where bucket_id = m.source` + belowReport + ` limit @look
 			) as looked where ` + likeThat + ` order by received desc, id desc limit @limit
 		) as r
 		order by received desc, id desc limit @limit`
 	sqlLookedTo = `
-		select r.received, r.id from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+		select r.received, r.id from (select id from buckets where id in ` + db.Members +
+		`) as m (source) cross join lateral (
 			select received, id from reports where bucket_id = m.source` + belowReport + ` offset @look - 1 limit 1
 		) as r
 		order by received desc, id desc limit 1`
@@ -43,13 +45,16 @@ const (
 	likeThat = `(@version = '' or version = @version) and (@release = '' or release = @release)
 		and (@architecture = '' or architecture = @architecture)
 		and (@of = '' or package_architecture = @of) and (not @complete or complete) and day between @since and @until`
-	sqlSystemList   = `select ` + db.ReportColumns + ` from reports where system_key = @system_key and system = @system` + belowReport + ` limit @limit`
-	sqlNamelessList = `select ` + db.ReportColumns + ` from reports where system_key is null` + belowReport + ` limit @limit`
+	sqlSystemList = `select ` + db.ReportColumns + ` from reports where system_key = @system_key and system = @system` +
+		belowReport + ` limit @limit`
+	sqlNamelessList = `select ` + db.ReportColumns + ` from reports where system_key is null` + belowReport +
+		` limit @limit`
 )
 
 // BucketReports returns the reports of the problem that a bucket is part of in the order of their arrival, the newest
 // first, at most limit, from below the report after on (zero: from the newest). Reports of test machines are among them.
-func (s *Store) BucketReports(ctx context.Context, id crash.BucketID, after crash.OopsID, limit int) ([]crash.ReportRow, error) {
+func (s *Store) BucketReports(ctx context.Context, id crash.BucketID, after crash.OopsID, limit int) ([]crash.ReportRow,
+	error) {
 	rows, _, err := s.BucketReportsLike(ctx, id, index.Filter{}, after, limit)
 	return rows, err
 }
@@ -94,7 +99,8 @@ func likeArgs(args pgx.NamedArgs, id crash.BucketID, f index.Filter) (pgx.NamedA
 	if f != f.OfReports() {
 		return nil, fmt.Errorf("reports cannot be chosen by all of %+v", f)
 	}
-	args["bucket"], args["version"], args["release"], args["architecture"] = id[:], f.Version, string(f.Release), f.Architecture
+	args["bucket"], args["version"], args["release"], args["architecture"] = id[:], f.Version, string(f.Release),
+		f.Architecture
 	args["of"] = f.PackageArchitecture
 	args["complete"], args["look"] = f.Complete, reportsLooked
 	args["since"], args["until"] = f.Since.Time(), f.Until.Time()
@@ -108,7 +114,8 @@ func likeArgs(args pgx.NamedArgs, id crash.BucketID, f index.Filter) (pgx.NamedA
 }
 
 // SystemReports returns the reports of a machine, as BucketReports does those of a bucket.
-func (s *Store) SystemReports(ctx context.Context, system crash.SystemID, after crash.OopsID, limit int) ([]crash.ReportRow, error) {
+func (s *Store) SystemReports(ctx context.Context, system crash.SystemID, after crash.OopsID,
+	limit int) ([]crash.ReportRow, error) {
 	args := db.NewestFirst(after, limit)
 	sql := sqlNamelessList
 	if key := db.SystemKey(system); key != nil {
@@ -141,7 +148,8 @@ const sqlDayReports = `
 
 // DayReports returns counted reports of crashes of a UTC day, of all releases or one, in the order of their arrival, at
 // most limit.
-func (s *Store) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow, error) {
+func (s *Store) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow,
+	error) {
 	rows, err := s.reportList(ctx, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("reports of a day: %w", db.Classify(err))

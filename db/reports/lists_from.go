@@ -24,7 +24,8 @@ const (
 
 // BucketReportsFrom returns the ids of the reports of the problem that a bucket is part of in the order of their arrival,
 // from the report from on, that one included, at most limit.
-func (s *Store) BucketReportsFrom(ctx context.Context, id crash.BucketID, from crash.OopsID, limit int) ([]crash.OopsID, error) {
+func (s *Store) BucketReportsFrom(ctx context.Context, id crash.BucketID, from crash.OopsID, limit int) ([]crash.OopsID,
+	error) {
 	args := db.ReportArgs(from)
 	args["bucket"], args["limit"] = id[:], limit
 	ids, err := s.reportIDs(ctx, sqlBucketFrom, args)
@@ -35,7 +36,8 @@ func (s *Store) BucketReportsFrom(ctx context.Context, id crash.BucketID, from c
 }
 
 // SystemReportsFrom is BucketReportsFrom for the reports of a machine.
-func (s *Store) SystemReportsFrom(ctx context.Context, system crash.SystemID, from crash.OopsID, limit int) ([]crash.OopsID, error) {
+func (s *Store) SystemReportsFrom(ctx context.Context, system crash.SystemID, from crash.OopsID,
+	limit int) ([]crash.OopsID, error) {
 	args := db.ReportArgs(from)
 	args["limit"] = limit
 	sql := sqlNamelessFrom

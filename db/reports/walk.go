@@ -29,8 +29,10 @@ const (
 			) as looked where ` + likeThat + ` order by received, id limit 1
 		) as r
 		order by r.received, r.id limit 1`
-	sqlOlderOfSystem    = `select id from reports where system_key = @system_key and system = @system` + belowReport + ` limit 1`
-	sqlNewerOfSystem    = `select id from reports where system_key = @system_key and system = @system` + aboveReport + ` limit 1`
+	sqlOlderOfSystem = `select id from reports where system_key = @system_key and system = @system` + belowReport +
+		` limit 1`
+	sqlNewerOfSystem = `select id from reports where system_key = @system_key and system = @system` + aboveReport +
+		` limit 1`
 	sqlOlderWithoutName = `select id from reports where system_key is null` + belowReport + ` limit 1`
 	sqlNewerWithoutName = `select id from reports where system_key is null` + aboveReport + ` limit 1`
 )
@@ -52,7 +54,8 @@ func (s *Store) ReportNeighbours(
 }
 
 // SystemNeighbours is ReportNeighbours among the reports of one machine.
-func (s *Store) SystemNeighbours(ctx context.Context, system crash.SystemID, id crash.OopsID) (newer, older crash.OopsID, err error) {
+func (s *Store) SystemNeighbours(ctx context.Context, system crash.SystemID, id crash.OopsID) (newer,
+	older crash.OopsID, err error) {
 	args, above, below := db.ReportArgs(id), sqlNewerWithoutName, sqlOlderWithoutName
 	if key := db.SystemKey(system); key != nil {
 		above, below, args["system"], args["system_key"] = sqlNewerOfSystem, sqlOlderOfSystem, string(system), *key
@@ -81,7 +84,8 @@ func (s *Store) EndReports(
 	return newest, oldest, nil
 }
 
-func (s *Store) neighbours(ctx context.Context, above, below string, args pgx.NamedArgs) (newer, older crash.OopsID, err error) {
+func (s *Store) neighbours(ctx context.Context, above, below string, args pgx.NamedArgs) (newer, older crash.OopsID,
+	err error) {
 	var b pgx.Batch
 	for _, side := range []struct {
 		sql string

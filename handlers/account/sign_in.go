@@ -44,7 +44,8 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.Sessions.Put(r.Context(), accounts.SessionUser, strconv.FormatInt(signed.User.ID, 10))
 	http.SetCookie(w, &http.Cookie{
-		Name: web.CookieBrowser, Value: signed.Browsers, Path: web.PathSignIn, MaxAge: int(accounts.KnownBrowserFor.Seconds()),
+		Name: web.CookieBrowser, Value: signed.Browsers, Path: web.PathSignIn,
+		MaxAge:   int(accounts.KnownBrowserFor.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
 	})
 	web.RenewCSRFToken(w, r)

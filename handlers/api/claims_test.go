@@ -42,7 +42,8 @@ const (
 
 // claims are all of them, section by section.
 func claims() []claim {
-	return slices.Concat(addressClaims(), pagingClaims(), methodClaims(), commonClaims(), problemClaims(), countClaims(), reportClaims(), questionClaims(), clientClaims())
+	return slices.Concat(addressClaims(), pagingClaims(), methodClaims(), commonClaims(), problemClaims(), countClaims(),
+		reportClaims(), questionClaims(), clientClaims())
 }
 
 // mostClaims is how many checks the existing service was measured with; there are more here.
@@ -54,7 +55,8 @@ func TestClaims(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	words := h.words()
-	clients := map[role]*handlertest.Client{visitor: h.Visitor(t), viewer: h.As(t, crash.RoleViewer), triager: h.As(t, crash.RoleTriager)}
+	clients := map[role]*handlertest.Client{visitor: h.Visitor(t), viewer: h.As(t, crash.RoleViewer),
+		triager: h.As(t, crash.RoleTriager)}
 	_, router := document(t, clients[visitor])
 	all := claims()
 	for _, c := range all { // the archive learns what is wanted; nothing waits for it
@@ -99,7 +101,8 @@ func TestClaims(t *testing.T) {
 			}
 		}
 	}
-	for _, fact := range []string{"8.1", "8.2", "8.3", "8.4", "9.1", "9.2", "9.3", "9.4", "9.5", "9.6", "9.7", "11", "12", "15"} {
+	for _, fact := range []string{"8.1", "8.2", "8.3", "8.4", "9.1", "9.2", "9.3", "9.4", "9.5", "9.6", "9.7", "11", "12",
+		"15"} {
 		if facts[fact] == 0 {
 			t.Errorf("§%s: nothing is asked of it", fact)
 		}
@@ -115,9 +118,12 @@ func (c claim) conforms(t *testing.T, router routers.Router, words *strings.Repl
 	t.Helper()
 	path := words.Replace(c.ask)
 	route, _, _ := strings.Cut(path, "?")
-	known := strings.Count(route, "/") <= 2 && strings.HasSuffix(route, "/") && !strings.Contains(route, "//") && !strings.Contains(route, "%2F")
-	if !known || c.method != "" || a.Status == http.StatusMethodNotAllowed || strings.HasSuffix(route, "schema/") || strings.HasPrefix(path, "no-such") || strings.HasPrefix(path, "versions/some") || path == "" ||
-		a.Status == http.StatusBadRequest && strings.HasPrefix(path, "dayoops/?") || path == "dayoops/" || path == "bucket/" || path == "oops/" {
+	known := strings.Count(route, "/") <= 2 && strings.HasSuffix(route, "/") && !strings.Contains(route, "//") &&
+		!strings.Contains(route, "%2F")
+	if !known || c.method != "" || a.Status == http.StatusMethodNotAllowed || strings.HasSuffix(route, "schema/") ||
+		strings.HasPrefix(path, "no-such") || strings.HasPrefix(path, "versions/some") || path == "" ||
+		a.Status == http.StatusBadRequest && strings.HasPrefix(path, "dayoops/?") || path == "dayoops/" ||
+		path == "bucket/" || path == "oops/" {
 		return
 	}
 	method, body := http.MethodGet, any(nil)
@@ -140,7 +146,8 @@ func (h *house) ask(client *handlertest.Client, c claim, words *strings.Replacer
 	if method == "" {
 		method = map[bool]string{true: http.MethodGet, false: http.MethodPost}[c.body == ""]
 	}
-	r, err := http.NewRequestWithContext(h.t.Context(), method, h.URL+api(words.Replace(c.ask)), strings.NewReader(words.Replace(c.body)))
+	r, err := http.NewRequestWithContext(h.t.Context(), method, h.URL+api(words.Replace(c.ask)),
+		strings.NewReader(words.Replace(c.body)))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -160,13 +167,15 @@ func (h *house) words() *strings.Replacer {
 	var made struct {
 		Report string `json:"report"`
 	}
-	c.PostJSON(api("create-bug-report/"), map[string]string{"signature": "on two machines"}).Want(http.StatusCreated).JSON(&made)
+	c.PostJSON(api("create-bug-report/"), map[string]string{"signature": "on two machines"}).Want(http.StatusCreated).JSON(
+		&made)
 	number, err := strconv.ParseInt(made.Report, 10, 64)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	reading := crash.BugReading{Number: number, DuplicateOf: 77, Tasks: []crash.BugTask{
-		{Target: "/ubuntu/+source/tidewatch", Status: "Fix Released", Complete: true}, {Target: "/ubuntu/noble/+source/tidewatch", Status: "New"},
+		{Target: "/ubuntu/+source/tidewatch", Status: "Fix Released", Complete: true},
+		{Target: "/ubuntu/noble/+source/tidewatch", Status: "New"},
 	}}
 	if err := h.Bugs.SaveBugReading(h.t.Context(), reading, "https://tracker.example/bugs/77", time.Hour); err != nil {
 		h.t.Fatal(err)
@@ -175,11 +184,13 @@ func (h *house) words() *strings.Replacer {
 	quoted := func(s string) string { return strings.ReplaceAll(strconv.Quote(s), `\u00fc`, "ü") }
 	text := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 	return strings.NewReplacer(
-		"{tide}", text(nativeSignature()), "{tide-twice}", text(text(nativeSignature())), "{tide-path}", path(nativeSignature()),
+		"{tide}", text(nativeSignature()), "{tide-twice}", text(text(nativeSignature())), "{tide-path}",
+		path(nativeSignature()),
 		"{tide-key}", h.bucket(nativeSignature()).ID.String(), "{tide-json}", quoted(nativeSignature()),
 		"{odd}", text(odd), "{odd-twice}", text(text(odd)), "{odd-key}", h.bucket(odd).ID.String(), "{odd-json}", quoted(odd),
 		"{odd-segment}", url.PathEscape(odd), "{two-key}", h.bucket("on two machines").ID.String(),
-		"{older}", older, "{newer}", newer, "{id}", h.ids[0].String(), "{last}", h.ids[len(h.ids)-1].String(), "{bug}", made.Report,
+		"{older}", older, "{newer}", newer, "{id}", h.ids[0].String(), "{last}", h.ids[len(h.ids)-1].String(), "{bug}",
+		made.Report,
 		"{rate}", "release=Ubuntu%2024.04&package=tidewatch&old_version="+older+"&new_version="+newer+"&date=20260518",
 	)
 }

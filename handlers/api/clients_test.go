@@ -19,17 +19,22 @@ func TestKnownClients(t *testing.T) {
 	c := h.Visitor(t)
 
 	t.Run("phased updates", func(t *testing.T) {
-		rate := get(t, c, "package-rate-of-crashes/?format=json&exclude_proposed=True&release=Ubuntu%2024.04&package=tidewatch&old_version="+older+
-			"&new_version="+newer+"&phased_update_percentage=10&date=20260518").Objects[0]
+		rate := get(t, c,
+			"package-rate-of-crashes/?format=json&exclude_proposed=True&release=Ubuntu%2024.04&package=tidewatch&old_version="+
+				older+
+				"&new_version="+newer+"&phased_update_percentage=10&date=20260518").Objects[0]
 		link, _ := rate["web_link"].(string)
-		if rate["increase"] != true || rate["previous_average"] != 0. || link != base+"/?release=Ubuntu%2024.04&package=tidewatch&version="+newer {
+		if rate["increase"] != true || rate["previous_average"] != 0. || link != base+
+			"/?release=Ubuntu%2024.04&package=tidewatch&version="+newer {
 			t.Errorf("got %v", rate)
 		}
 		if a := c.Get(strings.TrimPrefix(link, base)); a.Status != http.StatusOK {
 			t.Errorf("%s: got %d", link, a.Status)
 		}
-		for _, b := range get(t, c, "package-version-new-buckets/?format=json&package=tidewatch&previous_version="+older+"&new_version="+newer).Objects {
-			if link, _ := b["web_link"].(string); b["function"] != odd || c.Get(strings.TrimPrefix(link, base)).Status != http.StatusOK {
+		for _, b := range get(t, c, "package-version-new-buckets/?format=json&package=tidewatch&previous_version="+older+
+			"&new_version="+newer).Objects {
+			if link, _ := b["web_link"].(string); b["function"] != odd ||
+				c.Get(strings.TrimPrefix(link, base)).Status != http.StatusOK {
 				t.Errorf("got %v", b)
 			}
 		}
@@ -38,7 +43,8 @@ func TestKnownClients(t *testing.T) {
 		query := "most-common-problems/?format=json&user=tide-team&limit=10&from=20260517&to=20260517"
 		c.Get(api(query)).Want(http.StatusServiceUnavailable)
 		h.read()
-		for release, want := range map[string]float64{"": 4, "&release=Ubuntu%2024.04": 4, "&release=Ubuntu%2024.04&release=Ubuntu%2026.04": 0, "&release=Ubuntu%2026.04&release=Ubuntu%2024.04": 4} {
+		for release, want := range map[string]float64{"": 4, "&release=Ubuntu%2024.04": 4,
+			"&release=Ubuntu%2024.04&release=Ubuntu%2026.04": 0, "&release=Ubuntu%2026.04&release=Ubuntu%2024.04": 4} {
 			var sum float64
 			for _, o := range get(t, c, query+release).Objects {
 				count, _ := o["count"].(float64)
@@ -75,7 +81,8 @@ func TestKnownClients(t *testing.T) {
 		key := h.bucket(nativeSignature()).ID.String()
 		for _, path := range []string{
 			"versions/?limit=0&id=" + key, "instances/?limit=100&id=" + key + "&start=", "average-instances/?limit=0&id=" + key,
-			"average-crashes/?limit=0&release=&package=&version=", "most-common-problems/?format=json&limit=30&release=&package=&period=day&version=&pkg_arch=&user=&packageset=&snap=&from=&to=",
+			"average-crashes/?limit=0&release=&package=&version=",
+			"most-common-problems/?format=json&limit=30&release=&package=&period=day&version=&pkg_arch=&user=&packageset=&snap=&from=&to=",
 			"binary-package-versions/?format=json&binary_package=tidewatch&release=",
 		} {
 			if len(get(t, c, path).Objects) == 0 {
@@ -92,9 +99,11 @@ func TestAccess(t *testing.T) {
 	h.fill()
 	id := h.ids[0].String()
 	visitor, viewer := h.Visitor(t), h.As(t, crash.RoleViewer)
-	for _, path := range []string{"oops/" + id + "/", "instance/?id=" + id, "reports-for-system/?system=machine-1", "system-image-versions/?image_type=device"} {
+	for _, path := range []string{"oops/" + id + "/", "instance/?id=" + id, "reports-for-system/?system=machine-1",
+		"system-image-versions/?image_type=device"} {
 		var got refusal
-		if visitor.Get(api(path)).Want(http.StatusUnauthorized).JSON(&got); got.Code != "not_signed_in" || got.Message != got.Error {
+		if visitor.Get(api(path)).Want(http.StatusUnauthorized).JSON(&got); got.Code != "not_signed_in" ||
+			got.Message != got.Error {
 			t.Errorf("%s: got %+v", path, got)
 		}
 		viewer.Get(api(path)).Want(http.StatusOK)
@@ -116,7 +125,8 @@ func TestAccess(t *testing.T) {
 		Data map[string]string `json:"data"`
 	}
 	viewer.Get(api("oops/" + id + "/")).Want(http.StatusOK).JSON(&oops)
-	if oops.ID != id || oops.Data["SAS"] != nativeSignature() || oops.Data["ProblemType"] != "Crash" || oops.Data["SystemIdentifier"] != "machine-1" {
+	if oops.ID != id || oops.Data["SAS"] != nativeSignature() || oops.Data["ProblemType"] != "Crash" ||
+		oops.Data["SystemIdentifier"] != "machine-1" {
 		t.Errorf("got %v", oops)
 	}
 	viewer.Get(api("oops/no-such-report/")).Want(http.StatusNotFound)
@@ -149,7 +159,8 @@ func TestMachines(t *testing.T) {
 	if got := get(t, c, "reports-for-system/?system=nobody"); len(got.Objects) != 0 {
 		t.Errorf("nobody: got %v", got)
 	}
-	days := map[string]int{"dayoops/20260518/": 16, "dayoops/20260517/": 5, "dayoops/20250101/": 0, "dayoops/20260518/?release=Ubuntu+26.04": 1, "dayoops/20260518/?release=Plan+9": 0, "dayoops/20260518/?limit=3": 3}
+	days := map[string]int{"dayoops/20260518/": 16, "dayoops/20260517/": 5, "dayoops/20250101/": 0,
+		"dayoops/20260518/?release=Ubuntu+26.04": 1, "dayoops/20260518/?release=Plan+9": 0, "dayoops/20260518/?limit=3": 3}
 	for path, want := range days {
 		var got struct {
 			Value struct {
@@ -178,18 +189,23 @@ func TestQuestions(t *testing.T) {
 	h := newHouse(t)
 	c := h.Visitor(t)
 	recent := map[string]any{"release": "Ubuntu 24.04", "packages": []any{
-		map[string]string{"package": "tidewatch", "last_seen": older}, map[string]string{"package": "tidewatch", "last_seen": newer},
-		map[string]string{"package": "tidewatch", "last_seen": "9-1"}, map[string]string{"package": "nosuch", "last_seen": "1"},
+		map[string]string{"package": "tidewatch", "last_seen": older}, map[string]string{"package": "tidewatch",
+			"last_seen": newer},
+		map[string]string{"package": "tidewatch", "last_seen": "9-1"}, map[string]string{"package": "nosuch",
+			"last_seen": "1"},
 	}}
 	pockets := map[string]any{"packages_data": []any{
-		map[string]string{"package": "tidewatch", "seen": older, "release": "Ubuntu 24.04"}, map[string]string{"package": "tidewatch", "seen": "1.4.10-1", "release": "24.04"},
-		map[string]string{"package": "tidewatch", "seen": "9-1", "release": "Ubuntu 24.04"}, map[string]string{"package": "tidewatch", "seen": newer},
+		map[string]string{"package": "tidewatch", "seen": older, "release": "Ubuntu 24.04"},
+		map[string]string{"package": "tidewatch", "seen": "1.4.10-1", "release": "24.04"},
+		map[string]string{"package": "tidewatch", "seen": "9-1", "release": "Ubuntu 24.04"},
+		map[string]string{"package": "tidewatch", "seen": newer},
 		map[string]string{"package": "Not a name!", "seen": newer, "release": "Ubuntu 24.04"},
 	}}
 	ask := func(resource string, body any) map[string]any {
 		t.Helper()
 		var answer map[string]any
-		c.PostJSON(api(resource), body, handlertest.Header{Name: "X-CSRFToken"}).Want(http.StatusCreated).JSON(&answer) // it changes nothing
+		// it changes nothing
+		c.PostJSON(api(resource), body, handlertest.Header{Name: "X-CSRFToken"}).Want(http.StatusCreated).JSON(&answer)
 		for _, value := range answer {
 			if values, ok := value.(map[string]any); ok {
 				return values
@@ -204,20 +220,23 @@ func TestQuestions(t *testing.T) {
 	}
 	ask("release-package-version-pockets/", pockets)
 	h.read()
-	for key, want := range map[string]any{"tidewatch " + older: false, "tidewatch " + newer: true, "tidewatch 9-1": true, "nosuch 1": true} {
+	for key, want := range map[string]any{"tidewatch " + older: false, "tidewatch " + newer: true, "tidewatch 9-1": true,
+		"nosuch 1": true} {
 		if got := ask("package-version-is-most-recent/", recent)[key]; got != want {
 			t.Errorf("%s: got %v, want %v", key, got, want)
 		}
 	}
 	for key, want := range map[string]any{
-		"tidewatch " + older + " Ubuntu 24.04": "Release", "tidewatch 1.4.10-1 24.04": "Proposed", "tidewatch 9-1 Ubuntu 24.04": "",
-		"tidewatch " + newer + " ": "Not Found", "Not a name! " + newer + " Ubuntu 24.04": "",
+		"tidewatch " + older + " Ubuntu 24.04": "Release", "tidewatch 1.4.10-1 24.04": "Proposed",
+		"tidewatch 9-1 Ubuntu 24.04": "",
+		"tidewatch " + newer + " ":   "Not Found", "Not a name! " + newer + " Ubuntu 24.04": "",
 	} {
 		if got := ask("release-package-version-pockets/", pockets)[key]; got != want {
 			t.Errorf("%q: got %v, want %v", key, got, want)
 		}
 	}
-	for _, resource := range []string{"reports-state/", "package-version-is-most-recent/", "release-package-version-pockets/"} {
+	for _, resource := range []string{"reports-state/", "package-version-is-most-recent/",
+		"release-package-version-pockets/"} {
 		var got refusal
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL+api(resource), strings.NewReader("no json"))
 		if err != nil {
@@ -254,7 +273,8 @@ func TestReportsState(t *testing.T) {
 	var made struct {
 		Report string `json:"report"`
 	}
-	triager.PostJSON(api("create-bug-report/"), map[string]string{"signature": nativeSignature()}).Want(http.StatusCreated).JSON(&made)
+	triager.PostJSON(api("create-bug-report/"), map[string]string{"signature": nativeSignature()}).Want(
+		http.StatusCreated).JSON(&made)
 	number := h.Tracker.Bugs()[0].Number
 	state := func(release string, tasks ...crash.BugTask) [2]any {
 		t.Helper()
@@ -266,7 +286,8 @@ func TestReportsState(t *testing.T) {
 			t.Fatal(err)
 		}
 		got.Reports = nil
-		c.PostJSON(api("reports-state/"), map[string]any{"reports": []any{made.Report}, "release": release}).Want(http.StatusCreated).JSON(&got)
+		c.PostJSON(api("reports-state/"), map[string]any{"reports": []any{made.Report}, "release": release}).Want(
+			http.StatusCreated).JSON(&got)
 		return got.Reports[made.Report]
 	}
 	whole := crash.BugTask{Target: "/ubuntu/+source/tidewatch", Status: "Fix Released", Complete: true}

@@ -15,13 +15,17 @@ import (
 func TestDocumentedDifferences(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	stacked := h.save(1, now, crashtest.Native(crashtest.Set("Stacktrace", "#0 main ()"), crashtest.Set("ThreadStacktrace", "Thread 1: #0 main ()"), crashtest.Set("ProcMaps", "0-1 r-xp x")))
+	stacked := h.save(1, now, crashtest.Native(crashtest.Set("Stacktrace", "#0 main ()"),
+		crashtest.Set("ThreadStacktrace", "Thread 1: #0 main ()"), crashtest.Set("ProcMaps", "0-1 r-xp x")))
 	traced := h.save(2, now, crashtest.Python(crashtest.Set("ProcMaps", "0-1 r-xp x")))
-	kernel := h.save(3, now, crashtest.Native(crashtest.Set("ProblemType", "KernelCrash"), crashtest.Set("KernelCrash", "yes"), crashtest.Set("VmCoreDmesg", "panic")))
+	kernel := h.save(3, now, crashtest.Native(crashtest.Set("ProblemType", "KernelCrash"),
+		crashtest.Set("KernelCrash", "yes"), crashtest.Set("VmCoreDmesg", "panic")))
 	for i := range 3 { // on derivatives only
-		h.save(10+i, now, crashtest.Native(crashtest.On("Linux Mint 22"), crashtest.Version(newer), crashtest.Set("DuplicateSignature", "on derivatives")))
+		h.save(10+i, now, crashtest.Native(crashtest.On("Linux Mint 22"), crashtest.Version(newer),
+			crashtest.Set("DuplicateSignature", "on derivatives")))
 	}
-	h.save(20, now, crashtest.Native(crashtest.On("Debian 13"), crashtest.Version("1.4.8-1"), crashtest.Set("DuplicateSignature", "on derivatives")))
+	h.save(20, now, crashtest.Native(crashtest.On("Debian 13"), crashtest.Version("1.4.8-1"),
+		crashtest.Set("DuplicateSignature", "on derivatives")))
 	h.counted()
 	c := h.As(t, crash.RoleViewer)
 	fields := func(id crash.OopsID) map[string]string {
@@ -67,11 +71,13 @@ func TestDocumentedDifferences(t *testing.T) {
 	}
 	triager := h.As(t, crash.RoleTriager)
 	var made struct{ Signature string }
-	triager.PostJSON(api("create-bug-report/"), map[string]string{"signature": "on%20derivatives"}).Want(http.StatusCreated).JSON(&made)
+	triager.PostJSON(api("create-bug-report/"), map[string]string{"signature": "on%20derivatives"}).Want(
+		http.StatusCreated).JSON(&made)
 	if made.Signature != "on derivatives" {
 		t.Errorf("create-bug-report: got the signature %q, want it decoded", made.Signature)
 	}
-	triager.PostJSON(api("create-bug-report/"), map[string]string{"signature": "nothing"}).Want(http.StatusNotFound).JSON(&refused)
+	triager.PostJSON(api("create-bug-report/"), map[string]string{"signature": "nothing"}).Want(http.StatusNotFound).JSON(
+		&refused)
 	if refused.Error == "" || refused.Code != "unknown_bucket" {
 		t.Errorf("create-bug-report of nothing: got %+v, want error and code", refused)
 	}

@@ -65,7 +65,8 @@ func TestPaging(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := get(t, c, versions+tt.query)
-			if len(got.Objects) != tt.objects || got.Meta.Limit != tt.limit || got.Meta.Offset != tt.offset || got.Meta.Total != tt.total {
+			if len(got.Objects) != tt.objects || got.Meta.Limit != tt.limit || got.Meta.Offset != tt.offset ||
+				got.Meta.Total != tt.total {
 				t.Errorf("got %d objects, %+v", len(got.Objects), got.Meta)
 			}
 			for _, link := range []struct {
@@ -75,7 +76,8 @@ func TestPaging(t *testing.T) {
 				switch {
 				case link.end == "" && link.got != nil:
 					t.Errorf("%s: got %s, want null", link.name, *link.got)
-				case link.end != "" && (link.got == nil || !strings.HasSuffix(*link.got, link.end) || !strings.HasPrefix(*link.got, api("versions/?id="))):
+				case link.end != "" && (link.got == nil || !strings.HasSuffix(*link.got, link.end) || !strings.HasPrefix(*link.got,
+					api("versions/?id="))):
 					t.Errorf("%s: got %v, want …%s", link.name, link.got, link.end)
 				}
 			}
@@ -94,7 +96,8 @@ func TestBadPaging(t *testing.T) {
 	h := newHouse(t)
 	c := h.Visitor(t)
 	for _, resource := range []string{
-		"most-common-problems/?", "versions/?id=x", "instances/?id=x", "average-instances/?id=x", "average-crashes/?", "instances-count/?",
+		"most-common-problems/?", "versions/?id=x", "instances/?id=x", "average-instances/?id=x", "average-crashes/?",
+		"instances-count/?",
 		"problems-count/?", "retracers-results/?", "retracers-average-processing-time/?", "retracer-queue-length/?",
 		"crash-signatures-for-bug/?bug=1", "binary-package-versions/?binary_package=x",
 	} {
@@ -128,7 +131,8 @@ func TestMissingParameters(t *testing.T) {
 		"package-rate-of-crashes/?release=x&package=x":                             "old_version",
 		"package-rate-of-crashes/?release=x&package=x&old_version=1":               "new_version",
 		"package-rate-of-crashes/?release=x&package=x&old_version=1&new_version=2": "date",
-		"crash-signatures-for-bug/":                                                "bug", "reports-for-system/": "system", "instance/": "id", "binary-package-versions/": "binary_package",
+		"crash-signatures-for-bug/":                                                "bug", "reports-for-system/": "system",
+		"instance/": "id", "binary-package-versions/": "binary_package",
 		"binary-package-versions/?binary_package=": "binary_package",
 	} {
 		var got refusal
@@ -175,8 +179,10 @@ func TestAddresses(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	c := h.Visitor(t)
-	c.Get(api("most-common-problems?limit=1&x=%2F")).WantRedirect(http.StatusMovedPermanently, api("most-common-problems/?limit=1&x=%2F"))
-	c.Get(api("bucket/%2Fusr%2Fbin%2Fx%3Ay")).WantRedirect(http.StatusMovedPermanently, api("bucket/%2Fusr%2Fbin%2Fx%3Ay/"))
+	c.Get(api("most-common-problems?limit=1&x=%2F")).WantRedirect(http.StatusMovedPermanently,
+		api("most-common-problems/?limit=1&x=%2F"))
+	c.Get(api("bucket/%2Fusr%2Fbin%2Fx%3Ay")).WantRedirect(http.StatusMovedPermanently,
+		api("bucket/%2Fusr%2Fbin%2Fx%3Ay/"))
 	c.Get("/api/1.0").Want(http.StatusOK)
 	c.Get(api("no-such-thing/")).Want(http.StatusNotFound)
 	c.Get(api("versions/some-key/?id=x")).Want(http.StatusNotFound)
@@ -187,7 +193,8 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", path, a.Header.Values("Allow"), allow)
 		}
 	}
-	if a := h.Visitor(t).PostJSON(api("versions/"), nil).Want(http.StatusMethodNotAllowed); !strings.HasPrefix(a.Header.Get("Allow"), "GET") {
+	if a := h.Visitor(t).PostJSON(api("versions/"), nil).Want(http.StatusMethodNotAllowed); !strings.HasPrefix(
+		a.Header.Get("Allow"), "GET") {
 		t.Errorf("POST versions: got Allow %q, want GET", a.Header.Get("Allow"))
 	}
 	for _, cookie := range []string{"csrftoken", "sessionid"} {
@@ -202,16 +209,20 @@ func TestConditional(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	c := h.Visitor(t)
-	for _, path := range []string{"most-common-problems/?period=week", "versions/?id=" + url.QueryEscape(nativeSignature()), "", "openapi.json"} {
+	for _, path := range []string{"most-common-problems/?period=week", "versions/?id=" +
+		url.QueryEscape(nativeSignature()), "", "openapi.json"} {
 		a := c.Get(api(path)).Want(http.StatusOK)
 		tag := a.Header.Get("ETag")
-		for _, sent := range []string{tag, "W/" + strings.TrimPrefix(tag, "W/"), `"other", ` + tag, strings.TrimSuffix(strings.TrimPrefix(tag, "W/"), `"`) + `-gzip"`, "*"} {
-			if b := c.Get(api(path), handlertest.Header{Name: "If-None-Match", Value: sent}).Want(http.StatusNotModified); b.Body != "" {
+		for _, sent := range []string{tag, "W/" + strings.TrimPrefix(tag, "W/"), `"other", ` + tag,
+			strings.TrimSuffix(strings.TrimPrefix(tag, "W/"), `"`) + `-gzip"`, "*"} {
+			if b := c.Get(api(path), handlertest.Header{Name: "If-None-Match", Value: sent}).Want(
+				http.StatusNotModified); b.Body != "" {
 				t.Errorf("%s with %s: got a body", path, sent)
 			}
 		}
 		c.Get(api(path), handlertest.Header{Name: "If-None-Match", Value: `"other"`}).Want(http.StatusOK)
-		if a.Header.Get("Cache-Control") != "no-cache" || !strings.Contains(strings.Join(a.Header.Values("Vary"), ","), "Accept") {
+		if a.Header.Get("Cache-Control") != "no-cache" || !strings.Contains(strings.Join(a.Header.Values("Vary"), ","),
+			"Accept") {
 			t.Errorf("%s: got %v", path, a.Header)
 		}
 	}

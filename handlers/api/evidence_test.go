@@ -35,7 +35,8 @@ func TestEvidence(t *testing.T) {
 	// Days without a row have the machines of the day before.
 	gap := []stats.VersionDay{{Day: date.AddDate(0, 0, -4), Old: 1, Machines: 50}, {Day: date, New: 1, Machines: 70}}
 	if got := newEvidence(gap, q, at(12, 0)); got.Old.Machines != 200 || got.New.Machines != 35 {
-		t.Errorf("gap: got %v and %v machine-days, want 200 and 35: half of the day is over", got.Old.Machines, got.New.Machines)
+		t.Errorf("gap: got %v and %v machine-days, want 200 and 35: half of the day is over", got.Old.Machines,
+			got.New.Machines)
 	}
 }
 
@@ -71,8 +72,9 @@ func TestPassed(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 5, 18, 0, 0, 0, 0, time.UTC)
 	for now, want := range map[time.Time]float64{
-		day: 0, day.Add(6 * time.Hour): .25, day.Add(18*time.Hour + 59*time.Second): .75, day.AddDate(0, 0, 1): 1, day.AddDate(0, 0, 9): 1,
-		day.Add(-time.Hour): 0,
+		day: 0, day.Add(6 * time.Hour): .25, day.Add(18*time.Hour + 59*time.Second): .75, day.AddDate(0, 0, 1): 1,
+		day.AddDate(0, 0, 9): 1,
+		day.Add(-time.Hour):  0,
 	} {
 		if got := elapsed(day, now); got != want {
 			t.Errorf("%s: got %v, want %v", now, got, want)

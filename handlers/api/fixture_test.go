@@ -76,7 +76,8 @@ func (h *house) save(machineNumber int, at time.Time, report crashtest.Report) c
 	id[6], id[8] = 0x70, 0x80
 	binary.BigEndian.PutUint32(id[12:], uint32(h.saved))
 	in := intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return at }}, h.Store)
-	_, err := in.Accept(h.t.Context(), crash.Report{ID: id, System: crash.SystemID(fmt.Sprintf(machine, machineNumber)), Fields: report.Fields()})
+	_, err := in.Accept(h.t.Context(), crash.Report{ID: id, System: crash.SystemID(fmt.Sprintf(machine, machineNumber)),
+		Fields: report.Fields()})
 	if err != nil {
 		h.t.Fatalf("save report: %v", err)
 	}
@@ -99,9 +100,11 @@ func (h *house) fill() {
 		h.save(i+1, now.Add(-time.Hour), crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature", odd)))
 	}
 	for i := range 2 { // one that came with it on two machines only
-		h.save(i+1, now.Add(-time.Hour), crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature", "on two machines")))
+		h.save(i+1, now.Add(-time.Hour), crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature",
+			"on two machines")))
 	}
-	h.save(5, now.Add(-2*time.Hour), crashtest.Native(crashtest.Version(newer), crashtest.Set("Tags", "noble package-from-proposed")))
+	h.save(5, now.Add(-2*time.Hour), crashtest.Native(crashtest.Version(newer),
+		crashtest.Set("Tags", "noble package-from-proposed")))
 	h.save(5, now.Add(-3*time.Hour), crashtest.Native(crashtest.On("Debian 13"), crashtest.Version("1.4.9-1+deb13u1")))
 	h.save(6, now.Add(-4*time.Hour), crashtest.Python(crashtest.On("Ubuntu 26.04")))
 	h.save(6, now.AddDate(0, 0, -1), crashtest.Recoverable())
@@ -125,9 +128,11 @@ func (h *house) bucket(signature string) crash.Bucket {
 // read has the tracker's archive read, of what was asked so far.
 func (h *house) read() {
 	h.t.Helper()
-	cfg := tracker.Config{URL: h.Tracker.URL, APIURL: h.Tracker.APIURL, ConsumerKey: handlertest.ConsumerKey, Target: "ubuntu", BaseURL: base, Now: func() time.Time { return now }}
+	cfg := tracker.Config{URL: h.Tracker.URL, APIURL: h.Tracker.APIURL, ConsumerKey: handlertest.ConsumerKey,
+		Target: "ubuntu", BaseURL: base, Now: func() time.Time { return now }}
 	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, h.Filings))
-	if err := watch.NewArchiveReader(cfg, h.Bugs, client, watch.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
+	if err := watch.NewArchiveReader(cfg, h.Bugs, client,
+		watch.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
 		h.t.Fatalf("read the archive: %v", err)
 	}
 }

@@ -15,9 +15,12 @@ func TestFormatOf(t *testing.T) {
 		query, accept string
 		want          format
 	}{
-		{"", "", formatJSON}, {"", "*/*", formatJSON}, {"", "text/html,application/xhtml+xml,application/xml;q=0.9", formatJSON},
-		{"format=json", "application/xml", formatJSON}, {"format=xml", "application/json", formatXML}, {"format=nosuch", "text/xml", formatXML},
-		{"format=yaml", "", formatYAML}, {"format=xml&format=json", "", formatJSON}, {"", "application/xml", formatXML}, {"", "text/yaml", formatYAML},
+		{"", "", formatJSON}, {"", "*/*", formatJSON}, {"", "text/html,application/xhtml+xml,application/xml;q=0.9",
+			formatJSON},
+		{"format=json", "application/xml", formatJSON}, {"format=xml", "application/json", formatXML},
+		{"format=nosuch", "text/xml", formatXML},
+		{"format=yaml", "", formatYAML}, {"format=xml&format=json", "", formatJSON}, {"", "application/xml", formatXML},
+		{"", "text/yaml", formatYAML},
 		{"format=plist", "", formatJSON}, {"format=", "application/json, application/xml", formatJSON},
 	} {
 		r := httptest.NewRequest("GET", "/api/1.0/?"+tt.query, nil)
@@ -35,7 +38,8 @@ func TestXML(t *testing.T) {
 		"text": "<a> & \x01ü", "none": nil, "yes": true, "many": []int{1, 2}, "rate": 1.5,
 		"by": map[string]any{"Ubuntu 24.04": 3}, "rows": []any{map[string]any{"x": 1}, []int{7}},
 	}}}
-	const want = xml.Header + `<response><meta type="hash"><limit type="integer">1</limit><next>/api/1.0/x/?limit=1&amp;offset=1</next><offset type="integer">0</offset>` +
+	const want = xml.Header +
+		`<response><meta type="hash"><limit type="integer">1</limit><next>/api/1.0/x/?limit=1&amp;offset=1</next><offset type="integer">0</offset>` +
 		`<previous type="null"></previous><total_count type="integer">2</total_count></meta><objects type="list"><object><by type="hash"><value name="Ubuntu 24.04" type="integer">3</value></by>` +
 		`<many type="list"><value type="integer">1</value><value type="integer">2</value></many><none type="null"></none><rate type="float">1.5</rate>` +
 		`<rows type="list"><object type="hash"><x type="integer">1</x></object><objects type="list"><value type="integer">7</value></objects></rows>` +
@@ -44,7 +48,8 @@ func TestXML(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("got %s, %v\nwant %s", got, err, want)
 	}
-	if got, err = encodeAs(formatXML, tracedDay{Date: "20260518"}); err != nil || !strings.HasPrefix(string(got), xml.Header+`<object><date>20260518</date><value type="null">`) {
+	if got, err = encodeAs(formatXML, tracedDay{Date: "20260518"}); err != nil || !strings.HasPrefix(string(got),
+		xml.Header+`<object><date>20260518</date><value type="null">`) {
 		t.Errorf("one object: got %s, %v", got, err)
 	}
 	if got, err = encodeAs(formatYAML, list); err != nil || !json.Valid(got) {
@@ -56,8 +61,10 @@ func TestXML(t *testing.T) {
 func TestEncode(t *testing.T) {
 	t.Parallel()
 	for _, v := range []any{
-		nil, true, 1.5e-9, "", `"`, `\`, `\"`, `a\\`, "ü{[,:]}\n<&>", []any{}, map[string]any{}, []any{[]any{}, map[string]any{}},
-		[]any{1, []any{2, []any{"3"}}, map[string]any{"": nil}}, map[string]any{"a": "b", `c"`: []any{"d,e:", map[string]any{"f\\": -1}}},
+		nil, true, 1.5e-9, "", `"`, `\`, `\"`, `a\\`, "ü{[,:]}\n<&>", []any{}, map[string]any{},
+		[]any{[]any{}, map[string]any{}},
+		[]any{1, []any{2, []any{"3"}}, map[string]any{"": nil}},
+		map[string]any{"a": "b", `c"`: []any{"d,e:", map[string]any{"f\\": -1}}},
 		envelope{Objects: []any{series{Key: "Ubuntu 24.04", Values: []point{{1, 2}, {3, .4}}}, series{Values: []point{}}}},
 	} {
 		compact, err := marshal(v)

@@ -33,7 +33,8 @@ func (h *house) questions() []question {
 	return []question{
 		{"index", "8.1", "", false},
 		{"most-common-problems", "9.1", "most-common-problems/?format=json&limit=30&period=day", false},
-		{"most-common-problems-month", "9.1", "most-common-problems/?period=month&release=Ubuntu+24.04&package=tidewatch&pkg_arch=amd64&version=" + newer, false},
+		{"most-common-problems-month", "9.1",
+			"most-common-problems/?period=month&release=Ubuntu+24.04&package=tidewatch&pkg_arch=amd64&version=" + newer, false},
 		{"most-common-problems-page", "8.2", "most-common-problems/?limit=2&offset=1&period=day", false},
 		{"bucket", "9.2", "bucket/" + url.PathEscape(nativeSignature()) + "/", false},
 		{"bucket-signed-in", "9.2", "bucket/" + key + "/", true},
@@ -41,10 +42,15 @@ func (h *house) questions() []question {
 		{"instances", "9.2", "instances/?limit=100&id=" + url.QueryEscape(odd), false},
 		{"average-instances", "9.2", "average-instances/?limit=0&id=" + native, false},
 		{"average-crashes", "9.4", "average-crashes/?limit=0&release=Ubuntu+24.04", false},
-		{"average-crashes-package", "9.4", "average-crashes/?limit=0&release=Ubuntu+24.04&package=tidewatch&version=" + older, false},
-		{"rate-increase", "9.3", "package-rate-of-crashes/?format=json&release=Ubuntu+24.04&package=tidewatch&phased_update_percentage=10&date=" + day + versions, false},
-		{"rate-no-increase", "9.3", "package-rate-of-crashes/?release=Ubuntu+24.04&package=tidewatch&date=" + day + "&old_version=" + newer + "&new_version=" + older, false},
-		{"new-buckets", "9.2", "package-version-new-buckets/?format=json&package=tidewatch&previous_version=" + older + "&new_version=" + newer, false},
+		{"average-crashes-package", "9.4", "average-crashes/?limit=0&release=Ubuntu+24.04&package=tidewatch&version=" + older,
+			false},
+		{"rate-increase", "9.3",
+			"package-rate-of-crashes/?format=json&release=Ubuntu+24.04&package=tidewatch&phased_update_percentage=10&date=" +
+				day + versions, false},
+		{"rate-no-increase", "9.3", "package-rate-of-crashes/?release=Ubuntu+24.04&package=tidewatch&date=" + day +
+			"&old_version=" + newer + "&new_version=" + older, false},
+		{"new-buckets", "9.2", "package-version-new-buckets/?format=json&package=tidewatch&previous_version=" + older +
+			"&new_version=" + newer, false},
 		{"instances-count", "9.5", "instances-count/?limit=3", false},
 		{"problems-count", "9.5", "problems-count/?limit=3", false},
 		{"retracers-results", "9.5", "retracers-results/?limit=1&format=json", false},
@@ -56,7 +62,8 @@ func (h *house) questions() []question {
 		{"dayoops-details", "9.6", "dayoops/2026-05-18/?limit=2&details=&details=1&release=Debian+13", false},
 		{"oops", "9.6", "oops/" + id + "/", true},
 		{"instance", "9.6", "instance/?id=" + id, true},
-		{"binary-package-versions", "9.7", "binary-package-versions/?format=json&binary_package=tidewatch&release=Ubuntu+24.04", false},
+		{"binary-package-versions", "9.7",
+			"binary-package-versions/?format=json&binary_package=tidewatch&release=Ubuntu+24.04", false},
 		{"system-image-versions", "9.7", "system-image-versions/?image_type=device_image", true},
 		{"crash-signatures-for-bug", "9.2", "crash-signatures-for-bug/?bug=1", false},
 	}

@@ -57,10 +57,12 @@ func TestOpenAPI(t *testing.T) {
 		conforms(t, router, http.MethodGet, path, nil, h.Visitor(t).Get(path+"&limit=-1"))
 	}
 	for path, body := range map[string]any{
-		"package-version-is-most-recent/":  map[string]any{"packages": []any{map[string]string{"package": "tidewatch", "last_seen": older}}},
-		"release-package-version-pockets/": map[string]any{"packages_data": []any{map[string]string{"package": "tidewatch", "seen": older, "release": "Ubuntu 24.04"}}},
-		"reports-state/":                   map[string]any{"reports": []any{1, "2"}, "release": "Ubuntu 24.04"},
-		"create-bug-report/":               map[string]any{"signature": nativeSignature()},
+		"package-version-is-most-recent/": map[string]any{"packages": []any{map[string]string{"package": "tidewatch",
+			"last_seen": older}}},
+		"release-package-version-pockets/": map[string]any{"packages_data": []any{map[string]string{"package": "tidewatch",
+			"seen": older, "release": "Ubuntu 24.04"}}},
+		"reports-state/":     map[string]any{"reports": []any{1, "2"}, "release": "Ubuntu 24.04"},
+		"create-bug-report/": map[string]any{"signature": nativeSignature()},
 	} {
 		asked[conforms(t, router, http.MethodPost, api(path), body, triager.PostJSON(api(path), body))] = true
 		conforms(t, router, http.MethodPost, api(path), body, h.Visitor(t).PostJSON(api(path), body))
@@ -87,7 +89,8 @@ func conforms(t *testing.T, router routers.Router, method, path string, body any
 	}
 	in := &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: params, Route: route,
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true},
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+			IncludeResponseStatus: true},
 	}
 	if a.Status < 300 {
 		if err := openapi3filter.ValidateRequest(t.Context(), in); err != nil {

@@ -24,7 +24,8 @@ func TestPackageArchitecture(t *testing.T) {
 		h.save(n, now.AddDate(0, 0, -days), report)
 	}
 	for _, days := range []int{0, 500} {
-		for reports, of := range map[int][2]string{1: {"amd64", "amd64"}, 2: {"amd64", "i386"}, 3: {"amd64", "all"}, 5: {"arm64", "all"}, 7: {"amd64", "unknown"}, 9: {"amd64", ""}} {
+		for reports, of := range map[int][2]string{1: {"amd64", "amd64"}, 2: {"amd64", "i386"}, 3: {"amd64", "all"},
+			5: {"arm64", "all"}, 7: {"amd64", "unknown"}, 9: {"amd64", ""}} {
 			for range reports {
 				save(days, of[0], of[1])
 			}
@@ -32,8 +33,10 @@ func TestPackageArchitecture(t *testing.T) {
 	}
 	h.counted()
 	c := h.Visitor(t)
-	for _, period := range []string{"period=day", "from=20250103&to=20250103"} { // the second is older than what is in memory
-		for arch, want := range map[string]float64{"": 27, "amd64": 4, "i386": 2, "arm64": 5, "all": 0, "unknown": 0, "AMD64": 0, "riscv64": 0} {
+	// the second is older than what is in memory
+	for _, period := range []string{"period=day", "from=20250103&to=20250103"} {
+		for arch, want := range map[string]float64{"": 27, "amd64": 4, "i386": 2, "arm64": 5, "all": 0, "unknown": 0,
+			"AMD64": 0, "riscv64": 0} {
 			got := 0.0
 			for _, o := range get(t, c, "most-common-problems/?"+period+"&pkg_arch="+arch).Objects {
 				got += o["count"].(float64) //nolint:forcetypeassert // the test ends there
@@ -51,10 +54,13 @@ func TestPackageArchitecture(t *testing.T) {
 	if len(file.Objects) != 1 || file.Objects[0].Count != 2 {
 		t.Errorf("the front page's list: got %+v, want 2 reports", file.Objects)
 	}
-	if got := get(t, c, "most-common-problems/?period=day&q=arch:amd64").Objects; len(got) != 1 || fmt.Sprint(got[0]["count"]) != "22" {
+	if got := get(t, c, "most-common-problems/?period=day&q=arch:amd64").Objects; len(got) != 1 ||
+		fmt.Sprint(got[0]["count"]) != "22" {
 		t.Errorf("arch: of searches: got %v, want the 22 reports of amd64 machines", got)
 	}
-	if got := get(t, c, "retracers-results/?limit=1").Objects[0]["value"]; fmt.Sprint(got) != "map[Ubuntu 24.04:map[failed:0 success:27] Ubuntu 24.04:amd64:map[failed:0 success:22] Ubuntu 24.04:arm64:map[failed:0 success:5]]" {
+	if got := get(t, c, "retracers-results/?limit=1").Objects[0]["value"]; fmt.Sprint(
+		got) != "map[Ubuntu 24.04:map[failed:0 success:27] Ubuntu 24.04:amd64:map[failed:0 success:22] Ubuntu "+
+		"24.04:arm64:map[failed:0 success:5]]" {
 		t.Errorf("retracers-results: got %v, want the machines' architectures", got)
 	}
 	if got := differences(t, h); got != 0 {

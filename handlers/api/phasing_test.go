@@ -23,9 +23,11 @@ func TestNewBucketsEvidence(t *testing.T) {
 	for i := range 6 {
 		h.save(i%3, now, crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature", odd)))
 	}
-	h.save(9, now, crashtest.Native(crashtest.On("Debian 13"), crashtest.Version("1-1"))) // of a release without the new version
+	// of a release without the new version
+	h.save(9, now, crashtest.Native(crashtest.On("Debian 13"), crashtest.Version("1-1")))
 	h.counted()
-	got := get(t, h.Visitor(t), "package-version-new-buckets/?package=tidewatch&previous_version="+older+"&new_version="+newer).Objects
+	got := get(t, h.Visitor(t), "package-version-new-buckets/?package=tidewatch&previous_version="+older+"&new_version="+
+		newer).Objects
 	if len(got) != 1 {
 		t.Fatalf("got %v, want one problem", got)
 	}
@@ -34,7 +36,8 @@ func TestNewBucketsEvidence(t *testing.T) {
 		"new": map[string]any{
 			"crashes": 6., "machine_days": 7., "per_1000_machine_days": 857.143, "interval": []any{312.998, 1865.68},
 		},
-		"old":   map[string]any{"crashes": 0., "machine_days": 8., "per_1000_machine_days": 0., "interval": []any{0., 458.501}},
+		"old": map[string]any{"crashes": 0., "machine_days": 8., "per_1000_machine_days": 0.,
+			"interval": []any{0., 458.501}},
 		"ratio": map[string]any{"ratio": 14.8571, "interval": []any{.836976, 263.729}},
 	}
 	if diff := cmp.Diff(want, got[0]["evidence"]); diff != "" {
@@ -52,30 +55,36 @@ func TestNewBucketsStrict(t *testing.T) {
 	save := func(machines int, signature string, changes ...crashtest.Option) {
 		t.Helper()
 		for i := range machines {
-			h.save(i+1, now, crashtest.Native(append([]crashtest.Option{crashtest.Version(newer), crashtest.Set("DuplicateSignature", signature)}, changes...)...))
+			h.save(i+1, now,
+				crashtest.Native(append([]crashtest.Option{crashtest.Version(newer), crashtest.Set("DuplicateSignature",
+					signature)}, changes...)...))
 		}
 	}
 	save(3, "new on three")
 	save(2, "new on two")
 	save(3, "seen before")
-	h.save(1, now.AddDate(0, 0, -200), crashtest.Native(crashtest.Version(older), crashtest.Set("DuplicateSignature", "seen before")))
+	h.save(1, now.AddDate(0, 0, -200), crashtest.Native(crashtest.Version(older), crashtest.Set("DuplicateSignature",
+		"seen before")))
 	save(3, "failed:/usr/bin/x:11:addresses")
 	save(3, "of another package", crashtest.Set("Package", "other "+newer), crashtest.Set("SourcePackage", "other"))
 	save(3, "of a binary of it", crashtest.Set("Package", "libtide1 "+newer))
 	save(2, "on a third machine elsewhere")
-	h.save(3, now, crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature", "on a third machine elsewhere"), crashtest.On("Debian 13")))
+	h.save(3, now, crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature",
+		"on a third machine elsewhere"), crashtest.On("Debian 13")))
 	save(2, "on two that moved on")
 	save(2, "on two that moved on", crashtest.On("Debian 13"))
 	save(3, "on three that moved on")
 	save(3, "on three that moved on", crashtest.On("Debian 13"))
 	save(3, "of a third version", crashtest.Version("1.4.9-3"))
 	for i := range 3 { // not symbolised yet
-		h.save(i+1, now, crashtest.Unsymbolised(crashtest.Version(newer), crashtest.Set("Package", "tidewatch "+newer), crashtest.Set("SourcePackage", "tidewatch")))
+		h.save(i+1, now, crashtest.Unsymbolised(crashtest.Version(newer), crashtest.Set("Package", "tidewatch "+newer),
+			crashtest.Set("SourcePackage", "tidewatch")))
 	}
 	h.counted()
 	c := h.Visitor(t)
 	for query, want := range map[string]string{
-		"package=tidewatch&previous_version=" + older + "&new_version=" + newer:                     "new on three: 3, of a binary of it: 3, on a third machine elsewhere: 3, on three that moved on: 3",
+		"package=tidewatch&previous_version=" + older + "&new_version=" + newer: "new on three: 3, of a " +
+			"binary of it: 3, on a third machine elsewhere: 3, on three that moved on: 3",
 		"package=other&previous_version=" + older + "&new_version=" + newer:                         "of another package: 3",
 		"package=nosuch&previous_version=" + older + "&new_version=" + newer:                        "",
 		"package=tidewatch&previous_version=" + newer + "&new_version=" + older:                     "",

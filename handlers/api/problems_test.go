@@ -43,13 +43,16 @@ func TestMostCommonProblems(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.fill()
-	h.save(8, now, crashtest.Native(crashtest.Set("DuplicateSignature", "without a package"), crashtest.Without("Package", "SourcePackage"), crashtest.Set("ProblemType", "Snap"), crashtest.Set("Snap", "tide 12 (latest/stable)")))
+	h.save(8, now, crashtest.Native(crashtest.Set("DuplicateSignature", "without a package"),
+		crashtest.Without("Package", "SourcePackage"), crashtest.Set("ProblemType", "Snap"),
+		crashtest.Set("Snap", "tide 12 (latest/stable)")))
 	dbtest.Counted(t, h.Store)
 	c := h.Visitor(t)
 	h.Visitor(t).Get(api("most-common-problems/?user=tide-team")).Want(http.StatusServiceUnavailable)
 	h.Visitor(t).Get(api("most-common-problems/?user=idle-team")).Want(http.StatusServiceUnavailable)
 	h.Visitor(t).Get(api("most-common-problems/?user=nobody")).Want(http.StatusServiceUnavailable)
-	h.Visitor(t).Get(api("most-common-problems/?packageset=desktop&release=Ubuntu+24.04")).Want(http.StatusServiceUnavailable)
+	h.Visitor(t).Get(api("most-common-problems/?packageset=desktop&release=Ubuntu+24.04")).Want(
+		http.StatusServiceUnavailable)
 	h.read()
 	today := "11×tide 3×odd 2×two 1×harbor 1×lumen"
 	for query, want := range map[string]string{
@@ -107,7 +110,8 @@ func TestMostCommonProblems(t *testing.T) {
 		}
 	}
 	c.Get(api("most-common-problems/?user=nobody")).Want(http.StatusNotFound)
-	if a := c.Get(api("most-common-problems/?user=new-team")).Want(http.StatusServiceUnavailable); a.Header.Get("Retry-After") == "" {
+	if a := c.Get(api("most-common-problems/?user=new-team")).Want(http.StatusServiceUnavailable); a.Header.Get(
+		"Retry-After") == "" {
 		t.Error("not known yet: got no Retry-After")
 	}
 	for i, o := range get(t, c, "most-common-problems/?period=year").Objects {
@@ -125,7 +129,8 @@ func TestSignaturesInAddresses(t *testing.T) {
 	c := h.Visitor(t)
 	sha1 := h.bucket(odd).ID.String()
 	once := url.QueryEscape(odd)
-	for _, id := range []string{once, url.QueryEscape(once), url.QueryEscape(strings.ReplaceAll(once, "+", "%20")), sha1, strings.ReplaceAll(strings.ReplaceAll(once, "+", "%20"), "%2Ball", "+all")} {
+	for _, id := range []string{once, url.QueryEscape(once), url.QueryEscape(strings.ReplaceAll(once, "+", "%20")), sha1,
+		strings.ReplaceAll(strings.ReplaceAll(once, "+", "%20"), "%2Ball", "+all")} {
 		for resource, rows := range map[string]int{"instances/?id=": 3, "versions/?id=": 2} {
 			if got := len(get(t, c, resource+id).Objects); got != rows {
 				t.Errorf("%s%s: got %d rows, want %d", resource, id, got, rows)
@@ -143,7 +148,8 @@ func TestSignaturesInAddresses(t *testing.T) {
 	var got struct {
 		ID string `json:"bucket_id"`
 	}
-	for _, key := range []string{url.PathEscape(odd), strings.ReplaceAll(url.PathEscape(odd), "%2F", "/"), sha1, strings.TrimPrefix(strings.ReplaceAll(url.PathEscape(odd), "%2F", "/"), "/")} {
+	for _, key := range []string{url.PathEscape(odd), strings.ReplaceAll(url.PathEscape(odd), "%2F", "/"), sha1,
+		strings.TrimPrefix(strings.ReplaceAll(url.PathEscape(odd), "%2F", "/"), "/")} {
 		if c.Get(api("bucket/", key, "/")).Want(http.StatusOK).JSON(&got); got.ID != odd {
 			t.Errorf("bucket/%s/: got %q", key, got.ID)
 		}
@@ -182,7 +188,8 @@ func TestInstances(t *testing.T) {
 	for _, o := range slices.Concat(first.Objects, second.Objects) {
 		ids = append(ids, fmt.Sprint(o["incident"]))
 	}
-	if !slices.IsSortedFunc(ids, func(a, b string) int { return strings.Compare(b, a) }) || len(slices.Compact(ids)) != 130 {
+	if !slices.IsSortedFunc(ids, func(a, b string) int { return strings.Compare(b, a) }) ||
+		len(slices.Compact(ids)) != 130 {
 		t.Error("the reports do not come newest first, each once")
 	}
 	if got := get(t, c, id+"&start="+crash.OopsID{1}.String()); len(got.Objects) != 0 {

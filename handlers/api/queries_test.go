@@ -27,7 +27,8 @@ func TestQueriesDoNotGrow(t *testing.T) {
 	h := newHouse(t, func(o *handlertest.Options) { o.Store = store })
 	c := h.Visitor(t)
 	id := url.QueryEscape(nativeSignature())
-	asks := map[string]int64{ // and how many queries there may be: for the problem itself, what the archive has, whether something changed
+	// and how many queries there may be: for the problem itself, what the archive has, whether something changed
+	asks := map[string]int64{
 		"versions/?id=" + id: 4, "average-instances/?id=" + id: 3, "average-crashes/?release=": 2,
 		"average-crashes/?package=tidewatch": 2, "average-crashes/?package=tidewatch&version=" + older: 2,
 	}
@@ -48,7 +49,8 @@ func TestQueriesDoNotGrow(t *testing.T) {
 	h.counted()
 	few := cost()
 	for i := range 60 {
-		h.save(i%7, now.AddDate(0, 0, -i/2), crashtest.Native(crashtest.Version(fmt.Sprintf("1.4.%d-1", i)), crashtest.On(crash.Release([]string{"Ubuntu 22.04", "Ubuntu 24.04", "Debian 13"}[i%3]))))
+		h.save(i%7, now.AddDate(0, 0, -i/2), crashtest.Native(crashtest.Version(fmt.Sprintf("1.4.%d-1", i)),
+			crashtest.On(crash.Release([]string{"Ubuntu 22.04", "Ubuntu 24.04", "Debian 13"}[i%3]))))
 	}
 	h.counted()
 	if rows := len(get(t, c, "versions/?id="+id).Objects); rows != 61 {
@@ -95,7 +97,8 @@ func countExecutes(t *testing.T, to string) (address string, executed *atomic.In
 		wait.Wait()
 	})
 	port := listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // it listens on TCP
-	return fmt.Sprintf("host=127.0.0.1 port=%d user=%s password='%s' dbname=%s sslmode=disable", port, config.User, config.Password, config.Database), executed
+	return fmt.Sprintf("host=127.0.0.1 port=%d user=%s password='%s' dbname=%s sslmode=disable", port, config.User,
+		config.Password, config.Database), executed
 }
 
 func pgxNetwork(host string, port uint16) (network, address string) {

@@ -39,7 +39,8 @@ func TestJudge(t *testing.T) {
 		{"3: none today", history(9, 5)[:1], rateQuestion{date: date}, noon, false, 0, -1, -1},
 		{"3: today is UTC's", history(9, 1), rateQuestion{date: date}, at(23, 59).Add(time.Hour), false, 0, -1, -1},
 		{"4: no old days, even one crash is more", history(1), rateQuestion{date: date}, noon, true, 1, -1, -1},
-		{"2: old days after the date do not count", history(4, 5), rateQuestion{date: date.AddDate(0, 0, -2)}, noon, true, 4, -1, -1},
+		{"2: old days after the date do not count", history(4, 5), rateQuestion{date: date.AddDate(0, 0, -2)}, noon, true, 4,
+			-1, -1},
 		{"6: two crashes are few", history(2, 1), rateQuestion{date: date}, noon, false, 0, -1, -1},
 		{"6: three are not", history(3, 1), rateQuestion{date: date}, noon, true, 2.5, 1, 1},
 		{"9: exactly one above is not worth it", history(3, 4), rateQuestion{date: date}, noon, false, 0, -1, -1},
@@ -47,14 +48,19 @@ func TestJudge(t *testing.T) {
 		{"5: days without crashes are 0", []stats.VersionDay{
 			{Day: date.AddDate(0, 0, -4), Old: 8}, {Day: date, New: 9, Old: 50},
 		}, rateQuestion{date: date}, noon, true, 9 - 2.5, 5, 4}, // 8,0,0,0: mean 2, deviation 3.46, 5.46 → 5
-		{"7: half to even down", history(9, 1, 2, 1, 2, 4), rateQuestion{date: date}, noon, true, 9 - 1.5, 3, 5}, // 2 + 1.095 = 3.095
+		// 2 + 1.095 = 3.095
+		{"7: half to even down", history(9, 1, 2, 1, 2, 4), rateQuestion{date: date}, noon, true, 9 - 1.5, 3, 5},
 		{"8: early in the day", history(3, 9, 9), rateQuestion{date: date}, at(1, 0), true, 3 - 9*60./1440, 9, 2},
 		{"8: seconds do not count", history(3, 9), rateQuestion{date: date}, at(0, 0), true, 3, 9, 1},
-		{"7: a tenth of the machines", history(3, 10), rateQuestion{date: date, phased: true, percentage: 10}, noon, true, 2.5, 1, 1},
+		{"7: a tenth of the machines", history(3, 10), rateQuestion{date: date, phased: true, percentage: 10}, noon, true,
+			2.5, 1, 1},
 		{"7: a percentage of 0", history(3, 10), rateQuestion{date: date, phased: true}, noon, true, 3, 0, 1},
-		{"9: the date is the only old day", []stats.VersionDay{{Day: date, New: 9, Old: 5}}, rateQuestion{date: date}, noon, false, 0, -1, -1},
-		{"3: all of today is proposed", []stats.VersionDay{{Day: date, New: 9, NewProposed: 9}}, rateQuestion{date: date, excludeProposed: true}, noon, false, 0, -1, -1},
-		{"3: some of today is", []stats.VersionDay{{Day: date, New: 9, NewProposed: 7}}, rateQuestion{date: date, excludeProposed: true}, noon, true, 2, -1, -1},
+		{"9: the date is the only old day", []stats.VersionDay{{Day: date, New: 9, Old: 5}}, rateQuestion{date: date}, noon,
+			false, 0, -1, -1},
+		{"3: all of today is proposed", []stats.VersionDay{{Day: date, New: 9, NewProposed: 9}},
+			rateQuestion{date: date, excludeProposed: true}, noon, false, 0, -1, -1},
+		{"3: some of today is", []stats.VersionDay{{Day: date, New: 9, NewProposed: 7}},
+			rateQuestion{date: date, excludeProposed: true}, noon, true, 2, -1, -1},
 		{"5: proposed is left out of the old days too", []stats.VersionDay{
 			{Day: date.AddDate(0, 0, -1), Old: 20, OldProposed: 18}, {Day: date, New: 9},
 		}, rateQuestion{date: date, excludeProposed: true}, noon, true, 8, 2, 1},

@@ -50,7 +50,8 @@ func TestWalks(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	for i := range 230 {
-		h.save(77, now.Add(-6*time.Hour), crashtest.Native(crashtest.Set("DuplicateSignature", "often"), crashtest.Set("DistroRelease", fmt.Sprintf("Plum %d", i%9))))
+		h.save(77, now.Add(-6*time.Hour), crashtest.Native(crashtest.Set("DuplicateSignature", "often"),
+			crashtest.Set("DistroRelease", fmt.Sprintf("Plum %d", i%9))))
 	}
 	h.counted()
 	c := h.As(t, crash.RoleViewer)
@@ -59,7 +60,8 @@ func TestWalks(t *testing.T) {
 		"reports-for-system/?system=machine-1": 10,
 		"instances/?id=often":                  230, "reports-for-system/?system=machine-77": 230, "versions/?id={tide}": 4,
 	}
-	resources := slices.Concat(lists, []string{"instances/?id=often", "reports-for-system/?system=machine-77", "average-crashes/?x=y"})
+	resources := slices.Concat(lists, []string{"instances/?id=often", "reports-for-system/?system=machine-77",
+		"average-crashes/?x=y"})
 	for _, resource := range resources {
 		for _, limit := range []string{"", "0", "1", "7", "30", "100", "365", "400"} {
 			if limit == "1" && strings.HasSuffix(resource, "often") {
@@ -86,7 +88,8 @@ func TestWalks(t *testing.T) {
 			back, _ := walkFrom(t, c, last, false)
 			slices.Reverse(back)
 			if !slices.EqualFunc(back, forward, slices.Equal) {
-				t.Errorf("%s: forwards %d pages with %d objects, backwards %d with %d", path, len(forward), len(met), len(back), len(slices.Concat(back...)))
+				t.Errorf("%s: forwards %d pages with %d objects, backwards %d with %d", path, len(forward), len(met), len(back),
+					len(slices.Concat(back...)))
 			}
 		}
 	}
@@ -121,7 +124,8 @@ func TestDays(t *testing.T) {
 	} {
 		first := get(t, c, fmt.Sprintf("problems-count/?limit=%d", tt.days))
 		if first.Meta.Total != tt.days || len(first.Objects) != 360 || first.Meta.Next == nil {
-			t.Fatalf("%d days: got %+v with %d objects, want 360 and a link to the others", tt.days, first.Meta, len(first.Objects))
+			t.Fatalf("%d days: got %+v with %d objects, want 360 and a link to the others", tt.days, first.Meta,
+				len(first.Objects))
 		}
 		pages, _ := walkFrom(t, c, api(fmt.Sprintf("problems-count/?limit=%d", tt.days)), true)
 		got := map[string]any{}
@@ -144,7 +148,8 @@ func TestDays(t *testing.T) {
 			}
 		}
 	}
-	for path, want := range map[string]int{"instances-count/?limit=500": 1, "retracers-results/?limit=365": 1, "retracers-results/?limit=500": 2} {
+	for path, want := range map[string]int{"instances-count/?limit=500": 1, "retracers-results/?limit=365": 1,
+		"retracers-results/?limit=500": 2} {
 		if got := get(t, c, path); len(got.Objects) != want {
 			t.Errorf("%s: got %v, want %d objects", path, got.Objects, want)
 		}
@@ -152,7 +157,8 @@ func TestDays(t *testing.T) {
 	if days := get(t, c, "instances-count/?limit=500").Objects[0]["value"].([]any); len(days) != 2 { //nolint:forcetypeassert // the test ends there
 		t.Errorf("got %v, want two days", days)
 	}
-	if body := c.Get(api("retracers-results/20250222/")).Want(http.StatusOK).Body; !strings.Contains(body, `"success": 1`) {
+	if body := c.Get(api("retracers-results/20250222/")).Want(http.StatusOK).Body; !strings.Contains(body,
+		`"success": 1`) {
 		t.Errorf("a day long ago: got %s", body)
 	}
 }

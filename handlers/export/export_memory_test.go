@@ -22,17 +22,19 @@ func TestExportMemory(t *testing.T) {
 	}
 	for _, format := range []string{"csv", "json", "atom"} {
 		before, peak, made := heap(), uint64(0), 0
-		list := Table{Title: "many", Path: "/", Columns: []string{"n", "text", "at"}, Rows: func(yield func(Row, error) bool) {
-			for i := range rows {
-				if made++; i%50_000 == 49_999 {
-					peak = max(peak, heap())
+		list := Table{Title: "many", Path: "/", Columns: []string{"n", "text", "at"},
+			Rows: func(yield func(Row, error) bool) {
+				for i := range rows {
+					if made++; i%50_000 == 49_999 {
+						peak = max(peak, heap())
+					}
+					text := strings.Repeat("=x", 150) + fmt.Sprint(i)
+					if !yield(Row{Cells: []any{i, text, time.Unix(int64(i), 0)}, Path: fmt.Sprintf("/%d", i), Title: text,
+						First: time.Unix(1, 0)}, nil) {
+						return
+					}
 				}
-				text := strings.Repeat("=x", 150) + fmt.Sprint(i)
-				if !yield(Row{Cells: []any{i, text, time.Unix(int64(i), 0)}, Path: fmt.Sprintf("/%d", i), Title: text, First: time.Unix(1, 0)}, nil) {
-					return
-				}
-			}
-		}}
+			}}
 		out := bufio.NewWriterSize(io.Discard, 32<<10)
 		var err error
 		switch format {
@@ -58,14 +60,16 @@ func TestExportMemory(t *testing.T) {
 func TestCSVText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"plain": "plain", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\r\nx": "'\r\nx", "＝1": "'＝1", "": "", "a=b": "a=b",
+		"plain": "plain", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\r\nx": "'\r\nx",
+		"＝1": "'＝1", "": "", "a=b": "a=b",
 		"nul\x00": "nul\uFFFD",
 	} {
 		if got := csvText(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
-	for cell, want := range map[any]string{int64(-5): "-5", 7: "7", time.Time{}: "", time.Unix(0, 0).UTC(): "1970-01-01T00:00:00Z"} {
+	for cell, want := range map[any]string{int64(-5): "-5", 7: "7", time.Time{}: "",
+		time.Unix(0, 0).UTC(): "1970-01-01T00:00:00Z"} {
 		if got := csvText(cell); got != want {
 			t.Errorf("%v: got %q, want %q", cell, got, want)
 		}

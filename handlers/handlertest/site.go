@@ -130,8 +130,10 @@ func New(t testing.TB, o Options) *Site {
 		Filings: site.Filings, Reports: site.Reports, Filer: site.Filer, Tracker: client, Credentials: creds,
 		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens, Health: o.Health,
 		Config: web.Config{
-			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime, TrackerName: "the practice tracker",
-			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, CoresDir: o.CoresDir, APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
+			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
+			TrackerName: "the practice tracker",
+			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, CoresDir: o.CoresDir,
+			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
 			TrustedProxies: trusted,
 			ConfigFile:     "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
 		},

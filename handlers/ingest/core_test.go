@@ -37,7 +37,8 @@ func TestCoreNotAskedFor(t *testing.T) {
 	known := h.post(t, "/machine", body(crashtest.Native())).stored(t).String()
 	nameless := h.post(t, "/", body(crashtest.Native())).stored(t).String()
 	for _, path := range []string{
-		"/" + known + "/submit-core/amd64/machine", "/" + known + "/submit-core/amd64/", "/" + nameless + "/submit-core/amd64/",
+		"/" + known + "/submit-core/amd64/machine", "/" + known + "/submit-core/amd64/", "/" + nameless +
+			"/submit-core/amd64/",
 		"/" + crash.NewOopsID(today).String() + "/submit-core/amd64/machine",
 	} {
 		h.post(t, path, strings.NewReader(strings.Repeat("x", 1000))).want(t, http.StatusBadRequest, notAskedFor)
@@ -61,14 +62,16 @@ func TestCoreAnswers(t *testing.T) {
 		text             string
 	}{
 		{"no id", "/what/submit-core/amd64/machine", "core", 400, "No OOPS found for this core dump."},
-		{"an id that nobody has", "/" + crash.NewOopsID(today).String() + "/submit-core/amd64/machine", "core", 400, notAskedFor},
+		{"an id that nobody has", "/" + crash.NewOopsID(today).String() + "/submit-core/amd64/machine", "core", 400,
+			notAskedFor},
 		{"another machine", "/" + known + "/submit-core/amd64/other", "core", 400, notAskedFor},
 		{"no machine", "/" + known + "/submit-core/amd64/", "core", 400, notAskedFor},
 		{"the path of another id", "/../" + known + "/submit-core/amd64/other", "core", 400, notAskedFor},
 		{"an unknown architecture", "/" + known + "/submit-core/pdp11/machine", "core", 400, "Unsupported architecture"},
 		{"architecture all", "/" + known + "/submit-core/all/machine", "core", 400, "Unsupported architecture"},
 		{"empty", "/" + known + "/submit-core/amd64/machine", "", 400, "Empty core dump."},
-		{"too large", "/" + known + "/submit-core/amd64/machine", strings.Repeat("x", 101), 400, "The body is larger than the limit of 100 bytes."},
+		{"too large", "/" + known + "/submit-core/amd64/machine", strings.Repeat("x", 101), 400, "The body is larger than " +
+			"the limit of 100 bytes."},
 		{"as large as may be", "/" + known + "/submit-core/amd64/machine", strings.Repeat("x", 100), 200, known},
 		{"again", "/" + known + "/submit-core/amd64/machine", "something else", 200, known},
 		{"with a prefix and doubled slash", "//crashdb/" + known + "/submit-core/riscv64/machine", "core", 200, known},
@@ -160,7 +163,8 @@ func TestCoreCutShort(t *testing.T) {
 func TestCoreRests(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
-	for name, age := range map[string]time.Duration{".upload-old": 48 * time.Hour, ".upload-new": time.Hour, "x.core": 1000 * time.Hour} {
+	for name, age := range map[string]time.Duration{".upload-old": 48 * time.Hour, ".upload-new": time.Hour,
+		"x.core": 1000 * time.Hour} {
 		file := filepath.Join(h.data, "cores", name)
 		if err := os.WriteFile(file, []byte("rest"), 0o600); err != nil {
 			t.Fatal(err)

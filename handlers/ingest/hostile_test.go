@@ -37,26 +37,35 @@ func TestHostileDocuments(t *testing.T) {
 		many.WriteString(element(fmt.Sprint("k", i), "v"))
 	}
 	documents := map[string][]byte{
-		"a key twice":           document(plain + element("Package", "y 2") + element("Package", "z 3")),
-		"NUL in texts":          document(plain + element("Title", "a\x00b") + element("DuplicateSignature", "s\x00t") + element("n", "\x00\x00")),
-		"no UTF-8":              document(plain + element("DistroRelease", "\xff\xfe") + element("\xff\xfe", "\xed\xa0\x80") + element("DuplicateSignature", "\xff")),
+		"a key twice": document(plain + element("Package", "y 2") + element("Package", "z 3")),
+		"NUL in texts": document(plain + element("Title", "a\x00b") + element("DuplicateSignature", "s\x00t") +
+			element("n", "\x00\x00")),
+		"no UTF-8": document(plain + element("DistroRelease", "\xff\xfe") + element("\xff\xfe", "\xed\xa0\x80") +
+			element("DuplicateSignature", "\xff")),
 		"an empty name":         document(plain + element("", "x")),
 		"nested deeply":         document(plain + nested),
 		"very many fields":      document(plain + many.String()),
 		"a length beyond":       append([]byte{0xff, 0xff, 0xff, 0x7f}, plain...),
 		"a negative length":     append([]byte{0xff, 0xff, 0xff, 0xff}, plain...),
 		"a text without length": document("\x02a\x00\xff\xff\xff\xff"),
-		"numbers for texts":     document("\x10Package\x00\x01\x00\x00\x00" + "\x01DistroRelease\x00\x00\x00\x00\x00\x00\x00\xf0\x7f"),
-		"blanks for texts":      document(element("Package", " \t\n") + element("ProblemType", " ")),
-		"SQL and markup":        document(element("Package", "'); drop table reports; -- <script>") + element("DuplicateSignature", "%s%n{{.}}${x}\\'\"")),
-		"a date of long ago":    document(plain + element("Date", "Mon Jan  1 00:00:00 0001") + element("DuplicateSignature", "d")),
-		"a date far off":        document(plain + element("Date", "Fri Dec 31 23:59:59 9999") + element("DuplicateSignature", "d")),
-		"no date at all":        document(plain + element("Date", strings.Repeat("9", 100_000)) + element("DuplicateSignature", "d")),
-		"a bomb in base64":      document(plain + element("Traceback", "H4sIAAAAAAAC/w==\n"+strings.Repeat("A", 100_000))),
+		"numbers for texts": document("\x10Package\x00\x01\x00\x00\x00" +
+			"\x01DistroRelease\x00\x00\x00\x00\x00\x00\x00\xf0\x7f"),
+		"blanks for texts": document(element("Package", " \t\n") + element("ProblemType", " ")),
+		"SQL and markup": document(element("Package", "'); drop table reports; -- <script>") +
+			element("DuplicateSignature", "%s%n{{.}}${x}\\'\"")),
+		"a date of long ago": document(plain + element("Date", "Mon Jan  1 00:00:00 0001") + element("DuplicateSignature",
+			"d")),
+		"a date far off": document(plain + element("Date", "Fri Dec 31 23:59:59 9999") + element("DuplicateSignature",
+			"d")),
+		"no date at all": document(plain + element("Date", strings.Repeat("9", 100_000)) +
+			element("DuplicateSignature", "d")),
+		"a bomb in base64": document(plain + element("Traceback", "H4sIAAAAAAAC/w==\n"+strings.Repeat("A", 100_000))),
 	}
 	for _, name := range []string{
-		"ProblemType", "Title", "ExecutablePath", "Package", "SourcePackage", "DistroRelease", "Architecture", "PackageArchitecture",
-		"StacktraceAddressSignature", "DuplicateSignature", "Tags", "ProcStatus", "Signal", "StacktraceTop", "Traceback", "OopsText",
+		"ProblemType", "Title", "ExecutablePath", "Package", "SourcePackage", "DistroRelease", "Architecture",
+		"PackageArchitecture",
+		"StacktraceAddressSignature", "DuplicateSignature", "Tags", "ProcStatus", "Signal", "StacktraceTop", "Traceback",
+		"OopsText",
 		"AssertionMessage", "Failure", "JournalErrors",
 	} {
 		report := crashtest.Native(crashtest.Set("DuplicateSignature", ""), crashtest.Set(name, huge))
@@ -67,7 +76,8 @@ func TestHostileDocuments(t *testing.T) {
 	}
 	for name, data := range documents {
 		t.Run(name, func(t *testing.T) {
-			if got := h.post(t, "/"+strings.ReplaceAll(name, " ", "-"), bytes.NewReader(data)); got.status != 200 && got.status != 400 {
+			if got := h.post(t, "/"+strings.ReplaceAll(name, " ", "-"), bytes.NewReader(data)); got.status != 200 &&
+				got.status != 400 {
 				t.Errorf("got %d %q, want 200 or 400", got.status, got.text)
 			} else if got.status == 200 {
 				h.report(t, got.stored(t)) // it can be read back

@@ -73,7 +73,8 @@ func TestMemoryIsReturned(t *testing.T) {
 	h := small()
 	for _, value := range []string{
 		"short", strings.Repeat("long ", 30_000), strings.Repeat("\xff\x00", 60_000),
-		crashtest.Compressed("short"), crashtest.Compressed(strings.Repeat("x", 1<<20)), crashtest.Compressed(strings.Repeat("x", 17<<20)),
+		crashtest.Compressed("short"), crashtest.Compressed(strings.Repeat("x", 1<<20)),
+		crashtest.Compressed(strings.Repeat("x", 17<<20)),
 	} {
 		document, err := whoopsie.Open(crashtest.Native(crashtest.Set("ProcMaps", value)).BSON())
 		if err != nil {
@@ -98,7 +99,8 @@ func TestMemoryIsReturned(t *testing.T) {
 func TestMemoryForUnpacking(t *testing.T) {
 	t.Parallel()
 	open := func(size int) *whoopsie.Document {
-		d, err := whoopsie.Open(crashtest.Native(crashtest.Set("ProcMaps", crashtest.Compressed(strings.Repeat("x", size)))).BSON())
+		d, err := whoopsie.Open(crashtest.Native(crashtest.Set("ProcMaps",
+			crashtest.Compressed(strings.Repeat("x", size)))).BSON())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +140,8 @@ func TestMemoryForUnpacking(t *testing.T) {
 // others fail after their wait.
 func TestMemoryFlood(t *testing.T) {
 	t.Parallel()
-	d, err := whoopsie.Open(crashtest.Native(crashtest.Set("ProcMaps", crashtest.Compressed(strings.Repeat("x", 2<<20)))).BSON())
+	d, err := whoopsie.Open(crashtest.Native(crashtest.Set("ProcMaps",
+		crashtest.Compressed(strings.Repeat("x", 2<<20)))).BSON())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,18 +15,24 @@ import (
 // apport 2.36, or by our own rule if apport gives none. Empty means that neither gives one and the
 // report has none. bare is what remains with whoopsie 0.1.33, which drops more fields.
 var signatures = map[string]struct{ modern, bare string }{
-	"_usr_bin_tidewatch.1000":                   both("/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"),
-	"_usr_bin_tidewatch.1001":                   both("/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"),
-	"_usr_bin_quillpad.1000":                    both("/usr/bin/quillpad:ERROR:../src/buffer.c:120:buffer_take: assertion failed (buf->ref > 0): (ADDR)"),
-	"_usr_bin_harbor-sync.0":                    both("/usr/bin/harbor-sync:ValueError:/usr/bin/harbor-sync@20:main:load"),
-	"_usr_bin_harbor-sync.1000":                 both("/usr/bin/harbor-sync:ValueError:/usr/bin/harbor-sync@20:main:load"),
-	"_usr_bin_żeglarz.1000":                     {"/usr/bin/żeglarz:OSError(28):główna:zapisz", "/usr/bin/żeglarz:OSError:główna:zapisz"},
-	"_usr_bin_lumen-shell.1000":                 both("address"),
-	"_usr_libexec_reefd.117":                    both("/usr/libexec/reefd:index-rebuild-needed"),
-	"brigwifi-dkms.0":                           both("package:brigwifi-dkms:2.0-1ubuntu3\n"),
-	"susres.2026-02-03_06:07:08.123456":         both("suspend/resume:Marlin Corp. SeaBook 14:M14ET29W (1.17 )"),
-	"linux-image-6.8.0-41-generic.3f1b77aa":     {"kernel:NULL pointer dereference:brig_tx_done [brigwifi]:brig_irq [brigwifi]:__handle_irq_event_percpu:handle_irq_event", ""},
-	"linux-image-5.15.0-97-generic.77aa01":      {"kernel NULL pointer dereference:brig_tx_done+0x62/0x110 [brigwifi]:brig_irq+0x41/0x80 [brigwifi]:handle_irq_event_percpu+0x4c/0x190", ""},
+	"_usr_bin_tidewatch.1000": both(
+		"/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"),
+	"_usr_bin_tidewatch.1001": both(
+		"/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"),
+	"_usr_bin_quillpad.1000": both("/usr/bin/quillpad:ERROR:../src/buffer.c:120:buffer_take: " +
+		"assertion failed (buf->ref > 0): (ADDR)"),
+	"_usr_bin_harbor-sync.0":    both("/usr/bin/harbor-sync:ValueError:/usr/bin/harbor-sync@20:main:load"),
+	"_usr_bin_harbor-sync.1000": both("/usr/bin/harbor-sync:ValueError:/usr/bin/harbor-sync@20:main:load"),
+	"_usr_bin_żeglarz.1000": {"/usr/bin/żeglarz:OSError(28):główna:zapisz",
+		"/usr/bin/żeglarz:OSError:główna:zapisz"},
+	"_usr_bin_lumen-shell.1000":         both("address"),
+	"_usr_libexec_reefd.117":            both("/usr/libexec/reefd:index-rebuild-needed"),
+	"brigwifi-dkms.0":                   both("package:brigwifi-dkms:2.0-1ubuntu3\n"),
+	"susres.2026-02-03_06:07:08.123456": both("suspend/resume:Marlin Corp. SeaBook 14:M14ET29W (1.17 )"),
+	"linux-image-6.8.0-41-generic.3f1b77aa": {"kernel:NULL pointer dereference:brig_tx_done [brigwifi]:brig_irq " +
+		"[brigwifi]:__handle_irq_event_percpu:handle_irq_event", ""},
+	"linux-image-5.15.0-97-generic.77aa01": {"kernel NULL pointer dereference:brig_tx_done+0x62/0x110 " +
+		"[brigwifi]:brig_irq+0x41/0x80 [brigwifi]:handle_irq_event_percpu+0x4c/0x190", ""},
 	"linux-image-7.0.0-12-generic-202607010203": both(""),
 }
 

@@ -50,7 +50,8 @@ func (h *fixture) serve(t *testing.T, change func(*ingest.Deps)) {
 	}
 	d := ingest.Deps{
 		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, h.store), Store: reports.New(h.store), DataDir: h.data,
-		MaxBytes: 1 << 20, AnswerWithin: time.Minute, TrustedProxies: trusted, Log: dbtest.Log(t), Now: now, Registerer: h.metrics,
+		MaxBytes: 1 << 20, AnswerWithin: time.Minute, TrustedProxies: trusted, Log: dbtest.Log(t), Now: now,
+		Registerer: h.metrics,
 	}
 	if change != nil {
 		change(&d)

@@ -29,7 +29,8 @@ func TestRates(t *testing.T) {
 	n := 0
 	send := func(path, address string) reply {
 		n++
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL+path, body(crashtest.Native(crashtest.Process(n))))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL+path,
+			body(crashtest.Native(crashtest.Process(n))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +111,8 @@ func TestTroubleInside(t *testing.T) {
 		retryAfter string
 	}{
 		{"overload", func(crash.Record) (crash.OopsID, bool, error) {
-			return crash.OopsID{}, false, &crash.Error{Kind: crash.Unavailable, Code: "overload", Message: "Too many.", RetryAfter: 2 * time.Minute}
+			return crash.OopsID{}, false, &crash.Error{Kind: crash.Unavailable, Code: "overload", Message: "Too many.",
+				RetryAfter: 2 * time.Minute}
 		}, 503, "Too many.", "120"},
 		{"away", func(crash.Record) (crash.OopsID, bool, error) {
 			return crash.OopsID{}, false, crash.Errorf(crash.Unavailable, "database_away", "Away.").Because(errors.New(secret))
@@ -176,10 +178,12 @@ func TestDatabaseHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // the test is over
-	if _, err := conn.Exec(t.Context(), "begin; lock table report_keys, core_requests in access exclusive mode"); err != nil {
+	if _, err := conn.Exec(t.Context(), "begin; lock table report_keys, core_requests in access "+
+		"exclusive mode"); err != nil {
 		t.Fatal(err)
 	}
-	for path, document := range map[string][]byte{"/machine": crashtest.Native(crashtest.Process(2)).BSON(), core: []byte("core")} {
+	for path, document := range map[string][]byte{"/machine": crashtest.Native(crashtest.Process(2)).BSON(),
+		core: []byte("core")} {
 		got := h.post(t, path, bytes.NewReader(document))
 		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
 			t.Errorf("%s: got %d %q, want 503 and Retry-After", path, got.status, got.text)
@@ -202,7 +206,8 @@ func TestDiskFull(t *testing.T) {
 	h.post(t, "/machine", body(crashtest.Native())).stored(t)
 	full(t, true)
 	got := h.post(t, "/machine", body(crashtest.Native(crashtest.Process(2))))
-	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.text, "no space") || got.header.Get("Retry-After") != "600" {
+	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.text, "no space") ||
+		got.header.Get("Retry-After") != "600" {
 		t.Errorf("got %d %q, want 503 that says there is no space", got.status, got.text)
 	}
 	full(t, false)
@@ -229,9 +234,11 @@ func TestRegisterTwice(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
 	_, err := ingest.New(ingest.Deps{
-		Intake: intake.New(intake.Config{}, h.store), Store: reports.New(h.store), DataDir: h.data, MaxBytes: 1, Registerer: h.metrics,
+		Intake: intake.New(intake.Config{}, h.store), Store: reports.New(h.store), DataDir: h.data, MaxBytes: 1,
+		Registerer: h.metrics,
 	})
-	if again := (prometheus.AlreadyRegisteredError{}); !errors.As(err, &again) || !strings.Contains(fmt.Sprint(err), "metrics") {
+	if again := (prometheus.AlreadyRegisteredError{}); !errors.As(err, &again) || !strings.Contains(fmt.Sprint(err),
+		"metrics") {
 		t.Errorf("got %v, want an error about metrics", err)
 	}
 }

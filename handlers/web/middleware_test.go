@@ -34,7 +34,8 @@ func bareKit(t *testing.T) (*Kit, *bytes.Buffer) {
 func TestPanicBecomesAPage(t *testing.T) {
 	t.Parallel()
 	s, log := bareKit(t)
-	h := s.Identify(s.Observe(s.Recovered(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the inside") }))))
+	h := s.Identify(
+		s.Observe(s.Recovered(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the inside") }))))
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "inside") {
@@ -51,11 +52,12 @@ func TestPanicBecomesAPage(t *testing.T) {
 func TestPanicInTheMiddleCutsTheAnswer(t *testing.T) {
 	t.Parallel()
 	s, _ := bareKit(t)
-	server := httptest.NewServer(s.Identify(s.Observe(s.Recovered(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte("half"))
-		_ = http.NewResponseController(w).Flush()
-		panic("the inside")
-	})))))
+	server := httptest.NewServer(
+		s.Identify(s.Observe(s.Recovered(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("half"))
+			_ = http.NewResponseController(w).Flush()
+			panic("the inside")
+		})))))
 	defer server.Close()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
 	if err != nil {
@@ -89,11 +91,13 @@ func TestStatusOfEveryKind(t *testing.T) {
 	t.Parallel()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	for kind := crash.Invalid; kind.Error() != "internal"; kind++ {
-		if a := AnswerTo(r, crash.Errorf(kind, "x", "sentence")); a.Status == http.StatusInternalServerError || a.Message != "sentence" {
+		if a := AnswerTo(r, crash.Errorf(kind, "x", "sentence")); a.Status == http.StatusInternalServerError ||
+			a.Message != "sentence" {
 			t.Errorf("%v: got %d %q, want a status of its own and the sentence", kind, a.Status, a.Message)
 		}
 	}
-	if a := AnswerTo(r, errors.New("the inside")); a.Status != http.StatusInternalServerError || strings.Contains(a.Message, "inside") {
+	if a := AnswerTo(r, errors.New("the inside")); a.Status != http.StatusInternalServerError ||
+		strings.Contains(a.Message, "inside") {
 		t.Errorf("internal: got %d %q, want 500 and a general text", a.Status, a.Message)
 	}
 }

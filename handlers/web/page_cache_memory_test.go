@@ -43,7 +43,8 @@ func TestPageCacheMemory(t *testing.T) { //nolint:paralleltest // as said
 	s.compressors = sync.Pool{}
 	grown := heapBytes() - before
 	if n := c.Len(); n < 500 || n > 4500 || grown > limit*13/10 {
-		t.Errorf("the heap grew by %d kB with %d pages in the cache, said to hold %d kB, want at most about %d kB", grown>>10, n, c.Held()>>10, limit>>10)
+		t.Errorf("the heap grew by %d kB with %d pages in the cache, said to hold %d kB, want at most about %d kB", grown>>10,
+			n, c.Held()>>10, limit>>10)
 	}
 	runtime.KeepAlive(c)
 }

@@ -95,7 +95,8 @@ func TestBugCellInEveryState(t *testing.T) {
 			if got := count(`[hx-get][hx-trigger^="every"]`); got != tt.polls {
 				t.Errorf("%q: got %d parts that ask again, want %d", tt.state, got, tt.polls)
 			}
-			if count("script") > 0 || count(`.bug[role=status]`) != 1 || strings.Contains(doc.Find("a").AttrOr("href", ""), "javascript") {
+			if count("script") > 0 || count(`.bug[role=status]`) != 1 || strings.Contains(doc.Find("a").AttrOr("href", ""),
+				"javascript") {
 				t.Errorf("%q: the texts broke out, or the cell is not announced", tt.state)
 			}
 			field := doc.Find("input[name=signature]")

@@ -89,12 +89,15 @@ func (b *Bug) json(c *call) map[string]any {
 		master = fmt.Sprintf("%s/bugs/%d", c.root(), b.DuplicateOf)
 	}
 	return map[string]any{
-		"self_link": self, "web_link": fmt.Sprintf("%s/bugs/%d", c.origin, b.Number), "resource_type_link": c.root() + "/#bug",
+		"self_link": self, "web_link": fmt.Sprintf("%s/bugs/%d", c.origin, b.Number), "resource_type_link": c.root() +
+			"/#bug",
 		"id": b.Number, "title": b.Title, "description": b.Description, "tags": orEmpty(b.Tags), "name": nil,
 		"owner_link": c.root() + "/~" + b.Reporter, "information_type": b.InformationType, "private": b.private(),
 		"security_related": b.securityRelated(), "duplicate_of_link": master, "date_created": isoTime(b.Created),
-		"date_last_updated": isoTime(b.updated()), "date_last_message": isoTime(b.updated()), "heat": 4, "message_count": 1 + len(b.Messages),
-		"users_affected_count": 1, "bug_tasks_collection_link": self + "/bug_tasks", "messages_collection_link": self + "/messages",
+		"date_last_updated": isoTime(b.updated()), "date_last_message": isoTime(b.updated()), "heat": 4, "message_count": 1 +
+			len(b.Messages),
+		"users_affected_count": 1, "bug_tasks_collection_link": self + "/bug_tasks", "messages_collection_link": self +
+			"/messages",
 		"subscriptions_collection_link": self + "/subscriptions", "duplicates_collection_link": self + "/duplicates",
 	}
 }
@@ -143,9 +146,11 @@ func (b *Bug) taskJSON(c *call) map[string]any {
 		"self_link": self, "web_link": fmt.Sprintf("%s%s/+bug/%d", c.origin, b.targetPath(), b.Number),
 		"resource_type_link": c.root() + "/#bug_task", "bug_link": fmt.Sprintf("%s/bugs/%d", c.root(), b.Number),
 		"target_link": c.root() + b.targetPath(), "bug_target_name": name, "bug_target_display_name": name,
-		"status": b.Status, "importance": cmp.Or(b.Importance, "Undecided"), "is_complete": slices.Contains(complete, b.Status),
+		"status": b.Status, "importance": cmp.Or(b.Importance, "Undecided"), "is_complete": slices.Contains(complete,
+			b.Status),
 		"owner_link": c.root() + "/~" + b.Reporter, "bug_watch_link": nil,
-		"assignee_link": linkOr(c, "/~", b.Assignee), "milestone_link": linkOr(c, "/"+b.Distribution+"/+milestone/", b.Milestone),
+		"assignee_link": linkOr(c, "/~", b.Assignee), "milestone_link": linkOr(c, "/"+b.Distribution+"/+milestone/",
+			b.Milestone),
 		"date_closed": when(b.Closed), "date_fix_released": released,
 		"title": fmt.Sprintf("Bug #%d in %s: \"%s\"", b.Number, name, b.Title), "date_created": isoTime(b.Created),
 	}

@@ -53,10 +53,12 @@ func (s *Server) archive(c *call, op string) response {
 		if a != nil {
 			for _, pub := range a.Binaries[name("binary_name")] {
 				list = append(list, map[string]any{
-					"resource_type_link": c.root() + "/#binary_package_publishing_history",
-					"self_link":          c.root() + "/" + s.opts.Distribution + "/+archive/primary/+binarypub/1", "status": "Published",
+					"resource_type_link":  c.root() + "/#binary_package_publishing_history",
+					"self_link":           c.root() + "/" + s.opts.Distribution + "/+archive/primary/+binarypub/1",
+					"status":              "Published",
 					"binary_package_name": name("binary_name"), "binary_package_version": pub.Version, "pocket": pub.Pocket,
-					"source_package_name": pub.Source, "distro_arch_series_link": c.root() + "/" + s.opts.Distribution + "/" + pub.Series + "/" + pub.Architecture,
+					"source_package_name": pub.Source, "distro_arch_series_link": c.root() + "/" + s.opts.Distribution + "/" +
+						pub.Series + "/" + pub.Architecture,
 				})
 			}
 		}
@@ -99,9 +101,11 @@ func (s *Server) sources(c *call, name, version string) []any {
 	for _, pub := range published {
 		if version == "" || pub.Version == version {
 			list = append(list, map[string]any{
-				"resource_type_link": c.root() + "/#source_package_publishing_history",
-				"self_link":          c.root() + "/" + s.opts.Distribution + "/+archive/primary/+sourcepub/1", "source_package_name": name,
-				"source_package_version": pub.Version, "pocket": pub.Pocket, "distro_series_link": c.root() + "/" + s.opts.Distribution + "/" + pub.Series,
+				"resource_type_link":     c.root() + "/#source_package_publishing_history",
+				"self_link":              c.root() + "/" + s.opts.Distribution + "/+archive/primary/+sourcepub/1",
+				"source_package_name":    name,
+				"source_package_version": pub.Version, "pocket": pub.Pocket, "distro_series_link": c.root() + "/" +
+					s.opts.Distribution + "/" + pub.Series,
 			})
 		}
 	}

@@ -22,7 +22,8 @@ var (
 	forDistributions = informationTypes[:4]
 
 	// series of the distribution, against which no bug can be filed.
-	series = []string{"trusty", "xenial", "bionic", "focal", "jammy", "noble", "oracular", "plucky", "questing", "resolute"}
+	series = []string{"trusty", "xenial", "bionic", "focal", "jammy", "noble", "oracular", "plucky", "questing",
+		"resolute"}
 )
 
 // createBug files a bug, or says line by line what is wrong with its parameters.
@@ -126,7 +127,8 @@ func informationType(form url.Values) (value, wrong string) {
 // informationTypeOf is what the two old flags mean.
 func informationTypeOf(private, security bool) string {
 	return map[[2]bool]string{
-		{true, true}: "Private Security", {false, true}: "Public Security", {true, false}: "Private", {false, false}: "Public",
+		{true, true}: "Private Security", {false, true}: "Public Security", {true, false}: "Private",
+		{false, false}: "Public",
 	}[[2]bool{private, security}]
 }
 
@@ -217,7 +219,8 @@ func (s *Server) knowsPackage(name string) bool {
 func (s *Server) place(bug *Bug, path []string) (refusal string) {
 	bug.Distribution = path[0]
 	if len(path) > 1 && slices.Contains(series, path[1]) {
-		return "Can't create a bug on a series. Create it with a non-series task instead, and target it to the series afterwards."
+		return "Can't create a bug on a series. Create it with a non-series task instead, and target it to the series " +
+			"afterwards."
 	}
 	if len(path) == 3 {
 		bug.Package = path[2]

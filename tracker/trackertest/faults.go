@@ -13,23 +13,24 @@ type Fault string
 
 // Kinds of failures. If the work is done, the answer does not say so.
 const (
-	Error500       Fault = "error-500"        // before the work, with the id of an OOPS
-	Error503       Fault = "error-503"        // the time limit: before the work, Retry-After 900, with the id of an OOPS
-	Offline503     Fault = "offline-503"      // the front end's page, before the work, no id
-	TooMany429     Fault = "too-many-429"     // before the work, Retry-After
-	FrontEnd403    Fault = "front-end-403"    // before the work
-	NotFound404    Fault = "not-found-404"    // before the work
-	Redirect302    Fault = "redirect-302"     // before the work, to another place
-	Redirect307    Fault = "redirect-307"     // the same, of the kind that a careless client repeats the POST for
-	DropBefore     Fault = "drop-before"      // the connection is closed before the work
-	HangBefore     Fault = "hang-before"      // no work and no answer, until the caller gives up
-	PageBefore     Fault = "page-before"      // 200 and an HTML page instead of the work: a captive portal
-	DropAfter      Fault = "drop-after"       // the work is done, then the connection is closed
-	Lost502        Fault = "lost-502"         // the work is done, the front end answers 502
-	Lost500        Fault = "lost-500"         // the work is done, the answer is 500
-	HangAfter      Fault = "hang-after"       // the work is done, no answer until the caller gives up
-	LateWork       Fault = "late-work"        // no answer until the caller gives up; only then the work is done
-	Slow           Fault = "slow"             // as it should be, after Delay or Hold, whether the caller still waits or not
+	Error500    Fault = "error-500"     // before the work, with the id of an OOPS
+	Error503    Fault = "error-503"     // the time limit: before the work, Retry-After 900, with the id of an OOPS
+	Offline503  Fault = "offline-503"   // the front end's page, before the work, no id
+	TooMany429  Fault = "too-many-429"  // before the work, Retry-After
+	FrontEnd403 Fault = "front-end-403" // before the work
+	NotFound404 Fault = "not-found-404" // before the work
+	Redirect302 Fault = "redirect-302"  // before the work, to another place
+	Redirect307 Fault = "redirect-307"  // the same, of the kind that a careless client repeats the POST for
+	DropBefore  Fault = "drop-before"   // the connection is closed before the work
+	HangBefore  Fault = "hang-before"   // no work and no answer, until the caller gives up
+	PageBefore  Fault = "page-before"   // 200 and an HTML page instead of the work: a captive portal
+	DropAfter   Fault = "drop-after"    // the work is done, then the connection is closed
+	Lost502     Fault = "lost-502"      // the work is done, the front end answers 502
+	Lost500     Fault = "lost-500"      // the work is done, the answer is 500
+	HangAfter   Fault = "hang-after"    // the work is done, no answer until the caller gives up
+	LateWork    Fault = "late-work"     // no answer until the caller gives up; only then the work is done
+	// as it should be, after Delay or Hold, whether the caller still waits or not
+	Slow           Fault = "slow"
 	NoLocation     Fault = "no-location"      // the work is done, the answer lacks its Location
 	OddLocation    Fault = "odd-location"     // the work is done, Location makes no sense
 	ForeignAddress Fault = "foreign-location" // the work is done, Location leads to another host
@@ -48,15 +49,18 @@ const (
 
 // before maps faults to their answers without the work.
 var before = map[Fault]response{
-	Error500:      text(500, "ProgrammingError").with("X-Lazr-OopsId", "OOPS-practice500"),
-	Error503:      text(503, "<html><head><title>Timeout</title></head></html>").with("Content-Type", "text/html").with("Retry-After", "900").with("X-Lazr-OopsId", "OOPS-practice503"),
-	Offline503:    text(503, "<html><head><title>Launchpad is offline</title></head></html>").with("Content-Type", "text/html"),
-	TooMany429:    text(429, "Too many requests").with("Retry-After", "1"),
-	FrontEnd403:   text(403, "<html><head><title>403 Forbidden</title></head></html>").with("Content-Type", "text/html"),
-	NotFound404:   text(404, "Object: <lp.systemhomes.WebServiceApplication object>, name: 'bugs'"),
-	Redirect302:   text(302, "").with("Location", "/+moved"),
-	Redirect307:   text(307, "").with("Location", "/+moved"),
-	PageBefore:    text(200, "<html><head><title>Welcome to the hotel</title></head></html>").with("Content-Type", "text/html"),
+	Error500: text(500, "ProgrammingError").with("X-Lazr-OopsId", "OOPS-practice500"),
+	Error503: text(503, "<html><head><title>Timeout</title></head></html>").with("Content-Type",
+		"text/html").with("Retry-After", "900").with("X-Lazr-OopsId", "OOPS-practice503"),
+	Offline503: text(503, "<html><head><title>Launchpad is offline</title></head></html>").with("Content-Type",
+		"text/html"),
+	TooMany429:  text(429, "Too many requests").with("Retry-After", "1"),
+	FrontEnd403: text(403, "<html><head><title>403 Forbidden</title></head></html>").with("Content-Type", "text/html"),
+	NotFound404: text(404, "Object: <lp.systemhomes.WebServiceApplication object>, name: 'bugs'"),
+	Redirect302: text(302, "").with("Location", "/+moved"),
+	Redirect307: text(307, "").with("Location", "/+moved"),
+	PageBefore: text(200, "<html><head><title>Welcome to the hotel</title></head></html>").with("Content-Type",
+		"text/html"),
 	UnknownConsum: text(401, "Unknown consumer (practice)."),
 	UnknownToken:  text(401, "Unknown access token (practice)."),
 	ExpiredToken:  text(401, "Expired token (practice)."),
@@ -67,7 +71,8 @@ var before = map[Fault]response{
 }
 
 var after = []Fault{
-	DropAfter, Lost502, Lost500, HangAfter, LateWork, Slow, NoLocation, OddLocation, ForeignAddress, Truncated, Page200, Status202, Garbled,
+	DropAfter, Lost502, Lost500, HangAfter, LateWork, Slow, NoLocation, OddLocation, ForeignAddress, Truncated, Page200,
+	Status202, Garbled,
 }
 
 // Faults lists every fault.

@@ -44,14 +44,16 @@ func TestLaunchpadlib(t *testing.T) {
 				Sources: map[string][]crash.Publication{"gedit": {{Series: "noble", Pocket: "Updates", Version: "46.1"}}},
 			}})
 			fill(lp)
-			client := exec.CommandContext(t.Context(), python, "testdata/launchpadlib_client.py", lp.URL+"/", tt.version, t.TempDir(), tt.how)
+			client := exec.CommandContext(t.Context(), python, "testdata/launchpadlib_client.py", lp.URL+"/", tt.version,
+				t.TempDir(), tt.how)
 			said := talk(t, client, func(page string) { authorise(t, page, tt.button) })
 			if !strings.HasSuffix(said, "done\n") {
 				t.Errorf("the client said %q, want it to reach its end", said)
 			}
 			bugs := lp.Bugs()
 			made := bugs[len(bugs)-1]
-			if made.Package != "bash" || made.InformationType != "Private" || len(made.Messages) != 1 || len(made.Subscribers) != 2 {
+			if made.Package != "bash" || made.InformationType != "Private" || len(made.Messages) != 1 ||
+				len(made.Subscribers) != 2 {
 				t.Errorf("got the bug %+v, want what the client filed", made)
 			}
 		})
@@ -61,7 +63,8 @@ func TestLaunchpadlib(t *testing.T) {
 // fill puts there what the client expects.
 func fill(lp *trackertest.Tracker) {
 	lp.Add(trackertest.Bug{
-		Title: "gedit crashed with SIGSEGV", Description: "It crashes.", Package: "gedit", Status: "Confirmed", Tags: []string{"noble"},
+		Title: "gedit crashed with SIGSEGV", Description: "It crashes.", Package: "gedit", Status: "Confirmed",
+		Tags:     []string{"noble"},
 		Messages: []trackertest.Message{{Owner: "ada", Content: "Me too."}, {Owner: "bob", Content: "And me."}},
 		Series:   []trackertest.SeriesTask{{Series: "noble", Status: "New"}},
 	})
@@ -69,7 +72,8 @@ func fill(lp *trackertest.Tracker) {
 	for range 12 {
 		lp.Add(trackertest.Bug{Title: "one of many", Description: "d", Package: "many", Tags: []string{"many"}})
 	}
-	lp.Add(trackertest.Bug{Title: "a secret one of many", Description: "d", Package: "many", InformationType: "Private", Status: "Invalid"})
+	lp.Add(trackertest.Bug{Title: "a secret one of many", Description: "d", Package: "many", InformationType: "Private",
+		Status: "Invalid"})
 }
 
 var authorisePage = regexp.MustCompile(`\((http[^)]*\+authorize-token[^)]*)\)`)
@@ -126,7 +130,8 @@ func authorise(t *testing.T, page, button string) {
 	for _, m := range hiddenField.FindAllStringSubmatch(body, -1) {
 		form.Add(m[1], html.UnescapeString(m[2]))
 	}
-	if body := fetch(t, http.MethodPost, page[:strings.Index(page, "?")], form); !strings.Contains(body, "Almost finished") {
+	if body := fetch(t, http.MethodPost, page[:strings.Index(page, "?")], form); !strings.Contains(body,
+		"Almost finished") {
 		t.Fatalf("after the button: got\n%s", body)
 	}
 }

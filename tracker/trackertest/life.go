@@ -33,7 +33,8 @@ var importances = []string{"Undecided", "Critical", "High", "Medium", "Low", "Wi
 func (b *Bug) Janitor(version, series string) {
 	b.Status = "Fix Released"
 	b.Messages = append(b.Messages, Message{Owner: Janitor, Content: fmt.Sprintf(
-		"This bug was fixed in the package %s - %s\n\n---------------\n%s (%s) %s; urgency=medium\n\n  * Practice makes perfect.\n",
+		"This bug was fixed in the package %s - %s\n\n---------------\n%s (%s) %s; urgency=medium\n\n  * Practice makes "+
+			"perfect.\n",
 		b.Package, version, b.Package, version, series)})
 }
 
@@ -114,8 +115,9 @@ func (b *Bug) messages(c *call) []any {
 	for i, m := range append([]Message{{Owner: b.Reporter, Content: b.Description, Created: b.Created}}, b.Messages...) {
 		path := fmt.Sprintf("%s/+bug/%d/comments/%d", b.targetPath(), b.Number, i)
 		out = append(out, map[string]any{
-			"self_link": c.root() + path, "web_link": c.origin + path, "resource_type_link": c.root() + "/#message", "owner_link": c.root() + "/~" + m.Owner,
-			"subject": "Re: " + b.Title, "content": m.Content, "date_created": isoTime(m.Created), "parent_link": nil,
+			"self_link": c.root() + path, "web_link": c.origin + path, "resource_type_link": c.root() + "/#message",
+			"owner_link": c.root() + "/~" + m.Owner,
+			"subject":    "Re: " + b.Title, "content": m.Content, "date_created": isoTime(m.Created), "parent_link": nil,
 		})
 	}
 	return out
@@ -133,7 +135,8 @@ func (s *Server) newMessage(c *call, b *Bug, token *accessToken) response {
 	b.Messages = append(b.Messages, Message{Owner: token.Person, Content: content, Created: s.now()})
 	b.Updated = s.now()
 	s.save()
-	return text(201, "").with("Location", fmt.Sprintf("%s%s/+bug/%d/comments/%d", c.root(), b.targetPath(), b.Number, len(b.Messages)))
+	return text(201, "").with("Location", fmt.Sprintf("%s%s/+bug/%d/comments/%d", c.root(), b.targetPath(), b.Number,
+		len(b.Messages)))
 }
 
 // list answers with one page of a collection.

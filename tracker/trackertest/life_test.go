@@ -77,28 +77,34 @@ func TestTheLifeOfABug(t *testing.T) {
 
 	// The form on its page does what people do to a bug.
 	tr.Advance(time.Hour)
-	if _, _, body := send(t, http.MethodGet, page, nil); !strings.Contains(body, `<select name="status">`) || !strings.Contains(body, `<option selected>New</option>`) {
+	if _, _, body := send(t, http.MethodGet, page, nil); !strings.Contains(body, `<select name="status">`) ||
+		!strings.Contains(body, `<option selected>New</option>`) {
 		t.Errorf("page: got %s, want a form with the status", body)
 	}
 	status, header, _ := send(t, http.MethodPost, page, url.Values{
-		"status": {"Confirmed"}, "importance": {"High"}, "fixed_in": {"1.2-3"}, "series": {"noble"}, "series_status": {"Triaged"}, "comment": {"ok"},
+		"status": {"Confirmed"}, "importance": {"High"}, "fixed_in": {"1.2-3"}, "series": {"noble"},
+		"series_status": {"Triaged"}, "comment": {"ok"},
 	})
 	if status != http.StatusSeeOther || header.Get("Location") != "/bugs/2100001" {
 		t.Fatalf("saving: got %d to %q, want 303 to the page", status, header.Get("Location"))
 	}
 	tasks := entries(t, object(t, api+"/bug_tasks"))
-	if len(tasks) != 2 || tasks[0]["status"] != "Fix Released" || tasks[0]["date_fix_released"] == nil || tasks[0]["date_closed"] == nil ||
+	if len(tasks) != 2 || tasks[0]["status"] != "Fix Released" || tasks[0]["date_fix_released"] == nil ||
+		tasks[0]["date_closed"] == nil ||
 		tasks[0]["importance"] != "High" || tasks[1]["status"] != "Triaged" || tasks[1]["date_closed"] != nil ||
-		tasks[1]["target_link"] != tr.APIURL+"/ubuntu/noble/+source/tidewatch" || tasks[1]["bug_target_display_name"] != "tidewatch (Ubuntu Noble)" {
+		tasks[1]["target_link"] != tr.APIURL+"/ubuntu/noble/+source/tidewatch" ||
+		tasks[1]["bug_target_display_name"] != "tidewatch (Ubuntu Noble)" {
 		t.Errorf("after an upload: got %v", tasks)
 	}
 	messages := entries(t, object(t, api+"/messages"))
 	if len(messages) != 3 || messages[0]["content"] != "d" || messages[1]["owner_link"] != tr.APIURL+"/~janitor" ||
-		!strings.HasPrefix(messages[1]["content"].(string), "This bug was fixed in the package tidewatch - 1.2-3\n\n---------------\ntidewatch (1.2-3) noble; urgency=") {
+		!strings.HasPrefix(messages[1]["content"].(string), "This bug was fixed in the package tidewatch - "+
+			"1.2-3\n\n---------------\ntidewatch (1.2-3) noble; urgency=") {
 		t.Errorf("messages: got %v", messages)
 	}
 	if got := object(t, api); got["message_count"] != 3.0 || got["date_last_updated"] == got["date_created"] {
-		t.Errorf("bug: got %v messages, updated %v, created %v", got["message_count"], got["date_last_updated"], got["date_created"])
+		t.Errorf("bug: got %v messages, updated %v, created %v", got["message_count"], got["date_last_updated"],
+			got["date_created"])
 	}
 	if got := entries(t, object(t, api+"/messages?ws.size=1&ws.start=1")); len(got) != 1 || got[0]["subject"] != "Re: t" {
 		t.Errorf("one page of messages: got %v", got)
@@ -106,10 +112,12 @@ func TestTheLifeOfABug(t *testing.T) {
 
 	for form, want := range map[string]string{
 		"status=Fxied": "status:", "importance=Huge": "importance:", "information_type=Proprietary": "information_type:",
-		"duplicate_of=2100001": "duplicate_of:", "duplicate_of=5": "duplicate_of:", "series=noble&series_status=x": "series_status:",
+		"duplicate_of=2100001": "duplicate_of:", "duplicate_of=5": "duplicate_of:",
+		"series=noble&series_status=x": "series_status:",
 	} {
 		values, _ := url.ParseQuery(form)
-		if status, _, body := send(t, http.MethodPost, page, values); status != http.StatusBadRequest || !strings.HasPrefix(body, want) {
+		if status, _, body := send(t, http.MethodPost, page, values); status != http.StatusBadRequest ||
+			!strings.HasPrefix(body, want) {
 			t.Errorf("%s: got %d %s, want 400 %s", form, status, body, want)
 		}
 	}
@@ -145,7 +153,8 @@ func TestSearchByChange(t *testing.T) {
 	if got := entries(t, object(t, search)); len(got) != 1 || got[0]["bug_link"] != tr.APIURL+"/bugs/2100002" {
 		t.Errorf("after a change of %d, not of %d: got %v", second, first, got)
 	}
-	if status, _, body := send(t, http.MethodGet, tr.APIURL+"/ubuntu?ws.op=searchTasks&modified_since=yesterday", nil); status != http.StatusBadRequest || !strings.HasPrefix(body, "modified_since: ") {
+	if status, _, body := send(t, http.MethodGet, tr.APIURL+"/ubuntu?ws.op=searchTasks&modified_since=yesterday",
+		nil); status != http.StatusBadRequest || !strings.HasPrefix(body, "modified_since: ") {
 		t.Errorf("no date: got %d %s, want 400", status, body)
 	}
 }
@@ -154,7 +163,8 @@ func TestNewMessage(t *testing.T) {
 	t.Parallel()
 	tr := trackertest.New(t)
 	tr.Add(trackertest.Bug{Title: "a"})
-	if status, _, _ := send(t, http.MethodPost, tr.APIURL+"/bugs/2100001", url.Values{"ws.op": {"newMessage"}, "content": {`"x"`}}); status != http.StatusUnauthorized {
+	if status, _, _ := send(t, http.MethodPost, tr.APIURL+"/bugs/2100001", url.Values{"ws.op": {"newMessage"},
+		"content": {`"x"`}}); status != http.StatusUnauthorized {
 		t.Errorf("without a token: got %d, want 401", status)
 	}
 	if got := tr.Bugs()[0].Messages; len(got) != 0 {

@@ -95,7 +95,8 @@ func (s *Server) accessToken(c *call) response {
 	case s.now().Sub(t.Created) > requestTokenLife:
 		return guessed(403, "This request token has expired and can no longer be exchanged for an access token.")
 	}
-	a := &accessToken{Key: newKey(20), Secret: newKey(80), Consumer: consumer, Level: t.Level, Context: t.Context, Person: s.opts.Person}
+	a := &accessToken{Key: newKey(20), Secret: newKey(80), Consumer: consumer, Level: t.Level, Context: t.Context,
+		Person: s.opts.Person}
 	if c.r.Method == http.MethodPost {
 		s.state.AccessTokens = append(s.state.AccessTokens, a)
 		s.state.RequestTokens = slices.DeleteFunc(s.state.RequestTokens, func(o *requestToken) bool { return o == t })

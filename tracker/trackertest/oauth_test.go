@@ -38,14 +38,17 @@ func TestRequestTokens(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := b.form(tt.path, tt.body)
 			if got.status != tt.status || (got.header.Get("WWW-Authenticate") != "") != tt.challenge {
-				t.Errorf("got %d, challenge %q, want %d, challenge %v", got.status, got.header.Get("WWW-Authenticate"), tt.status, tt.challenge)
+				t.Errorf("got %d, challenge %q, want %d, challenge %v", got.status, got.header.Get("WWW-Authenticate"), tt.status,
+					tt.challenge)
 			}
 			if tt.status == 401 && got.body != "" {
 				t.Errorf("got body %q, want none", got.body)
 			}
 		})
 	}
-	if got := b.form("/+request-token", signedEmpty, "Accept", "application/json"); got.header.Get("Content-Type") != "application/json" || !strings.Contains(got.body, `"WRITE_PUBLIC"`) {
+	if got := b.form("/+request-token", signedEmpty, "Accept",
+		"application/json"); got.header.Get("Content-Type") != "application/json" || !strings.Contains(got.body,
+		`"WRITE_PUBLIC"`) {
 		t.Errorf("as JSON: got %s %s", got.header.Get("Content-Type"), got.body)
 	}
 	// By GET it looks as if it worked, but nothing is kept.
@@ -77,12 +80,14 @@ func TestAuthorizePage(t *testing.T) {
 	}
 	first := request()
 	page := b.do(http.MethodGet, "/+authorize-token?oauth_token="+first.Get("oauth_token"), "")
-	for _, part := range []string{"field.actions.UNAUTHORIZED", "field.actions.WRITE_PUBLIC", `name="oauth_token" value="` + first.Get("oauth_token"), "<b>app</b>"} {
+	for _, part := range []string{"field.actions.UNAUTHORIZED", "field.actions.WRITE_PUBLIC",
+		`name="oauth_token" value="` + first.Get("oauth_token"), "<b>app</b>"} {
 		if !strings.Contains(page.body, part) {
 			t.Errorf("the page lacks %q:\n%s", part, page.body)
 		}
 	}
-	if policy := page.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(page.body, "<script") {
+	if policy := page.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") ||
+		strings.Contains(page.body, "<script") {
 		t.Errorf("got policy %q", policy)
 	}
 	decide := func(v url.Values, level, more string) answer {
@@ -103,7 +108,8 @@ func TestAuthorizePage(t *testing.T) {
 	}
 	second := request()
 	callback := "https://mishap.example/back?state=1"
-	if got := decide(second, "UNAUTHORIZED", "&oauth_callback="+url.QueryEscape(callback)); got.status != 303 || got.header.Get("Location") != callback {
+	if got := decide(second, "UNAUTHORIZED", "&oauth_callback="+url.QueryEscape(callback)); got.status != 303 ||
+		got.header.Get("Location") != callback {
 		t.Errorf("callback: got %d %s", got.status, got.header.Get("Location"))
 	}
 	for range 2 {
@@ -119,7 +125,8 @@ func TestAuthorizePage(t *testing.T) {
 	if got := exchange(third); got.status != 401 {
 		t.Errorf("undecided and too late: got %d %s, want 401 for ever", got.status, got.body)
 	}
-	restricted := b.do(http.MethodGet, "/+authorize-token?allow_permission=READ_PUBLIC&oauth_token="+request().Get("oauth_token"), "")
+	restricted := b.do(http.MethodGet, "/+authorize-token?allow_permission=READ_PUBLIC&oauth_token="+
+		request().Get("oauth_token"), "")
 	if strings.Contains(restricted.body, "WRITE_PUBLIC") && !strings.Contains(restricted.body, "expired") {
 		t.Errorf("restricted: got %s", restricted.body)
 	}
@@ -144,7 +151,8 @@ func TestExchangeReadsTheFormOnly(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
-	n := b.lp.Add(trackertest.Bug{Title: "<script>alert(1)</script>", Description: "one\n  two & <three>", Package: "bash", Tags: []string{"noble"}})
+	n := b.lp.Add(trackertest.Bug{Title: "<script>alert(1)</script>", Description: "one\n  two & <three>", Package: "bash",
+		Tags: []string{"noble"}})
 	for _, path := range []string{"/bugs/2100001", "/ubuntu/+source/bash/+bug/2100001"} {
 		got := b.do(http.MethodGet, path, "")
 		if got.status != 200 || strings.Contains(got.body, "<script") || !strings.Contains(got.body, "&lt;script&gt;") ||

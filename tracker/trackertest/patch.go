@@ -145,7 +145,8 @@ func (s *Server) duplicateOf(c *call, b *Bug, value any) (number int64, wrong st
 	case master == nil || number == b.Number:
 		return 0, fmt.Sprintf("No such object %q.", link)
 	case master.DuplicateOf != 0:
-		return 0, fmt.Sprintf("Bug %d is already a duplicate of bug %d. You can only mark a bug report as duplicate of one that "+
+		return 0, fmt.Sprintf("Bug %d is already a duplicate of bug %d. You can only mark a bug report as duplicate "+
+			"of one that "+
 			"isn&#x27;t a duplicate itself.", master.Number, master.DuplicateOf)
 	}
 	return number, ""

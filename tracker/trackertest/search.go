@@ -250,10 +250,12 @@ func (s *Server) collection(c *call, kind string, found []any, start, size int) 
 		page["total_size_link"] = c.address(url.Values{"ws.show": {"total_size"}})
 	}
 	if end < len(found) {
-		page["next_collection_link"] = c.address(url.Values{"ws.size": {strconv.Itoa(size)}, "memo": {strconv.Itoa(end)}, "ws.start": {strconv.Itoa(end)}})
+		page["next_collection_link"] = c.address(url.Values{"ws.size": {strconv.Itoa(size)}, "memo": {strconv.Itoa(end)},
+			"ws.start": {strconv.Itoa(end)}})
 	}
 	if start > 0 {
-		page["prev_collection_link"] = c.address(url.Values{"ws.size": {strconv.Itoa(size)}, "ws.start": {strconv.Itoa(max(0, start-size))}})
+		page["prev_collection_link"] = c.address(url.Values{"ws.size": {strconv.Itoa(size)},
+			"ws.start": {strconv.Itoa(max(0, start-size))}})
 	}
 	b, err := json.Marshal(page)
 	if err != nil {

@@ -62,7 +62,8 @@ const formType = "application/x-www-form-urlencoded"
 func (b *browser) signature() string { return sign("app", b.token.Token, string(b.token.Secret)) }
 
 func sign(consumer, token, secret string) string {
-	return fmt.Sprintf(`OAuth realm="x", oauth_consumer_key="%s", oauth_token="%s", oauth_signature_method="PLAINTEXT", oauth_signature="%%26%s"`,
+	return fmt.Sprintf(
+		`OAuth realm="x", oauth_consumer_key="%s", oauth_token="%s", oauth_signature_method="PLAINTEXT", oauth_signature="%%26%s"`,
 		consumer, token, secret)
 }
 
@@ -117,17 +118,21 @@ func TestRefusedParameters(t *testing.T) {
 		{"upper case tag", good("tags", `["Foo"]`), "tags: ([ConstraintNotSatisfied('Foo', '')], 'tags')"},
 		{"short tag", good("tags", `["f"]`), "tags: ([ConstraintNotSatisfied('f', '')], 'tags')"},
 		{"tag that is decoded twice", good("tags", `["true"]`), "tags: ([ConstraintNotSatisfied('True', '')], 'tags')"},
-		{"information type", good("information_type", "Secret"), `information_type: Invalid value "Secret". Acceptable values are: Public, Public Security, Private Security, Private, Proprietary, Embargoed`},
+		{"information type", good("information_type", "Secret"),
+			`information_type: Invalid value "Secret". Acceptable values are: Public, Public Security, Private Security, Private, Proprietary, Embargoed`},
 		{"type not for distributions", good("information_type", "Proprietary"), "Ubuntu doesn't allow Proprietary bugs."},
 		{"private is no text", good("private", "True"), "private: got 'str', expected bool: 'True'"},
 		{"no target", good("target", ""), "target: Required input is missing."},
 		{"unknown package", good("target", `"/ubuntu/+source/zsh"`), `target: No such object "/ubuntu/+source/zsh".`},
 		{"unpublished package", good("target", `"/ubuntu/+source/ghost"`), "Package ghost not published in Ubuntu"},
-		{"another host", good("target", `"https://launchpad.net/ubuntu"`), `target: No such object "https://launchpad.net/ubuntu".`},
+		{"another host", good("target", `"https://launchpad.net/ubuntu"`),
+			`target: No such object "https://launchpad.net/ubuntu".`},
 		{"no link", good("target", `"x"`), `target: "x" is not a valid URI.`},
 		{"with a query", good("target", `"/ubuntu?x=1"`), `target: No such object "/ubuntu?x=1".`},
-		{"series", good("target", `"/ubuntu/noble"`), "Can't create a bug on a series. Create it with a non-series task instead, and target it to the series afterwards."},
-		{"two mistakes", good("title", `""`, "tags", `["A B"]`), "title: ('', 1)\ntags: ([ConstraintNotSatisfied('A B', '')], 'tags')"},
+		{"series", good("target", `"/ubuntu/noble"`), "Can't create a bug on a series. Create it with a non-series task " +
+			"instead, and target it to the series afterwards."},
+		{"two mistakes", good("title", `""`, "tags", `["A B"]`), "title: ('', 1)\ntags: ([ConstraintNotSatisfied('A B', " +
+			"'')], 'tags')"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -146,8 +151,9 @@ func TestDecoding(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	for raw, want := range map[string]string{
-		`"24.10"`: "24.10", "24.10": "24.1", "007": "007", "x": "x", "1e3": "1000.0", "true": "True", `{"a":1}`: "{'a': 1}", `[1, "a"]`: "[1, 'a']",
-		"1.0": "1.0", "-0": "0", "12345678901": "12345678901", `"a\r\n"`: "", "it's": "it's", `"\u00e9"`: "é",
+		`"24.10"`: "24.10", "24.10": "24.1", "007": "007", "x": "x", "1e3": "1000.0", "true": "True", `{"a":1}`: "{'a': 1}",
+		`[1, "a"]`: "[1, 'a']",
+		"1.0":      "1.0", "-0": "0", "12345678901": "12345678901", `"a\r\n"`: "", "it's": "it's", `"\u00e9"`: "é",
 	} {
 		got := b.create(good("title", raw))
 		if want == "" {
@@ -172,7 +178,8 @@ func TestDecoding(t *testing.T) {
 	if b.create(repeated); strings.Join(b.lastBug().Tags, " ") != "aa bb" {
 		t.Errorf("repeated tags: got %q", b.lastBug().Tags)
 	}
-	if got := b.do(http.MethodPost, "/devel/bugs", `{"title": "x"}`, "Content-Type", "application/json", "Authorization", b.signature()); got.status != 400 || got.body != "No operation name given." {
+	if got := b.do(http.MethodPost, "/devel/bugs", `{"title": "x"}`, "Content-Type", "application/json", "Authorization",
+		b.signature()); got.status != 400 || got.body != "No operation name given." {
 		t.Errorf("JSON body: got %d %q", got.status, got.body)
 	}
 }
@@ -191,7 +198,8 @@ func TestAuthentication(t *testing.T) {
 	}{
 		{"good", b.signature(), 303, ""},
 		{"nobody", "", 401, "You need to be logged in to view this URL."},
-		{"scheme in small letters", strings.Replace(b.signature(), "OAuth", "oauth", 1), 401, "You need to be logged in to view this URL."},
+		{"scheme in small letters", strings.Replace(b.signature(), "OAuth", "oauth", 1), 401, "You need to be logged in to " +
+			"view this URL."},
 		{"unknown consumer", sign("who", key, secret), 401, "Unknown consumer (who)."},
 		{"unknown token", sign("app", "nokey", secret), 401, "Unknown access token (nokey)."},
 		{"another consumer's token", sign("my%20app", key, secret), 401, "Unknown access token (" + key + ")."},
@@ -258,7 +266,8 @@ func TestPaging(t *testing.T) {
 			t.Errorf("%s: got %d links, %d of them different, want 10", version, len(links), len(unique))
 		}
 	}
-	if got := b.get("/devel/ubuntu?ws.op=searchTasks&ws.size=301"); got.status != 400 || got.body != `Maximum for "ws.size" parameter is 300.` {
+	if got := b.get("/devel/ubuntu?ws.op=searchTasks&ws.size=301"); got.status != 400 ||
+		got.body != `Maximum for "ws.size" parameter is 300.` {
 		t.Errorf("got %d %q", got.status, got.body)
 	}
 }
@@ -295,7 +304,8 @@ func TestReading(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d and %q", path, got.status, got.body, want.status, want.part)
 		}
 	}
-	if got := b.get(fmt.Sprintf("/devel/bugs/%d", n)); got.header.Get("ETag") == "" || got.header.Get("Vary") != "Accept" || got.header.Get("X-Lazr-Notifications") != "[]" {
+	if got := b.get(fmt.Sprintf("/devel/bugs/%d", n)); got.header.Get("ETag") == "" ||
+		got.header.Get("Vary") != "Accept" || got.header.Get("X-Lazr-Notifications") != "[]" {
 		t.Errorf("got headers %v", got.header)
 	}
 }
@@ -320,14 +330,18 @@ func TestStateFile(t *testing.T) {
 func TestControl(t *testing.T) {
 	t.Parallel()
 	closed := newBrowser(t)
-	if got := closed.do(http.MethodPost, "/+practice/faults", `{"operation":"create","fault":"error-500"}`); got.status != 404 {
+	if got := closed.do(http.MethodPost, "/+practice/faults",
+		`{"operation":"create","fault":"error-500"}`); got.status != 404 {
 		t.Errorf("not enabled: got %d, want 404", got.status)
 	}
 	b := newBrowser(t, trackertest.Options{Control: true})
-	if got := b.do(http.MethodPost, "/+practice/faults", `{"operation":"create","fault":"error-500","times":2}`); got.status != 200 || !strings.Contains(got.body, `"times":2`) {
+	if got := b.do(http.MethodPost, "/+practice/faults",
+		`{"operation":"create","fault":"error-500","times":2}`); got.status != 200 || !strings.Contains(got.body,
+		`"times":2`) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
-	for _, bad := range []string{`{"operation":"create","fault":"nonsense"}`, `{`, `{"operation":"create","fault":"slow","delay":"soon"}`} {
+	for _, bad := range []string{`{"operation":"create","fault":"nonsense"}`, `{`,
+		`{"operation":"create","fault":"slow","delay":"soon"}`} {
 		if got := b.do(http.MethodPost, "/+practice/faults", bad); got.status != 400 {
 			t.Errorf("%s: got %d, want 400", bad, got.status)
 		}

@@ -126,7 +126,8 @@ func (w wadlWriter) entry(id, representation string) {
 func (w wadlWriter) page(id string) {
 	var params []wadlParam
 	for _, name := range []string{
-		"resource_type_link", "total_size", "total_size_link", "start", "next_collection_link", "prev_collection_link", "entries",
+		"resource_type_link", "total_size", "total_size_link", "start", "next_collection_link", "prev_collection_link",
+		"entries",
 	} {
 		param := wadlParam{Name: name, Style: "plain", Path: "$['" + name + "']"}
 		switch name {
@@ -142,7 +143,8 @@ func (w wadlWriter) page(id string) {
 }
 
 func (w wadlWriter) represent(id string, params []wadlParam) {
-	w.document.Representations = append(w.document.Representations, wadlRepresentation{ID: id, MediaType: "application/json", Params: params})
+	w.document.Representations = append(w.document.Representations,
+		wadlRepresentation{ID: id, MediaType: "application/json", Params: params})
 }
 
 // operation describes a named operation.
@@ -168,7 +170,8 @@ func (w wadlWriter) operation(id string, op wadlOperation) wadlMethod {
 	}
 	switch {
 	case op.makes != "":
-		method.Response = &wadlMessage{Params: []wadlParam{{Name: "Location", Style: "header", Link: &wadlLink{w.root + "/#" + op.makes}}}}
+		method.Response = &wadlMessage{Params: []wadlParam{{Name: "Location", Style: "header",
+			Link: &wadlLink{w.root + "/#" + op.makes}}}}
 	case op.gives != "":
 		method.Response = &wadlMessage{Representations: []wadlRepresentation{{Href: w.root + "/#" + op.gives}}}
 	}

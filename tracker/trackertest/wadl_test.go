@@ -71,8 +71,9 @@ func (c caller) entry(path string) map[string]any {
 func TestDescriptionFitsAnswers(t *testing.T) {
 	t.Parallel()
 	lp := trackertest.New(t, trackertest.Options{Archive: &trackertest.Archive{
-		Sources:       map[string][]crash.Publication{"gedit": {{Series: "noble", Pocket: "Updates", Version: "46.1"}}},
-		Binaries:      map[string][]crash.Publication{"gedit": {{Series: "noble", Architecture: "amd64", Version: "46.1", Source: "gedit"}}},
+		Sources: map[string][]crash.Publication{"gedit": {{Series: "noble", Pocket: "Updates", Version: "46.1"}}},
+		Binaries: map[string][]crash.Publication{"gedit": {{Series: "noble", Architecture: "amd64", Version: "46.1",
+			Source: "gedit"}}},
 		Subscriptions: map[string][]string{"ada": {"gedit"}},
 	}})
 	fill(lp)
@@ -190,19 +191,25 @@ func TestPatch(t *testing.T) {
 		want             string
 	}{
 		{"changed meanwhile", bug, `{"title": "x"}`, []string{asJSON, "If-Match: " + before}, 412, ""},
-		{"compressed on the way", bug, `{"title": "x"}`, []string{asJSON, "If-Match: " + strings.TrimSuffix(tag(bug), `"`) + `-gzip"`}, 209, `"x"`},
+		{"compressed on the way", bug, `{"title": "x"}`, []string{asJSON, "If-Match: " + strings.TrimSuffix(tag(bug), `"`) +
+			`-gzip"`}, 209, `"x"`},
 		{"form", bug, `title=x`, []string{"Content-Type: application/x-www-form-urlencoded"}, 415, ""},
 		{"no JSON", bug, `{`, []string{asJSON}, 400, "well-formed"},
 		{"read-only and unknown", bug, `{"heat": 7, "hat": 7, "id": 2100001}`, []string{asJSON}, 400,
 			"hat: You tried to modify a nonexistent attribute.\nheat: You tried to modify a read-only attribute."},
-		{"values", bug, `{"title": "", "tags": ["Bad Tag"], "information_type": "Odd", "private": "yes"}`, []string{asJSON}, 400, "information_type: Invalid"},
-		{"duplicate of itself", bug, `{"duplicate_of_link": "` + lp.APIURL + bug + `"}`, []string{asJSON}, 400, "duplicate_of_link: No such object"},
+		{"values", bug, `{"title": "", "tags": ["Bad Tag"], "information_type": "Odd", "private": "yes"}`, []string{asJSON},
+			400, "information_type: Invalid"},
+		{"duplicate of itself", bug, `{"duplicate_of_link": "` + lp.APIURL + bug + `"}`, []string{asJSON}, 400,
+			"duplicate_of_link: No such object"},
 		{"no such bug", "/bugs/1", `{}`, []string{asJSON}, 404, ""},
 		{"no such task", "/ubuntu/+source/bash/+bug/2100001", `{}`, []string{asJSON}, 404, ""},
-		{"status", task, `{"status": "Odd"}`, []string{asJSON}, 400, `status: Invalid value "Odd". Acceptable values are: Unknown, New,`},
-		{"assignee", task, `{"assignee_link": "` + lp.APIURL + `/ubuntu"}`, []string{asJSON}, 400, "assignee_link: No such object"},
+		{"status", task, `{"status": "Odd"}`, []string{asJSON}, 400,
+			`status: Invalid value "Odd". Acceptable values are: Unknown, New,`},
+		{"assignee", task, `{"assignee_link": "` + lp.APIURL + `/ubuntu"}`, []string{asJSON}, 400, "assignee_link: No " +
+			"such object"},
 		{"task", task, `{"status": "Fix Released", "importance": "High"}`, []string{asJSON}, 209, `"is_complete":true`},
-		{"another way to say PATCH", task, `{"status": "New"}`, []string{asJSON, "X-HTTP-Method-Override: PATCH"}, 209, `"is_complete":false`},
+		{"another way to say PATCH", task, `{"status": "New"}`, []string{asJSON, "X-HTTP-Method-Override: PATCH"}, 209,
+			`"is_complete":false`},
 	} {
 		method := http.MethodPatch
 		if len(tt.headers) > 1 && strings.HasPrefix(tt.headers[1], "X-HTTP") {
@@ -260,10 +267,12 @@ func TestTotalSize(t *testing.T) {
 	if status, body, _ := c.do(http.MethodGet, link, ""); status != 200 || body != "12" {
 		t.Errorf("size: got %d %s, want 12", status, body)
 	}
-	if status, body, _ := c.do(http.MethodGet, "/bugs/2100001/messages?ws.show=total_size", ""); status != 200 || body != "3" {
+	if status, body, _ := c.do(http.MethodGet, "/bugs/2100001/messages?ws.show=total_size", ""); status != 200 ||
+		body != "3" {
 		t.Errorf("size of the messages: got %d %s, want 3", status, body)
 	}
-	if page := c.entry("/bugs/2100001/messages?ws.size=2"); page["total_size"] != 3.0 || page["next_collection_link"] == nil {
+	if page := c.entry("/bugs/2100001/messages?ws.size=2"); page["total_size"] != 3.0 ||
+		page["next_collection_link"] == nil {
 		t.Errorf("messages: got %v, want the size and the next page", page)
 	}
 }

@@ -16,7 +16,8 @@ import (
 // practiceArchive is the archive of the practice tracker in these tests.
 var practiceArchive = trackertest.Archive{
 	Sources: map[string][]crash.Publication{"tidewatch": {
-		{Series: "noble", Pocket: "Release", Version: "1.0-1"}, {Series: "noble", Pocket: "Updates", Version: "1.0-1ubuntu0.1"},
+		{Series: "noble", Pocket: "Release", Version: "1.0-1"}, {Series: "noble", Pocket: "Updates",
+			Version: "1.0-1ubuntu0.1"},
 		{Series: "resolute", Pocket: "Proposed", Version: "1:2.0~rc1-1"},
 	}},
 	Superseded: map[string][]crash.Publication{"tidewatch": {{Series: "noble", Pocket: "Updates", Version: "0.9-1"}}},
@@ -51,7 +52,8 @@ func TestArchive(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, trackertest.Options{Archive: &practiceArchive, PageSize: 1})
 	i := f.instance(func(c *tracker.Config) { c.Token = crash.AccessToken{} }) // no token
-	reader := watch.NewArchiveReader(f.cfg, bugs.New(i.store), i.lp, watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
+	reader := watch.NewArchiveReader(f.cfg, bugs.New(i.store), i.lp,
+		watch.ArchiveOptions{Pause: -1, Retry: time.Nanosecond})
 	wants := []crash.ArchiveWant{
 		want(crash.ArchiveSource, "tidewatch"), want(crash.ArchiveSource, "nosuch"), want(crash.ArchiveBinary, "libtide1"),
 		want(crash.ArchiveVersion, "tidewatch 0.9-1"), want(crash.ArchiveVersion, "tidewatch 9-1"),
@@ -101,7 +103,8 @@ func TestArchive(t *testing.T) {
 	if _, _, err := bugs.New(i.store).PackagesOfPerson(t.Context(), "nobody"); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("PackagesOfPerson(nobody): got %v, want not found", err)
 	}
-	if names, known, err := bugs.New(i.store).PackagesOfPerson(t.Context(), "new-team"); err != nil || known || names != nil {
+	if names, known, err := bugs.New(i.store).PackagesOfPerson(t.Context(), "new-team"); err != nil || known ||
+		names != nil {
 		t.Errorf("PackagesOfPerson(new-team): got %v, %v, %v, want not known yet", names, known, err)
 	}
 }
@@ -117,7 +120,8 @@ func TestArchiveFaults(t *testing.T) {
 	set := want(crash.ArchiveSet, "noble/desktop-core")
 	archiveFacts(t, i, set)
 	for _, fault := range []trackertest.Fault{
-		trackertest.Error500, trackertest.Error503, trackertest.TooMany429, trackertest.HangBefore, trackertest.PageBefore, trackertest.Redirect302,
+		trackertest.Error500, trackertest.Error503, trackertest.TooMany429, trackertest.HangBefore, trackertest.PageBefore,
+		trackertest.Redirect302,
 	} {
 		f.lp.Fail(trackertest.OpArchive, fault)
 		if err := reader.Round(t.Context()); err != nil {

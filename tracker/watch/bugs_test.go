@@ -45,14 +45,16 @@ func (f *fixture) file(i *instance, signature string) int64 {
 func (f *fixture) inVersion(n int, version string) string {
 	f.t.Helper()
 	f.process++
-	return f.report(crashtest.Native(crashtest.Set("DuplicateSignature", problemSignature(n)), crashtest.Version(version), crashtest.Process(50_000+f.process), crashtest.At(time.Now().UTC())))
+	return f.report(crashtest.Native(crashtest.Set("DuplicateSignature", problemSignature(n)), crashtest.Version(version),
+		crashtest.Process(50_000+f.process), crashtest.At(time.Now().UTC())))
 }
 
 func (f *fixture) wantState(signature string, word crash.StateWord, status string) crash.Bucket {
 	f.t.Helper()
 	b := f.judged(signature)
 	if got := b.Status; got.Word != word || got.Tracker != status {
-		f.t.Errorf("state of bug %d: got %s, %s (%s); want %s, %s; known: %+v", b.Bug.Number, got.Word, got.Tracker, got.Text(), word, status, b.Bug.State)
+		f.t.Errorf("state of bug %d: got %s, %s (%s); want %s, %s; known: %+v", b.Bug.Number, got.Word, got.Tracker,
+			got.Text(), word, status, b.Bug.State)
 	}
 	return b
 }
@@ -66,7 +68,8 @@ func TestStatesComeBack(t *testing.T) {
 	number := f.file(i, signature)
 	f.wantState(signature, crash.StateUnread, "")
 	round(t, w)
-	if task := f.wantState(signature, crash.StateOpen, "New").Bug.State.Tasks[0]; task.Assignee != "" || task.Milestone != "" || task.Importance != "Undecided" {
+	if task := f.wantState(signature, crash.StateOpen, "New").Bug.State.Tasks[0]; task.Assignee != "" ||
+		task.Milestone != "" || task.Importance != "Undecided" {
 		t.Errorf("a new bug: got the task %+v, want nobody assigned", task)
 	}
 
@@ -79,7 +82,8 @@ func TestStatesComeBack(t *testing.T) {
 		Target: "/ubuntu/+source/" + b.SourcePackage, Name: b.SourcePackage + " (Ubuntu)", Status: "New", Importance: "High",
 		Assignee: "grace", Milestone: "ubuntu-24.04.3",
 	}
-	if got := b.Bug.State; len(got.Tasks) != 1 || got.Tasks[0] != want || b.Bug.Title != "A better title" || got.InformationType != "Public" {
+	if got := b.Bug.State; len(got.Tasks) != 1 || got.Tasks[0] != want || b.Bug.Title != "A better title" ||
+		got.InformationType != "Public" {
 		t.Errorf("details: got %q, %+v; want %+v", b.Bug.Title, got, want)
 	}
 
@@ -99,7 +103,8 @@ func TestStatesComeBack(t *testing.T) {
 	f.inVersion(1, "1.10-1")
 	f.wantState(signature, crash.StateRegression, "Fix Released")
 
-	f.lp.Change(number, func(b *trackertest.Bug) { b.Series = []trackertest.SeriesTask{{Series: "noble", Status: "Triaged"}} })
+	f.lp.Change(number,
+		func(b *trackertest.Bug) { b.Series = []trackertest.SeriesTask{{Series: "noble", Status: "Triaged"}} })
 	round(t, w)
 	f.wantState(signature, crash.StateOpen, "Triaged")
 	f.lp.Change(number, func(b *trackertest.Bug) { b.Series[0].Status, b.Status = "Won't Fix", "Won't Fix" })
@@ -131,12 +136,14 @@ func TestDuplicatesAndPrivateBugs(t *testing.T) {
 	w := f.reader(i, everyRound)
 	signature := f.inVersion(1, "1.0-1")
 	number := f.file(i, signature)
-	master := f.lp.Add(trackertest.Bug{Title: "The first of them", Package: f.bucket(signature).SourcePackage, Status: "Fix Released"})
+	master := f.lp.Add(trackertest.Bug{Title: "The first of them", Package: f.bucket(signature).SourcePackage,
+		Status: "Fix Released"})
 	f.lp.Change(number, func(b *trackertest.Bug) { b.DuplicateOf = master })
 	round(t, w) // reads the duplicate
 	round(t, w) // reads the master, which is known by now
 	b := f.wantState(signature, crash.StateFixed, "Fix Released")
-	if b.Bug.Number != number || b.Bug.State.DuplicateOf != master || b.Bug.Master == nil || b.Bug.Master.Title != "The first of them" ||
+	if b.Bug.Number != number || b.Bug.State.DuplicateOf != master || b.Bug.Master == nil ||
+		b.Bug.Master.Title != "The first of them" ||
 		b.Bug.MasterURL != fmt.Sprintf("%s/bugs/%d", f.lp.URL, master) {
 		t.Errorf("a duplicate: got %+v, want its master %d beside it", b.Bug, master)
 	}
@@ -161,7 +168,8 @@ func TestDuplicatesAndPrivateBugs(t *testing.T) {
 // A failed call never changes what is known of a bug, and the next reading succeeds.
 func TestReadingThroughFaults(t *testing.T) {
 	t.Parallel()
-	for _, op := range []trackertest.Operation{trackertest.OpBug, trackertest.OpTasks, trackertest.OpSearch, trackertest.OpMe} {
+	for _, op := range []trackertest.Operation{trackertest.OpBug, trackertest.OpTasks, trackertest.OpSearch,
+		trackertest.OpMe} {
 		t.Run(string(op), func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
@@ -201,7 +209,8 @@ func TestOneInstanceReadsAtATime(t *testing.T) {
 	for n := range 5 {
 		f.file(first, f.problem(n))
 	}
-	f.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpBug, Fault: trackertest.Slow, Times: 100, Delay: 2 * time.Millisecond})
+	f.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpBug, Fault: trackertest.Slow, Times: 100,
+		Delay: 2 * time.Millisecond})
 	before := len(f.lp.Requests(trackertest.OpBug))
 	options := everyRound
 	options.Again = time.Hour
@@ -218,7 +227,8 @@ func TestOneInstanceReadsAtATime(t *testing.T) {
 	}
 	group.Wait()
 	// Queries for changes overlap, so a new bug may be read twice, but by one instance at a time.
-	if totals, err := bugs.New(f.db).BugTotals(t.Context()); err != nil || totals.Followed != 5 || totals.Failing != 0 || totals.Oldest.IsZero() {
+	if totals, err := bugs.New(f.db).BugTotals(t.Context()); err != nil || totals.Followed != 5 || totals.Failing != 0 ||
+		totals.Oldest.IsZero() {
 		t.Errorf("got %+v, %v; want 5 bugs, all read", totals, err)
 	}
 	if got := len(f.lp.Requests(trackertest.OpBug)) - before; got < 5 {
@@ -276,7 +286,8 @@ func TestComments(t *testing.T) {
 		round(t, w)
 	}
 	got := comments()
-	if len(got) != 1 || !strings.Contains(got[0], "1.1-1") || !strings.Contains(got[0], "https://mishap.example"+f.bucket(signature).ID.Path()) {
+	if len(got) != 1 || !strings.Contains(got[0], "1.1-1") || !strings.Contains(got[0], "https://mishap.example"+
+		f.bucket(signature).ID.Path()) {
 		t.Fatalf("switched on: got %q, want one comment with version and address", got)
 	}
 

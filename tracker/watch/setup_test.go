@@ -91,7 +91,8 @@ func (f *fixture) report(r crashtest.Report) string {
 // problem stores a report of the nth problem and returns its signature.
 func (f *fixture) problem(n int) string {
 	f.t.Helper()
-	return f.report(crashtest.Native(crashtest.Set("DuplicateSignature", problemSignature(n)), crashtest.Process(10_000+n)))
+	return f.report(crashtest.Native(crashtest.Set("DuplicateSignature", problemSignature(n)),
+		crashtest.Process(10_000+n)))
 }
 
 func problemSignature(n int) string { return fmt.Sprintf("/usr/bin/tidewatch:11:problem_%d", n) }

@@ -14,15 +14,17 @@ var releases = []crash.Release{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
 // list returns the front page with a row for each of these bugs.
 func list(s views.Shell, bugs []views.BugPart) views.ListPage {
 	page := views.ListPage{
-		Shell: s, Choice: views.ListChoice{Period: crash.PeriodWeek}, Releases: releases, Types: []string{"Crash", "KernelOops"},
+		Shell: s, Choice: views.ListChoice{Period: crash.PeriodWeek}, Releases: releases,
+		Types:    []string{"Crash", "KernelOops"},
 		Machines: []string{"amd64", "arm64"}, First: 1, Size: 50, IngestURL: "http://localhost:8081",
 	}
 	for i, bug := range bugs {
 		b := bucket(i)
 		b.Provisional = i == 3
 		page.Rows = append(page.Rows, views.ListRow{
-			Problem: crash.Problem{Bucket: b, Count: b.Reports}, First: b.First(), Last: b.Last(), Bug: bug, Rank: i + 1, Before: (i * 7) % 5,
-			Spark: views.NewSparkline([]int64{0, 1, 4, 2, 8, int64(i)}, now),
+			Problem: crash.Problem{Bucket: b, Count: b.Reports}, First: b.First(), Last: b.Last(), Bug: bug, Rank: i + 1,
+			Before: (i * 7) % 5,
+			Spark:  views.NewSparkline([]int64{0, 1, 4, 2, 8, int64(i)}, now),
 		})
 		page.Totals.Problems++
 		page.Totals.Reports += b.Reports
@@ -48,7 +50,8 @@ func status(b crash.Bucket) crash.Status {
 	return stats.Judge(b, []crash.VersionSeen{
 		{Release: releases[2], Version: "46.4-0ubuntu2", Reports: 40, Last: now.AddDate(0, 0, -13)},
 		{Release: releases[1], Version: "46.2-0ubuntu1", Reports: 2110, Week: 11, Last: now},
-	}, []stats.VersionKnown{{Release: releases[2], Version: "46.5-0ubuntu1", Arrived: now.AddDate(0, 0, -9), Since: now.AddDate(0, 0, -9)}}, now)
+	}, []stats.VersionKnown{{Release: releases[2], Version: "46.5-0ubuntu1", Arrived: now.AddDate(0, 0, -9),
+		Since: now.AddDate(0, 0, -9)}}, now)
 }
 
 // problem returns the page of a problem with everything that this person may see.
@@ -57,30 +60,37 @@ func problem(user crash.User) views.ProblemPage {
 	if user.ID == 0 {
 		b.Title = ""
 	}
-	counts := []crash.DayCount{{Day: now.AddDate(0, 0, -20), Release: releases[1], Reports: 40}, {Day: now, Release: releases[2], Reports: 9}}
+	counts := []crash.DayCount{{Day: now.AddDate(0, 0, -20), Release: releases[1], Reports: 40},
+		{Day: now, Release: releases[2], Reports: 9}}
 	since, until := views.ChartSpan(now.AddDate(0, 0, -20), now)
 	cell := bugStates(user)[1]
 	cell.Bucket = b.ID
 	page := views.ProblemPage{
-		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(), Chart: views.ChartPart(views.NewChart(counts, crash.BuiltInReleases(), since, until), now),
+		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(),
+		Chart: views.ChartPart(views.NewChart(counts, crash.BuiltInReleases(), since, until), now),
 		Status: views.StatusView{
 			Status: status(b), Now: now,
-			Bugs: views.BugsView{Bucket: b.ID, Cell: cell, MayLink: user.Role.Allows(crash.RoleTriager), SignedIn: user.ID != 0, Now: now},
+			Bugs: views.BugsView{Bucket: b.ID, Cell: cell, MayLink: user.Role.Allows(crash.RoleTriager), SignedIn: user.ID != 0,
+				Now: now},
 		},
 		Versions: views.NewVersionTable([]crash.VersionCount{
-			{Version: "46.4-0ubuntu2", Release: releases[2], Reports: 40}, {Version: "46.2-0ubuntu1", Release: releases[1], Reports: 2110},
+			{Version: "46.4-0ubuntu2", Release: releases[2], Reports: 40}, {Version: "46.2-0ubuntu1", Release: releases[1],
+				Reports: 2110},
 		}),
 		Why: views.WhyPart{Rule: b.Rule, Signature: b.Signature, Address: "https://crashes.example.org" + b.ID.Path()},
 	}
 	if user.ID == 0 {
 		return page
 	}
-	page.Stack = views.NewStack(crash.StoredReport{ReportRow: crash.ReportRow{ID: crash.NewOopsID(now)}, Fields: crash.Fields{
-		"Stacktrace": "#0  tide_parse_row (row=0x0) at ../src/parse.c:88\n#1  0x00007f00 in ?? () from /usr/lib/libtide.so.2\n#2  main () at ../src/main.c:12\n",
-	}})
+	page.Stack = views.NewStack(crash.StoredReport{ReportRow: crash.ReportRow{ID: crash.NewOopsID(now)},
+		Fields: crash.Fields{
+			"Stacktrace": "#0  tide_parse_row (row=0x0) at ../src/parse.c:88\n#1  0x00007f00 in ?? () from " +
+				"/usr/lib/libtide.so.2\n#2  main () at ../src/main.c:12\n",
+		}})
 	page.Reports = &views.ReportList{ID: "reports", Now: now, Rows: []crash.ReportRow{{
 		ID: crash.NewOopsID(now), Occurred: now, System: "machine-1",
-		Summary: crash.Summary{ProblemType: "Crash", Package: "tidewatch", Version: "46.4-0ubuntu2", Release: releases[2], Architecture: "amd64"},
+		Summary: crash.Summary{ProblemType: "Crash", Package: "tidewatch", Version: "46.4-0ubuntu2", Release: releases[2],
+			Architecture: "amd64"},
 	}}}
 	return page
 }
@@ -91,7 +101,8 @@ func hugeProblem() views.ProblemPage {
 	page.Bucket.Signature = "/usr/bin/tidewatch:11" + strings.Repeat(":a_function_with_quite_a_long_name", 200)
 	var versions []crash.VersionCount
 	for i := range 60 {
-		versions = append(versions, crash.VersionCount{Version: fmt.Sprintf("46.%d-0ubuntu1~really.long.version.%d", i, i), Release: releases[i%3], Reports: int64(1 + i*i)})
+		versions = append(versions, crash.VersionCount{Version: fmt.Sprintf("46.%d-0ubuntu1~really.long.version.%d", i, i),
+			Release: releases[i%3], Reports: int64(1 + i*i)})
 	}
 	page.Versions = views.NewVersionTable(versions)
 	return page
@@ -101,10 +112,12 @@ func hugeProblem() views.ProblemPage {
 func trackerAway() views.ProblemPage {
 	page := problem(admin)
 	page.Status.Bugs.Bugs = []crash.Bug{{
-		Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233", By: "ada", At: now.AddDate(0, -1, 0),
+		Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233", By: "ada",
+		At: now.AddDate(0, -1, 0),
 		State: crash.BugState{
-			BugReading: crash.BugReading{Number: 2101233, Title: "tidewatch crashes", Tasks: []crash.BugTask{{Name: "tidewatch (Ubuntu)", Status: "Triaged", Importance: "High"}}},
-			Read:       now.AddDate(0, 0, -3), Failure: "The tracker did not answer.",
+			BugReading: crash.BugReading{Number: 2101233, Title: "tidewatch crashes",
+				Tasks: []crash.BugTask{{Name: "tidewatch (Ubuntu)", Status: "Triaged", Importance: "High"}}},
+			Read: now.AddDate(0, 0, -3), Failure: "The tracker did not answer.",
 		},
 	}}
 	return page
@@ -118,19 +131,24 @@ func review(search *views.ReviewSearch) views.ReviewPage {
 		search.Bug = cell
 	}
 	return views.ReviewPage{
-		Shell: shell("Review", admin), Bug: cell, Heading: b.Title, Source: "tidewatch", Distribution: "ubuntu", Tracker: "launchpad.net", Fileable: true,
-		Draft:  crash.Draft{Title: b.Title, Description: "tidewatch crashed 4,211 times.", Tags: []string{"noble"}, Package: "tidewatch"},
+		Shell: shell("Review", admin), Bug: cell, Heading: b.Title, Source: "tidewatch", Distribution: "ubuntu",
+		Tracker: "launchpad.net", Fileable: true,
+		Draft: crash.Draft{Title: b.Title, Description: "tidewatch crashed 4,211 times.", Tags: []string{"noble"},
+			Package: "tidewatch"},
 		Advice: stats.Advice{Kind: stats.AdviceOneMachine, Text: "One machine only: it may be broken."}, Search: search,
 	}
 }
 
 // refusedReview returns a review with bugs found and with errors in its fields.
 func refusedReview() views.ReviewPage {
-	page := review(&views.ReviewSearch{Tracker: "launchpad.net", Words: "tide_parse_row", Where: "tidewatch", Bugs: []crash.FoundBug{
-		{Number: 2101233, Title: "crash in tide_parse_row", Status: "Fix Released", Fixed: "46.3-0ubuntu1", URL: "https://bugs.launchpad.net/bugs/2101233"},
-	}})
+	page := review(&views.ReviewSearch{Tracker: "launchpad.net", Words: "tide_parse_row", Where: "tidewatch",
+		Bugs: []crash.FoundBug{
+			{Number: 2101233, Title: "crash in tide_parse_row", Status: "Fix Released", Fixed: "46.3-0ubuntu1",
+				URL: "https://bugs.launchpad.net/bugs/2101233"},
+		}})
 	page.Problem = "Two fields need another look."
-	page.Problems = crash.DraftProblems{crash.DraftTitle: "A title has at most 200 characters.", crash.DraftTags: "A tag begins with a letter or a digit."}
+	page.Problems = crash.DraftProblems{crash.DraftTitle: "A title has at most 200 characters.",
+		crash.DraftTags: "A tag begins with a letter or a digit."}
 	page.Suspected = "free(): invalid pointer"
 	return page
 }

@@ -14,32 +14,41 @@ import (
 func decided() []specimen {
 	b := bucket(0)
 	return []specimen{
-		{"My packages, nothing followed", views.My(views.MyPage{Shell: shell("My packages", viewer), Tracker: "launchpad.net", Suggest: "vera"})},
+		{"My packages, nothing followed", views.My(views.MyPage{Shell: shell("My packages", viewer), Tracker: "launchpad.net",
+			Suggest: "vera"})},
 		{"My packages, first visit", views.My(my(crash.Visit{Last: now}, ""))},
-		{"My packages", views.My(my(crash.Visit{Seen: now.AddDate(0, 0, -1), Last: now}, "The tracker is being asked which packages grace has: look again in a moment."))},
-		{"Merge, which", views.FindMerge(views.FindMergePage{Shell: shell("Merge", admin), Bucket: b, Text: "nine", Problem: "That names no problem.", Similar: []grouping.SimilarProblem{{Bucket: bucket(1)}}})},
+		{"My packages", views.My(my(crash.Visit{Seen: now.AddDate(0, 0, -1), Last: now}, "The tracker is being asked which "+
+			"packages grace has: look again in a moment."))},
+		{"Merge, which", views.FindMerge(views.FindMergePage{Shell: shell("Merge", admin), Bucket: b, Text: "nine",
+			Problem: "That names no problem.", Similar: []grouping.SimilarProblem{{Bucket: bucket(1)}}})},
 		{"Merge", views.Merge(merge(""))},
 		{"Merge, refused", views.Merge(merge("Somebody has merged one of them meanwhile. Look again."))},
-		{"Name a problem", views.Rename(views.RenamePage{Shell: shell("Name", admin), Bucket: b, Name: "Reading a short row", Problem: "Another problem has that name."})},
-		{"Split, how to", views.Split(views.SplitPage{Shell: shell("Take reports out", admin), Bucket: b, Terms: make([]crash.Term, 3), Reports: reportList()})},
+		{"Name a problem", views.Rename(views.RenamePage{Shell: shell("Name", admin), Bucket: b, Name: "Reading a short row",
+			Problem: "Another problem has that name."})},
+		{"Split, how to", views.Split(views.SplitPage{Shell: shell("Take reports out", admin), Bucket: b,
+			Terms: make([]crash.Term, 3), Reports: reportList()})},
 		{"Split, nothing to choose, mistake", views.Split(views.SplitPage{
-			Shell: shell("Take reports out", admin), Bucket: b, Terms: []crash.Term{{Field: crash.TermFrom, Value: "x y"}}, Problem: "That is no version.",
+			Shell: shell("Take reports out", admin), Bucket: b, Terms: []crash.Term{{Field: crash.TermFrom, Value: "x y"}},
+			Problem: "That is no version.",
 			Reports: views.ReportList{ID: "reports", Now: now, Empty: "Its reports are not kept any more."},
 		})},
 		{"Decisions", views.Problem(decidedProblem())},
 		{"Chosen problems", views.Chosen(chosen())},
 		{"Link chosen problems", views.LinkChosen(views.LinkChosenPage{
-			Shell: shell("Link a bug", admin), Problems: b.ID.String(), Text: "2101233", Number: 2101233, Warning: "The tracker did not answer.",
-			Rows: []views.LinkChosenRow{{ChosenRow: chosen().Rows[0]}, {ChosenRow: chosen().Rows[1], Linked: true}},
+			Shell: shell("Link a bug", admin), Problems: b.ID.String(), Text: "2101233", Number: 2101233,
+			Warning: "The tracker did not answer.",
+			Rows:    []views.LinkChosenRow{{ChosenRow: chosen().Rows[0]}, {ChosenRow: chosen().Rows[1], Linked: true}},
 		})},
 		{"Ledger, empty", views.Ledger(views.LedgerPage{Shell: shell("Filings", admin), First: true})},
 		{"Ledger, every state", views.Ledger(ledger())},
-		{"Account", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "launchpad.net", Tokens: views.TokensView{Form: views.TokenForm{Read: true, Days: 90}}})},
+		{"Account", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "launchpad.net",
+			Tokens: views.TokensView{Form: views.TokenForm{Read: true, Days: 90}}})},
 		{"Account, a token made, mistake", views.Account(views.AccountPage{
 			Shell: shell("Your account", admin), Tracker: "launchpad.net", Name: "ad a", Problem: "Nobody there is called that.",
 			Tokens: views.TokensView{
 				Made: "mishap_not_a_real_token", MayFile: true, Form: views.TokenForm{Read: true, File: true, Days: 30},
-				Tokens: []crash.APIToken{{ID: 1, Name: "watcher", Hint: "mishap_abcd", Scopes: []crash.Scope{crash.ScopeRead}, Created: now.AddDate(0, -1, 0), Expires: now.AddDate(0, 2, 0), LastUsed: now}},
+				Tokens: []crash.APIToken{{ID: 1, Name: "watcher", Hint: "mishap_abcd", Scopes: []crash.Scope{crash.ScopeRead},
+					Created: now.AddDate(0, -1, 0), Expires: now.AddDate(0, 2, 0), LastUsed: now}},
 			},
 		})},
 	}
@@ -49,7 +58,8 @@ func decided() []specimen {
 func my(visit crash.Visit, notice string) views.MyPage {
 	cells := bugStates(viewer)
 	page := views.MyPage{
-		Shell: shell("My packages", viewer), Visit: visit, Notice: notice, Tracker: "launchpad.net", Problems: 4, Reports: 8773,
+		Shell: shell("My packages", viewer), Visit: visit, Notice: notice, Tracker: "launchpad.net", Problems: 4,
+		Reports: 8773,
 		Followed: []views.Followed{
 			{Follow: crash.Follow{Kind: crash.FollowPackage, Name: "tidewatch"}, Problems: 4, New: 1, Reports: 8773},
 			{Follow: crash.Follow{Kind: crash.FollowPerson, Name: "grace"}, Unknown: true},
@@ -77,8 +87,9 @@ func my(visit crash.Visit, notice string) views.MyPage {
 
 func merge(problem string) views.MergePage {
 	sides := views.NewMergeSides([]crash.Bucket{bucket(0), bucket(1)})
-	return views.MergePage{Shell: shell("Merge", admin), Sides: sides, Head: sides[0].ID, Reports: 6316, Machines: 2700, Problem: problem,
-		Bugs: []crash.Bug{{Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233"}}}
+	return views.MergePage{Shell: shell("Merge", admin), Sides: sides, Head: sides[0].ID, Reports: 6316, Machines: 2700,
+		Problem: problem,
+		Bugs:    []crash.Bug{{Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233"}}}
 }
 
 // decidedProblem returns a problem with decisions of every kind, one of them undone.
@@ -86,10 +97,14 @@ func decidedProblem() views.ProblemPage {
 	page := problem(admin)
 	b, other := bucket(0), bucket(1)
 	page.Decisions = views.DecisionsView{Bucket: b, MayDecide: true, Now: now, Decisions: []crash.Decision{
-		{ID: 4, Kind: crash.DecisionSplit, Cause: crash.CausePerson, Bucket: b.ID, Other: other.ID, OtherLabel: "short rows", Person: "ada", At: now.Add(-time.Minute), LookedAt: 2000, Moved: 12},
-		{ID: 3, Kind: crash.DecisionMerged, Cause: crash.CausePerson, Bucket: other.ID, Other: b.ID, BucketLabel: other.Title, Person: "ada", Reason: "The same fault.", At: now.Add(-time.Hour), Finished: true},
-		{ID: 2, Kind: crash.DecisionRenamed, Cause: crash.CausePerson, Bucket: b.ID, After: "Reading a short row", Person: "bob", At: now.AddDate(0, 0, -1), UndoneBy: "ada", UndoneAt: now, Finished: true},
-		{ID: 1, Kind: crash.DecisionMerged, Cause: crash.CauseSymbolised, Bucket: other.ID, Other: b.ID, BucketLabel: other.Title, At: now.AddDate(0, 0, -3), Finished: true},
+		{ID: 4, Kind: crash.DecisionSplit, Cause: crash.CausePerson, Bucket: b.ID, Other: other.ID, OtherLabel: "short rows",
+			Person: "ada", At: now.Add(-time.Minute), LookedAt: 2000, Moved: 12},
+		{ID: 3, Kind: crash.DecisionMerged, Cause: crash.CausePerson, Bucket: other.ID, Other: b.ID, BucketLabel: other.Title,
+			Person: "ada", Reason: "The same fault.", At: now.Add(-time.Hour), Finished: true},
+		{ID: 2, Kind: crash.DecisionRenamed, Cause: crash.CausePerson, Bucket: b.ID, After: "Reading a short row",
+			Person: "bob", At: now.AddDate(0, 0, -1), UndoneBy: "ada", UndoneAt: now, Finished: true},
+		{ID: 1, Kind: crash.DecisionMerged, Cause: crash.CauseSymbolised, Bucket: other.ID, Other: b.ID,
+			BucketLabel: other.Title, At: now.AddDate(0, 0, -3), Finished: true},
 	}}
 	return page
 }
@@ -105,18 +120,22 @@ func chosen() views.ChosenPage {
 // ledger returns a filing in every state, with its history.
 func ledger() views.LedgerPage {
 	page := views.LedgerPage{Shell: shell("Filings", admin), Next: "/admin/filings?after=1", Totals: crash.FilingTotals{
-		States: map[crash.FilingState]int64{crash.FilingQueued: 1, crash.FilingFiled: 9}, Oldest: now.Add(-time.Hour), Parked: 1,
+		States: map[crash.FilingState]int64{crash.FilingQueued: 1, crash.FilingFiled: 9}, Oldest: now.Add(-time.Hour),
+		Parked: 1,
 	}}
 	for i, state := range []crash.FilingState{
-		crash.FilingQueued, crash.FilingSending, crash.FilingUncertain, crash.FilingRefused, crash.FilingAbandoned, crash.FilingFiled,
+		crash.FilingQueued, crash.FilingSending, crash.FilingUncertain, crash.FilingRefused, crash.FilingAbandoned,
+		crash.FilingFiled,
 	} {
 		b := bucket(i)
 		entry := crash.LedgerEntry{
-			Filing:  crash.Filing{ID: int64(i + 1), State: state, Attempts: i, Created: now.Add(-time.Hour), Updated: now, NotBefore: now.Add(time.Minute)},
+			Filing: crash.Filing{ID: int64(i + 1), State: state, Attempts: i, Created: now.Add(-time.Hour), Updated: now,
+				NotBefore: now.Add(time.Minute)},
 			Heading: b.Title, Package: b.Package, Left: 3 * (i % 2),
 			Lines: []crash.LedgerLine{
 				{At: now.Add(-time.Hour), Action: "bug.create", Person: "ada"},
-				{At: now.Add(-time.Minute), Ended: now, Call: "create", Outcome: "refused", Status: 400, RequestID: "OOPS-7", Words: strings.Repeat("title: too long. ", 1+i), Took: 812 * time.Millisecond},
+				{At: now.Add(-time.Minute), Ended: now, Call: "create", Outcome: "refused", Status: 400, RequestID: "OOPS-7",
+					Words: strings.Repeat("title: too long. ", 1+i), Took: 812 * time.Millisecond},
 			},
 		}
 		part := views.FilingPart{LedgerEntry: entry, MayManage: true, Now: now}

@@ -27,10 +27,12 @@ func shell(title string, user crash.User) views.Shell {
 func specimens() []specimen {
 	withFlashes := shell("", admin)
 	withFlashes.Flash = []views.Flash{
-		{Kind: views.FlashDone, Text: "Bug 2101233 is not linked any more.", Undo: &views.Undo{Action: "/", Field: "bug", Value: "2101233"}},
+		{Kind: views.FlashDone, Text: "Bug 2101233 is not linked any more.", Undo: &views.Undo{Action: "/", Field: "bug",
+			Value: "2101233"}},
 		{Kind: views.FlashError, Text: "The bug tracker did not answer. Try again in a minute."},
 	}
-	withFlashes.Banner = views.Banner{Text: "The bug tracker refuses our credentials: nothing is filed until it is connected again.", Href: "/admin/tracker", Link: "Connect"}
+	withFlashes.Banner = views.Banner{Text: "The bug tracker refuses our credentials: nothing is filed until it is " +
+		"connected again.", Href: "/admin/tracker", Link: "Connect"}
 	lists := []specimen{
 		{"List, empty", views.List(list(shell("", visitor), nil))},
 		{"List, nothing found", views.List(nothingFound())},
@@ -43,18 +45,26 @@ func specimens() []specimen {
 		{"Problem, too much", views.Problem(hugeProblem())},
 		{"Problem, tracker away", views.Problem(trackerAway())},
 		{"Review, tracker asked", views.Review(review(nil))},
-		{"Review, tracker away", views.Review(review(&views.ReviewSearch{Tracker: "launchpad.net", Problem: "It did not answer within 4 seconds."}))},
+		{"Review, tracker away",
+			views.Review(review(&views.ReviewSearch{Tracker: "launchpad.net", Problem: "It did not answer within 4 seconds."}))},
 		{"Review, found, mistakes", views.Review(refusedReview())},
 		{"Search, how to", views.Search(views.SearchPage{Shell: shell("Search", visitor)})},
-		{"Search, mistake", views.Search(views.SearchPage{Shell: shell("Search", visitor), Query: "colour:red", Problem: &query.Error{
-			Length: 6, Message: "There is no field named colour."}})},
+		{"Search, mistake", views.Search(views.SearchPage{Shell: shell("Search", visitor), Query: "colour:red",
+			Problem: &query.Error{
+				Length: 6, Message: "There is no field named colour."}})},
 		{"Keys", views.Keys(shell("Keys", visitor))},
-		{"Error, not signed in", views.ErrorPage(shell("Error", visitor), views.ErrorView{Status: 401, Message: "Reports are for people with an account.", SignIn: true})},
-		{"Error, no permission", views.ErrorPage(shell("Error", viewer), views.ErrorView{Status: 403, Message: "Only admins see this. Ask one of them."})},
-		{"Error, not there", views.ErrorPage(shell("Error", visitor), views.ErrorView{Status: 404, Message: "There is no such page."})},
-		{"Error, database away", views.ErrorPage(shell("Error", visitor), views.ErrorView{Status: 503, Message: "The database cannot be reached.", RequestID: "B5Z6BTVSNBPIG2Y6"})},
-		{"Sign in", views.SignInPage(shell("Sign in", visitor), views.SignInForm{Name: "ada", Problem: "Name or password is wrong."})},
-		{"Tracker, not connected", views.AdminTrackerPage(views.TrackerPage{Shell: shell("Tracker", admin), Tracker: "launchpad.net", ConfigFile: "local_config.toml"})},
+		{"Error, not signed in", views.ErrorPage(shell("Error", visitor),
+			views.ErrorView{Status: 401, Message: "Reports are for people with an account.", SignIn: true})},
+		{"Error, no permission", views.ErrorPage(shell("Error", viewer),
+			views.ErrorView{Status: 403, Message: "Only admins see this. Ask one of them."})},
+		{"Error, not there", views.ErrorPage(shell("Error", visitor),
+			views.ErrorView{Status: 404, Message: "There is no such page."})},
+		{"Error, database away", views.ErrorPage(shell("Error", visitor),
+			views.ErrorView{Status: 503, Message: "The database cannot be reached.", RequestID: "B5Z6BTVSNBPIG2Y6"})},
+		{"Sign in", views.SignInPage(shell("Sign in", visitor),
+			views.SignInForm{Name: "ada", Problem: "Name or password is wrong."})},
+		{"Tracker, not connected", views.AdminTrackerPage(views.TrackerPage{Shell: shell("Tracker", admin),
+			Tracker: "launchpad.net", ConfigFile: "local_config.toml"})},
 	}
 	return slices.Concat(lists, things(), decided())
 }
@@ -63,19 +73,26 @@ func specimens() []specimen {
 func bucket(i int) crash.Bucket {
 	signature := fmt.Sprintf("/usr/bin/tidewatch:11:tide_parse_row_%d:tide_load:on_open_clicked:main", i)
 	return crash.Bucket{
-		ID: crash.BucketIDOf(signature), Signature: signature, Rule: crash.RuleStacktrace, ProblemType: "Crash", Executable: "/usr/bin/tidewatch",
-		Title: fmt.Sprintf("tidewatch crashed with SIGSEGV in tide_parse_row_%d()", i), Package: "tidewatch", SourcePackage: "tidewatch",
-		Reports: int64(4211 / (i + 1)), Systems: int64(1902 / (i + 1)), FirstSeen: now.AddDate(0, -2, 0), LastSeen: now.Add(-3 * time.Minute),
-		FirstSeenVersion: "46.3-0ubuntu1", FirstSeenRelease: "Ubuntu 24.04", LastSeenVersion: "46.2-0ubuntu1", LastSeenRelease: "Ubuntu 24.04",
-		LowestVersion: "46.2-0ubuntu1", LowestVersionRelease: "Ubuntu 24.04", HighestVersion: "46.4-0ubuntu2", HighestVersionRelease: "Ubuntu 26.04",
+		ID: crash.BucketIDOf(signature), Signature: signature, Rule: crash.RuleStacktrace, ProblemType: "Crash",
+		Executable: "/usr/bin/tidewatch",
+		Title:      fmt.Sprintf("tidewatch crashed with SIGSEGV in tide_parse_row_%d()", i), Package: "tidewatch",
+		SourcePackage: "tidewatch",
+		Reports:       int64(4211 / (i + 1)), Systems: int64(1902 / (i + 1)), FirstSeen: now.AddDate(0, -2, 0),
+		LastSeen:         now.Add(-3 * time.Minute),
+		FirstSeenVersion: "46.3-0ubuntu1", FirstSeenRelease: "Ubuntu 24.04", LastSeenVersion: "46.2-0ubuntu1",
+		LastSeenRelease: "Ubuntu 24.04",
+		LowestVersion:   "46.2-0ubuntu1", LowestVersionRelease: "Ubuntu 24.04", HighestVersion: "46.4-0ubuntu2",
+		HighestVersionRelease: "Ubuntu 26.04",
 	}
 }
 
 // bugStates returns bug cells in every state, as this person sees them.
 func bugStates(user crash.User) []views.BugPart {
-	linked := crash.Bug{Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233", By: "ada", At: now}
+	linked := crash.Bug{Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233",
+		By: "ada", At: now}
 	reasons := map[views.BugState]string{
-		views.BugImpossible: "No source package is known.", views.BugWaiting: "The tracker is away.", views.BugRefused: "The tracker said: title is too long.",
+		views.BugImpossible: "No source package is known.", views.BugWaiting: "The tracker is away.",
+		views.BugRefused: "The tracker said: title is too long.",
 	}
 	var all []views.BugPart
 	add := func(p views.BugPart) {
@@ -91,11 +108,13 @@ func bugStates(user crash.User) []views.BugPart {
 		return all
 	}
 	for _, state := range []views.BugState{
-		views.BugNothing, views.BugCreate, views.BugImpossible, views.BugCreating, views.BugChecking, views.BugWaiting, views.BugRefused,
+		views.BugNothing, views.BugCreate, views.BugImpossible, views.BugCreating, views.BugChecking, views.BugWaiting,
+		views.BugRefused,
 	} {
 		add(views.BugPart{State: state, Reason: reasons[state]})
 	}
-	for _, word := range []crash.StateWord{crash.StateOpen, crash.StateDisappeared, crash.StateFixed, crash.StateRegression, crash.StatePrivate} {
+	for _, word := range []crash.StateWord{crash.StateOpen, crash.StateDisappeared, crash.StateFixed,
+		crash.StateRegression, crash.StatePrivate} {
 		add(views.BugPart{State: views.BugLinked, Bug: linked, Status: crash.Status{Word: word, Read: now}})
 	}
 	return all

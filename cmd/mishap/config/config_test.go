@@ -83,25 +83,28 @@ base_url = "crashes.example.com"
 			`F:7: listen: given twice, first on line 6`,
 			`F:8: base_url: expected an address such as https://crashes.example.com, without a path, got "crashes.example.com"`,
 		}},
-		{"not TOML", "listen = 127.0.0.1:80\nops_listen =\ndata_dir = \"x\n:::\ningest_max_bytes = 16MB\nfoo = 1", nil, []string{
-			`F:1: listen: expected an address such as 127.0.0.1:8080, got what is not TOML: expected newline but got U+002E '.'`,
-			`F:2: ops_listen: expected an address such as 127.0.0.1:8082, got what is not TOML: unexpected character U+000A at start of value`,
-			`F:3: data_dir: expected the path of a folder, got what is not TOML: basic strings cannot have new lines`,
-			`F:4: not TOML: invalid character at start of key: U+003A ':'`,
-			`F:5: ingest_max_bytes: expected a number of bytes above 0, got what is not TOML: strings must be quoted`,
-			`F:6: foo: unknown key`,
-		}},
+		{"not TOML", "listen = 127.0.0.1:80\nops_listen =\ndata_dir = \"x\n:::\ningest_max_bytes = 16MB\nfoo = 1", nil,
+			[]string{
+				`F:1: listen: expected an address such as 127.0.0.1:8080, got what is not TOML: expected newline but got U+002E '.'`,
+				`F:2: ops_listen: expected an address such as 127.0.0.1:8082, got what is not TOML: unexpected character U+000A at start of value`,
+				`F:3: data_dir: expected the path of a folder, got what is not TOML: basic strings cannot have new lines`,
+				`F:4: not TOML: invalid character at start of key: U+003A ':'`,
+				`F:5: ingest_max_bytes: expected a number of bytes above 0, got what is not TOML: strings must be quoted`,
+				`F:6: foo: unknown key`,
+			}},
 		{"no end", "listen =", nil, []string{
 			`F:1: listen: expected an address such as 127.0.0.1:8080, got what is not TOML: expected value, not end of input`,
 		}},
-		{"tables and arrays", "listen = [\"127.0.0.1:1\"]\ndata_dir = { a = 1 }\ntracker.url = \"x\"\n[tracker]\nurl = \"x\"\n", nil,
+		{"tables and arrays", "listen = [\"127.0.0.1:1\"]\ndata_dir = { a = 1 }\ntracker.url = " +
+			"\"x\"\n[tracker]\nurl = \"x\"\n", nil,
 			[]string{
 				`F:1: listen: expected an address such as 127.0.0.1:8080, got an array`,
 				`F:2: data_dir: expected the path of a folder, got a table`,
 				`F:3: tracker.url: unknown key; did you mean tracker_url?`,
 				`F:4: [tracker]: expected no tables, every key stands at the top level`,
 			}},
-		{"secrets stay hidden", "tracker_oauth_secret = hush1\ntracker_oauth_token = 4711\ndatabase_url = \"mysql://u:hush2@h/d\"\n",
+		{"secrets stay hidden", "tracker_oauth_secret = hush1\ntracker_oauth_token = 4711\ndatabase_url = " +
+			"\"mysql://u:hush2@h/d\"\n",
 			[]string{"MISHAP_DATABASE_URL=hush3://x"}, []string{
 				`F:1: tracker_oauth_secret: expected the secret of the access token on one line, in quotes`,
 				`F:2: tracker_oauth_token: expected an access token on one line, got something else (not shown)`,
@@ -150,8 +153,9 @@ base_url = "crashes.example.com"
 func TestConfigImpossibleValues(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string][]string{
-		"listen":                 {`""`, `"localhost"`, `"127.0.0.1:http"`, `"127.0.0.1:70000"`, `" :80"`},
-		"base_url":               {`""`, `"ftp://x"`, `"http://"`, `"https://x/y"`, `"https://x?a=b"`, `"https://u:p@x"`, `"//x"`},
+		"listen": {`""`, `"localhost"`, `"127.0.0.1:http"`, `"127.0.0.1:70000"`, `" :80"`},
+		"base_url": {`""`, `"ftp://x"`, `"http://"`, `"https://x/y"`, `"https://x?a=b"`, `"https://u:p@x"`,
+			`"//x"`},
 		"tracker_api_url":        {`"api.launchpad.net/devel"`, `"https://x/devel#a"`},
 		"tracker_target":         {`""`, `"Ubuntu"`, `"ubuntu/+source"`, `"../x"`},
 		"tracker_consumer_key":   {`""`, `" x"`, "\"a\\nb\""},
@@ -179,7 +183,8 @@ func TestConfigValues(t *testing.T) {
 	if err := os.WriteFile(held, []byte("from-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file := writeFile(t, "\ufefflisten = '[::1]:0' # any port\r\ningest_max_bytes = 0x1_000\r\nbase_url = \"https://c.example.com/\"\r\n"+
+	file := writeFile(t, "\ufefflisten = '[::1]:0' # any port\r\ningest_max_bytes = 0x1_000\r\nbase_url = "+
+		"\"https://c.example.com/\"\r\n"+
 		"allow_bug_filing = true\r\ntracker_oauth_token = \"file-token\"\r\n")
 	c, err := Load(file, true, []string{"MISHAP_ALLOW_BUG_FILING=false", "MISHAP_TRACKER_OAUTH_TOKEN=env-token",
 		"MISHAP_TRACKER_OAUTH_SECRET_FILE=" + held, "MISHAP_TRACKER_URL=http://127.0.0.1:8085/", "PATH=/bin",

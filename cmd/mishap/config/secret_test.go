@@ -19,7 +19,8 @@ func TestSecretStaysHidden(t *testing.T) {
 	c := Default()
 	c.DatabaseURL, c.TrackerOAuthToken, c.TrackerOAuthSecret = hush, hush, hush
 	var out bytes.Buffer
-	for _, v := range []any{c, &c, c.TrackerOAuthSecret, &c.TrackerOAuthSecret, []crash.Secret{c.DatabaseURL}, map[string]crash.Secret{"k": c.DatabaseURL}} {
+	for _, v := range []any{c, &c, c.TrackerOAuthSecret, &c.TrackerOAuthSecret, []crash.Secret{c.DatabaseURL},
+		map[string]crash.Secret{"k": c.DatabaseURL}} {
 		for _, verb := range "vsqxXdtfcUTeEgbo" {
 			for _, flags := range []string{"", "+", "#", "-20", "20", " "} {
 				fmt.Fprintf(&out, "%"+flags+string(verb)+"\n", v)

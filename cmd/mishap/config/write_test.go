@@ -12,8 +12,10 @@ func TestWriteTokens(t *testing.T) {
 	const added = "tracker_oauth_token = \"new\"\ntracker_oauth_secret = \"s\\\"\\\\3\\u007f\"\n"
 	tests := []struct{ name, before, after string }{
 		{"empty", "", added},
-		{"in place", "# mine\n\n  tracker_oauth_secret   =  'old'  # keep\nlisten = \"[::1]:0\"\n\ntracker_oauth_token=\"\"\n# end",
-			"# mine\n\n  tracker_oauth_secret   =  \"s\\\"\\\\3\\u007f\"  # keep\nlisten = \"[::1]:0\"\n\ntracker_oauth_token=\"new\"\n# end"},
+		{"in place", "# mine\n\n  tracker_oauth_secret   =  'old'  # keep\nlisten = " +
+			"\"[::1]:0\"\n\ntracker_oauth_token=\"\"\n# end",
+			"# mine\n\n  tracker_oauth_secret   =  \"s\\\"\\\\3\\u007f\"  # keep\nlisten = " +
+				"\"[::1]:0\"\n\ntracker_oauth_token=\"new\"\n# end"},
 		{"only commented", "# tracker_oauth_token = \"\"\n", "# tracker_oauth_token = \"\"\n" + added},
 		{"no line end", "listen = \"[::1]:0\"", "listen = \"[::1]:0\"\n" + added},
 		{"carriage returns", "\ufeffdata_dir = 'd'\r\ntracker_oauth_token = \"a\"\r\n",
