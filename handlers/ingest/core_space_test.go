@@ -30,8 +30,8 @@ func TestCoreSpaceKeepsDiskFree(t *testing.T) {
 	if !errors.Is(s.reserve(4*gib), errNoRoomForCore) {
 		t.Error("more than the disk has: got room, want none")
 	}
-	body := s.whileRoom(strings.NewReader(strings.Repeat("x", 3*lookEvery)))
-	if _, err := io.CopyN(io.Discard, body, lookEvery); err != nil {
+	body := s.whileRoom(strings.NewReader(strings.Repeat("x", 3*checkInterval)))
+	if _, err := io.CopyN(io.Discard, body, checkInterval); err != nil {
 		t.Error(err)
 	}
 	free.Free = gib / 2

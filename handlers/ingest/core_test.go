@@ -158,9 +158,9 @@ func TestCoreCutShort(t *testing.T) {
 	h.wantFiles(t)
 }
 
-// TestCoreRests checks that partial files of killed processes are removed, but not files that
+// TestPartialCores checks that partial files of killed processes are removed, but not files that
 // another process may be writing.
-func TestCoreRests(t *testing.T) {
+func TestPartialCores(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
 	for name, age := range map[string]time.Duration{".upload-old": 48 * time.Hour, ".upload-new": time.Hour,
