@@ -15,7 +15,7 @@ import (
 // TestPageCacheMemory renders far more pages than fit and compares their size with the growth of
 // the heap. Cached pages must not retain the buffers used to render or compress them. It does not
 // run in parallel, because it measures the whole process.
-func TestPageCacheMemory(t *testing.T) { //nolint:paralleltest // as said
+func TestPageCacheMemory(t *testing.T) { //nolint:paralleltest // measures the whole process
 	const limit = 4 << 20
 	s := &Kit{}
 	random := rand.New(rand.NewPCG(1, 2))
