@@ -31,11 +31,11 @@ type Problems interface {
 
 // Ledger stores filings. Its times are the database's, one clock for all instances.
 type Ledger interface {
-	// AskFiling stores the intent, with the job that works on it, in one transaction. A bucket has
+	// RequestFiling stores the intent, with the job that works on it, in one transaction. A bucket has
 	// one filing: when there is one already it comes back instead, and stored is false; but one
 	// that was refused, or waits to be tried again, is renewed with this intent (stored is true) if
 	// it is still as the caller has seen it.
-	AskFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error)
+	RequestFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error)
 	// Filing returns NotFound for an unknown id.
 	Filing(ctx context.Context, id int64) (crash.Filing, error)
 	// ClaimFiling claims the next step of a filing for this instance. Step is StepNone when there
@@ -50,9 +50,9 @@ type Ledger interface {
 	// GiveUpFiling ends a filing that has not led to a bug. It returns Conflict when it is being
 	// sent or is final, and NotFound for an unknown one.
 	GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error)
-	// ParkFilings postpones all filings that are due, for a reason that concerns none of them in
+	// PostponeFilings postpones all filings that are due, for a reason that concerns none of them in
 	// particular.
-	ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error
+	PostponeFilings(ctx context.Context, problem, reason string, delay time.Duration) error
 	// NextFiling returns which filing is sent next, and in how long.
 	NextFiling(ctx context.Context) (crash.NextFiling, error)
 	// DueFilings lists filings with a due step: those to be searched for, and the next to be sent.
@@ -75,9 +75,9 @@ type CredentialStore interface {
 	SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error)
 	// SaveToken saves a token and makes filings that wait for one due.
 	SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error
-	// KeepConfiguredToken stores the token of an instance's configuration, for instances that have
+	// SaveConfiguredToken stores the token of an instance's configuration, for instances that have
 	// none. One that a person connected stays, and one that was forgotten stays forgotten.
-	KeepConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error
+	SaveConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error
 	// ForgetToken deletes the saved token.
 	ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error
 	// TokenHealth returns the health of a token, or zero if nothing is known.
