@@ -87,8 +87,8 @@ func newCounter(s *Store) *counter {
 
 func (c *counter) start(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
-	var stopping context.Context
-	stopping, c.stop = context.WithCancel(ctx)
+	stopping, stop := context.WithCancel(ctx)
+	c.stop = stop
 	c.done.Go(func() { c.run(ctx, stopping) })
 }
 

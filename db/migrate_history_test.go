@@ -170,7 +170,7 @@ func TestMigrateFails(t *testing.T) {
 	}
 	files[next] = &fstest.MapFile{Data: []byte("create table whole (id int) -- and no semicolon")}
 	if err := db.MigrateFiles(t.Context(), url, dbtest.Log(t), files); err != nil {
-		t.Fatalf("mended: %v", err)
+		t.Fatalf("fixed: %v", err)
 	}
 	if got := lines(t, url, history); len(got) != len(before)+1 || !strings.HasPrefix(got[fmt.Sprint(len(before)+1)],
 		next) {

@@ -112,7 +112,7 @@ func SystemKey(id crash.SystemID) *int64 {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(id))
-	key := int64(binary.BigEndian.Uint64(sum[:8])) // the sign does not matter
+	key := int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // all 64 bits; the sign does not matter
 	return &key
 }
 

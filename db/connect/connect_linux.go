@@ -16,7 +16,6 @@ func limitUnacknowledged(milliseconds int) func(network, address string, c sysca
 			return nil
 		}
 		return c.Control(func(fd uintptr) {
-			//nolint:gosec // the error is ignored, see above; a descriptor fits
 			_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, milliseconds)
 		})
 	}
