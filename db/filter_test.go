@@ -11,8 +11,7 @@ import (
 	"mishap/db/reports"
 )
 
-// TestUnsupportedFilters checks that statements refuse a filter that asks for more than they can
-// do, and take all else.
+// TestUnsupportedFilters checks that queries accept exactly the filters that they support.
 func TestUnsupportedFilters(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)

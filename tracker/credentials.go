@@ -46,7 +46,7 @@ func (c *Credentials) Current(ctx context.Context) (crash.AccessToken, error) {
 	c.offered = c.offered || offer
 	c.mu.Unlock()
 	if offer {
-		if err := c.store.KeepConfiguredToken(ctx, c.cfg.key(), token); err != nil {
+		if err := c.store.SaveConfiguredToken(ctx, c.cfg.key(), token); err != nil {
 			c.log.WarnContext(ctx, "cannot save the configured access token for other instances", "error", err)
 		}
 	}

@@ -28,7 +28,7 @@ func TestReconcile(t *testing.T) {
 		Reporter: me})
 	other := p.tracker.Add(trackertest.Bug{Title: "copied", Description: marked(p.bucket), Reporter: "somebody-else"})
 	// The intent is known, but not what became of it.
-	filing, _, err := filings.New(p.store).AskFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
+	filing, _, err := filings.New(p.store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
 		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
 	if err != nil {
 		t.Fatal(err)
