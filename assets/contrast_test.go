@@ -21,7 +21,7 @@ func TestContrast(t *testing.T) {
 	}
 	light, dark, found := strings.Cut(string(css), "@media (prefers-color-scheme: dark)")
 	if !found {
-		t.Fatal("got no colours for the dark, want them")
+		t.Fatal("got no colours for dark mode")
 	}
 	for scheme, text := range map[string]string{"light": light, "dark": dark} {
 		colours := map[string]string{}
@@ -39,7 +39,7 @@ func TestContrast(t *testing.T) {
 			{"error-soft", "error", 4.5},
 			{"accent", "accent-ink", 4.5},
 			{"page", "control series-0 series-1 series-2 series-3 series-4 series-5", 3},
-			{"page", "series-6 series-7", 2.5}, // old releases fade
+			{"page", "series-6 series-7", 2.5}, // old releases may be pale
 		} {
 			for what := range strings.FieldsSeq(pair.what) {
 				if got := contrast(t, colours[what], colours[pair.on]); got < pair.least {
