@@ -164,7 +164,8 @@ func (r *testReport) output(pkg, test string) *testOutput {
 // drop discards the output of a test that passed or was skipped. It counts tests that a short run
 // omits.
 func (r *testReport) drop(e testEvent) {
-	if _, need, ok := strings.Cut(r.output(e.Package, e.Test).text.String(), sizetest.LeftOut); ok && e.Action == "skip" {
+	output := r.output(e.Package, e.Test).text.String()
+	if _, need, ok := strings.Cut(output, sizetest.SkipPrefix); ok && e.Action == "skip" {
 		need, _, _ = strings.Cut(need, "\n")
 		if r.leftOut[need] == nil {
 			r.leftOut[need] = map[string]int{}

@@ -61,7 +61,7 @@ func (p *program) setupOAuthToken(ctx context.Context, c config.Config) error {
 	}
 	settings.Token = crash.AccessToken{}
 	saved := useStore(ctx, c, log, func(store *db.Store) error {
-		return tracker.NewCredentials(settings, filings.New(store)).Remember(ctx, token, "")
+		return tracker.NewCredentials(settings, filings.New(store)).SaveToken(ctx, token, "")
 	})
 	switch {
 	case saved != nil && ctx.Err() == nil:

@@ -135,7 +135,7 @@ func (f *file) key() (string, error) {
 		c, err := f.in.ReadByte()
 		switch {
 		case errors.Is(err, io.EOF), err == nil && c == '\n', len(key) > maxKey:
-			return "", f.malformed("has no colon that parts a key from its value, so this is no .crash file")
+			return "", f.malformed("has no colon between the key and its value, so this is no .crash file")
 		case err != nil:
 			return "", err
 		case c == ':':

@@ -27,8 +27,8 @@ const fieldRelease = "DistroRelease"
 // usualFields is a number of fields that most reports do not exceed.
 const usualFields = 48
 
-// MaxUnpacked is the largest decompressed size of all fields of one report, in bytes.
-const MaxUnpacked = 16 << 20
+// MaxDecompressed is the largest decompressed size of all fields of one report, in bytes.
+const MaxDecompressed = 16 << 20
 
 // Document is a report as it was sent, with texts that are still compressed or invalid.
 type Document struct {

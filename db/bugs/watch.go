@@ -80,9 +80,9 @@ const sqlClosedBugs = `
 			where coalesce(m.closed, st.closed))
 	order by b.id`
 
-// Unsaid returns the problems that are regressions, with their status, of which nothing has been said yet in the tracker for
-// the version in which they were seen again.
-func (s *Store) Unsaid(ctx context.Context) ([]crash.Bucket, error) {
+// Uncommented returns the regressions, with their status, without a comment about the version that
+// was seen again.
+func (s *Store) Uncommented(ctx context.Context) ([]crash.Bucket, error) {
 	rows, err := s.Pool.Query(ctx, sqlClosedBugs)
 	if err != nil {
 		return nil, fmt.Errorf("regressions: %w", db.Classify(err))

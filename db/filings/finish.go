@@ -47,11 +47,11 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 		}
 		_, err := tx.Exec(ctx, sqlFinishAttempt, pgx.NamedArgs{
 			"entry": r.Claim.Entry, "outcome": r.Answer.Outcome, "status": r.Answer.Status,
-			"request": r.Answer.RequestID, "words": r.Answer.Words,
+			"request": r.Answer.RequestID, "words": r.Answer.Text,
 		})
 		sent := r.Claim.Step == crash.StepCreate
 		if err == nil && sent {
-			err = s.endSending(ctx, tx, r.Rest)
+			err = s.endSending(ctx, tx, r.Pause)
 		}
 		switch {
 		case err != nil:

@@ -91,7 +91,7 @@ func addLines(ctx context.Context, tx pgx.Tx, entries []crash.LedgerEntry) error
 		})
 		return err
 	}
-	err := each(sqlLedgerEvents, []any{&line.At, &line.Person, &line.Action, &line.Words, &line.Bug},
+	err := each(sqlLedgerEvents, []any{&line.At, &line.Person, &line.Action, &line.Text, &line.Bug},
 		func(e *crash.LedgerEntry) {
 			e.Lines = append(e.Lines, line)
 		})
@@ -99,7 +99,7 @@ func addLines(ctx context.Context, tx pgx.Tx, entries []crash.LedgerEntry) error
 		return err
 	}
 	line = crash.LedgerLine{}
-	calls := []any{&line.At, db.OrZero(&line.Ended), &line.Call, &line.Outcome, &line.Status, &line.RequestID, &line.Words}
+	calls := []any{&line.At, db.OrZero(&line.Ended), &line.Call, &line.Outcome, &line.Status, &line.RequestID, &line.Text}
 	err = each(sqlLedgerCalls, calls, func(e *crash.LedgerEntry) {
 		if line.Took = 0; !line.Ended.IsZero() {
 			line.Took = line.Ended.Sub(line.At)

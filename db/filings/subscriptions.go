@@ -55,7 +55,7 @@ func (s *Store) FinishSubscription(ctx context.Context, sub crash.Subscription, 
 	done bool) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlFinishAttempt, pgx.NamedArgs{
-			"entry": sub.Entry, "outcome": a.Outcome, "status": a.Status, "request": a.RequestID, "words": a.Words,
+			"entry": sub.Entry, "outcome": a.Outcome, "status": a.Status, "request": a.RequestID, "words": a.Text,
 		})
 		if err == nil && done {
 			_, err = tx.Exec(ctx, sqlSubscribed, pgx.NamedArgs{"id": sub.Filing})

@@ -154,7 +154,7 @@ func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 		complete := series{Color: colour(release), Key: label, Values: []point{}}
 		for _, r := range rates {
 			if r.Release == release {
-				strict.Values = append(strict.Values, newPoint(r.Day, float64(r.Reports-r.Apart)/float64(r.Machines)))
+				strict.Values = append(strict.Values, newPoint(r.Day, float64(r.Reports-r.OfType)/float64(r.Machines)))
 				complete.Values = append(complete.Values, newPoint(r.Day, r.PerMachine()))
 			}
 		}

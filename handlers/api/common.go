@@ -111,7 +111,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		Since: index.DayOf(since), Until: index.DayOf(until), Release: crash.Release(in.text("release")),
 		Version:             in.text("version"),
 		PackageArchitecture: in.text("pkg_arch"), New: in.flag("first_appearance"),
-		Some: packages != nil, Packages: strings.Join(packages, " "),
+		ByPackages: packages != nil, Packages: strings.Join(packages, " "),
 	}
 	with, without := packageKinds(in)
 	if since.Before(a.today().AddDate(0, 0, -indexDays)) {
