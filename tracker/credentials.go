@@ -98,8 +98,8 @@ func (c *Credentials) SaveToken(ctx context.Context, token crash.AccessToken, pe
 	return nil
 }
 
-// DeleteToken deletes the saved token. A token in a configuration file stays in use until it is removed
-// from the file.
+// DeleteToken deletes the saved token. A token in a configuration file stays in use until it is
+// removed from the file.
 func (c *Credentials) DeleteToken(ctx context.Context, person string) error {
 	return c.store.ForgetToken(ctx, c.cfg.key(), person)
 }

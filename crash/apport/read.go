@@ -49,8 +49,8 @@ type Binary struct {
 const maxKey = 256
 
 // Read reads a .crash file like apport: of several fields with one name, the last one counts. It
-// returns texts as fields, with U+FFFD for NUL. It only lists binary values, and always CoreDump and
-// VmCore.
+// returns texts as fields, with U+FFFD for NUL. It only lists binary values, and always CoreDump
+// and VmCore.
 //
 // Unlike apport, it treats a value with control characters as text if that is valid UTF-8 without
 // NUL. It drops an empty field "separator", which apport writes by mistake.

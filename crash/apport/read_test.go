@@ -83,8 +83,8 @@ func pack(s string) string {
 	return " " + base64.StdEncoding.EncodeToString(b.Bytes()) + "\n"
 }
 
-// TestReadCompressedValues checks that compressed values stay within the limits, and that later fields
-// are read.
+// TestReadCompressedValues checks that compressed values stay within the limits, and that later
+// fields are read.
 func TestReadCompressedValues(t *testing.T) {
 	t.Parallel()
 	big := pack(strings.Repeat("x", 1<<20))

@@ -1,5 +1,5 @@
-// Package compressed decompresses values of crash reports in apport's format: base64, with padding in
-// each line, of gzip, zstd or bare zlib data. It uses a limited amount of memory.
+// Package compressed decompresses values of crash reports in apport's format: base64, with padding
+// in each line, of gzip, zstd or bare zlib data. It uses a limited amount of memory.
 package compressed
 
 import (

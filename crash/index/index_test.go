@@ -289,7 +289,8 @@ func TestListsAreCached(t *testing.T) {
 	}
 }
 
-// TestMatchesAreCached checks that a list with a match is cached if the filter has a query, and only then.
+// TestMatchesAreCached checks that a list with a match is cached if the filter has a query, and
+// only then.
 func TestMatchesAreCached(t *testing.T) {
 	t.Parallel()
 	b, asked := sample(), 0

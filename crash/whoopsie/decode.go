@@ -40,7 +40,8 @@ type Document struct {
 // Open decodes one flat BSON document. whoopsie sends only texts in it. Numbers, booleans and times
 // from other senders become texts, except for the release. Open skips documents, arrays and binary
 // values. If a field occurs twice, the last one counts. Open drops fields without a name, and an
-// empty "separator", which apport writes by mistake. It replaces memory dumps by a note of their size.
+// empty "separator", which apport writes by mistake. It replaces memory dumps by a note of their
+// size.
 //
 // The texts share the memory of body, which must not change while any of them is in use. To retain
 // one, clone it. Errors are of type *crash.Error, kind Invalid, code invalid_bson.

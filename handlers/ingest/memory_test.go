@@ -94,8 +94,8 @@ func TestMemoryIsReturned(t *testing.T) {
 	}
 }
 
-// TestMemoryForDecompressing checks that reports with large compressed fields wait for each other, and
-// that other reports do not.
+// TestMemoryForDecompressing checks that reports with large compressed fields wait for each other,
+// and that other reports do not.
 func TestMemoryForDecompressing(t *testing.T) {
 	t.Parallel()
 	open := func(size int) *whoopsie.Document {
