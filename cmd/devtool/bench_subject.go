@@ -42,7 +42,7 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 		return nil, err
 	}
 	s.stops = append(s.stops, func() error { return os.RemoveAll(folder) })
-	if err := os.Chmod(folder, 0o755); err != nil { // the database's user passes through
+	if err := os.Chmod(folder, 0o755); err != nil { // the database's user needs access to subfolders
 		return nil, err
 	}
 	if database == "" {

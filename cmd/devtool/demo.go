@@ -105,7 +105,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 
 // remember creates the folder and reads the state of earlier runs.
 func (d *demo) remember() (err error) {
-	if err := os.MkdirAll(d.folder, 0o755); err != nil { // the database's user passes through
+	if err := os.MkdirAll(d.folder, 0o755); err != nil { // the database's user needs access to subfolders
 		return err
 	}
 	d.memory, err = readMemory(d.path("demo.json"))

@@ -26,7 +26,7 @@ func TestReconcile(t *testing.T) {
 		Package: "tidewatch", Status: "Invalid", DuplicateOf: 2100001})
 	foreign := p.tracker.Add(trackertest.Bug{Title: "elsewhere", Description: marked(crash.BucketIDOf("not here")),
 		Reporter: me})
-	other := p.tracker.Add(trackertest.Bug{Title: "copied", Description: marked(p.bucket), Reporter: "somebody-else"})
+	other := p.tracker.Add(trackertest.Bug{Title: "copied", Description: marked(p.bucket), Reporter: "someone-else"})
 	// The intent is stored, but its outcome is unknown.
 	filing, _, err := filings.New(p.store).AskFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
 		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})

@@ -67,11 +67,11 @@ func TestRegroupCommand(t *testing.T) {
 	if again != dry {
 		t.Errorf("a second dry run: got %s, want the same output as before:\n%s", again, dry)
 	}
-	real := p.command(t, "regroup")
+	moved := p.command(t, "regroup")
 	// Old problems that became empty are merged meanwhile, so the labels may differ, but not the
 	// numbers.
-	if numbers(real) != numbers(dry) {
-		t.Errorf("the run: got %s, want the numbers of the dry run:\n%s", real, dry)
+	if numbers(moved) != numbers(dry) {
+		t.Errorf("the run: got %s, want the numbers of the dry run:\n%s", moved, dry)
 	}
 	p.command(t, "check", "--all")
 	if out := p.command(t, "regroup"); !strings.Contains(out, " 0 moved") {

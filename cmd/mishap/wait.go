@@ -18,8 +18,8 @@ import (
 // failover.
 const (
 	primaryTimeout  = 10 * time.Minute // then the instance ends; a supervisor restarts it
-	primaryPause    = time.Second      // between two attempts
-	waitingLogEvery = 10 * time.Second // between two log messages
+	primaryPause    = time.Second      // pause between two attempts
+	waitingLogEvery = 10 * time.Second // interval of log messages
 )
 
 // errStoppedWaiting ends an instance that is stopped while it waits for its database.
