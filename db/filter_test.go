@@ -35,8 +35,8 @@ func TestUnsupportedFilters(t *testing.T) {
 		{reports, index.Filter{New: true}, true},
 		{problems, index.Filter{Since: day, Until: day, Package: "reef", Version: "1", New: true,
 			PackageArchitecture: "amd64"}, false},
-		{problems, index.Filter{Since: day, Until: day, Some: true, Packages: "reef tide"}, false},
-		{problems, index.Filter{Since: day, Until: day, Some: true, Packages: "reef tide", Package: "reef"}, true},
+		{problems, index.Filter{Since: day, Until: day, ByPackages: true, Packages: "reef tide"}, false},
+		{problems, index.Filter{Since: day, Until: day, ByPackages: true, Packages: "reef tide", Package: "reef"}, true},
 		{problems, index.Filter{Since: day, Until: day, New: true}, true},
 		{problems, index.Filter{Since: day, Until: day, State: "none"}, true},
 	} {

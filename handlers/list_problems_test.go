@@ -173,7 +173,7 @@ func TestListProblemsPart(t *testing.T) {
 	a := p.Visitor(t).Part("/?release=&package=&period=month").Want(http.StatusOK)
 	a.WantText("#reliability[hx-swap-oob=innerHTML]", "Reports per machine and day") // the chart changes with the controls
 	sorted := p.Visitor(t).Part("/?period=month&sort=first&order=up").Want(http.StatusOK)
-	// These values are for the next change of a control.
+	// The form sends these values with the next change of a control.
 	for name, want := range map[string]string{"sort": "first", "order": "up", "shown": "month"} {
 		if got := sorted.Attr("#carried[hx-swap-oob=innerHTML] [name="+name+"]", "value"); got != want {
 			t.Errorf("%s in the form: got %q, want %q", name, got, want)

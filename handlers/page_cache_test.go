@@ -75,8 +75,8 @@ func TestPageCacheFollows(t *testing.T) {
 	}
 }
 
-// TestCachedPagesAsSent checks that cached pages are sent compressed only to clients that accept it, and that redirects and
-// errors are not cached.
+// TestCachedPagesAsSent checks that cached pages are sent compressed only to clients that accept
+// it, and that redirects and errors are not cached.
 func TestCachedPagesAsSent(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

@@ -49,9 +49,9 @@ func TestReviewKnown(t *testing.T) {
 
 	// The tracker has bugs by people, including closed and duplicate ones. Only those of this package
 	// are listed.
-	mended := trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row"}
-	mended.Janitor("1.5.1-3", "noble")
-	closed := site.Tracker.Add(mended)
+	fixed := trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row"}
+	fixed.Janitor("1.5.1-3", "noble")
+	closed := site.Tracker.Add(fixed)
 	repeated := site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: `says "tide_parse_row" <b>`,
 		DuplicateOf: closed})
 	marked := site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "Something else", Description: "see " +

@@ -139,7 +139,7 @@ func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.
 		result.State, result.Delay = crash.FilingQueued, Jitter(parkTime)
 	default:
 		result.State = crash.FilingUncertain
-		result.Reason = "It is not known whether the tracker filed the bug (" + e.Words +
+		result.Reason = "It is not known whether the tracker filed the bug (" + e.Text +
 			"). It is searched for before anything is sent again."
 	}
 	return result
@@ -190,7 +190,7 @@ func (f *Filer) bug(claim crash.FilingClaim, number int64) crash.Bug {
 }
 
 func ledgerAnswer(e *CallError) crash.TrackerAnswer {
-	return crash.TrackerAnswer{Outcome: string(e.Outcome), Status: e.Status, RequestID: e.RequestID, Message: e.Words}
+	return crash.TrackerAnswer{Outcome: string(e.Outcome), Status: e.Status, RequestID: e.RequestID, Message: e.Text}
 }
 
 // problemOf returns the code and the sentence of an error that a filing stores.

@@ -14,7 +14,7 @@ import (
 	"mishap/db/check"
 )
 
-// checkExamples bounds the printed differences of one kind.
+// checkExamples is the maximum number of printed differences of one kind.
 const checkExamples = 10
 
 func (p *program) checkCommand() *cobra.Command {

@@ -57,16 +57,16 @@ func (s *Store) CommonProblems(
 ) ([]crash.Problem, error) {
 	supported := index.Filter{
 		Since: f.Since, Until: f.Until, Release: f.Release, Version: f.Version, PackageArchitecture: f.PackageArchitecture,
-		Some: f.Some, Packages: f.Packages, New: f.New && f.Version != "",
+		ByPackages: f.ByPackages, Packages: f.Packages, New: f.New && f.Version != "",
 	}
-	if !f.Some {
+	if !f.ByPackages {
 		supported.Package = f.Package
 	}
 	if f != supported {
 		return nil, fmt.Errorf("common problems of days long ago cannot be chosen by all of %+v", f)
 	}
 	sql, first := sqlCommonProblems, ""
-	if f.Some || f.Package != "" {
+	if f.ByPackages || f.Package != "" {
 		sql = sqlCommonOfPackages
 	}
 	if f.New {

@@ -119,7 +119,7 @@ func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	s.removeRequest(r)
 	s.Sessions.Remove(ctx, sessionUnwritten)
 	written := s.Write(ctx, token)
-	if err := s.Creds.Remember(ctx, token, web.CurrentUser(r).Name); err != nil {
+	if err := s.Creds.SaveToken(ctx, token, web.CurrentUser(r).Name); err != nil {
 		return s.sendTrackerPage(w, r, errors.Join(err, written))
 	}
 	if written != nil {
@@ -169,7 +169,7 @@ func (s *Pages) ShowToken(w http.ResponseWriter, r *http.Request) error {
 
 // ForgetToken removes the access token from the database.
 func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Creds.Forget(r.Context(), web.CurrentUser(r).Name); err != nil {
+	if err := s.Creds.DeleteToken(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	s.Sessions.Remove(r.Context(), sessionUnwritten)

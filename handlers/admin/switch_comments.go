@@ -14,9 +14,9 @@ func (s *Pages) commentsView(r *http.Request) (v views.CommentsView, err error) 
 	if v.On, err = s.Bugs.Comments(r.Context()); err != nil || v.On {
 		return v, err
 	}
-	unsaid, err := s.Bugs.UncommentedRegressions(r.Context())
+	uncommented, err := s.Bugs.UncommentedRegressions(r.Context())
 	bugs := map[int64]bool{}
-	for _, b := range unsaid {
+	for _, b := range uncommented {
 		bugs[b.Bug.Counts()] = true
 	}
 	v.Waiting = len(bugs)

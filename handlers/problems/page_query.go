@@ -59,4 +59,4 @@ func choiceQuery(choice views.ListChoice, after string, usual views.ListChoice) 
 }
 
 // cursorText formats a cursor for readCursor, which ignores the number in the middle.
-func cursorText(p index.Cursor) string { return fmt.Sprintf("%d.0.%s", p.Behind, p.ID) }
+func cursorText(p index.Cursor) string { return fmt.Sprintf("%d.0.%s", p.Position, p.ID) }

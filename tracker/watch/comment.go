@@ -82,9 +82,9 @@ func (w *BugReader) sendComment(ctx context.Context, b crash.Bucket, version, te
 	case !failed:
 		outcome = "" // no credentials: nothing was sent
 	case e.Outcome == tracker.OutcomeRefused:
-		outcome, words = "refused", e.Words
+		outcome, words = "refused", e.Text
 	case e.Outcome == tracker.OutcomeUnknown:
-		outcome, words = "unknown", e.Words
+		outcome, words = "unknown", e.Text
 	default:
 		outcome = ""
 	}
