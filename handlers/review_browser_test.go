@@ -12,8 +12,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// TestReviewInBrowser is a bug gone over in the panel of a list, in a real browser: opened in place, counted while typing,
-// previewed, refused with its reason, filed; the page around it stays, and nothing that was typed is lost on the way.
+// TestReviewInBrowser reviews a bug in the dialog of a list: it opens in place, counts while a person types, previews,
+// shows why it is refused, and files. The page around it stays, and no entered text is lost.
 func TestReviewInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
@@ -33,7 +33,7 @@ func TestReviewInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Click(cell+" .review-link"),
 		browsertest.WaitVisible("#review-found .review-bug-title"))
 	if got := browsertest.Eval[string](ctx, t, `document.activeElement.id`); got != "review-heading" {
-		t.Errorf("opened: got the focus on %q, want it on the head of the panel", got)
+		t.Errorf("opened: got the focus on %q, want it on the heading", got)
 	}
 	set := func(id, value string) {
 		t.Helper()
@@ -49,29 +49,29 @@ func TestReviewInBrowser(t *testing.T) {
 	// Opening it once more drops nothing.
 	browsertest.Eval[bool](ctx, t, `document.querySelector("`+cell+` .review-link").click(); true`)
 	set("review-tags", "Not a tag")
-	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=file]`),
+	browsertest.Do(ctx, t, browsertest.Click(`#dialog button[value=file]`),
 		browsertest.WaitVisible("#review-problem-tags"))
 	if got := browsertest.Eval[string](ctx, t,
 		`document.activeElement.id + " " + document.getElementById("review-title").value`); got != "review-tags Żółw 🐢" {
 		t.Errorf("refused: got %q, want the focus on the tags and the title as typed", got)
 	}
 	set("review-tags", "noble mine")
-	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=preview]`), browsertest.WaitVisible("#review-preview"))
+	browsertest.Do(ctx, t, browsertest.Click(`#dialog button[value=preview]`), browsertest.WaitVisible("#review-preview"))
 	if got := browsertest.Eval[string](ctx, t,
 		`document.querySelector("#review-preview h4").textContent`); got != "Żółw 🐢" {
 		t.Errorf("preview: got %q, want the title as typed", got)
 	}
 	browsertest.Eval[bool](ctx, t,
-		`const button = document.querySelector("#review button[value=file]"); button.click(); button.click(); true`)
-	browsertest.Do(ctx, t, browsertest.WaitVisible(cell+" a.bug-link"), browsertest.WaitVisible("#review h2"))
+		`const button = document.querySelector("#dialog button[value=file]"); button.click(); button.click(); true`)
+	browsertest.Do(ctx, t, browsertest.WaitVisible(cell+" a.bug-link"), browsertest.WaitVisible("#dialog h2"))
 	bugs := site.Tracker.Bugs()
 	if len(bugs) != 2 || bugs[1].Title != "Żółw 🐢" {
 		t.Errorf("got bugs %+v, want what was typed, once", bugs)
 	}
-	browsertest.Do(ctx, t, browsertest.Click(".review-close"))
+	browsertest.Do(ctx, t, browsertest.Click(".dialog-close"), browsertest.WaitAbsent("#dialog > *"))
 	if got := browsertest.Eval[bool](ctx, t,
-		`window.stays && refused.length === 0 && document.getElementById("review").childElementCount === 0`); !got {
-		t.Errorf("got the page loaded again, something refused by the policy (%v), or the panel still open",
+		`window.stays && refused.length === 0 && !document.getElementById("dialog").open`); !got {
+		t.Errorf("got the page loaded again, something refused by the policy (%v), or the dialog still open",
 			browsertest.Eval[string](ctx, t, `String(window.refused)`))
 	}
 }
