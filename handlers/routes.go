@@ -53,6 +53,7 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Post("/logout", s.Do(s.account.SignOut))
 		public.Get("/", s.Do(s.CachePage(s.lists.ListQuery, s.lists.ListProblems)))
 		public.Get("/api", s.Do(s.showAPI))
+		public.Get(views.PathTheme, s.Do(s.SetTheme))
 		public.Get("/problems.{format}", s.Do(s.lists.ExportFile))
 		public.Get("/package/{name}", s.Do(s.CachePage(problems.NoQuery, s.lists.ShowPackage)))
 		public.Get("/release/{name}", s.Do(s.CachePage(problems.NoQuery, s.lists.ShowRelease)))
