@@ -55,7 +55,7 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get("/api", s.Do(s.showAPI))
 		public.Get(views.PathTheme, s.Do(s.SetTheme))
 		public.Get("/problems.{format}", s.Do(s.lists.ExportFile))
-		public.Get("/package/{name}", s.Do(s.CachePage(problems.NoQuery, s.lists.ShowPackage)))
+		public.Get("/package/{name}", s.Do(s.CachePage(problems.CompareQuery, s.lists.ShowPackage)))
 		public.Get("/release/{name}", s.Do(s.CachePage(problems.NoQuery, s.lists.ShowRelease)))
 		public.Get("/problem/{id}", s.Do(s.CachePage(s.problems.ProblemQuery, s.problems.ShowProblem)))
 		public.Get("/problem/{id}/bug", s.Do(s.bugs.ShowBug))

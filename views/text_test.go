@@ -18,9 +18,9 @@ import (
 // are in views/text; never add one.
 var notConverted = []string{
 	"account.templ", "admin_health.templ", "admin_tracker.templ", "api.templ",
-	"chart.templ", "chosen.templ", "comments.templ", "decisions.templ", "error.templ",
+	"chart.templ", "chosen.templ", "decisions.templ", "error.templ",
 	"exports.templ", "ledger.templ", "list.templ", "my.templ", "notes.templ",
-	"package.templ", "passage.templ", "problem.templ", "problem_table.templ", "rates.templ",
+	"passage.templ", "problem.templ", "problem_table.templ", "rates.templ",
 	"regroup.templ", "release.templ", "report.templ", "report_filter.templ", "reports.templ",
 	"search.templ", "sign_in.templ", "split.templ", "stack.templ",
 	"status.templ", "system.templ", "templates.templ", "tokens.templ", "traits.templ", "trend.templ",

@@ -130,9 +130,9 @@ mishap is running, with sample reports and a practice bug tracker.
 
 To create bugs, first connect mishap to the practice tracker:
 
-  1. Sign in, open  %s/admin/tracker  and press "Ask for a request token".
+  1. Sign in, open  %s/admin/tracker  and press "Connect to Practice Launchpad".
   2. Follow the link to the practice tracker and press "Change Non-Private Data".
-  3. Come back and press "I have allowed it: finish". Now Create works.
+  3. Come back and press "I've authorised it – finish". Now Create works.
 
 Post a report as a machine would, then reload the page:
 
