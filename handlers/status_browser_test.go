@@ -63,7 +63,7 @@ func TestStatusInBrowser(t *testing.T) {
 			t.Errorf("%s: got %d elements with the status, want one, and the page to stay", step, n)
 		}
 	}
-	before, after := []string{"First seen in the past week", "Will it help?", "Create"},
+	before, after := []string{"First seen in the past week", "Worth filing?", "Create"},
 		[]string{"unread", "has not been asked about this bug yet"}
 
 	created := problem(1, "created")

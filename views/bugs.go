@@ -19,7 +19,13 @@ type BugsView struct {
 	Now       time.Time
 }
 
-func (p BugsView) linkPath() string { return p.Bucket.Path() + "/link" }
+// refreshLabel returns the label of the button that reads the bugs again.
+func (p BugsView) refreshLabel() string {
+	if p.Cell.Tracker == "" {
+		return "Refresh from the tracker"
+	}
+	return "Refresh from " + p.Cell.Tracker
+}
 
 func (p BugsView) form(action string, bug int64) PostFormArgs {
 	return PostFormArgs{

@@ -55,9 +55,6 @@ func (d drawn) Render(_ context.Context, w io.Writer) error {
 	return err
 }
 
-// beside reports whether there is anything to show beside the stack.
-func (p ProblemPage) beside() bool { return p.Shell.SignedIn() || len(p.Alike) > 0 }
-
 func (p ProblemPage) heading() string { return heading(p.Bucket, p.Shell.SignedIn()) }
 
 // heading returns the name of the problem, else the title of the newest report. Visitors see a

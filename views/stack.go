@@ -21,6 +21,7 @@ type Stack struct {
 	Tracebacks []grouping.Traceback
 	Passages   []Passage // passages that the grouping rule read
 	Text       string    // unchanged, for copying
+	blamed     string    // the function by which the problem is grouped; empty: none
 }
 
 // NewStack returns the evidence in a report.
@@ -33,6 +34,12 @@ func NewStack(report crash.StoredReport) *Stack {
 	for _, thread := range grouping.Threads(f) {
 		if !thread.Crashed {
 			s.Threads = append(s.Threads, thread)
+		}
+	}
+	for _, use := range grouping.Explain(f).Frames {
+		if use.Used {
+			s.blamed = use.As
+			break
 		}
 	}
 	s.Passages = NewPassages(f)
@@ -78,6 +85,27 @@ const (
 func (s *Stack) top() []grouping.Frame { return s.Frames[:min(len(s.Frames), shownFrames)] }
 
 func (s *Stack) rest() []grouping.Frame { return s.Frames[min(len(s.Frames), shownFrames):] }
+
+// blames reports whether the problem is grouped by a frame: whether it is the first one with the
+// function that begins the signature.
+func (s *Stack) blames(f grouping.Frame) bool {
+	first := slices.IndexFunc(s.Frames, func(f grouping.Frame) bool { return f.Function == s.blamed })
+	return s.blamed != "" && first >= 0 && s.Frames[first] == f
+}
+
+// texts returns the passages that are no stack, stacks the others.
+func (s *Stack) texts() []Passage  { return s.passages(false) }
+func (s *Stack) stacks() []Passage { return s.passages(true) }
+
+func (s *Stack) passages(stack bool) []Passage {
+	var some []Passage
+	for _, p := range s.Passages {
+		if p.Stack == stack {
+			some = append(some, p)
+		}
+	}
+	return some
+}
 
 // threads returns the other threads, truncated.
 func (s *Stack) threads() []grouping.Thread { return s.Threads[:min(len(s.Threads), shownThreads)] }
@@ -172,9 +200,9 @@ func (s *Stack) missing() string {
 	case n == 0 || s.hasText():
 		return ""
 	case modules == "":
-		return Counted(int64(n), "frame has", "frames have") + " no name: debug symbols are missing."
+		return Counted(int64(n), "frame has", "frames have") + " no name. Debug symbols are missing."
 	}
-	return Counted(int64(n), "frame has", "frames have") + " no name: debug symbols are missing for " + modules + "."
+	return Counted(int64(n), "frame has", "frames have") + " no name. Debug symbols are missing for " + modules + "."
 }
 
 // chosen explains why the stack is from this report.
@@ -182,13 +210,13 @@ func (s *Stack) chosen() string {
 	n, _ := s.nameless()
 	switch {
 	case !s.Complete:
-		return "the newest: none of the last ones has a stack, a traceback or another text to read"
+		return "the newest; none of the latest has a stack, a traceback or another readable text"
 	case n > 0 && !s.hasText():
-		return "the newest with a stack, of which not all is symbolised"
+		return "the newest with a stack"
 	case len(s.Tracebacks) > 0:
 		return "the newest with a traceback"
 	case len(s.Frames) == 0:
 		return "the newest with such a text"
 	}
-	return "the newest that is complete and symbolised"
+	return "the newest complete one"
 }
