@@ -14,7 +14,7 @@ import (
 // Chart holds reports per day, stacked by release.
 type Chart struct {
 	Since, Until time.Time // UTC days, both included
-	// Releases has known releases first, then newest first: the order of the palette, and of a stack from the bottom.
+	// Releases has known releases first, then newest first: the order of a stack from the bottom.
 	Releases []crash.Release
 	Days     []ChartDay // one per day of the span
 	Most     int64      // the highest sum of a day
@@ -27,10 +27,6 @@ type ChartDay struct {
 	Counts []int64 // in the order of Releases
 	Total  int64
 }
-
-// maxSeries is the number of releases with a colour of their own. Older releases share the last
-// colour.
-const maxSeries = 8
 
 // NewChart returns the chart of the counts in a span of days. It drops counts outside the span, and
 // adds up as "other releases" those releases that the table does not allow in lists.
@@ -150,8 +146,6 @@ func (c Chart) rows() []ChartDay {
 	}
 	return rows
 }
-
-func seriesClass(i int) string { return fmt.Sprintf("series-%d", min(i, maxSeries-1)) }
 
 func releaseName(r crash.Release) string {
 	if r == "" {

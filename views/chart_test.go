@@ -75,8 +75,8 @@ func TestChartPart(t *testing.T) {
 	if got := first.AttrOr("x", ""); got != "10" {
 		t.Errorf("the first day: got %s, want it at 10", got)
 	}
-	for class, want := range map[string]string{".series-0": "M11 25h8v75h-8zM31 99h8v1h-8z",
-		".series-1": "M11 0h8v25h-8z"} {
+	for class, want := range map[string]string{".release-0": "M11 25h8v75h-8zM31 99h8v1h-8z",
+		".release-3": "M11 0h8v25h-8z"} {
 		if got := doc.Find(".chart-plot "+class).AttrOr("d", ""); got != want {
 			t.Errorf("%s: got %q, want %q", class, got, want)
 		}

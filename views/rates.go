@@ -14,7 +14,7 @@ import (
 // release.
 type RateChart struct {
 	Since, Until time.Time          // UTC days, both included
-	Lines        []RateLine         // known releases first, then newest first: the order of the palette
+	Lines        []RateLine         // known releases first, then newest first
 	Marks        []crash.ReleaseDay // releases published in the span
 	Most         float64            // the highest rate
 	Days         []time.Time        // days with a rate, newest first, for the table below the chart
@@ -165,5 +165,3 @@ func (l RateLine) change() string {
 	}
 	return "steady"
 }
-
-func lineClass(i int) string { return fmt.Sprintf("rate-line line-%d", min(i, maxSeries-1)) }
