@@ -71,8 +71,8 @@ func TestProblemParts(t *testing.T) {
 			t.Errorf("reports%s: got %d, want %d", query, got, want)
 		}
 	}
-	c.Get(often.ID.Path()+"?release=Ubuntu+22.04").WantText("#reports", "that is still stored "+
-		"is like that").WantText(".report-filter", "all reports")
+	c.Get(often.ID.Path()+"?release=Ubuntu+22.04").WantText("#reports", "No stored report matches.").
+		WantText(".report-filter", "All reports")
 	c.Get(often.ID.Path() + "?version=" + strings.Repeat("x", 300)).Want(http.StatusBadRequest)
 	site.Visitor(t).Get(often.ID.Path()).WantText(".breakdown", "arm64").WantNone(".report-filter, .alike a[href*=merge]")
 }

@@ -31,6 +31,7 @@ type ProblemPage struct {
 	Notes      NotesView
 	Alike      []grouping.SimilarProblem
 	Breakdowns []Breakdown
+	Facets     FacetsView
 	Filter     ReportFilterForm
 	Reports    *ReportList // nil for visitors
 	Filing     *FilingPart // its filing; nil: there is none, or the person may not see it

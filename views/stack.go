@@ -1,6 +1,7 @@
 package views
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/crash/stats"
 )
 
 // Stack holds the evidence of the representative report of a problem.
@@ -21,6 +23,7 @@ type Stack struct {
 	Tracebacks []grouping.Traceback
 	Passages   []Passage // passages that the grouping rule read
 	Text       string    // unchanged, for copying
+	FacetNames []string  // names of fields by which reports like this one can be compared
 	blamed     string    // the function by which the problem is grouped; empty: none
 }
 
@@ -44,8 +47,17 @@ func NewStack(report crash.StoredReport) *Stack {
 	}
 	s.Passages = NewPassages(f)
 	s.Text = traceText(f, s.Passages)
+	s.FacetNames = slices.Sorted(maps.Keys(f))
+	for _, trait := range stats.Traits(f) {
+		if field, _ := trait.Facet(); field.Package() != "" && len(s.FacetNames) < maxFacetNames {
+			s.FacetNames = append(s.FacetNames, string(field))
+		}
+	}
 	return s
 }
+
+// maxFacetNames is the largest number of fields that a page suggests.
+const maxFacetNames = 300
 
 // traceText returns the text for copying: the fields that only a rule of ours reads, else the stack
 // or traceback.

@@ -16,6 +16,18 @@ type Trait struct {
 	Value string
 }
 
+// Facet returns the field and the value whose reports have the trait.
+func (t Trait) Facet() (FacetField, string) {
+	if t.Kind == "Package" {
+		name, version, _ := strings.Cut(t.Value, " ")
+		return PackageFacet(name), version
+	}
+	if t.Kind == "Virtual machine" {
+		return "VirtualMachine", t.Value
+	}
+	return FacetField(strings.ToLower(t.Kind)), t.Value
+}
+
 // maxTraits is the largest number of traits of one report, and maxTraitText the largest length of a
 // value in code points.
 const (
