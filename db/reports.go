@@ -23,6 +23,12 @@ func ScanReport(row pgx.CollectableRow) (r crash.ReportRow, err error) {
 	return r, err
 }
 
+// ScanReportBody reads ReportColumns and the body that follows them.
+func ScanReportBody(row pgx.CollectableRow) (r crash.ReportRow, body []byte, err error) {
+	err = scanReportAnd(row, &r, &body)
+	return r, body, err
+}
+
 // scanReportAnd scans a row of ReportColumns into r, and the columns after them into more.
 func scanReportAnd(row pgx.CollectableRow, r *crash.ReportRow, more ...any) error {
 	var bucket []byte

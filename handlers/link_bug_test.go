@@ -24,7 +24,7 @@ func TestLinkBug(t *testing.T) {
 		Importance: "High"})
 	c := site.As(t, crash.RoleTriager)
 	page := c.Get(b.ID.Path()).Want(http.StatusOK)
-	if got := page.Attr(`#bugs .bug-actions a`, "href"); got != b.ID.Path()+"/link" {
+	if got := page.Attr(`#bugs .link-bug-link`, "href"); got != b.ID.Path()+"/link" {
 		t.Errorf("link to the page that links bugs: got %q", got)
 	}
 
@@ -47,7 +47,7 @@ func TestLinkBug(t *testing.T) {
 		WantText(".status-mark", "open").WantText(".bug-list", "The very <bug>").WantText(".bug-list",
 		"linked by ada-triager")
 	site.Visitor(t).Get("/?period=year").WantText("tbody .bug", fmt.Sprint(number)).WantText("tbody .status-mark", "open")
-	site.Visitor(t).Get(b.ID.Path()).WantText(".bug-list", "The very <bug>").WantNone(".bug-actions, .bug-list form")
+	site.Visitor(t).Get(b.ID.Path()).WantText(".bug-list", "The very <bug>").WantNone(".link-bug-link, .bug-list form")
 	if text := site.Visitor(t).Get(b.ID.Path()).Text(".bug-list"); strings.Contains(text, "ada") {
 		t.Errorf("visitors: got %q, want no name of an account", text)
 	}

@@ -36,8 +36,8 @@ func TestReviewKnown(t *testing.T) {
 	if got := page.HTML().Find(".review-known li").Length(); got != 1 {
 		t.Errorf("got %d similar problems, want 1:\n%s", got, page.Text(".review-known"))
 	}
-	page.WantText(".advice", "A problem like this one has bug")
-	c.Get(b.ID.Path()).WantText(".advice", "A problem like this one has bug")
+	page.WantText(".advice", "Check first: a similar problem has bug")
+	c.Get(b.ID.Path()).WantText(".advice", "Check first: a similar problem has bug")
 	if got := page.Attr(".review-known li form input[name=bug]", "value"); page.Attr(".review-known li form",
 		"action") != b.ID.Path()+"/link" || !strings.HasSuffix(filed.URL, "/"+got) {
 		t.Errorf("Link this bug instead: got %q to %q, want bug %d", got, page.Attr(".review-known li form", "action"),

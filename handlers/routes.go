@@ -71,6 +71,7 @@ func (s *Server) routes() (http.Handler, error) {
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.Need(crash.RoleViewer))
 		viewer.Get("/problem/{id}/traits", s.Do(s.problems.ShowTraits))
+		viewer.Get("/problem/{id}/compare", s.Do(s.problems.ShowCompare))
 		viewer.Post("/problem/{id}/notes", s.Do(s.problems.AddNote))
 		viewer.Post("/problem/{id}/notes/{note}", s.Do(s.problems.ChangeNote))
 		viewer.Get("/oops/{id}", s.Do(s.problems.ShowReport))

@@ -8,6 +8,7 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
+	"mishap/views/text"
 )
 
 // BugState selects what the bug cell of a bucket shows.
@@ -41,6 +42,8 @@ type BugPart struct {
 	Next      string // local path to return to after signing in
 	Copy      string // distinguishes several cells of one bucket on a page, in lower case
 	Whole     bool   // the cell is part of a status, which answers replace as a whole
+	Tracker   string // name of the tracker
+	Link      string // page that links a bug; empty: the cell does not offer that
 }
 
 // cellID returns the id of the element that holds the cell.
@@ -66,6 +69,14 @@ func CopyTargeted(header string, id crash.BucketID) string {
 	rest, _ := strings.CutPrefix(header, "div#bug-"+id.String()+"-")
 	rest, _ = strings.CutSuffix(rest, "-now")
 	return CopyIn(rest)
+}
+
+// createLabel returns the label of the button that creates the bug.
+func (p BugPart) createLabel() string {
+	if p.Whole && p.Tracker != "" {
+		return text.CreateBugIn(p.Tracker)
+	}
+	return text.CreateBug
 }
 
 func (p BugPart) nowID() string { return p.cellID() + "-now" }

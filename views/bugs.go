@@ -21,8 +21,6 @@ type BugsView struct {
 	Now       time.Time
 }
 
-func (p BugsView) linkPath() string { return p.Bucket.Path() + "/link" }
-
 func (p BugsView) form(action string, bug int64) PostFormArgs {
 	return PostFormArgs{
 		ID: action + "-" + strconv.FormatInt(bug, 10), Action: p.Bucket.Path() + "/" + action, CSRFToken: p.CSRFToken,
