@@ -79,7 +79,7 @@ fuzz: ## runs each fuzz target for FUZZTIME, 30s by default
 hard: ## kills, freezes, fails over and restores servers under load, and repeats randomised tests
 	@.ci/need postgresql
 	@MISHAP_TEST_KILLS=200 $(GO) run ./cmd/devtool postgres -- \
-		$(GO) test -count=1 -v -timeout 60m -run '^(TestKillUnderLoad|TestFailover|TestKilledUnits)$$' ./cmd/mishap ./tracker
+		$(GO) test -count=1 -v -timeout 60m -run '^(TestKillUnderLoad|TestFailover|TestKilledInstances)$$' ./cmd/mishap ./tracker
 	@MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool test --postgres -- -count=1 -timeout 60m ./crash/... ./handlers
 
 bench: build ## measures accepting reports: rates, times, CPU and memory, compared with stores that do less

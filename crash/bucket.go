@@ -35,7 +35,7 @@ type Bucket struct {
 	LowestVersionRelease, HighestVersionRelease Release // the releases in which these versions were seen
 	LowestRelease, HighestRelease               Release // by the order of releases
 
-	Bug    Bug    // Number 0: none. Of several bugs, an open one; of several open ones, the one linked last
+	Bug    Bug    // Number 0: none. An open bug takes precedence, then the one linked last
 	Status Status // zero until the problem has been judged, see crash/stats
 	Filing Filing // ID 0: never requested
 }

@@ -66,7 +66,7 @@ func TestConditionCheck(t *testing.T) {
 	id := crash.NewOopsID(time.Now())
 	tests := map[string]struct {
 		condition crash.Condition
-		code      string // empty: nothing is wrong
+		code      string // empty: no error
 	}{
 		"fine":    {term(crash.TermFrame, "tide_load"), ""},
 		"chosen":  {crash.Condition{Reports: []crash.OopsID{id}}, ""},

@@ -56,18 +56,18 @@ func TestReleaseListIsBounded(t *testing.T) {
 	}
 	for r := range known {
 		if !slices.Contains(got, r) || list.Of(r) != r {
-			t.Errorf("%q is not named", r)
+			t.Errorf("got a list without %q", r)
 		}
 	}
 	if len(got) > 20+1 || got[len(got)-1] != crash.OtherReleases {
 		t.Errorf("got %d names, the last %q, want at most 21 with the other releases at the end", len(got), got[len(got)-1])
 	}
 	if !list.Names("Plum 299") || list.Names("Plum 1") || list.Of("Plum 1") != crash.OtherReleases {
-		t.Error("the unknown releases that are named are not those with the most reports")
+		t.Error("got other unknown releases, want those with the most reports")
 	}
 	for _, r := range crash.BuiltInReleases().List(known).Ascending() {
 		if strings.Contains(string(r), "other") {
-			t.Errorf("got %q in a list that leaves nothing out", r)
+			t.Errorf("got %q in a complete list", r)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestReleaseKeyOrder(t *testing.T) {
 		t.Errorf("got keys %q and %q, want one", a, b)
 	}
 	if n := len(crash.Release(strings.Repeat("9", 1<<20)).Key()); n > 100 {
-		t.Errorf("a long release has a key of %d bytes, want a short one", n)
+		t.Errorf("key of a long name: got %d bytes, want a short key", n)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestEndOfLife(t *testing.T) {
 		{"Ubuntu 25.10", "2026-07-09", false},
 		{"Ubuntu 25.10", "2026-07-10", true},
 		{"Ubuntu 20.04", "2026-11-21", true},  // extended support does not count
-		{"Ubuntu 10.04", "2014-01-01", false}, // the server edition lives on
+		{"Ubuntu 10.04", "2014-01-01", false}, // the server edition is still supported
 		{"Ubuntu 10.04", "2015-05-01", true},
 		{"Ubuntu 12.04", "2026-11-21", true},
 		{"Ubuntu RTM 14.09", "2026-11-21", true},
@@ -58,10 +58,10 @@ func TestEndOfLife(t *testing.T) {
 		{"Ubuntu Kylin 12.04", "2026-11-21", false},
 		{"Linux Mint 12", "2026-11-21", false},
 		{"Debian 8", "2026-11-21", true},
-		{"Debian 12", "2026-11-21", false}, // in its free long-term support
+		{"Debian 12", "2026-11-21", false}, // in free long-term support
 		{"Debian GNU/Linux 12", "2028-07-01", true},
 		{"Debian sid", "2026-11-21", false},
-		{"Debian 14", "2026-11-21", false}, // no end is known
+		{"Debian 14", "2026-11-21", false}, // no known end
 		{"", "2026-11-21", false},
 	} {
 		if got := c.release.EndOfLifeOn(day(c.day).Add(23 * time.Hour)); got != c.want {

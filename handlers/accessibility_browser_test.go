@@ -21,14 +21,14 @@ import (
 	"mishap/views/gallery"
 )
 
-// looks are how pages are looked at: wide and light, and on a phone in the dark.
-var looks = []struct {
+// screens are the screens that each page is checked on: wide and light, and a phone in dark mode.
+var screens = []struct {
 	name   string
 	width  int64
 	scheme string
 }{{"light, 1600 px", 1600, "light"}, {"dark, 360 px", 360, "dark"}}
 
-// TestAccessibility runs axe-core over every kind of page, as a visitor and signed in.
+// TestAccessibility runs axe-core on every kind of page, as a visitor and signed in.
 func TestAccessibility(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{SearchTime: time.Millisecond})
@@ -70,7 +70,7 @@ func TestAccessibility(t *testing.T) {
 	}
 }
 
-// TestAccessibilityOfGallery runs axe-core over pages and parts in every state.
+// TestAccessibilityOfGallery runs axe-core on the gallery, which has every part in every state.
 func TestAccessibilityOfGallery(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(gallery.Handler(""))
@@ -81,19 +81,19 @@ func TestAccessibilityOfGallery(t *testing.T) {
 	}
 }
 
-// checkAxe looks at one page in every way, and says what axe-core finds wrong with it. It also fails when a page is
-// wider than the window, which would have to be scrolled sideways.
+// checkAxe checks one page on every screen and reports the violations that axe-core finds. It also
+// fails if a page is wider than the window.
 func checkAxe(ctx context.Context, t *testing.T, address string) {
 	t.Helper()
 	script, err := os.ReadFile("testdata/axe/axe.min.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, look := range looks {
-		browsertest.Do(ctx, t, chromedp.EmulateViewport(look.width, 900), scheme(look.scheme), chromedp.Navigate(address),
+	for _, screen := range screens {
+		browsertest.Do(ctx, t, chromedp.EmulateViewport(screen.width, 900), scheme(screen.scheme), chromedp.Navigate(address),
 			browsertest.WaitPresent("main"))
-		if wide := browsertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > look.width {
-			t.Errorf("%s (%s): is %.0f px wide", address, look.name, wide)
+		if wide := browsertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > screen.width {
+			t.Errorf("%s (%s): is %.0f px wide", address, screen.name, wide)
 		}
 		browsertest.Eval[bool](ctx, t, string(script)+"\n;true")
 		var found []struct {
@@ -107,21 +107,21 @@ func checkAxe(ctx context.Context, t *testing.T, address string) {
 		result, err := chromedp.Run(ctx, chromedp.Evaluate[string](
 			`axe.run({resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`, chromedp.EvalAwaitPromise))
 		if err != nil {
-			t.Fatalf("%s (%s): axe: %v", address, look.name, err)
+			t.Fatalf("%s (%s): axe: %v", address, screen.name, err)
 		}
 		if err := json.Unmarshal([]byte(result), &found); err != nil {
 			t.Fatal(err)
 		}
 		for _, violation := range found {
 			for _, node := range violation.Nodes {
-				t.Errorf("%s (%s): %s: %s\n%v %s\n%s", address, look.name, violation.ID, violation.Help,
+				t.Errorf("%s (%s): %s: %s\n%v %s\n%s", address, screen.name, violation.ID, violation.Help,
 					node.Target, node.HTML, strings.ReplaceAll(node.FailureSummary, "\n", " "))
 			}
 		}
 	}
 }
 
-// scheme is whether a person prefers light or dark pages.
+// scheme emulates a browser that prefers the named colour scheme, light or dark.
 func scheme(name string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{

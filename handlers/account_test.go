@@ -22,16 +22,16 @@ func TestAccount(t *testing.T) {
 		"the name nobody-at-all")
 	site.Tracker.Fail(trackertest.OpOther, trackertest.Offline503)
 	if got := save("ada-lp").Want(http.StatusServiceUnavailable).Attr("#tracker-name", "value"); got != "ada-lp" {
-		t.Errorf("what was typed: got %q, want it kept", got)
+		t.Errorf("field after an error: got %q, want the submitted text", got)
 	}
 	save("~ada-lp").WantRedirect(http.StatusSeeOther, "/account")
 	page := c.Get("/account").WantText("#flash", "Saved.")
 	if got := page.Attr("#tracker-name", "value"); got != "ada-lp" {
-		t.Errorf("saved: got %q, want ada-lp", got)
+		t.Errorf("stored name after saving: got %q, want ada-lp", got)
 	}
 	save("").WantRedirect(http.StatusSeeOther, "/account")
 	if got := c.Get("/account").Attr("#tracker-name", "value"); got != "" {
-		t.Errorf("forgotten: got %q, want nothing", got)
+		t.Errorf("stored name after removing: got %q, want none", got)
 	}
 	site.Visitor(t).Get("/account").WantRedirect(http.StatusSeeOther, "/login?next=%2Faccount")
 }

@@ -25,7 +25,7 @@ import (
 
 const trackerPath = "/admin/tracker"
 
-// connect goes through the steps up to the decision and returns the key of the request token.
+// connect follows the steps up to the decision and returns the key of the request token.
 func connect(t *testing.T, c *handlertest.Client) string {
 	t.Helper()
 	c.Post(trackerPath+"/request-token", nil).WantRedirect(http.StatusSeeOther, trackerPath)
@@ -56,7 +56,7 @@ func TestConnectTracker(t *testing.T) {
 	early := c.Post(trackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem",
 		"Nobody has authorised")
 	if early.Attr("#authorize", "href") == "" || early.HTML().Find("#access-token button").Length() != 1 {
-		t.Error("pressing too early took the steps away, want them to stay")
+		t.Error("continuing too early removed the steps, want them to stay")
 	}
 	if !site.Tracker.Authorize(key, "WRITE_PUBLIC") {
 		t.Fatalf("the tracker does not know the request %q", key)
@@ -77,7 +77,7 @@ func TestConnectTracker(t *testing.T) {
 			t.Error("the secret is in a page or the log")
 		}
 	}
-	if err := site.Filer.StartDue(t.Context()); err != nil { // the bug that waited
+	if err := site.Filer.StartDue(t.Context()); err != nil { // files the bug that was waiting
 		t.Fatal(err)
 	}
 	for site.Bucket(t, b.ID).Bug.Number == 0 {
@@ -93,7 +93,8 @@ func TestConnectTracker(t *testing.T) {
 	c.Get("/admin").Want(http.StatusOK)
 }
 
-// TestConnectTrackerAnswers has every answer of the exchange become a sentence and a next step.
+// TestConnectTrackerAnswers checks that every answer of the exchange leads to a message and a next
+// step.
 func TestConnectTrackerAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -101,7 +102,7 @@ func TestConnectTrackerAnswers(t *testing.T) {
 		do     func(*handlertest.Site, string)
 		status int
 		text   string
-		again  bool // the same request may be tried again
+		again  bool // whether the same request may be tried again
 	}{
 		{"not yet", func(*handlertest.Site, string) {}, 409, "do that first", true},
 		{"declined", func(s *handlertest.Site, key string) { s.Tracker.Authorize(key, "UNAUTHORIZED") }, 502, "declined",
@@ -143,7 +144,7 @@ func TestConnectTrackerAnswers(t *testing.T) {
 				t.Errorf("got %q, want %q in it", problem, tt.text)
 			}
 			if again := a.HTML().Find("#access-token").Length() == 1; again != tt.again {
-				t.Errorf("can be pressed again: got %v, want %v", again, tt.again)
+				t.Errorf("retry button: got %v, want %v", again, tt.again)
 			}
 			if a.HTML().Find("#request-token").Length() != 1 {
 				t.Error("no way to start over, want one")
@@ -191,7 +192,7 @@ func TestConnectTrackerFileNotWritten(t *testing.T) {
 	page := c.Get(trackerPath).WantText("#flash", "could not be written").WantText("#lines", "could not be written").
 		WantText("main", "MISHAP_TRACKER_OAUTH_TOKEN")
 	if len(got) != 1 || strings.Contains(page.Body, string(got[0].Secret)) || strings.Contains(page.Body, "/etc/mishap") {
-		t.Errorf("tokens %v; the page holds the secret or the log's words: %s", got, page.Body)
+		t.Errorf("tokens %v; the page contains the secret or the text of the log: %s", got, page.Body)
 	}
 	lines := c.Post(trackerPath+"/show-token", nil).Want(http.StatusOK)
 	want := "tracker_oauth_token = \"" + got[0].Token + "\"\ntracker_oauth_secret = \"" + string(got[0].Secret) + "\"\n"
@@ -204,7 +205,7 @@ func TestConnectTrackerFileNotWritten(t *testing.T) {
 	other.Get(trackerPath).WantNone("#config-lines")
 	if a := other.Post(trackerPath+"/show-token", nil).Want(http.StatusConflict); strings.Contains(a.Body,
 		string(got[0].Secret)) {
-		t.Error("another session sees the secret, want it not to")
+		t.Error("another session sees the secret, want it hidden")
 	}
 	c.Post("/logout", nil)
 	c.SignIn("ada-admin", handlertest.Password).Want(http.StatusSeeOther)
@@ -242,7 +243,8 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-// TestRequestTokenIsSealed looks into the stored session: the secret of the request token cannot be read there.
+// TestRequestTokenIsSealed checks that the stored session does not reveal the secret of the request
+// token.
 func TestRequestTokenIsSealed(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -261,7 +263,7 @@ func TestRequestTokenIsSealed(t *testing.T) {
 	}
 	found := regexp.MustCompile(`"tracker_request_secret":"([^"]+)"`).FindStringSubmatch(data)
 	if found == nil {
-		t.Fatalf("got the session %s, want the secret in it", data)
+		t.Fatalf("got the session %s, want a sealed secret in it", data)
 	}
 	sealed := found[1]
 	secret, err := site.Store.OpenSecret(sealed, "request token of the tracker\x00"+key)
@@ -269,7 +271,7 @@ func TestRequestTokenIsSealed(t *testing.T) {
 		t.Errorf("got the session %s, %v, want the secret in it sealed", data, err)
 	}
 	if _, err := site.Store.OpenSecret(sealed, "request token of the tracker\x00another"); err == nil {
-		t.Error("the secret opens for another request token, want that it does not")
+		t.Error("the sealed secret can be opened for another request token, want an error")
 	}
 	if !site.Tracker.Authorize(key, "WRITE_PUBLIC") {
 		t.Fatalf("the tracker does not know the request %q", key)

@@ -30,7 +30,7 @@ func TestChosen(t *testing.T) {
 	sourceless := site.Save(t, crashtest.Native(crashtest.Without("SourcePackage"), crashtest.Set("DuplicateSignature",
 		"no source"), crashtest.Process(9)))
 	form.Add("bucket", sourceless.ID.String())
-	form.Add("bucket", chosen[0].ID.String()) // twice is once
+	form.Add("bucket", chosen[0].ID.String()) // duplicates are ignored
 
 	list := c.Get("/?period=year").Want(http.StatusOK)
 	if got := list.HTML().Find("input[type=checkbox][form=bulk]").Length(); got != 4 {
@@ -50,7 +50,7 @@ func TestChosen(t *testing.T) {
 	}
 	for waits() {
 		if time.Now().After(deadline) {
-			t.Fatal("the bugs are not filed")
+			t.Fatal("got bugs that are not filed, want all filed")
 		}
 		_ = site.Filer.StartDue(t.Context())
 	}
@@ -62,7 +62,7 @@ func TestChosen(t *testing.T) {
 		"source package")
 	for i, b := range chosen[1:] {
 		if bug := site.Tracker.Bugs()[i]; !strings.Contains(bug.Description, b.ID.Path()) {
-			t.Errorf("bug %d is not that of row %d", bug.Number, i+2)
+			t.Errorf("bug %d does not belong to row %d", bug.Number, i+2)
 		}
 	}
 	form.Set("do", "recheck")

@@ -15,7 +15,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// TestCreateBugInBrowser is what the script around Create does, in a real browser under the real policy.
+// TestCreateBugInBrowser tests the script behind Create in a real browser under the real policy.
 func TestCreateBugInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: time.Millisecond})
@@ -31,7 +31,7 @@ func TestCreateBugInBrowser(t *testing.T) {
 			Delay: 200 * time.Millisecond})
 		cell := "#bug-" + b.ID.String()
 		browsertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible(cell+" button"))
-		// What a screen reader and a person see: the words of the cell, one after the other, and the document stays.
+		// It records every text of the cell and checks that the document is not reloaded.
 		browsertest.Eval[bool](ctx, t, `window.stays = true; window.words = [];
 			new MutationObserver(() => {
 				const word = document.querySelector("`+cell+`").innerText.trim();
@@ -43,10 +43,10 @@ func TestCreateBugInBrowser(t *testing.T) {
 		browsertest.Do(ctx, t, browsertest.WaitVisible(cell+" a.bug-link"))
 		number := strconv.FormatInt(site.Tracker.Bugs()[0].Number, 10)
 		if got, want := browsertest.Eval[string](ctx, t, `words.join(", ")`), "Creating, "+number; got != want {
-			t.Errorf("words: got %q, want %q", got, want)
+			t.Errorf("texts of the cell: got %q, want %q", got, want)
 		}
 		if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
-			t.Error("the page was loaded again, want it to stay")
+			t.Error("the page was reloaded, want it to stay")
 		}
 		if got := browsertest.Eval[string](ctx, t,
 			`document.activeElement.id || document.activeElement.className`); !strings.HasPrefix(got, "bug") {
@@ -69,7 +69,7 @@ func TestCreateBugInBrowser(t *testing.T) {
 		}
 		if got := browsertest.Eval[string](ctx, t, `document.querySelector("`+cell+
 			` .bug-problem").textContent`); !strings.Contains(got, "did not answer") {
-			t.Errorf("problem: got %q, want that the server did not answer", got)
+			t.Errorf("message: got %q, want one that the server did not answer", got)
 		}
 		browsertest.Eval[bool](ctx, t, `window.fetch = window.realFetch; true`)
 		browsertest.Do(ctx, t, browsertest.Click(cell+" button"), browsertest.WaitVisible(cell+" a.bug-link"))
@@ -85,7 +85,7 @@ func TestCreateBugInBrowser(t *testing.T) {
 		browsertest.Do(ctx, t, browsertest.Click(cell+" button"), browsertest.WaitVisible(cell+` [data-state="trouble"] a`))
 		want := "/login?next=%2Fproblem%2F" + b.ID.String()
 		if got := browsertest.Eval[string](ctx, t, `document.querySelector("`+cell+` a").getAttribute("href")`); got != want {
-			t.Errorf("way on: got %q, want %q", got, want)
+			t.Errorf("sign-in link: got %q, want %q", got, want)
 		}
 	})
 }

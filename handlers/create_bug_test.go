@@ -20,7 +20,7 @@ import (
 
 const createPath = "/api/1.0/create-bug-report/"
 
-// created is the answer of the API, with unknown members refused by the exact comparison of bodies below.
+// created is the answer of the API. Comparing whole bodies below detects unknown members.
 type created struct {
 	Signature string  `json:"signature"`
 	Report    *string `json:"report"`
@@ -87,14 +87,15 @@ func TestCreateBugSignatures(t *testing.T) {
 			t.Errorf("encoded: got %q, want %q", got.Signature, signature)
 		}
 		if decoded, err := url.PathUnescape(signature); err == nil && decoded != signature {
-			continue // as it stands this means another signature if there is one
+			continue // unescaped, this could name another signature
 		}
 		c.PostJSON(createPath, map[string]string{"signature": signature}).Want(http.StatusOK).JSON(&got)
 		if got.Signature != signature {
-			t.Errorf("as it stands: got %q, want %q", got.Signature, signature)
+			t.Errorf("unescaped: got %q, want %q", got.Signature, signature)
 		}
 	}
-	c.PostJSON(createPath, map[string]string{"signature": "%2Fusr%2Fbin%2Fx"}).Want(http.StatusOK) // no bucket /usr/bin/x
+	// There is no bucket "/usr/bin/x", so the text is taken literally.
+	c.PostJSON(createPath, map[string]string{"signature": "%2Fusr%2Fbin%2Fx"}).Want(http.StatusOK)
 }
 
 func TestCreateBugRefused(t *testing.T) {
@@ -150,13 +151,13 @@ func TestCreateBugRefused(t *testing.T) {
 			var got apiError
 			a.JSON(&got)
 			if got.Error == "" || got.Code == "" || tt.code != "" && got.Code != tt.code {
-				t.Errorf("got %+v, want a sentence and the code %q", got, tt.code)
+				t.Errorf("got %+v, want a message and the code %q", got, tt.code)
 			}
 			if tt.status == 401 && !strings.Contains(got.Error, "Unauthorized") {
 				t.Errorf("got %q, want Unauthorized in it", got.Error)
 			}
 			if strings.Contains(a.Body, "mishap/") || strings.Contains(a.Body, "SQLSTATE") {
-				t.Errorf("the answer tells of the inside: %s", a.Body)
+				t.Errorf("the answer reveals internal details: %s", a.Body)
 			}
 		})
 	}
@@ -184,7 +185,8 @@ func TestCreateBugSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestCreateBugTrackerTrouble goes through what the tracker can do to a click, in each of the three forms of a request.
+// TestCreateBugTrackerTrouble tests every failure of the tracker with each of the three kinds of
+// request.
 func TestCreateBugTrackerTrouble(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -208,7 +210,7 @@ func TestCreateBugTrackerTrouble(t *testing.T) {
 		for _, form := range []string{"json", "part", "form"} {
 			t.Run(tt.name+" "+form, func(t *testing.T) {
 				t.Parallel()
-				wait := handlertest.Patience // for an outcome that comes
+				wait := handlertest.Patience // time for an outcome that does arrive
 				if tt.fault == trackertest.HangBefore {
 					wait = 100 * time.Millisecond
 				}
@@ -236,7 +238,7 @@ func TestCreateBugTrackerTrouble(t *testing.T) {
 					}
 					a.WantText(".bug-now", tt.text).WantNone("html > body > main")
 					if canRetry := a.HTML().Find(".create-bug button").Length() == 1; canRetry != (tt.status >= 400) {
-						t.Errorf("a button to try again: got %v with %d", canRetry, tt.status)
+						t.Errorf("retry button: got %v with status %d", canRetry, tt.status)
 					}
 				case "form":
 					c.Post(createPath, url.Values{"signature": {body["signature"]}}).WantRedirect(http.StatusSeeOther, b.ID.Path())
@@ -260,7 +262,7 @@ func TestCreateBugFormRefused(t *testing.T) {
 	a := visitor.Post(createPath, form, handlertest.Header{Name: "Referer", Value: site.URL + b.ID.Path()}).Want(
 		http.StatusUnauthorized)
 	if got, want := a.Attr("main a", "href"), "/login?next="+url.QueryEscape(b.ID.Path()); got != want {
-		t.Errorf("way on: got %q, want %q", got, want)
+		t.Errorf("next link: got %q, want %q", got, want)
 	}
 	viewer.Post(createPath, form).Want(http.StatusForbidden).WantText("main", "needs the role triager")
 	triager.Post(createPath, nil).Want(http.StatusBadRequest).WantText("main", "signature")
@@ -273,7 +275,7 @@ func TestCreateBugFormRefused(t *testing.T) {
 		append(handlertest.AsPart, handlertest.Header{Name: "Referer", Value: site.URL + b.ID.Path()})...)
 	part.Want(http.StatusUnauthorized).WantText(".bug-now", "Unauthorized")
 	if got, want := part.Attr(".bug-now a", "href"), "/login?next="+url.QueryEscape(b.ID.Path()); got != want {
-		t.Errorf("way on: got %q, want %q", got, want)
+		t.Errorf("next link: got %q, want %q", got, want)
 	}
 }
 
@@ -290,14 +292,14 @@ func TestBugPartChangesWhileFiling(t *testing.T) {
 	a := c.PostJSON(createPath, map[string]string{"signature": b.Signature},
 		handlertest.AsPart...).Want(http.StatusAccepted)
 	if got := a.Attr(now, "hx-get"); got != path {
-		t.Errorf("asks again at %q, want %q", got, path)
+		t.Errorf("polls %q, want %q", got, path)
 	}
 	if a.Attr(now, "hx-trigger") == "" {
-		t.Error("does not ask again, want it to")
+		t.Error("got a cell that does not poll, want one that does")
 	}
 	a.WantText(now+" noscript", "See whether it is done")
-	if !strings.Contains(a.Body, `<noscript><a href="`+b.ID.Path()+`">`) { // browsers with scripts take this for text
-		t.Errorf("no way on without scripts: %s", a.Body)
+	if !strings.Contains(a.Body, `<noscript><a href="`+b.ID.Path()+`">`) { // browsers with scripts treat this as text
+		t.Errorf("got no link for browsers without scripts: %s", a.Body)
 	}
 	close(answer)
 	for a = c.Part(path); a.Attr(now, "data-state") != "linked"; a = c.Part(path) {
@@ -308,14 +310,14 @@ func TestBugPartChangesWhileFiling(t *testing.T) {
 		t.Errorf("link: got %q, want bug %d", got, want)
 	}
 	if got := a.HTML().Find(now).AttrOr("hx-trigger", ""); got != "refresh" {
-		t.Errorf("a linked cell asks again by itself: %q; want it to rest until another copy of it changes", got)
+		t.Errorf("a linked cell polls: %q; want it to load only when another copy changes", got)
 	}
 	c.Get(path).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	c.Part("/problem/" + strings.Repeat("0", 40) + "/bug").Want(http.StatusNotFound)
 	c.Part("/problem/x/bug").Want(http.StatusNotFound)
 }
 
-// TestManyClicksOneBug is fifty people who press at once, on two units.
+// TestManyClicksOneBug has fifty people click at once, on two instances.
 func TestManyClicksOneBug(t *testing.T) {
 	t.Parallel()
 	one := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
@@ -351,6 +353,6 @@ func TestManyClicksOneBug(t *testing.T) {
 		t.Errorf("statuses: got %v, want %v", statuses, want)
 	}
 	if got := len(one.Tracker.Bugs()); got != 1 || len(numbers) != 1 {
-		t.Errorf("got %d bugs in the tracker, answers name %v, want one", got, numbers)
+		t.Errorf("got %d bugs in the tracker and %v in the answers, want one", got, numbers)
 	}
 }

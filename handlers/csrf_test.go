@@ -14,14 +14,14 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// csrfCase is a request that changes something. It goes to an address that does not exist: 404 says that the guard let it
-// through, 401 that it did not.
+// csrfCase is a request that would change something. Its address does not exist: 404 means that the
+// guard accepted it, 401 that the guard refused it.
 type csrfCase struct {
 	name    string
-	method  string            // empty: POST
-	headers map[string]string // "TOKEN" stands for the cookie's value, "MASKED" for the masked one of a page
+	method  string            // POST if empty
+	headers map[string]string // "TOKEN" is replaced by the cookie's value, "MASKED" by the token of a page
 	form    url.Values
-	part    bool // the form goes out as multipart
+	part    bool // whether the form is multipart
 	cookie  string
 	rawBody string
 }
@@ -160,7 +160,7 @@ func TestGuardTooLarge(t *testing.T) {
 	c.Post("/logout", url.Values{"x": {strings.Repeat("x", 200<<10)}}).Want(http.StatusSeeOther)
 }
 
-// send sends the case and returns the answer.
+// send sends the request and returns the answer.
 func (tt csrfCase) send(t *testing.T, c *handlertest.Client, base string) *handlertest.Answer {
 	t.Helper()
 	page := c.Get("/no-such-page")
@@ -170,7 +170,7 @@ func (tt csrfCase) send(t *testing.T, c *handlertest.Client, base string) *handl
 	masked := page.Attr("form input[name=csrf_token]", "value")
 	raw := c.Cookie("csrftoken")
 	if masked == raw || raw == "" {
-		t.Fatal("the page holds the raw token, want a masked one")
+		t.Fatal("the page contains the raw token, want a masked one")
 	}
 	fill := strings.NewReplacer("TOKEN", raw, "MASKED", masked, "HTTPSBASE", "https"+strings.TrimPrefix(base, "http"),
 		"BASE", base).Replace
@@ -194,7 +194,7 @@ func (tt csrfCase) send(t *testing.T, c *handlertest.Client, base string) *handl
 	}
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host
-		req.AddCookie(&http.Cookie{Name: "csrftoken", Value: raw}) // the jar goes by Host
+		req.AddCookie(&http.Cookie{Name: "csrftoken", Value: raw}) // the cookie jar depends on Host
 	}
 	if tt.cookie == "" {
 		return c.Do(req)

@@ -17,7 +17,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// sqlLockTables holds every table except those that sign-in needs.
+// sqlLockTables locks every table that sign-in does not need.
 const sqlLockTables = `
 	do $$ declare name regclass; begin
 		for name in
@@ -26,7 +26,7 @@ const sqlLockTables = `
 		loop execute format('lock table %s in access exclusive mode', name); end loop;
 	end $$`
 
-// lockTables makes every read of reports and problems wait until the returned function is called.
+// lockTables blocks every read of reports and problems until the caller calls unlock.
 func lockTables(t *testing.T, url string) (unlock func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -41,21 +41,21 @@ func lockTables(t *testing.T, url string) (unlock func()) {
 	return func() { _ = conn.Close(context.WithoutCancel(t.Context())) }
 }
 
-// wantUnavailable checks that an answer says that something failed, why, and when to try again.
+// wantUnavailable checks that an answer says what failed, why, and when to try again.
 func wantUnavailable(t *testing.T, what string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "10" ||
 		!strings.Contains(w.Body.String(), "try again") {
-		t.Errorf("%s: got %d, Retry-After %q and %q; want 503, 10 and a sentence", what, w.Code,
+		t.Errorf("%s: got %d, Retry-After %q and %q; want 503, 10 and a message", what, w.Code,
 			w.Header().Get("Retry-After"), w.Body)
 	}
 }
 
-// TestDeadlinePasses has the deadline of requests pass while the database holds them up, as a frozen server does.
+// TestDeadlinePasses lets the deadline of requests pass while the database is blocked.
 func TestDeadlinePasses(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
-	// An export has a longer deadline of its own; what ends it is the limit for one statement.
+	// Exports have a longer deadline. The limit of a single statement ends this one.
 	site := handlertest.New(t, handlertest.Options{Store: dbtest.Open(t, url+"&statement_timeout=2000")})
 	b := site.Save(t, crashtest.Native())
 	rows, err := site.Reports.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
@@ -96,7 +96,8 @@ func TestDeadlinePasses(t *testing.T) {
 	}
 }
 
-// TestStatementTimeout has PostgreSQL give up on a statement of an export, whose own deadline is much longer.
+// TestStatementTimeout checks that PostgreSQL cancels a slow statement of an export long before the
+// export's deadline.
 func TestStatementTimeout(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

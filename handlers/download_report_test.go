@@ -38,7 +38,7 @@ func TestDownloadReport(t *testing.T) {
 		}
 		got, binary, err := apport.Read(strings.NewReader(a.Body), apport.Limits{})
 		if err != nil || binary != nil {
-			t.Fatalf("%s: read again: %v, binary %v", name, err, binary)
+			t.Fatalf("%s: parse: %v, binary %v", name, err, binary)
 		}
 		want := stored.Fields
 		if name == "odd" {
@@ -74,7 +74,8 @@ func TestDownloadReport(t *testing.T) {
 	}
 }
 
-// The core dump goes out as its machine sent it, to those who may file bugs.
+// TestDownloadCore checks that people who may file bugs get the core dump exactly as its machine
+// sent it.
 func TestDownloadCore(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -84,7 +85,7 @@ func TestDownloadCore(t *testing.T) {
 	triager := p.As(t, crash.RoleTriager)
 	triager.Get(path).Want(http.StatusOK).WantNone(".downloads a:nth-child(3)")
 	triager.Get(path + ".crash?core=yes").Want(http.StatusNotFound)
-	// "core dump\n" by gzip, in lines of their own padding as apport writes them.
+	// "core dump\n" compressed by gzip. Each line is padded separately, as apport does.
 	const sent = "H4sICAAAAAAC/0NvcmVEdW1wAA==\nS84vSlVIKc0t4AIAUSBh1QoAAAA="
 	if err := os.WriteFile(filepath.Join(folder, id.String()+".core"), []byte(sent), 0o600); err != nil {
 		t.Fatal(err)
@@ -95,16 +96,16 @@ func TestDownloadCore(t *testing.T) {
 	a := triager.Get(path + ".crash?core=yes").Want(http.StatusOK)
 	if _, binary, err := apport.Read(strings.NewReader(a.Body), apport.Limits{}); err != nil || len(binary) != 1 ||
 		binary[0] != (apport.Binary{Name: "CoreDump", Size: 10}) {
-		t.Errorf("read again: got %v, %v; want a core dump of 10 bytes", binary, err)
+		t.Errorf("parse: got %v, %v; want a core dump of 10 bytes", binary, err)
 	}
 	if want := "CoreDump: base64\n H4sICAAAAAAC/0NvcmVEdW1wAA==\n S84vSlVIKc0t4AIAUSBh1QoAAAA=\n"; !strings.HasSuffix(
 		a.Body, want) {
-		t.Errorf("got the end %q, want %q", a.Body[max(len(a.Body)-120, 0):], want)
+		t.Errorf("end of the file: got %q, want %q", a.Body[max(len(a.Body)-120, 0):], want)
 	}
 	viewer := p.As(t, crash.RoleViewer)
 	viewer.Get(path).Want(http.StatusOK).WantNone(".downloads a:nth-child(3)")
 	viewer.Get(path + ".crash?core=yes").Want(http.StatusForbidden)
 	if strings.Contains(viewer.Get(path+".crash").Want(http.StatusOK).Body, "CoreDump") {
-		t.Errorf("got the core dump in a plain download")
+		t.Errorf("got the core dump in a download without cores")
 	}
 }

@@ -16,18 +16,18 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// exported is one list: where its page is, and its files.
+// exported is one list: the address of its page and of its files.
 type exported struct {
 	page, file, query string
 	admin             bool
 }
 
-// TestEveryList asks for every list in every form, and again when nothing has changed.
+// TestEveryList requests every list in every format, and again when nothing has changed.
 func TestEveryList(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	filed := file(t, site, 1)
-	for i := range 4 { // long enough to be worth packing
+	for i := range 4 { // long enough to be compressed
 		site.Save(t, crashtest.Native(crashtest.At(time.Now().Add(-time.Hour)), crashtest.Process(700+i),
 			crashtest.Set("DuplicateSignature", fmt.Sprintf("of the list %d", i))))
 	}
@@ -63,19 +63,19 @@ func TestEveryList(t *testing.T) {
 					t.Errorf("%s with %s: got %q and %s", path, h.Name, again.Body, again.Header.Get("ETag"))
 				}
 			}
-			head(t, c, path, a)
-			packed(t, c, path, a.Body)
+			checkHead(t, c, path, a)
+			checkCompressed(t, c, path, a.Body)
 			if list.page != "" {
 				byAccept := c.Get(list.page, handlertest.Header{Name: "Accept", Value: media}).Want(http.StatusOK)
 				if got := byAccept.Header.Get("Content-Type"); !strings.HasPrefix(got, media) ||
 					withoutSelf(byAccept.Body) != withoutSelf(a.Body) || !strings.Contains(strings.Join(byAccept.Header.Values("Vary"),
 					","), "Accept") {
-					t.Errorf("%s with Accept %s: got %s, Vary %v, as long %v", list.page, media, got, byAccept.Header.Values("Vary"),
-						len(byAccept.Body) == len(a.Body))
+					t.Errorf("%s with Accept %s: got %s, Vary %v, same length %v",
+						list.page, media, got, byAccept.Header.Values("Vary"), len(byAccept.Body) == len(a.Body))
 				}
 			}
 		}
-		if list.page == "" || list.page == bug { // leads to the one problem
+		if list.page == "" || list.page == bug { // redirects to the only problem
 			continue
 		}
 		page := c.Get(list.page).Want(http.StatusOK)
@@ -83,18 +83,18 @@ func TestEveryList(t *testing.T) {
 			t.Errorf("%s: got Vary %v, want Accept in it", list.page, page.Header.Values("Vary"))
 		}
 		if page.HTML().Find("link[rel=alternate][type='application/atom+xml']").Length() != 1 {
-			t.Errorf("%s does not lead to its feed", list.page)
+			t.Errorf("%s has no link to its feed", list.page)
 		}
 	}
 }
 
-// withoutSelf takes out of a feed the address under which it was asked for.
+// withoutSelf removes the feed's own address from a feed.
 func withoutSelf(feed string) string { return selfLink.ReplaceAllString(feed, "") }
 
 var selfLink = regexp.MustCompile(`<link rel="self"[^>]*>`)
 
-// head asks for the headers alone.
-func head(t *testing.T, c *handlertest.Client, path string, whole *handlertest.Answer) {
+// checkHead sends a HEAD request and compares the headers with those of the whole answer.
+func checkHead(t *testing.T, c *handlertest.Client, path string, whole *handlertest.Answer) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, c.URL+path, nil)
 	if err != nil {
@@ -111,13 +111,13 @@ func head(t *testing.T, c *handlertest.Client, path string, whole *handlertest.A
 	}
 }
 
-// packed asks for the same by gzip.
-func packed(t *testing.T, c *handlertest.Client, path, want string) {
+// checkCompressed requests the same file with gzip and compares the content.
+func checkCompressed(t *testing.T, c *handlertest.Client, path, want string) {
 	t.Helper()
 	a := c.Get(path, handlertest.Header{Name: "Accept-Encoding", Value: "gzip"}).Want(http.StatusOK)
 	if a.Header.Get("Content-Encoding") != "gzip" {
 		if len(want) > 1024 {
-			t.Errorf("%s: %d bytes came unpacked", path, len(want))
+			t.Errorf("%s: got %d bytes uncompressed, want gzip", path, len(want))
 		}
 		return
 	}
@@ -126,7 +126,7 @@ func packed(t *testing.T, c *handlertest.Client, path, want string) {
 		t.Fatalf("%s: %v", path, err)
 	}
 	if got, err := io.ReadAll(z); err != nil || string(got) != want {
-		t.Errorf("%s packed: got %d bytes and %v, want the same %d", path, len(got), err, len(want))
+		t.Errorf("%s compressed: got %d bytes and %v, want the same %d", path, len(got), err, len(want))
 	}
 }
 
@@ -154,7 +154,8 @@ func TestExportVersions(t *testing.T) {
 	}
 }
 
-// TestExportByToken: scripts read files with an API token, within its scope; pages do not know tokens.
+// TestExportByToken checks that scripts can read files with an API token of the right scope. Pages
+// accept no tokens.
 func TestExportByToken(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -179,5 +180,5 @@ func TestExportByToken(t *testing.T) {
 	c.Get(b.ID.Path(), handlertest.Header{Name: "Accept", Value: "application/json"}, auth(read)).Want(http.StatusOK)
 	c.Get("/user/machine-1", auth(read)).Want(http.StatusSeeOther) // a page
 	c.Get(filingsPath+".csv", any, auth(read)).Want(http.StatusForbidden)
-	c.Get("/user/machine-1.csv").Want(http.StatusSeeOther) // a browser is led to sign in
+	c.Get("/user/machine-1.csv").Want(http.StatusSeeOther) // a browser is sent to the sign-in page
 }

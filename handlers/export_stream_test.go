@@ -15,8 +15,8 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// many copies a problem's report, one every millisecond, and says that all of them were counted.
-const many = `
+// sqlCopyReports copies a problem's report, one per millisecond, and marks all copies as counted.
+const sqlCopyReports = `
 	insert into reports
 	select (lpad(to_hex((extract(epoch from r.received) * 1000)::bigint - n), 12, '0') || substr(replace(r.id::text, '-', ''), 13))::uuid,
 		r.received - n * interval '1 ms', r.occurred, r.day, r.counted, r.system, r.system_key, r.bucket_id, r.unbucketed, r.rule, r.rules,
@@ -24,15 +24,15 @@ const many = `
 		r.address_signature, r.proposed, r.complete, r.body
 	from reports as r, generate_series(1, $1) as n`
 
-// TestExportStreams: the reports of a problem, 40,000 of them and 20 MB, go from the database to a client while neither the
-// server nor its connection to the database holds them.
-func TestExportStreams(t *testing.T) { // alone: it looks at the memory of the whole process
+// TestExportStreams exports 40,000 reports (20 MB) of a problem. Neither the server nor its
+// database connection may hold them all in memory.
+func TestExportStreams(t *testing.T) { // not parallel: it measures the memory of the whole process
 	const copies, mostMore = 40_000, 12 << 20
 	url := dbtest.URL(t)
 	store := dbtest.Open(t, url)
 	site := handlertest.New(t, handlertest.Options{Store: store})
 	b := site.Save(t, crashtest.Native(crashtest.At(time.Now().Add(-time.Hour))))
-	dbtest.Exec(t, url, many, copies)
+	dbtest.Exec(t, url, sqlCopyReports, copies)
 	heap := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats
@@ -69,16 +69,16 @@ func TestExportStreams(t *testing.T) { // alone: it looks at the memory of the w
 			t.Errorf("%s: got status %d and %d lines, want one for each of %d reports", path, answer.StatusCode, rows, copies+1)
 		}
 		if counted.bytes < mostMore*3/2 {
-			t.Errorf("%s: got %d bytes: too few to tell anything", path, counted.bytes)
+			t.Errorf("%s: got %d bytes, too few for a measurement", path, counted.bytes)
 		}
 		if peak > before+mostMore {
-			t.Errorf("%s: the heap grew from %d to %d bytes while %d were sent, want at most %d more", path, before, peak,
+			t.Errorf("%s: the heap grew from %d to %d bytes while %d were sent, want growth of at most %d", path, before, peak,
 				counted.bytes, mostMore)
 		}
 	}
 }
 
-// counter counts what is read.
+// counter counts the bytes that are read.
 type counter struct {
 	from  io.Reader
 	bytes int

@@ -15,7 +15,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// csvOf reads an export as programs do: the names of the first line, and the lines by them.
+// csvOf parses a CSV export into one map per line, keyed by the names in the first line.
 func csvOf(t *testing.T, a *handlertest.Answer) []map[string]string {
 	t.Helper()
 	if got := a.Header.Get("Content-Type"); got != "text/csv; charset=utf-8" {
@@ -36,7 +36,7 @@ func csvOf(t *testing.T, a *handlertest.Answer) []map[string]string {
 	return rows
 }
 
-// feed is an Atom feed as readers read it.
+// feed is an Atom feed as feed readers decode it.
 type feed struct {
 	XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
 	ID      string   `xml:"id"`
@@ -72,7 +72,7 @@ type jsonTable struct {
 	Objects []map[string]any `json:"objects"`
 }
 
-// formula has an address that is not redacted.
+// formula contains an address that is not redacted.
 const formula = "=HYPERLINK(\"http://launchpad.net\")\r\n,\"x\" <b> &"
 
 func TestExportProblems(t *testing.T) {
@@ -90,12 +90,12 @@ func TestExportProblems(t *testing.T) {
 		b.ID.Path() || rows[0]["bug"] != "" {
 		t.Errorf("got %v", rows)
 	}
-	// as Go's reader gives line ends
+	// Go's CSV reader turns CR LF into LF.
 	if got := rows[1]["signature"]; got != "'"+strings.ReplaceAll(formula, "\r\n", "\n") {
 		t.Errorf("formula: got %q", got)
 	}
 	if strings.Contains(strings.ReplaceAll(a.Body, "\r\n", ""), "\n") {
-		t.Error("a line ends in LF alone, want CR LF")
+		t.Error("got a line that ends in LF alone, want CR LF")
 	}
 	if got := a.Header.Get("Content-Disposition"); got != `attachment; filename="problems.csv"` {
 		t.Errorf("got %s", got)
@@ -131,7 +131,7 @@ func TestExportProblems(t *testing.T) {
 	for _, format := range []string{"atom", "csv", "json"} {
 		if page.HTML().Find(fmt.Sprintf("link[rel=alternate][href='/problems.%s?period=day']", format)).Length() != 1 ||
 			page.HTML().Find(fmt.Sprintf("main a[href='/problems.%s?period=day']", format)).Length() != 1 {
-			t.Errorf("the page does not lead to its .%s", format)
+			t.Errorf("the page has no link to its .%s file", format)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestExportConditional(t *testing.T) {
 		tag, since := a.Header.Get("ETag"), a.Header.Get("Last-Modified")
 		if got := c.Get(path, handlertest.Header{Name: "If-None-Match", Value: tag}).Want(
 			http.StatusNotModified); got.Body != "" {
-			t.Errorf("%s: 304 with a body", path)
+			t.Errorf("%s: got a body with status 304", path)
 		}
 		c.Get(path, handlertest.Header{Name: "If-Modified-Since", Value: since}).Want(http.StatusNotModified)
 		c.Get(path, handlertest.Header{Name: "If-None-Match", Value: `"x"`}, handlertest.Header{Name: "If-Modified-Since",
@@ -157,7 +157,7 @@ func TestExportConditional(t *testing.T) {
 		b := c.Get(path, handlertest.Header{Name: "If-None-Match", Value: tag}).Want(http.StatusOK)
 		c.Get(path, handlertest.Header{Name: "If-Modified-Since", Value: since}).Want(http.StatusOK)
 		if b.Header.Get("ETag") == tag || b.Header.Get("Last-Modified") == since {
-			t.Errorf("%s: the same %s, %s after a report", path, tag, since)
+			t.Errorf("%s: got the same %s, %s after a new report", path, tag, since)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestExportReports(t *testing.T) {
 		viewer.Get(path).Want(http.StatusOK).WantText("main .exports", "CSV")
 	}
 	if !json.Valid([]byte(viewer.Get("/user/nobody.json").Want(http.StatusOK).Body)) {
-		t.Error("an empty list is no JSON")
+		t.Error("the file of an empty list is not JSON")
 	}
 	viewer.Get("/problem/" + strings.Repeat("0", 40) + ".csv").Want(http.StatusNotFound)
 	viewer.Get(b.ID.Path() + ".pdf").Want(http.StatusNotFound)

@@ -9,8 +9,8 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// TestFactCacheFollows checks that people who are signed in see changes at once, although pages are made from cached facts:
-// in lists, and on pages of problems, packages and releases.
+// TestFactCacheFollows checks that signed-in people see changes at once although pages use cached
+// facts. It covers lists and the pages of problems, packages and releases.
 func TestFactCacheFollows(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -33,7 +33,7 @@ func TestFactCacheFollows(t *testing.T) {
 	}
 	for _, path := range []string{"/", id.Path()} {
 		if a := ada.Get(path).Want(http.StatusOK); !strings.Contains(a.Body, "bugs.example/4711") {
-			t.Errorf("%s: got the page without the bug, want it there at once", path)
+			t.Errorf("%s: got a page without the bug, want it there at once", path)
 		}
 	}
 }

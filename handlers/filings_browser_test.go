@@ -12,7 +12,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// The buttons of the ledger work where they stand, and the page fits on a phone.
+// TestFilingsInBrowser checks that the buttons of the ledger work in place and that the page fits
+// on a phone.
 func TestFilingsInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -42,6 +43,6 @@ func TestFilingsInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Type(entry(refused)+"-reason", "not ours\r"),
 		browsertest.WaitVisible(entry(refused)+"[data-state=abandoned]"))
 	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
-		t.Error("the page was loaded again, want it to stay")
+		t.Error("the page was reloaded, want it to stay")
 	}
 }

@@ -17,17 +17,17 @@ import (
 
 const filingsPath = "/admin/filings"
 
-// numbered is a report of a problem of its own.
+// numbered returns a report whose problem depends on n.
 func numbered(n int) crashtest.Report {
 	return crashtest.Native(crashtest.Set("DuplicateSignature", fmt.Sprintf("/usr/bin/tidewatch:11:problem_%d", n)),
 		crashtest.Process(20_000+n))
 }
 
-// file has the bug of a new problem asked for, and returns its bucket as it then is.
+// file requests the bug of a new problem and returns the resulting bucket.
 func file(t *testing.T, site *handlertest.Site, n int) crash.Bucket {
 	t.Helper()
 	b := site.Save(t, numbered(n))
-	// some are refused
+	// The error is ignored because some tests expect a refusal.
 	_, _ = site.Filer.CreateBug(t.Context(), b.Signature, tracker.Options{Person: "ines", Wait: 10 * time.Second})
 	return site.Bucket(t, b.ID)
 }
@@ -52,7 +52,8 @@ func TestLedger(t *testing.T) {
 	admin.Get(filingsPath + "?after=nonsense").Want(http.StatusBadRequest)
 	admin.Get(filingsPath + "/4711").Want(http.StatusNotFound)
 
-	// On the page of the bucket everybody who is signed in reads it; only admins have buttons.
+	// On the page of the bucket, all signed-in people can read the ledger, but only admins have
+	// buttons.
 	site.As(t, crash.RoleViewer).Get(refused.ID.Path()).Want(http.StatusOK).WantText(".filing",
 		"403").WantNone(".filing-form")
 	site.Visitor(t).Get(refused.ID.Path()).Want(http.StatusOK).WantNone(".filing")
@@ -76,7 +77,7 @@ func TestManageFilings(t *testing.T) {
 		WantText(".filing-history", "ada-admin")
 	admin.Post(path+"/give-up", url.Values{"reason": {"again"}}).WantRedirect(http.StatusSeeOther, filingsPath)
 	admin.Get(path).Want(http.StatusOK).WantText("#flash", "cannot be given up")
-	site.As(t, crash.RoleTriager).Get(b.ID.Path()).WantText(".bug-now button", "Create") // it can be asked for again
+	site.As(t, crash.RoleTriager).Get(b.ID.Path()).WantText(".bug-now button", "Create") // the bug can be requested again
 
 	admin.Post(path+"/retry", nil).WantRedirect(http.StatusSeeOther, filingsPath)
 	got := site.Bucket(t, b.ID)
@@ -90,7 +91,8 @@ func TestManageFilings(t *testing.T) {
 	}
 }
 
-// What was given up while nobody knew whether it was filed is searched for when it is asked for again.
+// TestGivenUpWhileUncertain requests a bug again after its filing was abandoned with an unknown
+// outcome. The earlier bug must be found by searching.
 func TestGivenUpWhileUncertain(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -112,7 +114,7 @@ func TestGivenUpWhileUncertain(t *testing.T) {
 	answer := admin.Post(path+"/retry", nil)
 	answer.Want(http.StatusSeeOther)
 	if got := site.Bucket(t, b.ID); got.Filing.State != crash.FilingFiled || len(site.Tracker.Bugs()) != 1 {
-		t.Errorf("got %s and %d bugs, want it found", got.Filing.State, len(site.Tracker.Bugs()))
+		t.Errorf("got %s and %d bugs, want the earlier bug", got.Filing.State, len(site.Tracker.Bugs()))
 	}
 }
 
@@ -120,7 +122,7 @@ func TestLedgerPages(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	admin := site.As(t, crash.RoleAdmin)
-	site.Tracker.Revoke(site.Token.Token) // nothing leaves: the filings stay where they are
+	site.Tracker.Revoke(site.Token.Token) // no filing can leave the queue
 	const filings = 27
 	for i := range filings {
 		b := site.Save(t, numbered(i))
@@ -148,7 +150,8 @@ func TestLedgerPages(t *testing.T) {
 	}
 }
 
-// The banner stands on every page of admins while the tracker does not accept us, and on nobody else's.
+// TestBanner checks that only admins see the banner, on every page, while the tracker rejects our
+// credentials.
 func TestBanner(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -156,7 +159,7 @@ func TestBanner(t *testing.T) {
 	admin.Get("/").Want(http.StatusOK).WantNone(".banner")
 	site.Tracker.Fail(trackertest.OpCreate, trackertest.Permission)
 	file(t, site, 1)
-	admin.Get("/").Want(http.StatusOK).WantNone(".banner") // a missing permission says nothing about the credentials
+	admin.Get("/").Want(http.StatusOK).WantNone(".banner") // a missing permission does not mean bad credentials
 	site.Tracker.Revoke(site.Token.Token)
 	file(t, site, 2)
 	for _, path := range []string{"/", filingsPath, trackerPath} {
@@ -166,7 +169,7 @@ func TestBanner(t *testing.T) {
 	site.As(t, crash.RoleTriager).Get("/").Want(http.StatusOK).WantNone(".banner")
 	site.Visitor(t).Get("/").Want(http.StatusOK).WantNone(".banner")
 
-	// Connecting again lets the queue go at once.
+	// Connecting again releases the queue at once.
 	admin.Post(trackerPath+"/request-token", nil)
 	u, err := url.Parse(admin.Get(trackerPath).Attr("#authorize", "href"))
 	if err != nil || !site.Tracker.Authorize(u.Query().Get("oauth_token"), "WRITE_PUBLIC") {
@@ -180,7 +183,7 @@ func TestBanner(t *testing.T) {
 	deadline := time.Now().Add(20 * time.Second)
 	for site.Bucket(t, crash.BucketIDOf("/usr/bin/tidewatch:11:problem_2")).Bug.Number == 0 {
 		if time.Now().After(deadline) {
-			t.Fatal("the queue is not released")
+			t.Fatal("got a queue that is still blocked, want it released")
 		}
 		_ = site.Filer.StartDue(t.Context())
 	}

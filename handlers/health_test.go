@@ -10,7 +10,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestHealth shows a problem to load balancers and admins, and its details to admins only.
+// TestHealth checks that load balancers and admins see a problem, and only admins its details.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	problem := crash.HealthCheck{Name: "Counting"}

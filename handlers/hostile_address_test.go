@@ -15,7 +15,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// hostileTexts are what attackers and broken links put into addresses, percent-encoded.
+// hostileTexts are texts that attackers and broken links put into addresses, percent-encoded.
 var hostileTexts = []string{
 	"%00", "a%00b", "%ff", "%c3%28", "%ed%a0%80", "%C0%AF", "%F4%90%80%80", "..", "%2e%2e", "%2F", "a%2F..%2Fb", "%0A",
 	"%0d%0aX:%20y", "%7f", "%20", "%25", "%25%32%35",
@@ -27,7 +27,7 @@ var hostileTexts = []string{
 
 var routeParameter = regexp.MustCompile(`\{[a-z]+\}`)
 
-// queryNames are all parameters that some page reads.
+// queryNames are all query parameters that any page reads.
 var queryNames = []string{
 	"release", "package", "source", "version", "pkg_arch", "type", "state", "packageset", "user", "period", "from", "to",
 	"shown", "sort", "order", "new", "after", "via",
@@ -37,8 +37,8 @@ var queryNames = []string{
 	"page", "from_version", "details", "problem",
 }
 
-// TestHostileAddresses puts hostile texts into every parameter of every route, and into the query: nothing fails inside, and
-// the database is asked nothing that it cannot answer.
+// TestHostileAddresses puts hostile texts into every path and query parameter of every route.
+// Nothing may fail internally, and no invalid text may reach the database.
 func TestHostileAddresses(t *testing.T) {
 	t.Parallel()
 	var log safeBuffer
@@ -51,7 +51,7 @@ func TestHostileAddresses(t *testing.T) {
 	ask := func(method, path string) {
 		var a *handlertest.Answer
 		if u, err := url.Parse(path); err != nil || u.EscapedPath() == "" {
-			t.Fatalf("%s is no address: %v", path, err)
+			t.Fatalf("%s is not an address: %v", path, err)
 		}
 		if method == http.MethodGet {
 			a = c.Get(path)
@@ -61,7 +61,7 @@ func TestHostileAddresses(t *testing.T) {
 		if a.Status >= 500 && a.Header.Get("Retry-After") == "" {
 			t.Errorf("%s %.120s: got status %d: %.200s", method, path, a.Status, a.Body)
 		}
-		// What is not text names nothing.
+		// Invalid text must not match anything.
 		if what, _, _ := strings.Cut(path, "?"); regexp.MustCompile(`%00|%ff|%c3%28|%ed%a0%80|%C0%AF|%F4%90`).MatchString(
 			what) &&
 			a.Status != http.StatusBadRequest && a.Status != http.StatusNotFound && a.Status != http.StatusUnauthorized &&
@@ -99,7 +99,7 @@ func TestHostileAddresses(t *testing.T) {
 			continue
 		}
 		queried[filled] = true
-		// One check refuses both texts, so each name gets one of them normally.
+		// A single check refuses both texts, so each parameter is normally tested with one of them.
 		texts := []string{"a%00b", "%ff"}
 		for i, name := range queryNames {
 			for n := range sizetest.Rounds(1, len(texts)) {
@@ -152,12 +152,12 @@ func TestHostileAddresses(t *testing.T) {
 	for _, word := range []string{"SQLSTATE", "level=ERROR", "invalid byte sequence", "panic"} {
 		if text := log.String(); strings.Contains(text, word) {
 			at := strings.Index(text, word)
-			t.Errorf("the log holds %s: %s", word, text[max(0, at-300):min(len(text), at+200)])
+			t.Errorf("the log contains %s: %s", word, text[max(0, at-300):min(len(text), at+200)])
 		}
 	}
 }
 
-// TestCrashFileByToken: scripts fetch the file of a report with an API token.
+// TestCrashFileByToken checks that scripts can fetch the crash file of a report with an API token.
 func TestCrashFileByToken(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -185,5 +185,5 @@ func TestCrashFileByToken(t *testing.T) {
 		anything).Want(http.StatusUnauthorized)
 	visitor.Get(path, anything).Want(http.StatusUnauthorized)
 	visitor.Get("/oops/"+crash.OopsID{1}.String()+".crash", token(crash.ScopeRead), anything).Want(http.StatusNotFound)
-	visitor.Get(path+"?core=yes", token(crash.ScopeRead), anything).Want(http.StatusNotFound) // none is kept
+	visitor.Get(path+"?core=yes", token(crash.ScopeRead), anything).Want(http.StatusNotFound) // no core is stored
 }

@@ -15,8 +15,9 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestInventedReleases: anonymous machines send reports with hundreds of invented releases, types and architectures. All are
-// counted and can be found, but they displace nothing that is known, and no list grows with them.
+// TestInventedReleases has anonymous machines send reports with hundreds of invented releases,
+// types and architectures. All reports are counted and can be found. They do not displace known
+// releases, and no list grows.
 func TestInventedReleases(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{Disconnected: true})
@@ -43,7 +44,8 @@ func TestInventedReleases(t *testing.T) {
 			crashtest.Set("PackageArchitecture", "odd"+odd))
 		send(crash.Release(release))
 	}
-	// The type of a problem is that of its newest report; two reports of one millisecond are in no order.
+	// The type of a problem comes from its newest report. Reports of the same millisecond have no
+	// order.
 	for i := range 2 {
 		send("Ubuntu 24.04", crashtest.Set("DuplicateSignature", fmt.Sprint("of a known type ", i)))
 	}
@@ -110,7 +112,7 @@ func TestInventedReleases(t *testing.T) {
 	if !strings.Contains(offers.Body, "Ubuntu 24.04") {
 		t.Errorf("completion: got %s, want Ubuntu 24.04 in it", offers.Body)
 	}
-	// What is not named in lists is counted, and found.
+	// Values that lists omit are still counted and can be found.
 	for _, path := range []string{"/?release=" + url.QueryEscape("Plum 000"), "/search?q=" +
 		url.QueryEscape(`release:"Plum 000"`), "/release/" + url.PathEscape("Plum 000")} {
 		c.Get(path).Want(http.StatusOK)
@@ -126,7 +128,7 @@ func TestInventedReleases(t *testing.T) {
 	}
 	if selected := c.Get("/?release="+url.QueryEscape("Plum 000")).Attr(`select[name="release"] option[selected]`,
 		"value"); selected != "Plum 000" {
-		t.Errorf("got %q selected, want the release that was asked for", selected)
+		t.Errorf("got %q selected, want the requested release", selected)
 	}
 	c.Get("/?release=nothing").Want(http.StatusBadRequest)
 }

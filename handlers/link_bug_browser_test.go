@@ -14,7 +14,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// TestLinkBugInBrowser links and unlinks a bug on the page of a problem, which is never loaded again, except by Undo.
+// TestLinkBugInBrowser links and unlinks a bug on the page of a problem. Only Undo reloads the
+// page.
 func TestLinkBugInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -47,7 +48,7 @@ func TestLinkBugInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Click("#bugs .bug-list button"), browsertest.WaitVisible("#flash .flash-done "+
 		"form button"), browsertest.WaitAbsent("#bugs a.bug-link"))
 	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
-		t.Error("the page was loaded again, want it to stay")
+		t.Error("the page was reloaded, want it to stay")
 	}
 	browsertest.Do(ctx, t, browsertest.Click("#flash .flash-done form button"),
 		browsertest.WaitVisible("#bugs a.bug-link"))

@@ -25,10 +25,10 @@ func TestLinkBug(t *testing.T) {
 	c := site.As(t, crash.RoleTriager)
 	page := c.Get(b.ID.Path()).Want(http.StatusOK)
 	if got := page.Attr(`#bugs .bug-actions a`, "href"); got != b.ID.Path()+"/link" {
-		t.Errorf("link to the page for links: got %q", got)
+		t.Errorf("link to the page that links bugs: got %q", got)
 	}
 
-	// Which bug is meant is shown before anything is linked.
+	// The bug is shown before anything is linked.
 	for _, text := range []string{fmt.Sprint(number), fmt.Sprintf(" #%d", number),
 		fmt.Sprintf("%s/bugs/%d", site.Tracker.URL, number)} {
 		found := c.Get(b.ID.Path() + "/link?bug=" + url.QueryEscape(text)).Want(http.StatusOK)
@@ -38,7 +38,7 @@ func TestLinkBug(t *testing.T) {
 	c.Part(b.ID.Path()+"/link?bug="+fmt.Sprint(number)).Want(http.StatusOK).WantText(".found-bug",
 		"The very <bug>").WantNone("main")
 	if got := site.Bucket(t, b.ID); got.Bug.Number != 0 {
-		t.Fatalf("after looking: got bug %d, want none", got.Bug.Number)
+		t.Fatalf("after viewing: got bug %d, want none", got.Bug.Number)
 	}
 
 	c.Post(b.ID.Path()+"/link", bugForm(number)).WantRedirect(http.StatusSeeOther, b.ID.Path())
@@ -56,7 +56,7 @@ func TestLinkBug(t *testing.T) {
 	c.Post(b.ID.Path()+"/link", bugForm(number)).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	c.Get(b.ID.Path()).WantText(".flash-done", "was linked already")
 
-	// Create answers with it, without filing anything.
+	// Create returns the linked bug without filing anything.
 	var created struct{ Report, State string }
 	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusOK).JSON(&created)
 	if created.Report != fmt.Sprint(number) || len(site.Tracker.Bugs()) != 1 {
@@ -114,16 +114,16 @@ func TestUnlinkBugAndUndo(t *testing.T) {
 	c.Get(b.ID.Path()).WantText(".flash-done", "linked again").WantText(".bug-link", created.Report)
 	if got := site.Bucket(t, b.ID); got.Bug.How != crash.Filed || got.Bug.By != before.Bug.By ||
 		!got.Bug.At.Equal(before.Bug.At) || got.Filing.State != crash.FilingFiled {
-		t.Errorf("undone: got %+v, filing %s; want it as it was: %+v", got.Bug, got.Filing.State, before.Bug)
+		t.Errorf("undone: got %+v, filing %s; want the state before: %+v", got.Bug, got.Filing.State, before.Bug)
 	}
 
-	// Unlinked in place: the part carries the bugs as they are, and the way back.
+	// Unlinking in place returns the current bugs and a button to undo.
 	part := c.Post(b.ID.Path()+"/unlink", bugForm(created.Report), handlertest.AsPart...).Want(http.StatusOK)
 	part.WantNone("main").WantNone("#bugs .bug-link").WantText("#flash .flash-done", "no longer linked")
 	if part.Attr("#flash input[name=csrf_token]", "value") == "" {
 		t.Error("undo in place: got no token in the form, want one")
 	}
-	// A bug that was unlinked is not found again as the outcome of a new filing: Create files another.
+	// A new filing does not find a bug that was unlinked. Create files another one.
 	var second struct{ Report string }
 	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated).JSON(&second)
 	if second.Report == created.Report || len(site.Tracker.Bugs()) != 2 {
@@ -180,7 +180,7 @@ func TestSeveralBucketsOfABug(t *testing.T) {
 		"/api/1.0/crash-signatures-for-bug/?bug=5")
 	none := visitor.Get("/api/1.0/crash-signatures-for-bug/?bug=5").Want(http.StatusOK)
 	if !strings.Contains(none.Body, `"signatures": []`) || !strings.Contains(none.Body, `"limit": 360`) {
-		t.Errorf("a bug that nobody has: got %s", none.Body)
+		t.Errorf("a bug without problems: got %s", none.Body)
 	}
 	for query, want := range map[string]string{
 		"": "Number of a bug", "bug=": "Number of a bug", "bug=seven": "not a number", "bug=-1": "not a number",

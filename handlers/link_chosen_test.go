@@ -13,7 +13,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// fieldsOf are the hidden fields of a form, without its token.
+// fieldsOf returns the hidden fields of a form, without its token.
 func fieldsOf(a *handlertest.Answer, form string) url.Values {
 	fields := url.Values{}
 	for _, input := range a.HTML().Find(form + " input").EachIter() {
@@ -46,7 +46,7 @@ func TestLinkChosen(t *testing.T) {
 	}
 	c.Get(place).Want(http.StatusOK).WantText("h1", "3 problems").WantNone("#link-chosen")
 
-	// What is meant is shown first, and what is wrong with it beside the field, with what was typed.
+	// The bug is shown first. An error appears beside the field, together with the submitted text.
 	c.Get(place+"&bug=seven").Want(http.StatusUnprocessableEntity).WantText(".error", "neither the number")
 	look := c.Get(place + "&bug=" + fmt.Sprint(number)).Want(http.StatusOK)
 	look.WantText(".found-bug", "The <bug> of all").WantText(".found-bug", "Triaged, High").WantText(".found-bug button",
@@ -62,12 +62,12 @@ func TestLinkChosen(t *testing.T) {
 	for _, b := range chosen {
 		page.WantText("#bug-"+b.ID.String(), fmt.Sprint(number))
 		if got := site.Bucket(t, b.ID); got.Bug.Number != number || got.Bug.State.Read.IsZero() {
-			t.Errorf("%s: got %+v, want bug %d, read", b.ID, got.Bug, number)
+			t.Errorf("%s: got %+v, want bug %d with its details", b.ID, got.Bug, number)
 		}
 	}
 	c.Get(place+"&bug="+fmt.Sprint(number)).WantText(".found-bug", "All of them have that bug already")
 
-	// Undone, those that had no bug before have none again.
+	// Undo removes the bug from problems that had none before.
 	undo := url.Values{"bug": {fmt.Sprint(number)}}
 	c.Post(page.Attr("#flash form", "action"), undo).Want(http.StatusSeeOther)
 	c.Get(done).WantText("#flash", "no longer linked to 2 problems")
@@ -87,8 +87,8 @@ func TestLinkChosen(t *testing.T) {
 	site.As(t, crash.RoleViewer).Get(place).Want(http.StatusForbidden)
 }
 
-// TestLinkChosenTrackerAway links all the same.
-func TestLinkChosenTrackerAway(t *testing.T) {
+// TestLinkChosenTrackerUnavailable checks that linking works while the tracker is unavailable.
+func TestLinkChosenTrackerUnavailable(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	c := site.As(t, crash.RoleTriager)

@@ -13,7 +13,8 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestListInBrowser changes the controls of the front page in place, goes back, and links a bug to a row by keys alone.
+// TestListInBrowser changes the controls of the front page in place, goes back, and links a bug
+// using only the keyboard.
 func TestListInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -34,24 +35,24 @@ func TestListInBrowser(t *testing.T) {
 			`"; return c.dispatchEvent(new Event("change", { bubbles: true })); })()`)
 	}
 	browsertest.Do(ctx, t, browsertest.Click("th.first a"), browsertest.WaitVisible("th.first[aria-sort]"))
-	choose("#release", "Ubuntu 22.04") // the chart follows, and what it is sorted by stays
+	choose("#release", "Ubuntu 22.04") // the chart follows; the sort order stays
 	browsertest.Do(ctx, t, browsertest.WaitVisible(`.rates .legend li:only-child a[href="/release/Ubuntu%2022.04"]`),
 		browsertest.WaitVisible("th.first[aria-sort]"), browsertest.WaitAbsent(".htmx-request"))
 	choose("#from", "2026-01-01")
 	browsertest.Do(ctx, t, browsertest.WaitVisible(`th.first a[href*="from=2026-01-01"]`),
 		browsertest.WaitAbsent(".htmx-request"))
 	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#period").value`); got != "range" {
-		t.Errorf("period with days: got %q, want the days chosen", got)
+		t.Errorf("period with days: got %q, want the chosen days", got)
 	}
 	choose("#period", "month")
 	browsertest.Do(ctx, t, browsertest.WaitVisible(`th.first a[href*="period=month"]`),
 		browsertest.WaitAbsent(".htmx-request"))
 	if got := browsertest.Eval[string](ctx, t,
 		`document.querySelector("#from").value + location.search`); got != "?period=month&release=Ubuntu+22.04&sort=first" {
-		t.Errorf("a period in place of the days: got %q", got)
+		t.Errorf("days after choosing a period: got %q, want none", got)
 	}
 	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
-		t.Error("the page was loaded again, want it to stay")
+		t.Error("the page was reloaded, want it to stay")
 	}
 	browsertest.Do(ctx, t, chromedp.NavigateBack(), browsertest.WaitVisible(`#from[value="2026-01-01"]`),
 		browsertest.WaitVisible(`th.first a[href*="from=2026-01-01"]`))
@@ -62,6 +63,6 @@ func TestListInBrowser(t *testing.T) {
 		browsertest.WaitAbsent("tr.current :checked"),
 		chromedp.KeyEvent("l"), browsertest.WaitVisible("#bug-hint"))
 	if got := browsertest.Eval[string](ctx, t, `location.search`); !strings.Contains(got, b.ID.String()) {
-		t.Errorf("got %s, want to link a bug to %s", got, b.ID)
+		t.Errorf("got %s, want the page that links a bug to %s", got, b.ID)
 	}
 }

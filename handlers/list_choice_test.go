@@ -10,7 +10,8 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// Every control of the front page narrows the list, and stands in the form again.
+// TestListProblemsControls checks that every control of the front page narrows the list and keeps
+// its value in the form.
 func TestListProblemsControls(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -32,10 +33,10 @@ func TestListProblemsControls(t *testing.T) {
 		"state=bug":                 {},
 		"source=tidewatch&package=": {"5"},
 		"source=no-such":            {},
-		"period=range":              {"5", "4", "1", "1"}, // until days are chosen
+		"period=range":              {"5", "4", "1", "1"}, // before days are chosen
 		"period=range&from=2026-04-25&to=2026-05-05":             {"6"},
-		"period=week&shown=week&from=2026-04-25&to=2026-05-05":   {"6"},                // days were chosen, without scripts
-		"period=week&shown=range&from=2026-04-25&to=2026-05-05":  {"5", "4", "1", "1"}, // another period was chosen
+		"period=week&shown=week&from=2026-04-25&to=2026-05-05":   {"6"},                // days chosen without scripts
+		"period=week&shown=range&from=2026-04-25&to=2026-05-05":  {"5", "4", "1", "1"}, // another period chosen
 		"period=month&shown=range&from=2026-04-25&to=2026-05-05": {"7", "5", "4", "1"},
 		"new=1":                             {"5", "4", "1"}, // Python's was seen before this week
 		"new=1&version=1.4.9-2":             {"3"},
@@ -43,10 +44,10 @@ func TestListProblemsControls(t *testing.T) {
 		"from=20260425&to=20260505":         {"6"},
 		"to=2026-05-05":                     {"6"},
 		"from=2026-04-25":                   {"7", "5", "4", "1"},
-		"period=month&sort=package":         {"7", "4", "1", "5"}, // harbor-sync, lumen-shell twice, tidewatch
+		"period=month&sort=package":         {"7", "4", "1", "5"}, // harbor-sync, two of lumen-shell, tidewatch
 		"period=month&order=up":             {"1", "4", "5", "7"},
 		"sort=count":                        {"5", "4", "1", "1"},
-		"release=&package=&version=&from=&": {"5", "4", "1", "1"}, // as the form is sent without scripts
+		"release=&package=&version=&from=&": {"5", "4", "1", "1"}, // the form as browsers without scripts send it
 	} {
 		a := c.Get("/?" + query).Want(http.StatusOK)
 		got := column(a, ".reports")
@@ -69,7 +70,7 @@ func TestListProblemsControls(t *testing.T) {
 		}
 	}
 	if a.HTML().Find("details.more[open]").Length() != 1 {
-		t.Error("the controls that are in use are folded away")
+		t.Error("controls in use are folded, want them visible")
 	}
 	c.Get("/").WantNone("details.more[open]")
 }
@@ -89,7 +90,8 @@ func TestListProblemsRefusesMoreNonsense(t *testing.T) {
 	}
 }
 
-// Heads of columns sort, and turn round; the sorted one says so.
+// TestListProblemsSortLinks checks that column heads sort, reverse on a second click, and mark the
+// sorted column.
 func TestListProblemsSortLinks(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -109,11 +111,12 @@ func TestListProblemsSortLinks(t *testing.T) {
 	if got, want := column(turned, ".package"), []string{"tidewatch", "harbor-sync"}; !cmp.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	// ranks are by reports
+	// Ranks are by reports.
 	turned.WantText("tbody tr:nth-child(1) .rank", "1").WantText("tbody tr:nth-child(2) .rank", "2")
 }
 
-// Ranks move: what was not seen in the days before is new; what was seen more then is down.
+// TestListProblemsMovement checks the marks beside ranks: new if not seen in the days before, down
+// if seen more often then.
 func TestListProblemsMovement(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -131,7 +134,8 @@ func TestListProblemsMovement(t *testing.T) {
 	a.WantText("tbody tr:nth-child(1) .spark title", "at most 3 a day in 28 days, on 18 May")
 }
 
-// The chart of reliability says reports per machine and day, in a drawing and in a table.
+// TestReliabilityChart checks that the chart shows reports per machine and day, as a drawing and as
+// a table.
 func TestReliabilityChart(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -144,7 +148,7 @@ func TestReliabilityChart(t *testing.T) {
 		t.Errorf("lines: got %d, want one for each release", got)
 	}
 	a.WantText(".rates thead", "24.04").WantText(".rates thead", "22.04")
-	// three reports of the three machines that were active by then
+	// There are three reports of the three machines that were active by then.
 	a.WantText(".rates tbody tr:nth-child(2)", "2026-05-18 1.00 1.00")
 	c.Get("/?release=Ubuntu+22.04").WantText(".rates .legend", "22.04")
 	if got := c.Get("/?release=Ubuntu+22.04").HTML().Find(".rate-plot path").Length(); got != 1 {

@@ -37,7 +37,7 @@ func TestListProblems(t *testing.T) {
 		a.WantText(row+".problem", "tidewatch SIGSEGV tide_parse_row → tide_load")
 		want := bucketOf(t, crashtest.Native()).Path()
 		if role != crash.RoleNone {
-			want += "?via=%2F%3Fperiod%3Dweek" // the way on through this list
+			want += "?via=%2F%3Fperiod%3Dweek" // for the next and previous links
 		}
 		if got := a.Attr(row+".problem a", "href"); got != want {
 			t.Errorf("link of the first problem: got %q, want %q", got, want)
@@ -65,7 +65,7 @@ func TestListProblemsEmpty(t *testing.T) {
 	a = p.Visitor(t).Get("/?period=day").Want(http.StatusOK)
 	a.WantText(".empty", "No reports in the past day.")
 	if got, want := a.Attr(".empty a", "href"), "/?period=year"; got != want {
-		t.Errorf("way out: got %q, want %q", got, want)
+		t.Errorf("link to all problems: got %q, want %q", got, want)
 	}
 	a = p.Visitor(t).Get("/?package=no-such%20%3Cb%3E").Want(http.StatusOK)
 	a.WantText(".empty", "No counted reports of the package no-such <b> in the past week.")
@@ -82,10 +82,10 @@ func TestListProblemsFilters(t *testing.T) {
 	p.several(1, crashtest.Python, crashtest.At(today))
 	tests := []struct {
 		query string
-		want  []string // reports by row
+		want  []string // report counts by row
 	}{
 		{"", []string{"5", "2"}},
-		{"period=&release=&package=", []string{"5", "2"}}, // as the form is sent without scripts
+		{"period=&release=&package=", []string{"5", "2"}}, // the form as browsers without scripts send it
 		{"period=day", []string{"1"}},
 		{"period=week", []string{"5", "2"}},
 		{"period=month", []string{"5", "3"}},
@@ -153,16 +153,16 @@ func TestListProblemsPages(t *testing.T) {
 	second := c.Get(first.Attr(".paging a", "href")).Want(http.StatusOK)
 	second.WantText("tbody tr:first-child .rank", "51").WantText(".totals", "60 problems · 120 reports")
 	if got, want := second.Attr(".paging a", "href"), "/?period=month"; got != want {
-		t.Errorf("way back: got %q, want %q", got, want)
+		t.Errorf("link to the first page: got %q, want %q", got, want)
 	}
 	links := append(links(first), links(second)...)
 	slices.Sort(links)
 	if got := len(slices.Compact(links)); got != 60 {
-		t.Errorf("problems on both pages: got %d different ones, want 60", got)
+		t.Errorf("both pages: got %d different problems, want 60", got)
 	}
 	counts := append(column(first, ".reports"), column(second, ".reports")...)
 	if !slices.IsSortedFunc(counts, func(a, b string) int { return strings.Compare(b, a) }) {
-		t.Errorf("reports by row: got %q, want the most first", counts)
+		t.Errorf("reports by row: got %q, want descending counts", counts)
 	}
 }
 
@@ -171,9 +171,9 @@ func TestListProblemsPart(t *testing.T) {
 	p := newPages(t)
 	p.several(2, crashtest.Native)
 	a := p.Visitor(t).Part("/?release=&package=&period=month").Want(http.StatusOK)
-	a.WantText("#reliability[hx-swap-oob=innerHTML]", "Reports per machine and day") // it follows the controls
+	a.WantText("#reliability[hx-swap-oob=innerHTML]", "Reports per machine and day") // the chart changes with the controls
 	sorted := p.Visitor(t).Part("/?period=month&sort=first&order=up").Want(http.StatusOK)
-	// for the next change of a control
+	// These values are for the next change of a control.
 	for name, want := range map[string]string{"sort": "first", "order": "up", "shown": "month"} {
 		if got := sorted.Attr("#carried[hx-swap-oob=innerHTML] [name="+name+"]", "value"); got != want {
 			t.Errorf("%s in the form: got %q, want %q", name, got, want)
@@ -184,7 +184,7 @@ func TestListProblemsPart(t *testing.T) {
 		t.Errorf("got a whole page, want a part")
 	}
 	if got, want := a.Attr("#flash", "hx-swap-oob"), "innerHTML"; got != want {
-		t.Errorf("messages of before: got hx-swap-oob %q, want %q to take them away", got, want)
+		t.Errorf("stale messages: got hx-swap-oob %q, want %q, which removes them", got, want)
 	}
 	if got, want := a.Header.Get("HX-Push-Url"), "/?period=month"; got != want {
 		t.Errorf("HX-Push-Url: got %q, want %q", got, want)
@@ -205,7 +205,7 @@ func TestListProblemsHostile(t *testing.T) {
 	wantNoMarkup(t, a)
 	a.WantText("tbody tr:nth-child(1) .problem", `reefd <script>alert("1")</script>`)
 	if n := len(a.Body); n > 100_000 {
-		t.Errorf("page with a long signature: got %d bytes, want it cut", n)
+		t.Errorf("page with a long signature: got %d bytes, want it truncated", n)
 	}
 }
 
@@ -227,6 +227,6 @@ func TestListProblemsUnavailable(t *testing.T) {
 	a := brokenSite(t).Get("/").Want(http.StatusServiceUnavailable)
 	a.WantText("main", "Not available").WantNone("table")
 	if strings.Contains(a.Body, "pool") || strings.Contains(a.Body, "sql") {
-		t.Errorf("got the cause in the page, want a sentence")
+		t.Errorf("got the cause in the page, want a general message")
 	}
 }

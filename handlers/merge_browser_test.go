@@ -12,8 +12,8 @@ import (
 	"mishap/views"
 )
 
-// TestDecideInBrowser is the story of somebody who sorts problems: two are merged after a look, the whole gets a name,
-// reports are taken out, and all of it is undone from the history. It needs no script, and the policy refuses nothing.
+// TestDecideInBrowser merges two problems, names the result, splits off reports, and undoes
+// everything from the history. It works without scripts and violates no security policy.
 func TestDecideInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -30,7 +30,7 @@ func TestDecideInBrowser(t *testing.T) {
 		browsertest.WaitVisible("table.merge-sides"))
 	if got := browsertest.Eval[string](ctx, t,
 		`[...document.querySelectorAll(".merge-sides mark")].map((m) => m.textContent).join(" ")`); got != "tide_reload tide_load" {
-		t.Errorf("marked: got %q, want what differs", got)
+		t.Errorf("marked: got %q, want the differences", got)
 	}
 	browsertest.Do(ctx, t, browsertest.Type("#reason", "same row\r"), browsertest.WaitVisible(".flash-done form button"))
 	if got := site.Bucket(t, once.ID); got.ID != often.ID {
@@ -55,10 +55,10 @@ func TestDecideInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Click(".split-preview button"), browsertest.WaitVisible(".flash-done form button"))
 	if got := browsertest.Eval[string](ctx, t, `document.querySelector(".numbers").innerText`); got == "" ||
 		site.Bucket(t, often.ID).Reports != 4 {
-		t.Errorf("taken out: got %q here and %d left, want 1 and 4", got, site.Bucket(t, often.ID).Reports)
+		t.Errorf("split: got %q here and %d in the other problem, want 1 and 4", got, site.Bucket(t, often.ID).Reports)
 	}
 
-	// On a phone nothing is wider than the screen.
+	// On a phone, nothing is wider than the screen.
 	browsertest.Do(ctx, t, chromedp.EmulateViewport(360, 740))
 	for _, path := range []string{
 		once.ID.Path(), often.ID.Path() + "/merge", often.ID.Path() + "/rename", often.ID.Path() + "/traits",
@@ -74,7 +74,7 @@ func TestDecideInBrowser(t *testing.T) {
 	}
 	browsertest.Do(ctx, t, chromedp.EmulateViewport(1280, 900))
 
-	// Everything is taken back, the last thing first.
+	// Undo everything, the last decision first.
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+once.ID.Path()), browsertest.WaitVisible(".came-from"))
 	for range 3 {
 		browsertest.Eval[bool](ctx, t, `document.body.dataset.before = "yes"`+`; true`)
@@ -86,6 +86,6 @@ func TestDecideInBrowser(t *testing.T) {
 		t.Errorf("undone: got %q with %d and %s with %d reports, want 4 and 1 as before", a.Name, a.Reports, b.ID, b.Reports)
 	}
 	if got := browsertest.Eval[float64](ctx, t, `document.querySelectorAll(".decision-list form").length`); got != 0 {
-		t.Errorf("left to undo: got %v, want nothing", got)
+		t.Errorf("decisions that can be undone: got %v, want none", got)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"mishap/views"
 )
 
-// twins saves reports of two problems that look alike, the first of them three times.
+// twins saves reports of two similar problems: three of the first, one of the second.
 func twins(t *testing.T, site *handlertest.Site) (often, once crash.Bucket) {
 	t.Helper()
 	for pid := range 3 {
@@ -29,7 +29,7 @@ func TestMergeOnPages(t *testing.T) {
 	often, once := twins(t, site)
 	c := site.As(t, crash.RoleTriager)
 
-	// From the page of one problem, the other is named by its address, id, signature, or bug.
+	// On the page of one problem, the other can be named by address, id, signature or bug.
 	c.Get(once.ID.Path()).WantText(".decision-actions", "Merge…")
 	find := once.ID.Path() + "/merge"
 	c.Get(find).Want(http.StatusOK).WantText("h1", "Merge with which problem?")
@@ -42,11 +42,11 @@ func TestMergeOnPages(t *testing.T) {
 		"There is no such problem here.")
 	c.Get(find+"?with="+once.ID.String()).Want(http.StatusBadRequest).WantText(".error", "two different problems")
 
-	// A look at both, with what differs, and what they are together.
+	// The preview shows both problems, their differences, and the merged counts.
 	page := c.Get(look).Want(http.StatusOK)
 	page.WantText("mark", "tide_load").WantText(".merge-after", "4").WantText("tbody tr:nth-child(1) mark", "tide_reload")
 	if got := page.Attr("input[name=head][checked]", "value"); got != often.ID.String() {
-		t.Errorf("stands for all: got %s, want the more frequent one, %s", got, often.ID)
+		t.Errorf("head: got %s, want the more frequent one, %s", got, often.ID)
 	}
 	form := url.Values{"problem": {once.ID.String(), often.ID.String()}, "reason": {"the same <fault>"}}
 	c.Post(views.PathMerge, form).Want(http.StatusUnprocessableEntity).WantText(".error", "stands for all")
@@ -57,7 +57,7 @@ func TestMergeOnPages(t *testing.T) {
 		WantText(".decision-list", "the same <fault>").WantText(".decision-list", "ada-triager").WantText(".numbers", "4").
 		WantText("#decisions", "2 signatures")
 
-	// The address of the other leads here and says so; for visitors, too.
+	// The address of the other problem redirects here with an explanation, for visitors too.
 	c.Get(once.ID.Path()).WantRedirect(http.StatusSeeOther, often.ID.Path()+"?from="+once.ID.String())
 	site.Visitor(t).Get(often.ID.Path()+"?from="+once.ID.String()).WantText(".came-from",
 		once.Signature).WantNone("#decisions form")
@@ -66,23 +66,23 @@ func TestMergeOnPages(t *testing.T) {
 	for _, from := range []string{"rubbish", often.ID.String(), strings.Repeat("0", 40)} {
 		c.Get(often.ID.Path() + "?from=" + from).Want(http.StatusOK).WantNone(".came-from")
 	}
-	c.Get(look).Want(http.StatusBadRequest) // they are one
+	c.Get(look).Want(http.StatusBadRequest) // they are merged already
 
-	// Create with the signature of either is one bug.
+	// Create returns the same bug for both signatures.
 	for _, signature := range []string{once.Signature, often.Signature} {
 		var created struct{ Report, State string }
 		if a := c.PostJSON(createPath, map[string]string{"signature": signature}); a.Status != http.StatusCreated &&
 			a.Status != http.StatusOK {
 			t.Errorf("create: got %d, %s", a.Status, a.Body)
 		} else if a.JSON(&created); created.Report != fmt.Sprint(site.Bucket(t, often.ID).Bug.Number) {
-			t.Errorf("create: got %+v, want the one bug", created)
+			t.Errorf("create: got %+v, want the same bug", created)
 		}
 	}
 	if n := len(site.Tracker.Bugs()); n != 1 {
 		t.Errorf("the tracker has %d bugs, want 1", n)
 	}
 
-	// Undone from the history, once.
+	// Undo works once.
 	undo := url.Values{"decision": {page.Attr(".decision-list form input[name=decision]", "value")}}
 	c.Post(often.ID.Path()+"/undo", undo).WantRedirect(http.StatusSeeOther, often.ID.Path())
 	c.Get(often.ID.Path()).WantText(".flash-done", "two problems again").WantText(".decision-list .undone",
@@ -156,7 +156,7 @@ func TestSplitOnPages(t *testing.T) {
 	c.Get(b.ID.Path()).WantText(".numbers", "3 reports").WantText(".decision-list", "2 reports taken out")
 	if again := site.Save(t, crashtest.Native(crashtest.Process(77),
 		crashtest.Set("Architecture", "arm64"))); again.ID != other {
-		t.Errorf("a new report: got into %s, want %s", again.ID, other)
+		t.Errorf("a new report: got bucket %s, want %s", again.ID, other)
 	}
 	undo := url.Values{"decision": {page.Attr(".flash-done form input[name=decision]", "value")}}
 	c.Post(other.Path()+"/undo", undo).Want(http.StatusSeeOther)
@@ -164,10 +164,10 @@ func TestSplitOnPages(t *testing.T) {
 		t.Errorf("undone: got %s with %d reports, want %s with 6", got.ID, got.Reports, b.ID)
 	}
 
-	// Some that are chosen by hand.
+	// Choose some reports by hand.
 	boxes := c.Get(path).HTML().Find("input[name=report]")
 	if boxes.Length() != 6 {
-		t.Fatalf("to choose from: got %d reports, want 6", boxes.Length())
+		t.Fatalf("boxes: got %d reports, want 6", boxes.Length())
 	}
 	one, _ := boxes.First().Attr("value")
 	a := c.Post(path, url.Values{"report": {one}, "reason": {"odd"}}).Want(http.StatusSeeOther)

@@ -17,7 +17,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// groups are the group heads and the packages of the rows of a person's page, in their order.
+// groups returns the headings and packages on a person's page, in order.
 func groups(a *handlertest.Answer) []string {
 	var all []string
 	rows := a.HTML().Find(".mine tbody tr")
@@ -45,7 +45,7 @@ func TestMyPackages(t *testing.T) {
 	ada := p.As(t, crash.RoleViewer)
 	ada.Get("/my").Want(http.StatusOK).WantText(".empty", "You follow nothing yet.").WantNone(".mine")
 
-	// From the page of a package, with scripts and without.
+	// Packages are followed from their page, with and without scripts.
 	ada.Get("/package/tidewatch").Want(http.StatusOK).WantText("#follow button", "Follow tidewatch")
 	part := ada.Post("/my/follow", url.Values{"what": {"package:tidewatch"}}, handlertest.AsPart...).Want(http.StatusOK)
 	part.WantText("#follow", "followed Stop following").WantText(".flash-done", "You follow the package tidewatch.")
@@ -60,7 +60,8 @@ func TestMyPackages(t *testing.T) {
 		t.Errorf("another person: got %q, want nothing", got)
 	}
 
-	// What comes after the visit is new on the next one, whenever its crash was, and stays so for its length.
+	// A report that arrives after the visit is new on the next visit, whenever its crash was. It stays
+	// new for the whole visit.
 	now = now.Add(time.Hour)
 	p.several(1, crashtest.Native, crashtest.At(today.AddDate(0, 0, -3)), crashtest.Set("DuplicateSignature", "came late"))
 	page = ada.Get("/my").Want(http.StatusOK)
@@ -69,7 +70,7 @@ func TestMyPackages(t *testing.T) {
 		t.Errorf("second visit: got %q, want %q", got, want)
 	}
 	if got := groups(ada.Get("/my")); !slices.Equal(got, want) {
-		t.Errorf("the same again: got %q, want %q", got, want)
+		t.Errorf("second visit, loaded again: got %q, want %q", got, want)
 	}
 	page.WantText(".followed tbody tr:nth-child(2)", "tidewatch package 1 2 4")
 	if got, want := groups(ada.Get("/my?only=new")), want[:2]; !slices.Equal(got, want) {
@@ -79,12 +80,12 @@ func TestMyPackages(t *testing.T) {
 		http.StatusSeeOther, "/my")
 	page = ada.Get("/my").WantText(".flash-done", "new to you no longer")
 	if got := groups(page); got[0] != "# 3 without a bug" {
-		t.Errorf("after all is seen: got %q, want nothing new", got)
+		t.Errorf("after marking all as seen: got %q, want nothing new", got)
 	}
 	ada.Post("/my/seen", url.Values{"seen": {page.Attr(".flash input[name=seen]", "value")}}).WantRedirect(
 		http.StatusSeeOther, "/my")
 	if got := groups(ada.Get("/my")); !slices.Equal(got, want) {
-		t.Errorf("taken back: got %q, want %q", got, want)
+		t.Errorf("after undoing: got %q, want %q", got, want)
 	}
 
 	file := ada.Get("/my.csv").Want(http.StatusOK)
@@ -103,7 +104,7 @@ func TestMyPackages(t *testing.T) {
 	ada.Post("/my/unfollow", url.Values{"what": {"package:tidewatch"}}).WantRedirect(http.StatusSeeOther, "/my")
 	page = ada.Get("/my").WantText(".flash-done", "You follow the package tidewatch no longer. Undo")
 	if got, want := groups(page), []string{"# 1 without a bug", "harbor-sync"}; !slices.Equal(got, want) {
-		t.Errorf("after one is followed no longer: got %q, want %q", got, want)
+		t.Errorf("after unfollowing one: got %q, want %q", got, want)
 	}
 	tomorrow := handlertest.Header{Name: "If-Modified-Since",
 		Value: time.Now().AddDate(0, 0, 1).UTC().Format(http.TimeFormat)}
@@ -114,7 +115,7 @@ func TestMyPackages(t *testing.T) {
 	}
 }
 
-// TestMyPackagesOrder has a bug that is fixed, and seen again.
+// TestMyPackagesOrder has a fixed bug that is seen again.
 func TestMyPackagesOrder(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -154,7 +155,7 @@ func TestMyPackagesOrder(t *testing.T) {
 	}
 }
 
-func TestFollowMistakes(t *testing.T) {
+func TestFollowErrors(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	ada := site.As(t, crash.RoleViewer)
@@ -165,7 +166,7 @@ func TestFollowMistakes(t *testing.T) {
 		a := ada.Post("/my/follow", url.Values{"kind": {test.kind}, "name": {test.name}}).Want(http.StatusUnprocessableEntity)
 		a.WantText("#follow-problem", test.want)
 	}
-	// The tracker is asked about people; until it has answered the page says so.
+	// People are looked up in the tracker. Until it has answered, the page says so.
 	ada.Post("/my/follow", url.Values{"kind": {"person"}, "name": {"~grace"}}).WantRedirect(http.StatusSeeOther, "/my")
 	ada.Get("/my").WantText(".followed tbody tr", "grace person or team the tracker is being asked").WantText(".notice",
 		"which packages grace has")

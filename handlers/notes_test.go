@@ -26,7 +26,7 @@ func TestNotesOnPages(t *testing.T) {
 	viewer.Get(b.ID.Path()).WantText(".note-text", "Needs two.").WantText(".note-folds",
 		"1 change").WantText(".note-folds .note-list", "ada-triager")
 
-	// Of somebody else: a viewer cannot.
+	// A viewer cannot change another person's note.
 	triager.Post(path, url.Values{"text": {"Mine."}}).Want(http.StatusSeeOther)
 	other := strings.TrimSuffix(change, "1") + "2"
 	viewer.Post(other, url.Values{"text": {"Not mine."}}).Want(http.StatusForbidden)
@@ -38,7 +38,8 @@ func TestNotesOnPages(t *testing.T) {
 	site.Visitor(t).Get(b.ID.Path()).WantNone("#notes")
 }
 
-// TestProblemParts looks at what a problem's page says of versions, parts, problems that are alike, and some of its reports.
+// TestProblemParts checks the versions, parts, similar problems and selected reports on a problem's
+// page.
 func TestProblemParts(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -47,7 +48,7 @@ func TestProblemParts(t *testing.T) {
 		site.Save(t, crashtest.Native(crashtest.Process(60+pid), crashtest.Set("Architecture", "arm64"),
 			crashtest.Version("1.4.10-1")))
 	}
-	// Another problem of the package, in a version that this one was not seen in.
+	// Save another problem of the package, in a version without the first problem.
 	site.Save(t, crashtest.Native(crashtest.Process(70), crashtest.Version("1.5.0-1"), crashtest.Set("Signal", "6")))
 	c := site.As(t, crash.RoleTriager)
 	page := c.Get(often.ID.Path()).Want(http.StatusOK)
@@ -57,7 +58,7 @@ func TestProblemParts(t *testing.T) {
 		"tide_reload")
 	if got := page.HTML().Find(".alike a[href*=merge]").First().AttrOr("href", ""); !strings.Contains(got,
 		once.ID.String()) && !strings.Contains(got, "problems=") {
-		t.Errorf("merge with a similar one: got %q", got)
+		t.Errorf("link that merges a similar problem: got %q", got)
 	}
 	rows := func(query string) int {
 		return c.Get(often.ID.Path() + query).Want(http.StatusOK).HTML().Find("#reports tbody tr").Length()
@@ -76,7 +77,7 @@ func TestProblemParts(t *testing.T) {
 	site.Visitor(t).Get(often.ID.Path()).WantText(".breakdown", "arm64").WantNone(".report-filter, .alike a[href*=merge]")
 }
 
-func TestTraitsOfAProblem(t *testing.T) {
+func TestTraitsOfProblem(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	var b crash.Bucket
@@ -92,6 +93,6 @@ func TestTraitsOfAProblem(t *testing.T) {
 		"libtide1 1.2-1<x>").WantText("#traits tbody", "100 %").WantText("#traits caption", "6 reports")
 	part := c.Part(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits", "libtide1").WantNone("main")
 	if strings.Contains(part.Text("tbody"), "libc6") {
-		t.Errorf("got %q, want nothing that all have", part.Text("tbody"))
+		t.Errorf("got %q, want no common traits", part.Text("tbody"))
 	}
 }

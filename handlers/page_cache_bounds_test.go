@@ -11,7 +11,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// publicPaths are pages that visitors get from the cache.
+// publicPaths returns pages that are cached for visitors.
 func publicPaths(t *testing.T) []string {
 	id := bucketOf(t, crashtest.Native())
 	return []string{"/", "/?period=month", "/search", "/search?q=tide", "/search?q=nothing-like-that",
@@ -19,7 +19,8 @@ func publicPaths(t *testing.T) []string {
 		id.Path(), id.Path() + "?versions=all", id.Path() + "?via=" + url.QueryEscape("/?period=month")}
 }
 
-// TestUnknownParameters writes the same address in other ways: they get the same page, and make no entries in the cache.
+// TestUnknownParameters adds unknown parameters to addresses. They return the same page and add no
+// cache entries.
 func TestUnknownParameters(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -37,21 +38,22 @@ func TestUnknownParameters(t *testing.T) {
 			}
 		}
 		if after := cachedPages(t, p); after != pages {
-			t.Errorf("%s: got %d cached pages after unknown parameters, want the %d of before", path, after, pages)
+			t.Errorf("%s: got %d cached pages after unknown parameters, want still %d", path, after, pages)
 		}
 	}
-	// What is known and the same in other words.
+	// Known parameters, and different spellings of the same values.
 	pages := cachedPages(t, p)
 	for i, same := range []string{"/?period=week", "/?shown=week", "/?release=&state=", "/?sort=count",
 		"/?period=week&u=1", "/?new=no"} {
 		visitor.Get(same).Want(http.StatusOK)
 		if after := cachedPages(t, p); after != pages {
-			t.Errorf("%d: got %d cached pages after %s, want the %d of before", i, after, same, pages)
+			t.Errorf("%d: got %d cached pages after %s, want still %d", i, after, same, pages)
 		}
 	}
 }
 
-// TestPublicPagesTellNothing asks for public pages with every cookie and header that says something of a person.
+// TestPublicPagesTellNothing requests public pages with every cookie and header that identifies a
+// person.
 func TestPublicPagesTellNothing(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -63,16 +65,16 @@ func TestPublicPagesTellNothing(t *testing.T) {
 				Value: "192.0.2.77"}).Want(http.StatusOK)
 		for _, private := range []string{"csrf_token", "canary", "192.0.2.77"} {
 			if strings.Contains(a.Body, private) {
-				t.Errorf("%s: got a page with %q in it, which all visitors would get", path, private)
+				t.Errorf("%s: got a cached page that contains %q, want nothing about a person", path, private)
 			}
 		}
 		if b := p.Visitor(t).Get(path).Want(http.StatusOK); b.Body != a.Body {
-			t.Errorf("%s: got another page without cookies", path)
+			t.Errorf("%s: got a different page without cookies, want the same", path)
 		}
 	}
 }
 
-// cachedPages returns how many pages are cached, as the metrics have it.
+// cachedPages returns the number of cached pages from the metrics.
 func cachedPages(t *testing.T, p *pages) int {
 	t.Helper()
 	families, err := p.Metrics.Gather()
@@ -90,7 +92,8 @@ func cachedPages(t *testing.T, p *pages) int {
 	return 0
 }
 
-// TestPollChangesNothing reads the tracker again, which says the same: visitors get the page that they have.
+// TestPollChangesNothing reads unchanged bugs from the tracker again. Visitors still get the cached
+// page.
 func TestPollChangesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -127,6 +130,6 @@ func TestPollChangesNothing(t *testing.T) {
 	before := p.Visitor(t).Get(id.Path()).Header.Get("ETag")
 	poll()
 	if after := p.Visitor(t).Get(id.Path()).Header.Get("ETag"); after == before {
-		t.Error("got the same page after the bug was fixed, want that it says so")
+		t.Error("got the stale page after the bug was fixed, want a new one")
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestPageCache checks that visitors get the same page until something on it changes, and people who are signed in their own.
+// TestPageCache checks that visitors get the same page until something on it changes, and that
+// signed-in people get their own.
 func TestPageCache(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -27,25 +28,25 @@ func TestPageCache(t *testing.T) {
 			t.Errorf("%s: got %q and %q, want the same page with an entity tag", path, tag, again.Header.Get("ETag"))
 		}
 		if strings.Contains(first.Body, "csrf_token") {
-			t.Errorf("%s: got a form that changes something, want none for visitors", path)
+			t.Errorf("%s: got a POST form, want none for visitors", path)
 		}
 		same := p.Visitor(t).Get(path, handlertest.Header{Name: "If-None-Match", Value: tag}).Want(http.StatusNotModified)
 		if same.Body != "" || same.Header.Get("ETag") != tag ||
 			!strings.Contains(strings.Join(same.Header.Values("Vary"), ","), "Cookie") {
-			t.Errorf("%s: got %q and %v, want an empty answer with the tag and Vary: Cookie", path, same.Body, same.Header)
+			t.Errorf("%s: got %q and %v, want an empty body, the tag and Vary: Cookie", path, same.Body, same.Header)
 		}
 		own := p.As(t, crash.RoleTriager).Get(path, handlertest.Header{Name: "If-None-Match", Value: tag}).Want(http.StatusOK)
 		if own.Header.Get("ETag") != "" || own.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: signed in: got %v, want a page of one's own", path, own.Header)
+			t.Errorf("%s: signed in: got %v, want a private page", path, own.Header)
 		}
 	}
 	page, part := p.Visitor(t).Get("/").Want(http.StatusOK), p.Visitor(t).Part("/").Want(http.StatusOK)
 	if part.WantNone("header, main"); part.Header.Get("ETag") == page.Header.Get("ETag") {
-		t.Error("got the tag of the whole page with a part of it")
+		t.Error("got the entity tag of the page on a part of it")
 	}
 }
 
-// TestPageCacheFollows checks that pages show changes at once.
+// TestPageCacheFollows checks that cached pages show changes at once.
 func TestPageCacheFollows(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -62,7 +63,7 @@ func TestPageCacheFollows(t *testing.T) {
 	}
 	for _, path := range []string{"/", id.Path()} {
 		if a := visitor.Get(path).Want(http.StatusOK); !strings.Contains(a.Body, "4711") {
-			t.Errorf("%s: got the page without the bug, want it there at once", path)
+			t.Errorf("%s: got a page without the bug, want it there at once", path)
 		}
 	}
 	visitor.Get("/?state=none").WantNone("#problems tbody tr")
@@ -70,7 +71,7 @@ func TestPageCacheFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := visitor.Get(id.Path()).Want(http.StatusOK); strings.Contains(a.Body, "bugs.example/4711\"") {
-		t.Error("got the page with the bug, want it gone at once")
+		t.Error("got a page with the bug, want it gone at once")
 	}
 }
 
@@ -116,11 +117,11 @@ func TestCachedPagesAsSent(t *testing.T) {
 		visitor.Get("/search?q="+bucketOf(t, crashtest.Native()).String()).WantRedirect(http.StatusSeeOther,
 			bucketOf(t, crashtest.Native()).Path())
 		if a := visitor.Get("/?period=never").Want(http.StatusBadRequest); a.Header.Get("ETag") != "" {
-			t.Errorf("a mistake: got the tag %q, want none", a.Header.Get("ETag"))
+			t.Errorf("not found: got the tag %q, want none", a.Header.Get("ETag"))
 		}
 		if a := visitor.Get("/search?q=" + "package%3A%3A(").Want(http.StatusUnprocessableEntity); a.Header.Get(
 			"ETag") != "" {
-			t.Errorf("a mistake of a query: got the tag %q, want none", a.Header.Get("ETag"))
+			t.Errorf("invalid query: got the tag %q, want none", a.Header.Get("ETag"))
 		}
 	}
 }

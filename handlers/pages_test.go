@@ -15,10 +15,11 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// today is when the pages of these tests are looked at: two days after the crashes of package crashtest.
+// today is the time at which these tests view pages: two days after the crashes of package
+// crashtest.
 var today = time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
 
-// pages is a site with the way in for reports.
+// pages is a site to which tests can post reports.
 type pages struct {
 	*handlertest.Site
 	intake *intake.Intake
@@ -44,7 +45,7 @@ func newPagesIn(t *testing.T, o handlertest.Options) *pages {
 	return &pages{Site: site, intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, site.Store), t: t}
 }
 
-// accept takes a report in, as if its machine had posted it.
+// accept stores a report as if its machine had posted it.
 func (p *pages) accept(system crash.SystemID, report crashtest.Report) crash.OopsID {
 	p.t.Helper()
 	receipt, err := p.intake.Accept(p.t.Context(), crash.Report{System: system, Fields: report.Fields()})
@@ -52,13 +53,13 @@ func (p *pages) accept(system crash.SystemID, report crashtest.Report) crash.Oop
 		p.t.Fatalf("accept: %v", err)
 	}
 	if receipt.Duplicate {
-		p.t.Fatalf("accept: got a repetition, want a new report")
+		p.t.Fatalf("accept: got a duplicate, want a new report")
 	}
 	dbtest.Counted(p.t, p.Store)
 	return receipt.ID
 }
 
-// bucketOf is the id of the bucket that the report belongs to.
+// bucketOf returns the id of the bucket of a report.
 func bucketOf(t *testing.T, report crashtest.Report) crash.BucketID {
 	t.Helper()
 	grouping := grouping.SignatureOf(report.Fields())
@@ -68,7 +69,7 @@ func bucketOf(t *testing.T, report crashtest.Report) crash.BucketID {
 	return crash.BucketIDOf(grouping.Signature)
 }
 
-// several takes n reports of distinct crashes in, each from a machine of its own.
+// several stores n reports of distinct crashes, each from its own machine.
 func (p *pages) several(n int, build func(...crashtest.Option) crashtest.Report, options ...crashtest.Option) {
 	p.t.Helper()
 	for range n {
@@ -78,7 +79,7 @@ func (p *pages) several(n int, build func(...crashtest.Option) crashtest.Report,
 	dbtest.Counted(p.t, p.Store)
 }
 
-// wantNoMarkup fails the test when a script or an event handler has got into a page.
+// wantNoMarkup fails the test if a page contains an injected script or event handler.
 func wantNoMarkup(t *testing.T, a *handlertest.Answer) {
 	t.Helper()
 	a.WantNone("script:not([src]), main img, [onerror], [onmouseover], [style]")
@@ -87,24 +88,24 @@ func wantNoMarkup(t *testing.T, a *handlertest.Answer) {
 	}
 }
 
-// private are words that stand in stacks, tracebacks and reports only, never in what is counted.
+// private are words that occur only in stacks, tracebacks and reports, never in counted values.
 var private = []string{
 	"harbour.csv", "/home/ines", "parse.c", "0x0000", "XDG_RUNTIME_DIR", "host-77", "io.py", "machine-1",
 	"Traceback (most",
 }
 
-// wantNothingPrivate fails the test when a page says more than visitors may know.
+// wantNothingPrivate fails the test if a page shows private words to visitors.
 func wantNothingPrivate(t *testing.T, a *handlertest.Answer) {
 	t.Helper()
 	for _, word := range private {
 		if strings.Contains(a.Body, word) {
-			t.Errorf("got %q in a page for visitors, want nothing of a report", word)
+			t.Errorf("got %q in a page for visitors, want no private data", word)
 		}
 	}
 	a.WantNone("a[href^='/oops/'], a[href^='/user/']")
 }
 
-// brokenSite is a visitor of a site whose database is away.
+// brokenSite returns a visitor of a site whose database is unavailable.
 func brokenSite(t *testing.T) *handlertest.Client {
 	t.Helper()
 	return handlertest.New(t, handlertest.Options{Store: dbtest.Broken(t)}).Visitor(t)

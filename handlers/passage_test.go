@@ -9,8 +9,8 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// Whatever a rule of ours reads stands on the pages of the problem and of the report with the lines that it used marked, for
-// people who may read reports and nobody else.
+// TestPassages checks that the pages of problems and reports show the field that a rule read, with
+// the used lines marked. Only people who may read reports see it.
 func TestPassages(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -46,7 +46,7 @@ func TestPassages(t *testing.T) {
 				t.Fatal(err)
 			}
 			if name != "suspend" && !report.Complete {
-				t.Errorf("got a report that is not complete, want one with something to read")
+				t.Errorf("got an incomplete report, want a complete one")
 			}
 			for _, path := range []string{report.Bucket.Path(), "/oops/" + id.String()} {
 				a := reader.Get(path).Want(http.StatusOK)
@@ -55,7 +55,7 @@ func TestPassages(t *testing.T) {
 					t.Errorf("%s: got the marked lines %q, want %q", path, marked, tt.used)
 				}
 				if strings.Contains(a.HTML().Find(".stack").Text(), "no stack and no traceback") {
-					t.Errorf("%s: says that there is nothing to read", path)
+					t.Errorf("%s: got a page that says there is no passage", path)
 				}
 			}
 			visitor.Get(report.Bucket.Path()).Want(http.StatusOK).WantNone(".passage").WantNone("mark")
@@ -64,7 +64,7 @@ func TestPassages(t *testing.T) {
 				t.Errorf("JSON of the report: got no evidence in %.300s", raw)
 			}
 			if name == "hang" {
-				return // its field is one of those that the answer has
+				return // the answer contains the field itself
 			}
 			address := "/api/1.0/bucket/" + report.Bucket.String() + "/"
 			if raw := reader.Get(address).Want(http.StatusOK).Body; !strings.Contains(raw, `"field": "`+tt.field+`"`) &&

@@ -13,13 +13,13 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// Private data of reports, in each field that reaches a page.
+// These are private data of reports, one text for each field that reaches a page.
 const (
 	privateHome = "/home/wendeline/harbour"
 	privateMail = "wendeline@quay.example"
 )
 
-// privateReports are reports that give away whose they are in every text that is shown of problems.
+// privateReports returns reports with private data in every text that pages show about problems.
 func privateReports() map[string]crashtest.Report {
 	set := crashtest.Set
 	message := "cannot open '" + privateHome + "/letter.txt' of " + privateMail
@@ -39,7 +39,8 @@ func privateReports() map[string]crashtest.Report {
 	}
 }
 
-// publicRequests are addresses of each public GET route, and of the API, that may show problems.
+// publicRequests returns addresses of each public GET route, and of the API, that may show
+// problems.
 func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []string {
 	paths := []string{
 		"GET /login /login", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api", "GET /keys /keys",
@@ -118,7 +119,7 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 		method, rest, _ := strings.Cut(request, " ")
 		route, path, _ := strings.Cut(rest, " ")
 		asked[method+" "+route] = true
-		// The reader asks first and last: no cache may hand on what the other was sent.
+		// The signed-in reader asks first and last. No cache may serve one person's answer to the other.
 		reader.Get(path)
 		for _, headers := range [][]handlertest.Header{
 			nil, handlertest.AsPart, {{Name: "Accept", Value: "application/json"}}, {{Name: "Accept", Value: "text/csv"}},
@@ -133,25 +134,25 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 	}
 	for _, route := range p.Routes(t) {
 		if strings.HasPrefix(route, "GET ") && !asked[route] && !needsSignIn(route) {
-			t.Errorf("%s: the test asks for no address of this route", route)
+			t.Errorf("%s: no address in this test covers the route", route)
 		}
 	}
 	for i, id := range ids {
 		body := reader.Get(id.Path()).Want(http.StatusOK).Body
 		if private := strings.Contains(signatures[i], "wendeline"); private && !strings.Contains(body, "wendeline") {
-			t.Errorf("%s: got no original text for a reader of %q", id.Path(), signatures[i])
+			t.Errorf("%s: a signed-in reader does not see the original text of %q", id.Path(), signatures[i])
 		}
 		visitor.Get("/bucket/?id="+url.QueryEscape(signatures[i])).WantRedirect(http.StatusSeeOther, id.Path())
 	}
 	for _, path := range []string{"/?period=year", "/problems.csv?period=year", "/problems.json?period=year",
 		"/search?q=wendeline", "/search/complete?q=frame:/home/w", "/api/1.0/most-common-problems/?period=year&limit=100"} {
 		if body := reader.Get(path).Want(http.StatusOK).Body; !strings.Contains(body, "wendeline") {
-			t.Errorf("%s: got no original text for a reader", path)
+			t.Errorf("%s: a signed-in reader does not see the original text", path)
 		}
 	}
 }
 
-// needsSignIn reports whether a route is not for visitors.
+// needsSignIn reports whether a route refuses visitors.
 func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
 	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/"}
@@ -161,7 +162,8 @@ func needsSignIn(route string) bool {
 		slices.ContainsFunc(problem, func(end string) bool { return path == "/problem/{id}"+end })
 }
 
-// wantNoMarker looks for what is private in an answer, apart from what the address itself said.
+// wantNoMarker fails the test if an answer contains private data that is not part of its own
+// address.
 func wantNoMarker(t *testing.T, path, address string, a *handlertest.Answer) {
 	t.Helper()
 	text := strings.ToLower(a.Body)
@@ -180,12 +182,12 @@ func wantNoMarker(t *testing.T, path, address string, a *handlertest.Answer) {
 	}
 	for _, marker := range []string{"wendeline", "quay.example"} {
 		if i := strings.Index(text, marker); i >= 0 {
-			t.Errorf("%s: visitors are shown %q: …%s…", path, marker, text[max(0, i-150):min(len(text), i+60)])
+			t.Errorf("%s: visitors see %q: …%s…", path, marker, text[max(0, i-150):min(len(text), i+60)])
 		}
 	}
 }
 
-// A search by a visitor answers the same whatever is hidden: it finds neither by what is there, nor by what is not.
+// TestSearchIsNoOracle checks that visitors cannot infer hidden text from search results.
 func TestSearchIsNoOracle(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -204,14 +206,14 @@ func TestSearchIsNoOracle(t *testing.T) {
 	} {
 		for i, c := range []*handlertest.Client{reader, visitor, reader} {
 			if got := rows(c, query); got != want[(i+1)%2] {
-				t.Errorf("%s, asked %d: got %d rows, want %d", query, i, got, want[(i+1)%2])
+				t.Errorf("%s, request %d: got %d rows, want %d", query, i, got, want[(i+1)%2])
 			}
 		}
 	}
 	for _, typed := range []string{"program:t", "frame:/home/w", "frame:w", "program:w"} {
 		if body := visitor.Get("/search/complete?q=" + url.QueryEscape(typed)).Want(http.StatusOK).Body; strings.Contains(
 			body, "wendeline") {
-			t.Errorf("%s: got a hidden name offered: %s", typed, body)
+			t.Errorf("%s: got a hidden name as a suggestion: %s", typed, body)
 		}
 	}
 }

@@ -47,7 +47,8 @@ func TestRedirectBugUnknown(t *testing.T) {
 	}
 }
 
-// A bug that was filed is known by its number, and everybody sees it on the list and on the page of its problem.
+// TestBugOfProblem checks that a filed bug appears, with its number, on the list and on the page of
+// its problem.
 func TestBugOfProblem(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

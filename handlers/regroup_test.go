@@ -27,7 +27,7 @@ func TestRegroupPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Rules that move everything.
+	// These rules move every report.
 	rules := crash.Rules{Version: run.Rules, Group: func(crash.Fields) crash.Grouping {
 		return crash.Grouping{Signature: "all <of> them", Rule: crash.RuleStacktrace}
 	}}

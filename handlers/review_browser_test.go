@@ -12,8 +12,9 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// TestReviewInBrowser is a bug gone over in the panel of a list, in a real browser: opened in place, counted while typing,
-// previewed, refused with its reason, filed; the page around it stays, and nothing that was typed is lost on the way.
+// TestReviewInBrowser reviews a bug in the panel of a list, in a real browser. The panel opens in
+// place, counts characters, shows a preview, refuses with a reason, and files. The page stays, and
+// no typed text is lost.
 func TestReviewInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
@@ -33,7 +34,7 @@ func TestReviewInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Click(cell+" .review-link"),
 		browsertest.WaitVisible("#review-found .review-bug-title"))
 	if got := browsertest.Eval[string](ctx, t, `document.activeElement.id`); got != "review-heading" {
-		t.Errorf("opened: got the focus on %q, want it on the head of the panel", got)
+		t.Errorf("opened: got the focus on %q, want it on the heading of the panel", got)
 	}
 	set := func(id, value string) {
 		t.Helper()
@@ -46,32 +47,32 @@ func TestReviewInBrowser(t *testing.T) {
 		`document.querySelector("output[for=review-title]").textContent`); got != "6" {
 		t.Errorf("count: got %q, want 6 characters", got)
 	}
-	// Opening it once more drops nothing.
+	// Opening it again discards nothing.
 	browsertest.Eval[bool](ctx, t, `document.querySelector("`+cell+` .review-link").click(); true`)
 	set("review-tags", "Not a tag")
 	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=file]`),
 		browsertest.WaitVisible("#review-problem-tags"))
 	if got := browsertest.Eval[string](ctx, t,
 		`document.activeElement.id + " " + document.getElementById("review-title").value`); got != "review-tags Żółw 🐢" {
-		t.Errorf("refused: got %q, want the focus on the tags and the title as typed", got)
+		t.Errorf("refused: got %q, want the focus on the tags, and the typed title", got)
 	}
 	set("review-tags", "noble mine")
 	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=preview]`), browsertest.WaitVisible("#review-preview"))
 	if got := browsertest.Eval[string](ctx, t,
 		`document.querySelector("#review-preview h4").textContent`); got != "Żółw 🐢" {
-		t.Errorf("preview: got %q, want the title as typed", got)
+		t.Errorf("preview: got %q, want the typed title", got)
 	}
 	browsertest.Eval[bool](ctx, t,
 		`const button = document.querySelector("#review button[value=file]"); button.click(); button.click(); true`)
 	browsertest.Do(ctx, t, browsertest.WaitVisible(cell+" a.bug-link"), browsertest.WaitVisible("#review h2"))
 	bugs := site.Tracker.Bugs()
 	if len(bugs) != 2 || bugs[1].Title != "Żółw 🐢" {
-		t.Errorf("got bugs %+v, want what was typed, once", bugs)
+		t.Errorf("got bugs %+v, want one with the typed text", bugs)
 	}
 	browsertest.Do(ctx, t, browsertest.Click(".review-close"))
 	if got := browsertest.Eval[bool](ctx, t,
 		`window.stays && refused.length === 0 && document.getElementById("review").childElementCount === 0`); !got {
-		t.Errorf("got the page loaded again, something refused by the policy (%v), or the panel still open",
+		t.Errorf("got a reloaded page, a policy violation (%v), or an open panel",
 			browsertest.Eval[string](ctx, t, `String(window.refused)`))
 	}
 }

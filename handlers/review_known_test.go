@@ -34,7 +34,7 @@ func TestReviewKnown(t *testing.T) {
 	page := c.Get(path).Want(http.StatusOK)
 	page.WantText(".review-known li", "same top frames")
 	if got := page.HTML().Find(".review-known li").Length(); got != 1 {
-		t.Errorf("got %d problems that look like this one, want 1:\n%s", got, page.Text(".review-known"))
+		t.Errorf("got %d similar problems, want 1:\n%s", got, page.Text(".review-known"))
 	}
 	page.WantText(".advice", "A problem like this one has bug")
 	c.Get(b.ID.Path()).WantText(".advice", "A problem like this one has bug")
@@ -44,10 +44,11 @@ func TestReviewKnown(t *testing.T) {
 			filed.Number)
 	}
 	if got := page.Attr("#review-found", "hx-get"); got != path+"/bugs" {
-		t.Errorf("search: got %q, want it loaded by itself", got)
+		t.Errorf("search: got %q, want it loaded automatically", got)
 	}
 
-	// The tracker: bugs of people, closed and duplicate ones included, of this package only.
+	// The tracker has bugs by people, including closed and duplicate ones. Only those of this package
+	// are listed.
 	mended := trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row"}
 	mended.Janitor("1.5.1-3", "noble")
 	closed := site.Tracker.Add(mended)
@@ -75,14 +76,15 @@ func TestReviewKnown(t *testing.T) {
 			}
 		}
 		if name == "from the form" && found.Attr("#review-title", "value") != "kept" {
-			t.Errorf("%s: what was typed is gone", name)
+			t.Errorf("%s: the typed text is lost", name)
 		}
 	}
 	c.Get(path+"/bugs").WantRedirect(http.StatusSeeOther, path+"?search=1")
 }
 
-// A tracker that is slow, broken, away or not connected says so, and the bug can be filed.
-func TestReviewSearchInTheWayOfNothing(t *testing.T) {
+// TestReviewSearchFailureDoesNotBlock checks that the page reports a slow, failing, unavailable or
+// unconnected tracker. The bug can still be filed.
+func TestReviewSearchFailureDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		options handlertest.Options
@@ -118,7 +120,8 @@ func TestReviewSearchInTheWayOfNothing(t *testing.T) {
 	}
 }
 
-// What looks private in what was typed is pointed out, and sent as it stands.
+// TestReviewPointsOutPrivate checks that typed text that looks private is pointed out, but sent
+// unchanged.
 func TestReviewPointsOutPrivate(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
@@ -140,11 +143,12 @@ func TestReviewPointsOutPrivate(t *testing.T) {
 	typed.Set("do", "file")
 	c.Post(path, typed).Want(http.StatusSeeOther)
 	if got := site.Tracker.Bugs()[0].Description; !strings.Contains(got, "/home/bob/letter.txt") {
-		t.Errorf("got %q, want it as it was typed", got)
+		t.Errorf("got %q, want the typed text", got)
 	}
 }
 
-// TestReviewSuggestsPrivate: a crash that looks like corrupted memory is proposed as private, and says why.
+// TestReviewSuggestsPrivate checks that a private bug is suggested, with a reason, if memory looks
+// corrupted.
 func TestReviewSuggestsPrivate(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -156,7 +160,8 @@ func TestReviewSuggestsPrivate(t *testing.T) {
 	}
 }
 
-// TestReviewTriedAgain: a text that the tracker refused, or could not take yet, stays what the person wrote.
+// TestReviewTriedAgain checks that a person's text survives when the tracker refuses it or is
+// unavailable.
 func TestReviewTriedAgain(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience,
@@ -174,7 +179,7 @@ func TestReviewTriedAgain(t *testing.T) {
 		}
 		a.WantText("#review-trouble", "not published")
 		if got := formOf(t, a).Get("title"); got != "in my words" {
-			t.Errorf("%s: got title %q, want what was typed", name, got)
+			t.Errorf("%s: got title %q, want the typed one", name, got)
 		}
 	}
 	back := formOf(t, c.Get(path).Want(http.StatusOK))
@@ -184,19 +189,19 @@ func TestReviewTriedAgain(t *testing.T) {
 			t.Errorf("opened again: got %s %q, want %q", field, got, want)
 		}
 	}
-	// Try again, with one click
+	// Create sends it again with one click.
 	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusBadGateway)
 	if f := site.Bucket(t, b.ID).Filing; f.Title != "in my words" {
-		t.Errorf("tried again: got title %q, want what was typed", f.Title)
+		t.Errorf("tried again: got title %q, want the typed one", f.Title)
 	}
 	c.Post(path, with(back, "do", "file", "package", "tidewatch")).Want(http.StatusSeeOther)
 	if bugs := site.Tracker.Bugs(); len(bugs) != 1 || bugs[0].Title != "in my words" ||
 		bugs[0].InformationType != "Private Security" {
-		t.Errorf("got %+v, want the bug as it was typed", bugs)
+		t.Errorf("got %+v, want the bug with the typed text", bugs)
 	}
 }
 
-// TestReviewOutlivesSession: what was typed comes back after signing in again, and when only the token has changed.
+// TestReviewOutlivesSession checks that typed text survives a new sign-in or a new CSRF token.
 func TestReviewOutlivesSession(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
@@ -231,22 +236,22 @@ func TestReviewOutlivesSession(t *testing.T) {
 		if len(site.Tracker.Bugs()) != 0 {
 			t.Fatalf("%s: a bug was filed", what)
 		}
-		c.Get(path).WantText("#review-trouble", "") // once only
+		c.Get(path).WantText("#review-trouble", "") // the text is restored only once
 		if got := formOf(t, c.Get(path)).Get("title"); got != b.Title {
-			t.Errorf("%s: got title %q the next time, want the proposal", what, got)
+			t.Errorf("%s: got title %q on the next visit, want the default", what, got)
 		}
 		if try == 0 {
 			c.Post(path, with(typed, "csrf_token", strings.Repeat("A", 86)+"==")).WantRedirect(http.StatusSeeOther, path)
 		}
 	}
 
-	// What another site sends is not kept.
+	// Text that another site sends is not stored.
 	for _, headers := range [][]handlertest.Header{{{Name: "Origin", Value: "https://evil.example"}}, {{Name: "Origin"}}} {
 		if a := c.Post(path, with(typed, "csrf_token", "x"), headers...); a.Status != http.StatusUnauthorized {
-			t.Errorf("from elsewhere: got status %d, want 401", a.Status)
+			t.Errorf("from another site: got status %d, want 401", a.Status)
 		}
 		if got := formOf(t, c.Get(path)).Get("title"); got != b.Title {
-			t.Errorf("from elsewhere: got title %q, want the proposal", got)
+			t.Errorf("from another site: got title %q, want the default", got)
 		}
 	}
 }

@@ -27,13 +27,13 @@ func formOf(t *testing.T, a *handlertest.Answer) url.Values {
 			form.Add(name, value)
 		}
 	}
-	// A browser sends lines that end with CR LF, and drops the first line end of a text area.
+	// Browsers send CR LF line ends and drop the first line end of a text area.
 	text := a.HTML().Find("form.review-form textarea").Text()
 	form.Set("description", strings.ReplaceAll(strings.TrimPrefix(text, "\n"), "\n", "\r\n"))
 	return form
 }
 
-// with is a form with some fields changed.
+// with returns a form with some fields changed.
 func with(form url.Values, pairs ...string) url.Values {
 	form = maps.Clone(form)
 	for i := 0; i < len(pairs); i += 2 {
@@ -61,7 +61,7 @@ func TestReviewFilesWhatWasTyped(t *testing.T) {
 			if !strings.Contains(form.Get("description"), marker) || form.Get("tags") != "noble" ||
 				form.Get("package") != b.SourcePackage ||
 				form.Get("target") != "package" || form.Get("information_type") != "Public" || form.Get("subscribe") != "1" {
-				t.Errorf("got form %q, want the bug as one click files it", form)
+				t.Errorf("got form %q, want the bug that one click would file", form)
 			}
 			form = with(form, "title", "  Parsing <b>rows</b> & more ✓ ", "description", "First line\r\n\r\n  "+
 				"indented: 24.10\r\n",
@@ -78,7 +78,7 @@ func TestReviewFilesWhatWasTyped(t *testing.T) {
 				t.Errorf("link: got %q, want %q", got, marker)
 			}
 			if len(site.Tracker.Bugs()) != 0 {
-				t.Fatal("a preview has filed a bug")
+				t.Fatal("the preview filed a bug")
 			}
 
 			again := formOf(t, preview)
@@ -99,16 +99,16 @@ func TestReviewFilesWhatWasTyped(t *testing.T) {
 			if got.Title != "Parsing <b>rows</b> & more ✓" || got.Description != wantText ||
 				strings.Join(got.Tags, " ") != "noble 24.10 regression-update" ||
 				got.Package != "tide" || got.InformationType != "Private Security" {
-				t.Errorf("got bug %+v, want what was typed", got)
+				t.Errorf("got bug %+v, want the typed text", got)
 			}
 			if f := site.Bucket(t, b.ID).Filing; f.State != crash.FilingFiled || f.Person != "ada-triager" {
 				t.Errorf("got filing %+v, want it filed by the person", f)
 			}
-			// Somebody else's page is older: what is typed there is neither sent nor lost.
+			// Another person's page is stale. Their text is neither sent nor lost.
 			late := c.Post(path, with(again, "do", "file", "title", "my own words"), headers...)
 			late.WantText("#review-trouble", "has the bug "+number+" meanwhile")
 			if late.Attr("#review-title", "value") != "my own words" || len(site.Tracker.Bugs()) != 1 {
-				t.Errorf("got %d bugs and\n%s\nwant one, and the words", len(site.Tracker.Bugs()), late.Body)
+				t.Errorf("got %d bugs and\n%s\nwant one bug, and the typed text", len(site.Tracker.Bugs()), late.Body)
 			}
 		})
 	}
@@ -142,7 +142,8 @@ func TestReviewOnDistribution(t *testing.T) {
 	}
 }
 
-// TestReviewRefused: what the tracker would refuse is said beside the field, with what was typed, and nothing is sent.
+// TestReviewRefused checks that text the tracker would refuse is reported beside its field and not
+// sent.
 func TestReviewRefused(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience,
@@ -169,11 +170,11 @@ func TestReviewRefused(t *testing.T) {
 					!strings.Contains(value, "\xff") {
 					back, typed := strings.TrimSpace(got.Get(field)), strings.TrimSpace(value)
 					if field == "title" && strings.ContainsAny(typed, "\r\n") {
-						typed = strings.ReplaceAll(typed, "\r", "\n") // as a page is read
+						typed = strings.ReplaceAll(typed, "\r", "\n") // line ends as HTML parsers read them
 						back = strings.ReplaceAll(back, "\r", "\n")
 					}
 					if back != typed {
-						t.Errorf("%s %.30q: came back as %.30q", field, value, back)
+						t.Errorf("%s %.30q: got %.30q in the form, want it unchanged", field, value, back)
 					}
 				}
 			}
@@ -187,7 +188,8 @@ func TestReviewRefused(t *testing.T) {
 	}
 }
 
-// TestReviewOtherPackages: sources that a package has come from too are offered, and who names a binary package is told its source.
+// TestReviewOtherPackages checks that earlier source packages are offered. A binary package name
+// leads to its source.
 func TestReviewOtherPackages(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t,
@@ -212,12 +214,12 @@ func TestReviewOtherPackages(t *testing.T) {
 		WantText("#review-problem-tags", "“Foo”, “ok_” are no tags")
 }
 
-// TestReviewTakenByTracker: what passes here passes there.
+// TestReviewTakenByTracker checks that the tracker accepts every text that the form accepts.
 func TestReviewTakenByTracker(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	c := site.As(t, crash.RoleTriager)
-	full := func(b crash.Bucket) string { // 50,000 characters with the address that is added
+	full := func(b crash.Bucket) string { // 50,000 characters including the added address
 		return strings.Repeat("漢", 50_000-len(site.URL+b.ID.Path())-3)
 	}
 	for i, change := range [][2]string{

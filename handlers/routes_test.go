@@ -14,7 +14,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestRoutesByRole is who may do what: every route, asked by a visitor, a viewer, a triager and an admin.
+// TestRoutesByRole requests every route as a visitor, a viewer, a triager and an admin.
 func TestRoutesByRole(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{Disconnected: true})
@@ -130,7 +130,7 @@ func TestRoutesByRole(t *testing.T) {
 			}
 			if login := "/login?next="; a.Status == 303 && i == 0 && strings.HasPrefix(tt.path, "/admin") &&
 				!strings.HasPrefix(a.Header.Get("Location"), login) {
-				t.Errorf("%s as a visitor: got to %q, want %s…", tt.route, a.Header.Get("Location"), login)
+				t.Errorf("%s as a visitor: got redirected to %q, want %s…", tt.route, a.Header.Get("Location"), login)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func TestUnknownAddresses(t *testing.T) {
 	var got apiError
 	c.Get("/api/1.0/no-such-thing").Want(http.StatusNotFound).JSON(&got)
 	if got.Code != "no_resource" || got.Error == "" {
-		t.Errorf("got %+v, want a sentence and no_resource", got)
+		t.Errorf("got %+v, want a message and no_resource", got)
 	}
 	a := c.Get(createPath).Want(http.StatusMethodNotAllowed)
 	if allow := a.Header.Values("Allow"); len(allow) != 1 || allow[0] != "POST" {
@@ -176,7 +176,7 @@ func TestSlashes(t *testing.T) {
 	c.Get("/no-such-page/").Want(http.StatusNotFound)
 	for _, path := range []string{"//evil.example/", "//evil.example/..", "/%2F/evil.example/", `/\evil.example/`} {
 		if a := c.Get(path).Want(http.StatusNotFound); a.Header.Get("Location") != "" {
-			t.Errorf("%s leads to %q, want nowhere", path, a.Header.Get("Location"))
+			t.Errorf("%s redirects to %q, want no redirect", path, a.Header.Get("Location"))
 		}
 	}
 }
@@ -215,7 +215,7 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 		if a.Header.Get("Permissions-Policy") == "" {
-			t.Errorf("%s: no Permissions-Policy, want one", path)
+			t.Errorf("%s: got no Permissions-Policy, want one", path)
 		}
 		id := a.Header.Get("X-Request-ID")
 		if id == "" || id == "forged" || ids[id] {
@@ -225,7 +225,7 @@ func TestHeaders(t *testing.T) {
 	}
 	for path, cookie := range map[string]bool{"/": true, "/healthz": false, "/readyz": false, "/assets/x": false} {
 		if got := len(site.Visitor(t).Get(path).Header.Values("Set-Cookie")) > 0; got != cookie {
-			t.Errorf("%s: sets a cookie: got %v, want %v", path, got, cookie)
+			t.Errorf("%s: cookie set: got %v, want %v", path, got, cookie)
 		}
 	}
 	if got := site.As(t, crash.RoleViewer).Get("/").Header.Get("Cache-Control"); got != "no-store" {
@@ -250,7 +250,8 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestInternalErrorsStayInside has every page fail inside, and looks at what the visitor and the log are told.
+// TestInternalErrorsStayInside makes every page fail internally and checks what the visitor and the
+// log get.
 func TestInternalErrorsStayInside(t *testing.T) {
 	t.Parallel()
 	var log safeBuffer
@@ -259,7 +260,7 @@ func TestInternalErrorsStayInside(t *testing.T) {
 		for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart,
 			"JSON": {{Name: "Accept", Value: "application/json"}}} {
 			address := path
-			switch { // part and file of a problem's page itself are for people who are signed in
+			switch { // the problem's own part and file require signing in
 			case name == "part" && strings.HasPrefix(path, "/problem/"):
 				address += "/bug"
 			case name == "JSON" && strings.HasPrefix(path, "/problem/"):
@@ -268,11 +269,11 @@ func TestInternalErrorsStayInside(t *testing.T) {
 			a := site.Visitor(t).Get(address, headers...).Want(http.StatusServiceUnavailable)
 			for _, inside := range []string{"pool", "SQL", "sql", "pgx", "closed", "goroutine", ".go:", "postgres"} {
 				if strings.Contains(a.Body, inside) {
-					t.Errorf("%s as %s tells of %q: %s", path, name, inside, a.Body)
+					t.Errorf("%s as %s reveals %q: %s", path, name, inside, a.Body)
 				}
 			}
 			if id := a.Header.Get("X-Request-ID"); strings.Count(log.String(), `"msg":"request failed","request_id":"`+id) != 1 {
-				t.Errorf("%s as %s: the log has not exactly one line for %s", path, name, id)
+				t.Errorf("%s as %s: want exactly one log line for %s", path, name, id)
 			}
 		}
 	}
@@ -292,7 +293,7 @@ func TestLogHoldsNoContents(t *testing.T) {
 	for _, private := range []string{b.Signature, "machine-secret", "private-signature", handlertest.Password,
 		c.Cookie("sessionid"), c.Cookie("csrftoken")} {
 		if strings.Contains(log.String(), private) {
-			t.Errorf("the log holds %q", private)
+			t.Errorf("the log contains %q", private)
 		}
 	}
 	for _, want := range []string{`"route":"/problem/{id}"`, `"route":"/user/{system}"`, `"user":"ada-triager"`,
@@ -307,7 +308,7 @@ func TestLogHoldsNoContents(t *testing.T) {
 	}
 	for _, f := range families {
 		if strings.Contains(f.String(), "machine-secret") || strings.Contains(f.String(), b.ID.String()) {
-			t.Errorf("metric %s holds a raw path", f.GetName())
+			t.Errorf("metric %s contains a raw path", f.GetName())
 		}
 	}
 }

@@ -50,15 +50,15 @@ func TestSearch(t *testing.T) {
 		}
 		for _, b := range want {
 			if page.HTML().Find(fmt.Sprintf(`table.problems a[href^="%s?via="]`, b.ID.Path())).Length() == 0 {
-				t.Errorf("%s: %s is not among the rows", text, b.ID)
+				t.Errorf("%s: got no row for %s", text, b.ID)
 			}
 		}
 		if got := page.Attr("input[type=search]", "value"); got != text {
-			t.Errorf("%s: got %q in the box, want what was typed", text, got)
+			t.Errorf("%s: got %q in the box, want the query", text, got)
 		}
 	}
 
-	// The same as files and a feed.
+	// The same search as files and as a feed.
 	for format, want := range map[string]string{"csv": "tide_parse_row", "json": `"tidewatch"`, "atom": "<entry>"} {
 		file := visitor.Get("/search." + format + "?" + url.Values{"q": {"frame:parse_row"}}.Encode()).Want(http.StatusOK)
 		if text := file.Body; !strings.Contains(text, want) || strings.Contains(text, "harbor") {
@@ -68,7 +68,7 @@ func TestSearch(t *testing.T) {
 	visitor.Get("/search.csv?q=state:x").Want(http.StatusUnprocessableEntity)
 	visitor.Get("/search.pdf?q=x").Want(http.StatusNotFound)
 
-	// What names something leads there; reports and machines for those only who may see them.
+	// A name leads directly to its page. Only people who may see reports and machines get there.
 	for text, place := range map[string]string{
 		native.ID.String():                  native.ID.Path(),
 		native.Signature:                    native.ID.Path(),
@@ -90,7 +90,7 @@ func TestSearch(t *testing.T) {
 	visitor.Get(searchFor(rows[0].ID.String())).Want(http.StatusOK).WantNone("table.problems").WantText(".notice",
 		"the name of a report. Sign in")
 
-	// What is named and is not there, in words.
+	// A name that does not exist gets a message.
 	for text, want := range map[string]string{
 		"system:none-such": "No report of this machine", strings.Repeat("0", 40): "No problem has this id",
 		"#77":                                  "No problem has this bug",
@@ -104,7 +104,7 @@ func TestSearch(t *testing.T) {
 	visitor.Get(searchFor("tidewatch")).Want(http.StatusOK).WantText("nav.periods [aria-current]", "the past year")
 	visitor.Get(searchFor("tidewatch since:2026-01-01")).Want(http.StatusOK).WantNone("nav.periods")
 
-	// A query that cannot be understood says where, and keeps what was typed.
+	// An invalid query shows the position of the error and stays in the box.
 	bad := visitor.Get(searchFor(`tidewatch state:b<i>`)).Want(http.StatusUnprocessableEntity)
 	bad.WantText(".search-problem", "none of regression, open").WantText(".search-place mark", "b<i>")
 	visitor.Get("/search?q=%ff").Want(http.StatusBadRequest)
@@ -131,7 +131,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchKeys searches and goes through a list by keys alone.
+// TestSearchKeys searches and moves through a list using only the keyboard.
 func TestSearchKeys(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -140,7 +140,7 @@ func TestSearchKeys(t *testing.T) {
 	ctx := browsertest.Start(t)
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/"), browsertest.WaitVisible("#q"),
 		chromedp.KeyEvent("/"), browsertest.WaitVisible("#q:focus"))
-	// the key itself, which only a person's keyboard keeps back
+	// Clear the box: a simulated key also types its character, unlike a real keyboard.
 	browsertest.Eval[bool](ctx, t, `document.querySelector("#q").value = ""; true`)
 	browsertest.Do(ctx, t, browsertest.Type("#q", "package:tide"),
 		browsertest.WaitPresent(`#search-offers option[value="package:tidewatch"]`),
@@ -151,7 +151,7 @@ func TestSearchKeys(t *testing.T) {
 	if got := browsertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
 		t.Errorf("got %s, want %s", got, b.ID.Path())
 	}
-	help := "dialog[open] table.keys" // in place, as often as it is asked for
+	help := "dialog[open] table.keys" // opens in place every time
 	browsertest.Do(ctx, t, chromedp.KeyEvent("?"), browsertest.WaitVisible(help), chromedp.KeyEvent("?"),
 		browsertest.WaitHidden("table.keys"),
 		chromedp.KeyEvent("?"), browsertest.WaitVisible(help), browsertest.Click("dialog button"),

@@ -20,7 +20,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// seenReport is a report of one problem, by how long ago it happened.
+// seenReport is a report of one problem, with the time since its crash.
 type seenReport struct {
 	ago     time.Duration
 	version string
@@ -29,10 +29,10 @@ type seenReport struct {
 
 const day = 24 * time.Hour
 
-// seenReports are reports in the order of their crashes. The highest version is neither in the newest report nor of Ubuntu,
-// and within Ubuntu 24.04 no order of versions is that of the reports.
+// seenReports are ordered by time of crash. The highest version is neither in the newest report nor
+// from Ubuntu. Within Ubuntu 24.04, no order of versions matches the order of reports.
 var seenReports = []seenReport{
-	{30 * day, "0.9-1", "Kubuntu 24.04"}, // a derivative is another release
+	{30 * day, "0.9-1", "Kubuntu 24.04"}, // a derivative counts as another release
 	{20 * day, "1.6-1", "Ubuntu 22.04"},
 	{13 * day, "1.9.4-2", "Debian sid"},
 	{9 * day, "1.4-1", "Ubuntu 24.04"},
@@ -42,8 +42,8 @@ var seenReports = []seenReport{
 	{time.Hour, "0.95-1", "Kubuntu 24.04"},
 }
 
-// seenWant is what is right for a release (empty: all): the oldest and the newest report, the versions at both ends, and the
-// releases of the API at both ends.
+// seenWant is the expected result for a release (empty means all): the oldest and newest report,
+// the lowest and highest version, and the first and last release of the API.
 type seenWant struct {
 	release         crash.Release
 	first, last     seenReport
@@ -59,8 +59,8 @@ var seenWants = []seenWant{
 	{"Ubuntu 26.04", seenReports[6], seenReports[6], "1.5.4-1", "1.5.4-1", "Ubuntu 26.04", "Ubuntu 26.04"},
 }
 
-// TestFirstAndLastSeen posts reports whose first and last seen are known, in several orders, and reads them back from
-// everywhere.
+// TestFirstAndLastSeen posts reports in several orders and checks the first and last occurrence on
+// every page and in every file.
 func TestFirstAndLastSeen(t *testing.T) {
 	t.Parallel()
 	for name, order := range map[string][]int{
@@ -80,7 +80,7 @@ func TestFirstAndLastSeen(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, want := range seenWants {
-				s := seenAsked{t: t, site: site, bucket: bucket.ID, now: now, seenWant: want}
+				s := seenQuery{t: t, site: site, bucket: bucket.ID, now: now, seenWant: want}
 				s.pages()
 				s.files()
 				s.api()
@@ -98,8 +98,8 @@ func postSeen(t *testing.T, site *handlertest.Site, now time.Time, r seenReport,
 	}, options...)...))
 }
 
-// seenAsked asks for one release, or for all.
-type seenAsked struct {
+// seenQuery queries one release, or all.
+type seenQuery struct {
 	t      *testing.T
 	site   *handlertest.Site
 	bucket crash.BucketID
@@ -107,7 +107,7 @@ type seenAsked struct {
 	seenWant
 }
 
-func (s seenAsked) query(more ...string) string {
+func (s seenQuery) query(more ...string) string {
 	q := url.Values{}
 	for i := 0; i < len(more); i += 2 {
 		q.Set(more[i], more[i+1])
@@ -118,19 +118,19 @@ func (s seenAsked) query(more ...string) string {
 	return q.Encode()
 }
 
-func (s seenAsked) text(r seenReport) string {
+func (s seenQuery) text(r seenReport) string {
 	return s.now.Add(-r.ago).UTC().Format(time.RFC3339) + " " + r.version + " " + string(r.release)
 }
 
-// shown is an occurrence as a page has it.
-func (s seenAsked) shown(cell *goquery.Selection) string {
+// shown returns an occurrence as pages format it.
+func (s seenQuery) shown(cell *goquery.Selection) string {
 	at, _ := cell.Find("time").Attr("datetime")
 	release, _ := cell.Find(".release").Attr("title")
 	release, _, _ = strings.Cut(release, " (") // the codename
 	return at + " " + cell.Find(".version").Text() + " " + release
 }
 
-func (s seenAsked) same(where, first, last string) {
+func (s seenQuery) same(where, first, last string) {
 	s.t.Helper()
 	if want := s.text(s.first); first != want {
 		s.t.Errorf("%q, %s, first seen: got %q, want %q", s.release, where, first, want)
@@ -140,7 +140,7 @@ func (s seenAsked) same(where, first, last string) {
 	}
 }
 
-func (s seenAsked) pages() {
+func (s seenQuery) pages() {
 	c := s.site.Visitor(s.t)
 	lists := map[string]string{"front": "/?" + s.query("period", "year"), "sorted": "/?" + s.query("period", "year",
 		"sort", "last")}
@@ -159,7 +159,7 @@ func (s seenAsked) pages() {
 		row := page.Find("table.problems tbody tr").First()
 		s.same(name, s.shown(row.Find("td.first")), s.shown(row.Find("td.last")))
 		if page.Find("th.machines, td.machines").Length() > 0 {
-			s.t.Errorf("%s: a list of a period has a column of machines", name)
+			s.t.Errorf("%s: got a column of machines in a list of a period, want none", name)
 		}
 	}
 	page := c.Get(s.bucket.Path() + "?" + s.query()).Want(http.StatusOK).HTML()
@@ -172,7 +172,7 @@ func (s seenAsked) pages() {
 	s.same("problem", fact("First seen"), fact("Last seen"))
 }
 
-func (s seenAsked) files() {
+func (s seenQuery) files() {
 	c := s.site.Visitor(s.t)
 	query := "?" + s.query("period", "year")
 	paths := []string{"/problems"}
@@ -189,7 +189,7 @@ func (s seenAsked) files() {
 		}
 		s.record(path+".json", func(name string) string { return fmt.Sprint(list.Objects[0][name]) })
 		if _, ok := list.Objects[0]["machines"]; ok {
-			s.t.Errorf("%s.json: a list of a period has a number of machines", path)
+			s.t.Errorf("%s.json: got a number of machines in a list of a period, want none", path)
 		}
 
 		rows, err := csv.NewReader(strings.NewReader(c.Get(path + ".csv" + query).Want(http.StatusOK).Body)).ReadAll()
@@ -216,12 +216,12 @@ func (s seenAsked) files() {
 			return s.now.Add(-r.ago).UTC().Format("2006-01-02 15:04 UTC") + " in " + r.version + " (" + string(r.release) + ")"
 		}
 		if want := "First seen " + in(s.first) + ", last seen " + in(s.last) + "."; !strings.Contains(entry.Summary, want) {
-			s.t.Errorf("%s.atom: got %q, want in it %q", path, entry.Summary, want)
+			s.t.Errorf("%s.atom: got %q, want it to contain %q", path, entry.Summary, want)
 		}
 	}
 }
 
-func (s seenAsked) record(where string, value func(string) string) {
+func (s seenQuery) record(where string, value func(string) string) {
 	s.t.Helper()
 	s.same(where, value("first_seen")+" "+value("first_version")+" "+value("first_release"), value("last_seen")+" "+
 		value("last_version")+" "+value("last_release"))
@@ -230,8 +230,8 @@ func (s seenAsked) record(where string, value func(string) string) {
 	}
 }
 
-// api asks for the days that memory has and for all days, which the database counts.
-func (s seenAsked) api() {
+// api queries days that are in memory, and all days, which the database counts.
+func (s seenQuery) api() {
 	c := s.site.Visitor(s.t)
 	ask := func(from time.Time, more ...string) []map[string]any {
 		var list struct{ Objects []map[string]any }
@@ -263,7 +263,8 @@ func (s seenAsked) api() {
 	}
 }
 
-// TestFirstSeenOfMerged: the problem that others were merged into shows what the oldest and the newest report of all say.
+// TestFirstSeenOfMerged checks that a merged problem shows the oldest and newest report of all its
+// buckets.
 func TestFirstSeenOfMerged(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Second)
@@ -285,7 +286,7 @@ func TestFirstSeenOfMerged(t *testing.T) {
 		{"Ubuntu 24.04", seenReports[3], newer, "0.2-1", "1.4-1", "Ubuntu 24.04", "Ubuntu 24.04"},
 		{"Ubuntu 22.04", older, older, "0.1-1", "0.1-1", "Ubuntu 22.04", "Ubuntu 22.04"},
 	} {
-		s := seenAsked{t: t, site: site, bucket: into.ID, now: now, seenWant: want}
+		s := seenQuery{t: t, site: site, bucket: into.ID, now: now, seenWant: want}
 		if want.release == "" {
 			s.pages()
 			s.files()

@@ -7,7 +7,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestAPIPage: the page names every resource that the API lists, and its examples are answered.
+// TestAPIPage checks that the page names every resource of the API and that its examples work.
 func TestAPIPage(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -23,7 +23,7 @@ func TestAPIPage(t *testing.T) {
 	}
 	for _, a := range page.HTML().Find("main section > p > a").EachIter() {
 		switch got := c.Get(a.AttrOr("href", "")); got.Status {
-		case http.StatusOK, http.StatusNotFound, http.StatusUnauthorized: // nothing is stored, and nobody is signed in
+		case http.StatusOK, http.StatusNotFound, http.StatusUnauthorized: // the database is empty, and nobody is signed in
 		default:
 			t.Errorf("%s: got %d", a.Text(), got.Status)
 		}

@@ -47,10 +47,10 @@ func TestPackagePage(t *testing.T) {
 	}
 	if got := newer.Find("td:nth-child(8)").Text(); !strings.Contains(got, "gone by now") ||
 		strings.Contains(got, "second") {
-		t.Errorf("gone in 1.10-1: got %q, want what only 1.9-1 had", got)
+		t.Errorf("gone in 1.10-1: got %q, want the problem of 1.9-1", got)
 	}
 	if strings.Contains(page.Body, "<b>second</b>") {
-		t.Error("a signature is markup")
+		t.Error("a signature became markup")
 	}
 	rows := csvOf(t, c.Get("/package/tidewatch.csv").Want(http.StatusOK))
 	if len(rows) != 3 || rows[0]["count"] != "43" {
@@ -59,7 +59,7 @@ func TestPackagePage(t *testing.T) {
 	f := feedOf(t, c.Get("/package/tidewatch.atom").Want(http.StatusOK))
 	if len(f.Entries) != 3 || f.Title != "Problems of tidewatch · mishap" ||
 		f.Entries[0].Title != "a <b>second</b> problem" {
-		t.Errorf("Atom: got %+v, want what is new first", f)
+		t.Errorf("Atom: got %+v, want the new problem first", f)
 	}
 	c.Get("/package/nosuch").Want(http.StatusNotFound)
 	c.Get("/package/nosuch.json").Want(http.StatusOK)

@@ -55,7 +55,7 @@ func TestShowProblem(t *testing.T) {
 	}
 }
 
-func TestShowProblemTellsVisitorsNothingOfReports(t *testing.T) {
+func TestShowProblemHidesReportsFromVisitors(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	for name, build := range map[string]func(...crashtest.Option) crashtest.Report{
@@ -66,7 +66,7 @@ func TestShowProblemTellsVisitorsNothingOfReports(t *testing.T) {
 		a := p.Visitor(t).Get(bucketOf(t, build()).Path()).Want(http.StatusOK)
 		wantNothingPrivate(t, a)
 		if strings.Contains(a.Body, "invalid literal") {
-			t.Errorf("%s: got the message of the exception, want it kept from visitors", name)
+			t.Errorf("%s: got the message of the exception, want it hidden from visitors", name)
 		}
 	}
 	id := bucketOf(t, crashtest.Python())
@@ -94,7 +94,7 @@ func TestShowProblemPagesOfReports(t *testing.T) {
 			t.Errorf("%s: got %d rows, want 5", what, got)
 		}
 		if got, want := a.Attr("#reports .paging a", "href"), id.Path()+"#reports"; got != want {
-			t.Errorf("%s: way back: got %q, want %q", what, got, want)
+			t.Errorf("%s: link to newer reports: got %q, want %q", what, got, want)
 		}
 	}
 	page.WantText("h1", "tidewatch")
@@ -147,7 +147,7 @@ func TestShowProblemNotCounted(t *testing.T) {
 	a := p.As(t, crash.RoleViewer).Get(bucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
 	a.WantText(".numbers", "0 reports").WantText(".panel", "First seen – never").WantText(".chart", "No counted reports")
 	if got := a.HTML().Find(".reports tbody tr").Length(); got != 1 {
-		t.Errorf("reports: got %d rows, want that of the test machine", got)
+		t.Errorf("reports: got %d rows, want the report of the test machine", got)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestShowProblemUnknown(t *testing.T) {
 	c.Get("/problem/"+strings.ToUpper(id.String())).Want(http.StatusOK).WantText("h1", "tidewatch")
 }
 
-// TestShowProblemVersions says where a problem begins and ends among the versions of its package.
+// TestShowProblemVersions checks in which versions a problem begins and ends.
 func TestShowProblemVersions(t *testing.T) {
 	t.Parallel()
 	links, err := grouping.ParseLinkTemplates("Ubuntu https://archive.example/{source}/{version}/{file}#{line}")

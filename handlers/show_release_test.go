@@ -49,18 +49,18 @@ func TestReleasePage(t *testing.T) {
 	resolute.WantText("main", "the release before: that one has 4.29")
 	if got := resolute.HTML().Find("#release-worst ~ table tbody tr"); got.Length() != 2 ||
 		!strings.Contains(got.First().Text(), "second") {
-		t.Errorf("26.04: got problems %s, want two, the most frequent first", got.Text())
+		t.Errorf("26.04: got problems %s, want two, by frequency", got.Text())
 	}
 	if got := resolute.HTML().Find("#release-new ~ table tbody tr"); got.Length() != 1 || !strings.Contains(got.Text(),
 		"second") {
-		t.Errorf("26.04, new: got %s, want what 24.04 has not", got.Text())
+		t.Errorf("26.04, new: got %s, want the problem that 24.04 lacks", got.Text())
 	}
 	if got := resolute.HTML().Find("#release-packages ~ .scroll tbody tr"); got.Length() != 1 ||
 		!strings.Contains(got.Text(), "tidewatch") {
 		t.Errorf("26.04, packages: got %s", got.Text())
 	}
 	if strings.Contains(resolute.Body, "<b>second</b>") {
-		t.Error("a signature is markup")
+		t.Error("a signature became markup")
 	}
 	if rows := csvOf(t, c.Get("/release/Ubuntu%2026.04.csv").Want(http.StatusOK)); len(rows) != 2 ||
 		rows[0]["count"] != "2" {

@@ -74,7 +74,7 @@ func TestShowReportNeighbours(t *testing.T) {
 		seen[a.Text(".report-facts code")] = true
 	}
 	if len(seen) != 3 {
-		t.Errorf("reports reached by newer and older: got %d, want 3", len(seen))
+		t.Errorf("reports reached through newer and older links: got %d, want 3", len(seen))
 	}
 }
 

@@ -58,7 +58,7 @@ func TestShowSystemPages(t *testing.T) {
 	c.Get("/user/m").WantText(".machine .numbers", "53 reports").WantText(".lanes tbody tr", "tidewatch 53 1")
 }
 
-func TestShowSystemOfTests(t *testing.T) {
+func TestShowTestMachine(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	p.accept("deadbeef-7", crashtest.Native())

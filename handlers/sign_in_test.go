@@ -65,11 +65,11 @@ func TestSignInRenewsTheSession(t *testing.T) {
 	c.SignIn(viewer.Name, handlertest.Password).Want(http.StatusSeeOther)
 	first := c.Cookie("sessionid")
 	if first == "made-up-by-somebody-else" {
-		t.Fatal("the session id of the visitor was kept, want a new one")
+		t.Fatal("got the session id of the visitor, want a new one")
 	}
 	c.SignIn(admin.Name, handlertest.Password).Want(http.StatusSeeOther)
 	if c.Cookie("sessionid") == first {
-		t.Error("the session id was kept through a second sign-in, want a new one")
+		t.Error("got the old session id after a second sign-in, want a new one")
 	}
 	old := site.Visitor(t)
 	old.SetCookie("sessionid", first)
@@ -100,7 +100,7 @@ func TestSignInRefused(t *testing.T) {
 		a := site.Visitor(t).SignIn(tt.name, tt.password).Want(http.StatusUnprocessableEntity)
 		messages[a.Text("#sign-in-problem")] = true
 		if got := a.Attr("#username", "value"); tt.name == ada.Name && got != tt.name {
-			t.Errorf("typed name: got %q, want %q", got, tt.name)
+			t.Errorf("name in the form: got %q, want %q", got, tt.name)
 		}
 		if setCookie(a, "sessionid") != "" {
 			t.Error("a failed sign-in set a session cookie, want none")
@@ -108,18 +108,18 @@ func TestSignInRefused(t *testing.T) {
 		a.WantNone("script:not([src])")
 	}
 	if len(messages) != 1 {
-		t.Errorf("got messages %v, want the same for all", messages)
+		t.Errorf("got messages %v, want the same one for all", messages)
 	}
 }
 
-// at makes a request come from an address, through the proxy that the test is.
+// at returns a header that makes a request appear to come from address. The test acts as the proxy.
 func at(address string) handlertest.Header {
 	return handlertest.Header{Name: "X-Forwarded-For", Value: address}
 }
 
 func TestSignInSlowsDown(t *testing.T) {
 	t.Parallel()
-	began := time.Now() // no time passes for the database, however slow the machine is
+	began := time.Now() // the clock stands still, so slow machines do not matter
 	store := dbtest.OpenAt(t, dbtest.URL(t), began)
 	site, other := handlertest.New(t, handlertest.Options{Store: store}),
 		handlertest.New(t, handlertest.Options{Store: store})
@@ -145,13 +145,13 @@ func TestSignInSlowsDown(t *testing.T) {
 		t.Errorf("Retry-After: got %q, want 1", got)
 	}
 	if got := a.Attr("#username", "value"); got != ada.Name {
-		t.Errorf("typed name: got %q, want %q", got, ada.Name)
+		t.Errorf("name in the form: got %q, want %q", got, ada.Name)
 	}
 	signIn(other.Visitor(t), handlertest.Password, "198.51.100.7").Want(http.StatusSeeOther)
 	signIn(known, handlertest.Password, "192.0.2.1").Want(http.StatusSeeOther)
 }
 
-func TestNextStaysHere(t *testing.T) {
+func TestNextStaysOnThisSite(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	ada := site.AddUser(t, crash.RoleViewer)
@@ -186,7 +186,7 @@ func TestAccountsTakeEffectAtOnce(t *testing.T) {
 	c.SignIn(ada.Name, "another password").Want(http.StatusUnprocessableEntity)
 }
 
-func TestEnabledRemovedAndOtherRoles(t *testing.T) {
+func TestChangeAccounts(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
@@ -208,7 +208,7 @@ func TestEnabledRemovedAndOtherRoles(t *testing.T) {
 	c.Get(review).Want(http.StatusOK)
 	c.Post("/problem/"+b.ID.String()+"/notes", url.Values{"text": {"seen it"}}).Want(http.StatusSeeOther)
 
-	do(to(crash.RoleViewer)) // at once, in the same session and by the same token
+	do(to(crash.RoleViewer)) // takes effect at once, in the same session with the same token
 	c.Get(review).Want(http.StatusForbidden)
 	create().Want(http.StatusForbidden)
 	do(to(crash.RoleAdmin))
@@ -228,18 +228,18 @@ func TestEnabledRemovedAndOtherRoles(t *testing.T) {
 	c.Get("/no-such-page").WantNone(".account-name")
 	create().Want(http.StatusUnauthorized)
 	c.SignIn(ada.Name, handlertest.Password).Want(http.StatusUnprocessableEntity)
-	other := site.As(t, crash.RoleAdmin) // what the person did stays
+	other := site.As(t, crash.RoleAdmin) // the person's actions remain
 	other.Get("/problem/"+b.ID.String()).WantText("#notes", ada.Name)
 	other.Get("/admin/filings").WantText("main", ada.Name)
 	if _, err := site.Accounts.Add(t.Context(), "", ada.Name, crash.RoleViewer, handlertest.Password); err != nil {
-		t.Errorf("the name is not free again: %v", err)
+		t.Errorf("the name cannot be reused: %v", err)
 	}
 	for name, err := range map[string]error{
 		"enable": site.Accounts.Enable(t.Context(), "", "nobody"), "remove": site.Accounts.Remove(t.Context(), "", "nobody"),
 		"role": site.Accounts.SetRole(t.Context(), "", "nobody", crash.RoleViewer),
 	} {
 		if crash.KindOf(err) != crash.NotFound {
-			t.Errorf("%s nobody: got %v, want not found", name, err)
+			t.Errorf("%s an unknown account: got %v, want not found", name, err)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestSecureCookiesUnderHTTPS(t *testing.T) {
 	if got := setCookie(a, "csrftoken"); !strings.Contains(got, "Secure") {
 		t.Errorf("csrftoken: got %q, want Secure", got)
 	}
-	// The jar keeps Secure cookies from an http address, as browsers do on the loopback only: carry it by hand.
+	// The jar does not send Secure cookies to an http address, so the test sets the header itself.
 	token := strings.TrimPrefix(strings.Split(setCookie(a, "csrftoken"), ";")[0], "csrftoken=")
 	c.SetCookie("csrftoken", token)
 	in := c.Post("/login", url.Values{"username": {ada.Name}, "password": {handlertest.Password}},
@@ -265,7 +265,7 @@ func TestSecureCookiesUnderHTTPS(t *testing.T) {
 	}
 }
 
-// setCookie is the Set-Cookie line of an answer for one cookie.
+// setCookie returns the Set-Cookie header of an answer for one cookie.
 func setCookie(a *handlertest.Answer, name string) string {
 	for _, line := range a.Header.Values("Set-Cookie") {
 		if strings.HasPrefix(line, name+"=") {
@@ -282,7 +282,7 @@ func TestSessionThatCannotBeRead(t *testing.T) {
 	site.Store.Close()
 	a := c.Get("/login").Want(http.StatusServiceUnavailable)
 	if strings.Contains(a.Body, "pool") || strings.Contains(a.Body, "sql") {
-		t.Errorf("the page tells of the inside: %s", a.Body)
+		t.Errorf("the page reveals internal details: %s", a.Body)
 	}
 	site.Visitor(t).Get("/login").Want(http.StatusOK)
 	site.Visitor(t).Get("/healthz").Want(http.StatusOK)

@@ -13,7 +13,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// press is a key as a keyboard sends it.
+// press returns a script that sends a key as a keyboard would.
 func press(key string, shift bool) string {
 	with := ""
 	if shift {
@@ -23,8 +23,8 @@ func press(key string, shift bool) string {
 		`", bubbles: true, cancelable: true` + with + `})); true`
 }
 
-// TestStatusInBrowser changes the bug of a problem in every way that there is, and checks that the whole status on its page
-// follows without loading the page again.
+// TestStatusInBrowser changes the bug of a problem in every possible way. The whole status on the
+// page must follow without a reload.
 func TestStatusInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
@@ -60,7 +60,7 @@ func TestStatusInBrowser(t *testing.T) {
 		}
 		if n := browsertest.Eval[int](ctx, t, `document.querySelectorAll("#status").length`); n != 1 ||
 			!browsertest.Eval[bool](ctx, t, `window.stays === true`) {
-			t.Errorf("%s: got %d elements with the status, want one, and the page to stay", step, n)
+			t.Errorf("%s: got %d elements with the status, want one, without a reload", step, n)
 		}
 	}
 	before, after := []string{"First seen in the past week", "Will it help?", "Create"},
@@ -97,7 +97,7 @@ func TestStatusInBrowser(t *testing.T) {
 	}
 }
 
-// TestCopiesOfACellInBrowser creates a bug on the page of a release, which shows the problem in two lists.
+// TestCopiesOfACellInBrowser creates a bug on the page of a release that lists the problem twice.
 func TestCopiesOfACellInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})

@@ -16,8 +16,8 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestStatusIsTheSameEverywhere makes problems that stand in different ways, and compares what the page, lists, filters,
-// searches, files and feeds say of each.
+// TestStatusIsTheSameEverywhere makes problems with different statuses. It compares their status on
+// pages, in lists, filters, searches, files and feeds.
 func TestStatusIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -104,14 +104,14 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 			rows := site.As(t, crash.RoleTriager).Get(list).Want(http.StatusOK).HTML()
 			cell := rows.Find(`.bug-now[data-bug="` + p.bucket.ID.String() + `"]`)
 			if got := cell.AttrOr("data-status", "nothing"); got != string(p.word) {
-				t.Errorf("%s: %s says %s of it, want %s", name, list, got, p.word)
+				t.Errorf("%s: got status %[3]s in %[2]s, want %[4]s", name, list, got, p.word)
 			}
 			if list == "/search?q=is:unfiled" {
-				continue // all without a bug
+				continue // all problems without a bug
 			}
 			rows.Find(".bug-now").Each(func(_ int, s *goquery.Selection) {
 				if got := s.AttrOr("data-status", ""); got != string(p.word) {
-					t.Errorf("%s has a problem that is %s", list, got)
+					t.Errorf("%s: got a problem with status %s", list, got)
 				}
 			})
 		}
@@ -126,11 +126,11 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 				continue // too old for the lists of a release
 			}
 			if got := cell.AttrOr("data-status", ""); got != string(p.word) {
-				t.Errorf("%s: %s says %s of it, want %s", name, path, got, p.word)
+				t.Errorf("%s: got status %[3]s on %[2]s, want %[4]s", name, path, got, p.word)
 			}
 			if wants := p.bucket.ID.String() == problems["gone"].bucket.ID.String(); wants &&
 				cell.Find(".create-bug button, .review-link").Length() != 2 {
-				t.Errorf("%s: %s offers no bug", name, path)
+				t.Errorf("%s: got no Create button on %s", name, path)
 			}
 		}
 	}
@@ -138,10 +138,10 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 	for name, p := range problems {
 		cells := machine.Find(`.bug-now[data-bug="` + p.bucket.ID.String() + `"]`)
 		if got := cells.AttrOr("data-status", "nothing"); got != string(p.word) {
-			t.Errorf("%s: the page of its machine says %s of it, want %s", name, got, p.word)
+			t.Errorf("%s: got status %s on the page of its machine, want %s", name, got, p.word)
 		}
 		if name == "fixed in one release" && (cells.Length() != 2 || cells.Find(".create-bug button").Length() != 2) {
-			t.Errorf("%s: got %d cells on the page of its machine, want one for each report, which offers a bug", name,
+			t.Errorf("%s: got %d cells on the page of its machine, want one with a button for each report", name,
 				cells.Length())
 		}
 	}
@@ -149,7 +149,7 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 	visitor.Get("/package/" + problems["gone"].bucket.Package).WantNone(".create-bug").WantNone(".review-link")
 }
 
-// quoted is a text as CSV has it.
+// quoted returns a text as CSV quotes it.
 func quoted(s string) string {
 	if strings.ContainsAny(s, `,"`) {
 		return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`

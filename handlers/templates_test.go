@@ -63,13 +63,13 @@ func TestTemplates(t *testing.T) {
 
 	drop := c.Post(templatesPath, with(mine, "do", "default"), handlertest.AsPart...).Want(http.StatusOK)
 	if got := drop.Header.Get("HX-Redirect"); got != address {
-		t.Errorf("dropped: got to %q, want %q", got, address)
+		t.Errorf("removed: got redirected to %q, want %q", got, address)
 	}
 	c.Get(address).WantText(".flash-done", "default again").WantNone("button[value=default]")
 	c.Post(templatesPath, with(mine, "do", "default")).Want(http.StatusNotFound)
 	c.Get(templatesPath + "?package=%ff").Want(http.StatusBadRequest)
 
-	// What was typed outlives the session.
+	// Typed text outlives the session.
 	c.SetCookie("sessionid", "ended")
 	kept := c.Post(templatesPath, with(mine, "do", "save")).Want(http.StatusUnauthorized)
 	c.Post("/login", url.Values{
@@ -80,7 +80,7 @@ func TestTemplates(t *testing.T) {
 		"Hello {program}").WantText("#template-title", "tidewatch, Crash")
 }
 
-// TestShippedTemplate: saving the shipped text changes no bug.
+// TestShippedTemplate checks that saving the shipped text does not change bugs.
 func TestShippedTemplate(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})

@@ -11,7 +11,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// makeToken makes a token on the page of the account and returns it.
+// makeToken creates a token on the account page and returns it.
 func makeToken(t *testing.T, c *handlertest.Client, scopes ...string) string {
 	t.Helper()
 	page := c.Post("/account/tokens", url.Values{"name": {"a script"}, "scope": scopes, "days": {"30"}}).Want(
@@ -34,7 +34,7 @@ func TestTokensOnThePage(t *testing.T) {
 	token := makeToken(t, viewer, "read")
 	page := viewer.Get("/account").Want(http.StatusOK).WantText("#tokens tbody th", "a script")
 	if strings.Contains(page.Body, token) {
-		t.Error("the token is shown again")
+		t.Error("got the token a second time, want it shown only once")
 	}
 	page.WantNone("#tokens input[value=file]") // a viewer creates no bugs
 	viewer.Post("/account/tokens", url.Values{"name": {"x"}, "scope": {"file"}, "days": {"30"}}).Want(http.StatusForbidden)
@@ -49,7 +49,7 @@ func TestTokensOnThePage(t *testing.T) {
 		}
 	}
 	action := page.Attr("#tokens tbody form", "action")
-	site.As(t, crash.RoleTriager).Post(action, nil).Want(http.StatusNotFound) // somebody else
+	site.As(t, crash.RoleTriager).Post(action, nil).Want(http.StatusNotFound) // another person's token
 	site.Visitor(t).Get("/api/1.0/instance/?id=x").Want(http.StatusUnauthorized)
 	visitor := site.Visitor(t)
 	visitor.Get("/api/1.0/instance/?id=x", bearer(token)...).Want(http.StatusOK)
@@ -57,7 +57,7 @@ func TestTokensOnThePage(t *testing.T) {
 	visitor.Get("/api/1.0/instance/?id=x", bearer(token)...).Want(http.StatusUnauthorized)
 }
 
-// TestTokenScopes: a token does what its scopes say, and never more than its person may.
+// TestTokenScopes checks that a token grants its scopes, but never more than its owner's role.
 func TestTokenScopes(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -71,7 +71,7 @@ func TestTokenScopes(t *testing.T) {
 	}
 	c.Get("/api/1.0/instance/?id=x", bearer(read)...).Want(http.StatusOK)
 	c.Get("/api/1.0/instance/?id=x", bearer(file)...).Want(http.StatusForbidden)
-	c.Get("/api/1.0/problems-count/", bearer(file)...).Want(http.StatusOK) // for everybody
+	c.Get("/api/1.0/problems-count/", bearer(file)...).Want(http.StatusOK) // public
 	c.PostJSON(createPath, body, plain(read)...).Want(http.StatusForbidden)
 	c.PostJSON(createPath, body).Want(http.StatusUnauthorized)
 	c.PostJSON(createPath, body, plain("mishap_wrong")...).Want(http.StatusUnauthorized)
@@ -80,12 +80,12 @@ func TestTokenScopes(t *testing.T) {
 	if got := len(site.Tracker.Bugs()); got != 1 {
 		t.Errorf("got %d bugs, want one", got)
 	}
-	// A token of no form, no part, and no page.
+	// Tokens do not work for forms, parts or pages.
 	c.Post(createPath, url.Values{"signature": {b.Signature}}, bearer(file)...).Want(http.StatusUnsupportedMediaType)
 	c.Get("/oops/x", bearer(read)...).Want(http.StatusSeeOther)
-	// A session without a CSRF token is not helped by a token that is not good.
+	// An invalid token does not replace the CSRF token of a session.
 	triager.PostJSON(createPath, body, plain("mishap_wrong")...).Want(http.StatusUnauthorized)
-	// Who may no longer file does not by a token either.
+	// A person who has lost the right to file cannot file with a token either.
 	viewer := site.AddUser(t, crash.RoleTriager)
 	if err := site.Accounts.Disable(t.Context(), "", viewer.Name); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestLimitsOfTheAPI(t *testing.T) {
 	var got apiError
 	a := c.Get("/api/1.0/").Want(http.StatusTooManyRequests)
 	if a.JSON(&got); a.Header.Get("Retry-After") == "" || got.Code != "too_many_requests" {
-		t.Errorf("got %v, %+v, want when to go on", a.Header, got)
+		t.Errorf("got %v, %+v, want Retry-After", a.Header, got)
 	}
 	for range 5 {
 		c.Get("/api/1.0/", bearer(one)...).Want(http.StatusOK)

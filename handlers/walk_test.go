@@ -11,7 +11,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// walk goes from a page to the next until there is none, and returns what stands at each.
+// walk follows the next links from a page to the end and returns the text of each page.
 func walk(t *testing.T, c *handlertest.Client, path, what string) (seen []string) {
 	t.Helper()
 	for range 20 {
@@ -23,7 +23,7 @@ func walk(t *testing.T, c *handlertest.Client, path, what string) (seen []string
 		}
 		path, _ = next.Attr("href")
 	}
-	t.Fatalf("got no end of the way from %s", path)
+	t.Fatalf("the next links from %s do not end", path)
 	return nil
 }
 
@@ -39,19 +39,19 @@ func TestWalkThroughChosenReports(t *testing.T) {
 	list := c.Get(chosen).Want(http.StatusOK)
 	seen := walk(t, c, list.Attr("#reports tbody tr:first-child a[href^='/oops/']", "href"), ".report-facts code")
 	if len(seen) != 3 {
-		t.Errorf("got %d reports on the way, want 3", len(seen))
+		t.Errorf("got %d reports by next links, want 3", len(seen))
 	}
 	a := c.Get(list.Attr("#reports tbody tr:nth-child(2) a[href^='/oops/']", "href"))
 	a.WantText(".way", "reports of this problem (Ubuntu 22.04)")
 	if got := a.Attr(".way-name a", "href"); got != chosen {
-		t.Errorf("way back: got %q, want %q", got, chosen)
+		t.Errorf("link to the list: got %q, want %q", got, chosen)
 	}
 	if back := c.Get(a.Attr(".way a[rel=prev]", "href")).Text(".report-facts code"); back != seen[0] {
 		t.Errorf("back from the second: got %s, want %s", back, seen[0])
 	}
 	newest := c.Get(id.Path()).Attr("#reports tbody tr:first-child a[href^='/oops/']", "href")
 	if all := walk(t, c, newest, ".report-facts code"); len(all) != 7 {
-		t.Errorf("without a choice: got %d reports on the way, want 7", len(all))
+		t.Errorf("without a choice: got %d reports by next links, want 7", len(all))
 	}
 }
 
@@ -68,13 +68,13 @@ func TestWalkThroughSearch(t *testing.T) {
 	first := list.Attr("tbody tr:first-child td.problem a", "href")
 	ids := walk(t, c, first, ".page-head .page-nav .mono")
 	if len(ids) != 3 {
-		t.Fatalf("got problems %v on the way, want 3", ids)
+		t.Fatalf("got problems %v by next links, want 3", ids)
 	}
 	page := c.Get(first).Want(http.StatusOK)
 	page.WantText(".way", "1 of 3").WantText(".way", "search: release:")
 	reports := walk(t, c, page.Attr("#reports tbody tr:first-child a[href^='/oops/']", "href"), ".report-facts code")
-	if got := len(reports); got != 6 && got != 7 { // the newest of the problem may be the one of 22.04
-		t.Errorf("got %d reports on the way, want 6 that the search counts", got)
+	if got := len(reports); got != 6 && got != 7 { // the newest report may be that of 22.04
+		t.Errorf("got %d reports by next links, want the 6 that the search counts", got)
 	}
 	last := c.Get("/oops/" + reports[len(reports)-1] + "?via=" + url.QueryEscape(search)).Want(http.StatusOK)
 	var back []string
@@ -87,12 +87,12 @@ func TestWalkThroughSearch(t *testing.T) {
 	}
 	slices.Reverse(back)
 	if !slices.Equal(back, reports[len(reports)-len(back):]) || len(back) != 6 {
-		t.Errorf("back: got %v, want the same way as forth, %v", back, reports)
+		t.Errorf("backwards: got %v, want the reverse of %v", back, reports)
 	}
 	p.Visitor(t).Get(first).Want(http.StatusOK).WantText(".way", "1 of 3")
 }
 
-// What a via says is not believed: no page leads anywhere else by it.
+// TestWalkOddWays checks that no page follows a "via" parameter that points elsewhere.
 func TestWalkOddWays(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -123,7 +123,7 @@ func TestWalkThroughMachine(t *testing.T) {
 		a := c.Get(path).Want(http.StatusOK)
 		if seen := walk(t, c, a.Attr("#reports tbody tr:first-child a[href^='/oops/']", "href"),
 			".report-facts code"); len(seen) != want {
-			t.Errorf("%s: got %d reports on the way, want %d", path, len(seen), want)
+			t.Errorf("%s: got %d reports by next links, want %d", path, len(seen), want)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// Everybody reads the rule; who may see reports reads what the rule took of one, and left.
+// TestWhyHere checks that everyone can read the rule, and people who may see reports the text that
+// the rule used and ignored.
 func TestWhyHere(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -36,7 +37,7 @@ func TestWhyHere(t *testing.T) {
 	}
 }
 
-// What was made the same is shown, as it was and as it is.
+// TestWhyHereChanges checks that normalised text is shown before and after the change.
 func TestWhyHereChanges(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -44,7 +45,8 @@ func TestWhyHereChanges(t *testing.T) {
 	p.As(t, crash.RoleViewer).Get("/oops/"+id.String()).Want(http.StatusOK).WantText(".why-changed", "(ADDR)")
 }
 
-// A report that older rules put elsewhere says where today's would put it, and links there.
+// TestWhyHereOfOlderRules checks that a report grouped by older rules links to its problem under
+// the current rules.
 func TestWhyHereOfOlderRules(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -77,7 +79,7 @@ func TestWhyHereOfOlderRules(t *testing.T) {
 	a = c.Get("/oops/" + old.String()).Want(http.StatusOK)
 	if text := a.Text(".why-now"); !strings.Contains(text, "which is not there yet") ||
 		!strings.Contains(text, today.String()) {
-		t.Errorf("got %q, want a problem that is not there yet", text)
+		t.Errorf("got %q, want a problem that does not exist yet", text)
 	}
 	c.Get("/oops/" + other.String()).WantNone(".why-now")
 }

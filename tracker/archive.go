@@ -21,8 +21,8 @@ const (
 	published    = "Published"
 )
 
-// ReadArchive reads one fact about the archive of the distribution. It sends no access token, so it
-// finds public facts only. The error is a *CallError; a missing thing is no error.
+// ReadArchive reads one fact about the distribution's archive. It sends no access token, so it
+// finds only public facts. The error is a *CallError; a missing object is not an error.
 func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.ArchiveFact, error) {
 	f := crash.ArchiveFact{ArchiveWant: w}
 	if !w.Valid() {

@@ -64,9 +64,9 @@ func callError(operation string, err error) *CallError {
 // maxAnswer bounds every answer, in bytes.
 const maxAnswer = 1 << 20
 
-// newHTTPClient returns a client that follows no redirects and sends no cookies, since with a
-// cookie the tracker may read from a lagging standby. It uses HTTP/1.1 only, where Go never repeats
-// a POST.
+// newHTTPClient returns a client that follows no redirects and sends no cookies. With a cookie, the
+// tracker may read from a lagging standby. It uses HTTP/1.1 only, because Go never repeats a POST
+// there.
 func newHTTPClient() *http.Client {
 	t := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -84,8 +84,8 @@ func newHTTPClient() *http.Client {
 	}
 }
 
-// newWriter returns a client for one request that changes something. It uses a new connection,
-// which the tracker has not closed, and sends nothing after sendBy.
+// newWriter returns a client for one changing request. It opens a new connection, which the tracker
+// cannot have closed, and sends nothing after sendBy.
 func newWriter(sendBy time.Duration) *http.Client {
 	hc := newHTTPClient()
 	if t, ok := hc.Transport.(*http.Transport); ok {
@@ -102,8 +102,8 @@ func newWriter(sendBy time.Duration) *http.Client {
 	return hc
 }
 
-// boundedConn refuses to write after a time, on which other instances rely. It compares the wall
-// clock and the monotonic clock, so the limit holds after a suspended process or machine, too.
+// boundedConn refuses to write after a deadline, on which other instances rely. It checks both the
+// wall clock and the monotonic clock, so that the deadline holds across a suspend.
 type boundedConn struct {
 	net.Conn
 	until time.Time
@@ -207,7 +207,7 @@ func failure(operation string, a answer, secrets ...crash.Secret) *CallError {
 	return e
 }
 
-// classify returns the outcome that an unexpected answer means. Only a 4xx means that nothing was
+// classify returns the outcome that an unexpected answer implies. Only a 4xx means that nothing was
 // done. A front end may answer 5xx, or 408, although the work was done.
 func classify(a answer) Outcome {
 	switch {
@@ -223,8 +223,8 @@ func classify(a answer) Outcome {
 	return OutcomeUnknown
 }
 
-// deadTexts begin Launchpad's answers to invalid credentials. A 401 with any other text means a
-// missing permission.
+// deadTexts are the beginnings of Launchpad's answers to invalid credentials. A 401 with any other
+// text means a missing permission.
 var deadTexts = []string{
 	"Unknown consumer (", "Unknown access token (", "Expired token (", "Unauthorized token (", "Invalid token",
 	"Invalid signature.", "Inactive account.", "You need to be logged in to view this URL.",

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Once the time for sending is over nothing leaves, whatever the reason for being late.
+// TestNothingLeavesTooLate checks that nothing is sent after the deadline for sending, whatever
+// caused the delay.
 func TestNothingLeavesTooLate(t *testing.T) {
 	t.Parallel()
 	ours, theirs := net.Pipe()
@@ -19,9 +20,10 @@ func TestNothingLeavesTooLate(t *testing.T) {
 	if n, err := late.Write([]byte("x")); n != 0 || !errors.Is(err, errSlowSending) {
 		t.Errorf("got %d, %v, want nothing written", n, err)
 	}
-	asleep := &boundedConn{Conn: ours, until: time.Now().Round(0).Add(-time.Millisecond)} // the steady clock stood still
+	// As after a suspend: only the wall clock has passed the deadline.
+	asleep := &boundedConn{Conn: ours, until: time.Now().Round(0).Add(-time.Millisecond)}
 	if n, err := asleep.Write([]byte("x")); n != 0 || !errors.Is(err, errSlowSending) {
-		t.Errorf("by the clock on the wall: got %d, %v, want nothing written", n, err)
+		t.Errorf("by the wall clock: got %d, %v, want nothing written", n, err)
 	}
 
 	reached := make(chan struct{}, 1)
@@ -35,7 +37,7 @@ func TestNothingLeavesTooLate(t *testing.T) {
 	}
 	_, err = c.exchange(newWriter(-time.Second), "create", req, -time.Second)
 	if e := callError("create", err); e.Words != errSlowSending.Error() || e.Outcome == OutcomeDone {
-		t.Errorf("got %v, want it given up", err)
+		t.Errorf("got %v, want it cancelled", err)
 	}
 	select {
 	case <-reached:

@@ -61,7 +61,7 @@ func (c *Client) get(ctx context.Context, operation, address string, v any) erro
 	return nil
 }
 
-// post sends one operation, whose values are encoded by encodeJSON.
+// post sends one operation. encodeJSON has encoded its values.
 func (c *Client) post(
 	ctx context.Context, operation, address string, form url.Values, sendBy time.Duration,
 ) (answer, error) {
@@ -73,8 +73,8 @@ func (c *Client) post(
 	return c.signed(newWriter(sendBy), operation, req, sendBy)
 }
 
-// signed sends a request with the current access token. It has recorded its errors. The caller
-// records the outcome of any answer.
+// signed sends a request with the current access token. It records its own errors; the caller
+// records the outcome of an answer.
 func (c *Client) signed(hc *http.Client, operation string, req *http.Request, sendBy time.Duration) (answer, error) {
 	token, err := c.creds.Current(req.Context())
 	if err != nil {

@@ -21,7 +21,7 @@ var anIntent = crash.Intent{
 	Description: "It did.\nhttps://mishap.example/problem/1", Marker: "https://mishap.example/problem/1",
 }
 
-// authorised is a client of a practice tracker with a token in its configuration.
+// authorised returns a client of a practice tracker with a token in its configuration.
 func authorised(t *testing.T, change ...func(*tracker.Config)) (*tracker.Client, *trackertest.Tracker) {
 	t.Helper()
 	lp := trackertest.New(t)
@@ -35,7 +35,8 @@ func authorised(t *testing.T, change ...func(*tracker.Config)) (*tracker.Client,
 	return tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory())), lp
 }
 
-// What each failure means for the bug: only what is certain is called so.
+// TestOutcomesOfCreate checks the outcome after each failure. Only a certain outcome may be
+// reported as certain.
 func TestOutcomesOfCreate(t *testing.T) {
 	t.Parallel()
 	want := map[trackertest.Fault]tracker.Outcome{
@@ -47,7 +48,7 @@ func TestOutcomesOfCreate(t *testing.T) {
 	}
 	for _, fault := range trackertest.Faults() {
 		if fault == trackertest.Slow {
-			continue // the answer comes
+			continue // this fault does send an answer
 		}
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +60,7 @@ func TestOutcomesOfCreate(t *testing.T) {
 				expected = tracker.OutcomeUnknown
 			}
 			if e == nil || e.Outcome != expected || e.Words == "" {
-				t.Errorf("got %v, want outcome %s and some words", err, expected)
+				t.Errorf("got %v, want outcome %s and a text", err, expected)
 			}
 			if got := len(lp.Requests(trackertest.OpCreate)); got != 1 {
 				t.Errorf("got %d requests, want 1: nothing may be sent twice", got)
@@ -68,13 +69,13 @@ func TestOutcomesOfCreate(t *testing.T) {
 				t.Errorf("got %d requests in all, want 1: redirects must not be followed", got)
 			}
 			if fault == trackertest.Error503 && (e.RetryAfter != 900*time.Second || e.RequestID != "OOPS-practice503") {
-				t.Errorf("got retry after %v and id %q", e.RetryAfter, e.RequestID)
+				t.Errorf("got RetryAfter %v and id %q", e.RetryAfter, e.RequestID)
 			}
 		})
 	}
 }
 
-// Nothing was sent: this can be said for certain, so that the bug may be sent again without a
+// TestNotSent checks calls that certainly sent nothing, so that the bug may be sent again without a
 // search.
 func TestNotSent(t *testing.T) {
 	t.Parallel()
@@ -91,13 +92,13 @@ func TestNotSent(t *testing.T) {
 			c, _ := authorised(t, func(cfg *tracker.Config) { cfg.APIURL = address + "/devel" })
 			_, err := c.CreateBug(t.Context(), anIntent)
 			if e := asCall(err); e == nil || e.Outcome != tracker.OutcomeNotSent || e.Words == "" {
-				t.Errorf("got %v, want not sent, with words", err)
+				t.Errorf("got %v, want not sent, with a text", err)
 			}
 		})
 	}
 }
 
-// hostile is a tracker that answers whatever a test likes.
+// hostile returns a client of a tracker that calls answer.
 func hostile(t *testing.T, answer http.HandlerFunc) *tracker.Client {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -178,8 +179,8 @@ func TestLocations(t *testing.T) {
 	}
 }
 
-// A search or an account that leads to another host is not followed: our credentials would go
-// along.
+// TestForeignLinksAreNotFollowed checks that links of a search or an account to another host are
+// not followed. Otherwise our credentials would go there.
 func TestForeignLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	visited := make(chan string, 10)
@@ -203,7 +204,7 @@ func TestForeignLinksAreNotFollowed(t *testing.T) {
 				_, _ = io.WriteString(w, page)
 			})
 			if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err == nil || n != 0 {
-				t.Errorf("got %d, %v, want an error: it is not known whether the bug is there", n, err)
+				t.Errorf("got %d, %v, want an error: the result is unknown", n, err)
 			}
 		})
 	}
@@ -220,13 +221,13 @@ func TestForeignLinksAreNotFollowed(t *testing.T) {
 	t.Cleanup(func() {
 		select {
 		case uri := <-visited:
-			t.Errorf("got a visit to %s on a foreign host, want none", uri)
+			t.Errorf("got a request for %s on a foreign host, want none", uri)
 		default:
 		}
 	})
 }
 
-// No secret is in any error or log line, whatever goes wrong.
+// TestSecretsStayInside checks that no error or log line contains a secret, after any failure.
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -241,12 +242,12 @@ func TestSecretsStayInside(t *testing.T) {
 		for _, e := range []error{err, checked} {
 			slog.New(handler).Error("failed", "error", e, "token", token, "secret", token.Secret)
 			if s := fmt.Sprintf("%v|%+v|%#v|%s|%q", e, e, token, token.Secret, token.Secret); strings.Contains(s, "thesecret") {
-				t.Errorf("%s: the secret is in %s", fault, s)
+				t.Errorf("%s: got the secret in %s", fault, s)
 			}
 		}
 	}
 	if strings.Contains(log.String(), "thesecret") {
-		t.Errorf("the secret is in the log:\n%s", log.String())
+		t.Errorf("the log contains the secret:\n%s", log.String())
 	}
 }
 
@@ -263,8 +264,8 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// Texts that look like something else arrive as they are.
-func TestTextsArriveAsTheyAre(t *testing.T) {
+// TestTextsArriveUnchanged checks texts that look like JSON, numbers or escapes.
+func TestTextsArriveUnchanged(t *testing.T) {
 	t.Parallel()
 	c, lp := authorised(t)
 	for _, s := range []string{"24.10", "null", "true", `"quoted"`, `{"a": 1}`, "[1]", "a+b %41 & c=d",

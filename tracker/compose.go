@@ -25,8 +25,8 @@ var (
 	validTag    = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // rule of the tracker
 )
 
-// compose returns the bug that one click files for a bucket. Of the report it uses only the
-// redacted location of the fault. It returns Unprocessable if no bug can be filed for the bucket.
+// compose returns the bug that one click files for a bucket. From the report it uses only the
+// redacted location of the fault. It returns Unprocessable if no bug can be filed.
 func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (crash.Intent, error) {
 	target, err := f.target(b, opts)
 	if err != nil {
@@ -44,7 +44,7 @@ func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (cras
 	return in, nil
 }
 
-// writer reads what the bug of a bucket is written from.
+// writer reads the data for the bug of a bucket.
 func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 	versions, err := f.store.BucketVersions(ctx, b.ID)
 	if err != nil {
@@ -105,7 +105,7 @@ func releaseTags(versions []crash.VersionCount, hide redact.Redactor) []string {
 		}
 		name := Clean(string(r), 40)
 		if hide.Text(name) != name {
-			continue // a system that bears the name of a person or machine
+			continue // a system named after a person or machine
 		}
 		tag := cmp.Or(r.Codename(), strings.ReplaceAll(strings.ToLower(name), " ", "-"))
 		if validTag.MatchString(tag) && !slices.Contains(tags, tag) {
@@ -118,7 +118,7 @@ func releaseTags(versions []crash.VersionCount, hide redact.Redactor) []string {
 // writer writes title and description of one bug.
 type writer struct {
 	bucket        crash.Bucket
-	report        crash.StoredReport // zero: none is left
+	report        crash.StoredReport // zero: there is none any more
 	versions      []crash.VersionCount
 	architectures []crash.NameCount
 	marker        string

@@ -22,13 +22,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// bugOf files the bug of a problem and returns it as the tracker has it.
-func (h *house) bugOf(signature string) trackertest.Bug {
+// bugOf files the bug of a problem and returns it from the tracker.
+func (h *fixture) bugOf(signature string) trackertest.Bug {
 	h.t.Helper()
 	if err := h.db.WaitCounted(h.t.Context()); err != nil {
 		h.t.Fatal(err)
 	}
-	r, err := h.unit().filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines", Wait: patience,
+	r, err := h.instance().filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines", Wait: patience,
 		Distribution: true})
 	if err != nil {
 		h.t.Fatalf("create: %v", err)
@@ -42,8 +42,8 @@ func (h *house) bugOf(signature string) trackertest.Bug {
 	return trackertest.Bug{}
 }
 
-// save stores a report of a machine at a time, and returns its signature.
-func (h *house) save(system string, at time.Time, r crashtest.Report) string {
+// save stores a report of a machine with the given time and returns its signature.
+func (h *fixture) save(system string, at time.Time, r crashtest.Report) string {
 	h.t.Helper()
 	in := intake.New(intake.Config{MaxAgeDays: 3660, Now: func() time.Time { return at }}, h.db)
 	report := crash.Report{ID: crash.NewOopsID(at), System: crash.SystemID(system), Fields: r.Fields()}
@@ -58,13 +58,13 @@ func (h *house) save(system string, at time.Time, r crashtest.Report) string {
 	return rec.Grouping.Signature
 }
 
-// What bugs say, as a person reads them. Written anew with: go test ./tracker -run TestBugTexts
-// -update
+// TestBugTexts compares the texts of bugs with golden files. Update them with: go test ./tracker
+// -run TestBugTexts -update
 func TestBugTexts(t *testing.T) {
 	t.Parallel()
 	day := func(n int) time.Time { return time.Date(2026, 5, n, 9, 0, 0, 0, time.UTC) }
-	tests := map[string]func(h *house) string{
-		"native": func(h *house) string {
+	tests := map[string]func(h *fixture) string{
+		"native": func(h *fixture) string {
 			var signature string
 			for i, v := range []string{"1.4.9-2", "1.4.9-2", "1.4.10-1", "1.5~beta1-1"} {
 				release := crash.Release([]string{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 24.04", "Ubuntu 26.04"}[i])
@@ -76,7 +76,7 @@ func TestBugTexts(t *testing.T) {
 			}
 			return signature
 		},
-		"go": func(h *house) string {
+		"go": func(h *fixture) string {
 			noise := strings.Repeat("2026/05/18 08:59:59 sounding\n", 300)
 			secret := "opening /home/wendeline/charts for wendeline@harbour.example\n" +
 				"-----BEGIN RSA PRIVATE KEY-----\nc2VjcmV0IGtleSBvZiB3ZW5kZWxpbmU=\n-----END RSA PRIVATE KEY-----\ntoken=hunter2 " +
@@ -84,35 +84,35 @@ func TestBugTexts(t *testing.T) {
 			return h.save("m", day(18), crashtest.GoPanic(crashtest.Set("ProcEnviron", "USER=wendeline"),
 				crashtest.Set("StdErr", noise+secret+crashtest.GoPanic()["StdErr"]+strings.Repeat("\tmore\n", 100))))
 		},
-		"rust":         func(h *house) string { return h.save("m", day(18), crashtest.RustPanic()) },
-		"bare package": func(h *house) string { return h.save("m", day(18), crashtest.BarePackage()) },
-		"java":         func(h *house) string { return h.save("m", day(18), crashtest.Java()) },
-		"compiler":     func(h *house) string { return h.save("m", day(18), crashtest.CompilerError()) },
-		"modern oops":  func(h *house) string { return h.save("m", day(18), crashtest.ModernOops()) },
-		"snap":         func(h *house) string { return h.save("m", day(18), crashtest.Snap()) },
-		"hang":         func(h *house) string { return h.save("m", day(18), crashtest.ThreadHang()) },
-		"suspend":      func(h *house) string { return h.save("m", day(18), crashtest.Suspend()) },
-		"python":       func(h *house) string { return h.save("m", day(18), crashtest.Python()) },
-		"assertion":    func(h *house) string { return h.save("m", day(18), crashtest.Assertion()) },
-		"package":      func(h *house) string { return h.save("m", day(18), crashtest.Package()) },
-		"kernel":       func(h *house) string { return h.save("m", day(18), crashtest.Oops()) },
-		"nameless":     func(h *house) string { return h.save("m", day(18), crashtest.Unsymbolised()) },
-		"markup":       func(h *house) string { return h.save("m", day(18), crashtest.Markup()) },
-		"unicode":      func(h *house) string { return h.save("m", day(18), crashtest.Unicode()) },
-		"long":         func(h *house) string { return h.save("m", day(18), crashtest.Long()) },
-		"steps": func(h *house) string {
+		"rust":         func(h *fixture) string { return h.save("m", day(18), crashtest.RustPanic()) },
+		"bare package": func(h *fixture) string { return h.save("m", day(18), crashtest.BarePackage()) },
+		"java":         func(h *fixture) string { return h.save("m", day(18), crashtest.Java()) },
+		"compiler":     func(h *fixture) string { return h.save("m", day(18), crashtest.CompilerError()) },
+		"modern oops":  func(h *fixture) string { return h.save("m", day(18), crashtest.ModernOops()) },
+		"snap":         func(h *fixture) string { return h.save("m", day(18), crashtest.Snap()) },
+		"hang":         func(h *fixture) string { return h.save("m", day(18), crashtest.ThreadHang()) },
+		"suspend":      func(h *fixture) string { return h.save("m", day(18), crashtest.Suspend()) },
+		"python":       func(h *fixture) string { return h.save("m", day(18), crashtest.Python()) },
+		"assertion":    func(h *fixture) string { return h.save("m", day(18), crashtest.Assertion()) },
+		"package":      func(h *fixture) string { return h.save("m", day(18), crashtest.Package()) },
+		"kernel":       func(h *fixture) string { return h.save("m", day(18), crashtest.Oops()) },
+		"nameless":     func(h *fixture) string { return h.save("m", day(18), crashtest.Unsymbolised()) },
+		"markup":       func(h *fixture) string { return h.save("m", day(18), crashtest.Markup()) },
+		"unicode":      func(h *fixture) string { return h.save("m", day(18), crashtest.Unicode()) },
+		"long":         func(h *fixture) string { return h.save("m", day(18), crashtest.Long()) },
+		"steps": func(h *fixture) string {
 			return h.save("m", day(18), crashtest.Native(crashtest.Set("ProcEnviron", "USER=wendeline\nHOME=/home/wendeline"),
 				crashtest.Set("StepsToReproduce", "1. Open /home/wendeline/letters/secret.odt\n\n2. Press Ctrl+S twice\x1b[31m as "+
 					"wendeline@harbour.example\n"+strings.Repeat("3. again\n", 60))))
 		},
-		"test machine": func(h *house) string {
+		"test machine": func(h *fixture) string {
 			return h.save("deadbeef01", day(18), crashtest.Recoverable())
 		},
 	}
 	for name, save := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newFixture(t)
 			bug := h.bugOf(save(h))
 			got := bug.Title + "\n\n" + bug.Description + "\n" + strings.Join(bug.Tags, " ") + "\n"
 			file := filepath.Join("testdata", "bugs", strings.ReplaceAll(name, " ", "-")+".txt")

@@ -43,8 +43,9 @@ const (
 	defaultBackoff = 5 * time.Second
 	defaultPause   = 250 * time.Millisecond
 
-	// maxSending bounds connecting and writing a request, from before the filing is claimed. After
-	// it the request has left completely or never will, so other instances know when to search.
+	// maxSending limits the time for connecting and writing a request, from before the claim of the
+	// filing. After that, the request was sent completely or never will be, so other instances know
+	// when to search.
 	maxSending = 10 * time.Second
 )
 
@@ -68,7 +69,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// userAgent returns the User-Agent header. It is distinctive, since the tracker may refuse common
+// userAgent returns the User-Agent header. It is distinctive, because the tracker may refuse common
 // ones.
 func (c Config) userAgent() string {
 	return "mishap/" + c.Version + " (+" + c.BaseURL + ")"
@@ -85,8 +86,8 @@ func (c Config) link(path string) string { return c.APIURL + path }
 // bugURL returns the address of the page of a bug.
 func (c Config) bugURL(number int64) string { return c.URL + "/bugs/" + itoa(number) }
 
-// sameOrigin reports whether u has the scheme, host and port of the API. Other links are never
-// followed.
+// sameOrigin reports whether u has the scheme, host and port of the API. The client never follows
+// other links.
 func (c Config) sameOrigin(u *url.URL) bool {
 	api, err := url.Parse(c.APIURL)
 	return err == nil && u.User == nil &&

@@ -24,8 +24,8 @@ type Credentials struct {
 	log   *slog.Logger
 
 	mu         sync.Mutex
-	configured crash.AccessToken // token of this instance's configuration, or zero
-	offered    bool              // configured has been saved for other instances
+	configured crash.AccessToken // token in this instance's configuration, or zero
+	offered    bool              // configured has been saved for the other instances
 	current    crash.AccessToken // the last result of Current
 	health     crash.TokenHealth // health of current, as last saved or read
 	known      bool              // health has been read
@@ -175,7 +175,7 @@ func (c *Credentials) secrets() []crash.Secret {
 // worked records a successful call.
 func (c *Credentials) worked(ctx context.Context) { c.recordSuccess(ctx, func(*crash.TokenHealth) {}) }
 
-// is records the account that the token acts for.
+// is records the name of the account that the token acts for.
 func (c *Credentials) is(ctx context.Context, account string) {
 	c.recordSuccess(ctx, func(h *crash.TokenHealth) { h.Account = account })
 }
@@ -187,7 +187,7 @@ func (c *Credentials) recordSuccess(ctx context.Context, change func(*crash.Toke
 	})
 }
 
-// failed records a failed call. It ignores a refusal, which concerns the request and not the
+// failed records a failed call. It ignores a refusal, which is about the request, not the
 // connection.
 func (c *Credentials) failed(ctx context.Context, e *CallError) {
 	if e.Outcome == OutcomeRefused {
@@ -199,7 +199,7 @@ func (c *Credentials) failed(ctx context.Context, e *CallError) {
 	})
 }
 
-// save changes the health. It saves it if more than times has changed, or after healthInterval.
+// save changes the health. It stores it if more than times has changed, or after healthInterval.
 func (c *Credentials) save(ctx context.Context, change func(*crash.TokenHealth)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()

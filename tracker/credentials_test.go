@@ -14,7 +14,7 @@ import (
 
 func withoutToken(c *tracker.Config) { c.Token = crash.AccessToken{} }
 
-func (h *house) status(u *unit) crash.Connection {
+func (h *fixture) status(u *instance) crash.Connection {
 	h.t.Helper()
 	s, err := u.creds.Status(h.t.Context())
 	if err != nil {
@@ -23,19 +23,19 @@ func (h *house) status(u *unit) crash.Connection {
 	return s
 }
 
-// The configuration's token comes first, then the one that the database remembers; a unit without
-// one works as soon as any unit has been authorised.
+// TestWhichToken checks that a configured token takes precedence over the saved one. An instance
+// without a token works as soon as any instance has been connected.
 func TestWhichToken(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx := t.Context()
-	bare, configured := h.unit(withoutToken), h.unit()
+	bare, configured := h.instance(withoutToken), h.instance()
 	if _, err := bare.creds.Current(ctx); codeOf(err) != "tracker_credentials" || !strings.Contains(err.Error(),
 		"/admin/tracker") {
-		t.Errorf("nothing known: got %v, want tracker_credentials with the address of the page", err)
+		t.Errorf("without a token: got %v, want tracker_credentials with the address of the page", err)
 	}
 	if s := h.status(bare); s.Source != crash.NotConnected {
-		t.Errorf("nothing known: got %+v, want not connected", s)
+		t.Errorf("without a token: got %+v, want not connected", s)
 	}
 
 	if _, err := configured.lp.Check(ctx); err != nil {
@@ -43,11 +43,11 @@ func TestWhichToken(t *testing.T) {
 	}
 	if got, err := bare.creds.Current(ctx); err != nil || got.Token != h.cfg.Token.Token ||
 		got.Secret != h.cfg.Token.Secret {
-		t.Errorf("after another unit's use: got %v, %v, want its token", got, err)
+		t.Errorf("after another instance used its token: got %v, %v, want its token", got, err)
 	}
 	if s := h.status(bare); s.Source != crash.FromDatabase || s.Account != "practice-person" || s.LastSuccess.IsZero() ||
 		s.Person != "" {
-		t.Errorf("after another unit's use: got %+v", s)
+		t.Errorf("after another instance used its token: got %+v", s)
 	}
 
 	connected := h.lp.Token(consumer)
@@ -61,13 +61,13 @@ func TestWhichToken(t *testing.T) {
 		t.Errorf("after connecting: got %+v", s)
 	}
 	if got, err := configured.creds.Current(ctx); err != nil || got.Token != h.cfg.Token.Token {
-		t.Errorf("a configured unit, after another has connected: got %v, %v, want its own token", got, err)
+		t.Errorf("a configured instance after another has connected: got %v, %v, want its own token", got, err)
 	}
 	if err := configured.creds.Remember(ctx, connected, "theo"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := configured.creds.Current(ctx); err != nil || got.Token != connected.Token {
-		t.Errorf("a configured unit that has just connected: got %v, %v, want the new token", got, err)
+		t.Errorf("a configured instance that has just connected: got %v, %v, want the new token", got, err)
 	}
 
 	if err := bare.creds.Forget(ctx, "ines"); err != nil {
@@ -78,31 +78,32 @@ func TestWhichToken(t *testing.T) {
 	}
 }
 
-// A token that was forgotten is not brought back by a unit that still has it in its configuration.
+// TestForgottenStaysForgotten checks that an instance with a configured token does not restore a
+// token that a person removed.
 func TestForgottenStaysForgotten(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	if _, err := h.unit().lp.Check(t.Context()); err != nil {
+	h := newFixture(t)
+	if _, err := h.instance().lp.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	bare := h.unit(withoutToken)
+	bare := h.instance(withoutToken)
 	if err := bare.creds.Forget(t.Context(), "ines"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.unit().lp.Check(t.Context()); err != nil {
-		t.Errorf("a configured unit: got %v, want it to work", err)
+	if _, err := h.instance().lp.Check(t.Context()); err != nil {
+		t.Errorf("a configured instance: got %v, want no error", err)
 	}
 	if s := h.status(bare); s.Source != crash.NotConnected {
 		t.Errorf("got %+v, want not connected", s)
 	}
 }
 
-// Without credentials nothing is sent; the filing waits, says why, and goes on by itself when
-// somebody has connected.
+// TestNoCredentials checks that nothing is sent without credentials. The filing waits, states the
+// reason, and continues when a person has connected.
 func TestNoCredentials(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit(withoutToken)
+	h := newFixture(t)
+	u := h.instance(withoutToken)
 	signature := h.problem(1)
 	_, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines", Wait: patience})
 	if crash.KindOf(err) != crash.Unavailable || codeOf(err) != "tracker_credentials" {
@@ -118,16 +119,18 @@ func TestNoCredentials(t *testing.T) {
 	if err := u.creds.Remember(t.Context(), h.lp.Token(consumer), "theo"); err != nil {
 		t.Fatal(err)
 	}
-	h.until("the bug is filed", []*unit{u}, func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
+	h.until("the bug is filed", []*instance{u}, func() bool {
+		return h.bucket(signature).Filing.State == crash.FilingFiled
+	})
 	h.wantOneBug(signature)
 }
 
-// Credentials that the tracker calls dead are not used again until a harmless call shows that they
-// live, and connecting anew wakes what waits.
+// TestDeadCredentials checks that rejected credentials are not used again until a harmless call
+// succeeds. Connecting again releases the waiting filings.
 func TestDeadCredentials(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit(withoutToken)
+	h := newFixture(t)
+	u := h.instance(withoutToken)
 	token := h.lp.Token(consumer)
 	if err := u.creds.Remember(t.Context(), token, "theo"); err != nil {
 		t.Fatal(err)
@@ -136,32 +139,33 @@ func TestDeadCredentials(t *testing.T) {
 	for i := range 3 {
 		_, err := u.filer.CreateBug(t.Context(), h.problem(i), tracker.Options{Wait: patience})
 		if codeOf(err) != "tracker_credentials" || !strings.Contains(err.Error(), "Expired token") {
-			t.Errorf("got %v, want tracker_credentials with the tracker's words", err)
+			t.Errorf("got %v, want tracker_credentials with the tracker's text", err)
 		}
 	}
 	if got := len(h.lp.Requests(trackertest.OpCreate)); got != 1 {
-		t.Errorf("got %d bugs sent, want 1: with dead credentials nothing is sent", got)
+		t.Errorf("got %d bugs sent, want 1: nothing is sent with dead credentials", got)
 	}
 	if got := len(h.lp.Requests(trackertest.OpMe)); got != 1 {
 		t.Errorf("got %d probes, want 1 for the whole queue", got)
 	}
 	if s := h.status(u); !s.Dead || !strings.Contains(s.LastError, "Expired token") || s.LastErrorAt.IsZero() {
-		t.Errorf("got %+v, want it dead, with the reason", s)
+		t.Errorf("got %+v, want a dead token and the reason", s)
 	}
 	if err := u.creds.Remember(t.Context(), h.lp.Token(consumer), "theo"); err != nil {
 		t.Fatal(err)
 	}
 	if s := h.status(u); s.Dead {
-		t.Errorf("after connecting: got %+v, want it alive", s)
+		t.Errorf("after connecting: got %+v, want a valid token", s)
 	}
-	h.until("all are filed", []*unit{u}, func() bool { return len(h.lp.Bugs()) == 3 })
+	h.until("all are filed", []*instance{u}, func() bool { return len(h.lp.Bugs()) == 3 })
 }
 
-// A credential that only seemed dead is found alive when somebody presses again.
+// TestRevivedCredentials checks that credentials that were rejected by mistake work again after
+// another click.
 func TestRevivedCredentials(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit()
+	h := newFixture(t)
+	u := h.instance()
 	signature := h.problem(1)
 	h.lp.Fail(trackertest.OpCreate, trackertest.UnknownToken)
 	if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Wait: patience}); codeOf(
@@ -170,29 +174,30 @@ func TestRevivedCredentials(t *testing.T) {
 	}
 	if r, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Wait: patience}); err != nil ||
 		r.State != crash.FilingFiled {
-		t.Errorf("pressed again: got %+v, %v, want it filed", r.Filing, err)
+		t.Errorf("second click: got %+v, %v, want it filed", r.Filing, err)
 	}
 	if h.status(u).Dead {
-		t.Error("got dead credentials, want them alive")
+		t.Error("got dead credentials, want valid ones")
 	}
 }
 
-// A missing permission is a refusal and no reason to give up the credentials.
+// TestPermissionIsNotCredentials checks that a missing permission is a refusal and does not
+// invalidate the credentials.
 func TestPermissionIsNotCredentials(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit(func(c *tracker.Config) { c.Token = h.lp.TokenOf(consumer, "READ_PUBLIC") })
+	h := newFixture(t)
+	u := h.instance(func(c *tracker.Config) { c.Token = h.lp.TokenOf(consumer, "READ_PUBLIC") })
 	_, err := u.filer.CreateBug(t.Context(), h.problem(1), tracker.Options{Wait: patience})
 	if crash.KindOf(err) != crash.Refused || !strings.Contains(err.Error(), "launchpad.AnyPerson") {
-		t.Errorf("got %v, want it refused with the tracker's words", err)
+		t.Errorf("got %v, want a refusal with the tracker's text", err)
 	}
 	if h.status(u).Dead {
-		t.Error("got dead credentials, want them alive")
+		t.Error("got dead credentials, want valid ones")
 	}
 }
 
-// Health is written down when it changes, and otherwise once a minute.
-func TestHealthIsWrittenSeldom(t *testing.T) {
+// TestHealthIsSavedRarely checks that health is saved when it changes, and otherwise once a minute.
+func TestHealthIsSavedRarely(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	m := newMemory()
@@ -206,7 +211,7 @@ func TestHealthIsWrittenSeldom(t *testing.T) {
 		t.Helper()
 		_, _ = c.Check(t.Context())
 		if m.writes != want {
-			t.Errorf("%s: got %d writings, want %d", when, m.writes, want)
+			t.Errorf("%s: got %d writes, want %d", when, m.writes, want)
 		}
 	}
 	check(1, "first success")
@@ -222,11 +227,11 @@ func TestHealthIsWrittenSeldom(t *testing.T) {
 	check(5, "alive again")
 }
 
-// Another tracker or another consumer has other credentials.
+// TestCredentialsAreOfOneConsumer checks that another tracker or consumer has separate credentials.
 func TestCredentialsAreOfOneConsumer(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	if err := h.unit().creds.Remember(t.Context(), h.cfg.Token, "ines"); err != nil {
+	h := newFixture(t)
+	if err := h.instance().creds.Remember(t.Context(), h.cfg.Token, "ines"); err != nil {
 		t.Fatal(err)
 	}
 	elsewhere := httptest.NewServer(http.NotFoundHandler())
@@ -235,7 +240,7 @@ func TestCredentialsAreOfOneConsumer(t *testing.T) {
 		"consumer": func(c *tracker.Config) { c.ConsumerKey = "another" },
 		"tracker":  func(c *tracker.Config) { c.URL = elsewhere.URL },
 	} {
-		u := h.unit(withoutToken, change)
+		u := h.instance(withoutToken, change)
 		if s := h.status(u); s.Source != crash.NotConnected {
 			t.Errorf("another %s: got %+v, want not connected", name, s)
 		}

@@ -11,48 +11,49 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// sending has a unit send a bug and returns when the tracker has the request and does not answer.
-func (h *house) sending(u *unit, signature string, f trackertest.Fault) {
+// sending makes an instance send a bug, and returns when the tracker has the request but does not
+// answer.
+func (h *fixture) sending(u *instance, signature string, f trackertest.Fault) {
 	h.t.Helper()
 	h.lp.Fail(trackertest.OpCreate, f)
 	r, err := u.filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines"})
 	if err != nil || r.State == crash.FilingFiled {
-		h.t.Fatalf("got %+v, %v, want it under way", r.Filing, err)
+		h.t.Fatalf("got %+v, %v, want it in progress", r.Filing, err)
 	}
 	h.until("the tracker has the request", nil, func() bool {
 		return len(h.lp.Requests(trackertest.OpCreate)) == 1 && (!f.Works() || len(h.lp.Bugs()) == 1)
 	})
 }
 
-// patient makes a unit wait for an answer that does not come.
+// patient makes an instance wait for an answer that never comes.
 func patient(c *tracker.Config) { c.Transport = nil }
 
-// A unit whose database connection goes away while it is sending counts as dead; the others settle
-// what it left, whether the tracker did the work or not.
-func TestDeadUnit(t *testing.T) {
+// TestDeadInstance checks an instance that loses its database connection while it sends a bug. It
+// counts as dead, and other instances settle its filing, whether the tracker filed the bug or not.
+func TestDeadInstance(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []trackertest.Fault{trackertest.HangBefore, trackertest.HangAfter} {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
-			dying, other := h.unit(patient), h.unit(patient)
+			h := newFixture(t)
+			dying, other := h.instance(patient), h.instance(patient)
 			signature := h.problem(1)
 			h.sending(dying, signature, fault)
 			if err := other.filer.StartDue(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if f := h.bucket(signature).Filing; f.State != crash.FilingSending {
-				t.Errorf("while the unit lives: got %s, want filing", f.State)
+				t.Errorf("while the instance is alive: got %s, want filing", f.State)
 			}
 			dying.store.Close()
-			h.until("the bug is filed", []*unit{other},
+			h.until("the bug is filed", []*instance{other},
 				func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
 			h.wantOneBug(signature)
 		})
 	}
 }
 
-// An answer that comes after others have given the unit up still counts, whatever it says.
+// TestLateAnswers checks that an answer still counts after others have declared the instance dead.
 func TestLateAnswers(t *testing.T) {
 	t.Parallel()
 	filed := crash.Bug{Number: 4711, URL: "u", How: crash.Filed}
@@ -70,13 +71,13 @@ func TestLateAnswers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newFixture(t)
 			claim := h.claimed(h.problem(1))
-			if _, err := filings.New(h.db).DueFilings(t.Context(), overdue, 10); err != nil { // gives the unit up
+			if _, err := filings.New(h.db).DueFilings(t.Context(), overdue, 10); err != nil { // declares the instance dead
 				t.Fatal(err)
 			}
 			if f, err := filings.New(h.db).Filing(t.Context(), claim.ID); err != nil || f.State != crash.FilingUncertain {
-				t.Fatalf("given up: got %+v, %v, want uncertain", f, err)
+				t.Fatalf("after the claim expired: got %+v, %v, want uncertain", f, err)
 			}
 			tt.late.Claim = claim
 			f, err := filings.New(h.db).FinishFiling(t.Context(), tt.late, overdue)
@@ -87,11 +88,11 @@ func TestLateAnswers(t *testing.T) {
 	}
 }
 
-// overdue are terms by which every claim has been held for too long.
+// overdue are terms under which every claim has expired.
 var overdue = crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour}
 
 // claimed stores an intent and claims it.
-func (h *house) claimed(signature string) crash.FilingClaim {
+func (h *fixture) claimed(signature string) crash.FilingClaim {
 	h.t.Helper()
 	in := crash.Intent{Bucket: crash.BucketIDOf(signature), Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}
 	f, _, err := filings.New(h.db).AskFiling(h.t.Context(), in, crash.Filing{})
@@ -105,10 +106,11 @@ func (h *house) claimed(signature string) crash.FilingClaim {
 	return claim
 }
 
-// An outcome of an attempt that is over changes nothing, except that a bug was filed.
+// TestOldOutcomes checks that the outcome of a superseded attempt is ignored, unless a bug was
+// filed.
 func TestOldOutcomes(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx := t.Context()
 	signature := h.problem(1)
 	first := h.claimed(signature)
@@ -152,9 +154,9 @@ func TestOldOutcomes(t *testing.T) {
 	}
 }
 
-// What is uncertain is searched for when the tracker can no longer be working on it: that long
-// after the last moment of sending, which is when the unit died or when its time for sending was
-// over.
+// TestWhenToSearch checks when an uncertain filing is searched for: once the tracker can no longer
+// be processing it. That time counts from the last moment of sending, when the instance died or its
+// sending time ended.
 func TestWhenToSearch(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -169,7 +171,7 @@ func TestWhenToSearch(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newFixture(t)
 			claim := h.claimed(h.problem(1))
 			if _, err := filings.New(h.db).DueFilings(t.Context(), tt.terms, 10); err != nil {
 				t.Fatal(err)
@@ -183,27 +185,28 @@ func TestWhenToSearch(t *testing.T) {
 	}
 }
 
-// After a restart what the old process left is settled in a few seconds, with nothing but Run.
+// TestRestart checks that after a restart the filings of the old process are settled within
+// seconds.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	old := h.unit(patient)
+	h := newFixture(t)
+	old := h.instance(patient)
 	signature := h.problem(1)
 	h.sending(old, signature, trackertest.HangAfter)
 	old.store.Close()
-	h.unit().run(t)
+	h.instance().run(t)
 	h.until("the bug is found", nil, func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
 	h.wantOneBug(signature)
 }
 
-// Close lets a call finish while its caller has patience, and then gives it up without losing the
-// bug.
+// TestClose checks that Close waits for a call while ctx permits, then cancels it without losing
+// the bug.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	t.Run("finishes", func(t *testing.T) {
 		t.Parallel()
-		h := newHouse(t)
-		u := h.unit(patient)
+		h := newFixture(t)
+		u := h.instance(patient)
 		signature := h.problem(1)
 		h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow,
 			Delay: 200 * time.Millisecond})
@@ -216,8 +219,8 @@ func TestClose(t *testing.T) {
 	})
 	t.Run("gives up", func(t *testing.T) {
 		t.Parallel()
-		h := newHouse(t)
-		u := h.unit(patient)
+		h := newFixture(t)
+		u := h.instance(patient)
 		signature := h.problem(1)
 		h.sending(u, signature, trackertest.HangAfter)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -230,8 +233,8 @@ func TestClose(t *testing.T) {
 			r.State != crash.FilingQueued {
 			t.Errorf("after closing: got %+v, %v, want it stored", r.Filing, err)
 		}
-		other := h.unit()
-		h.until("both are filed", []*unit{other}, func() bool {
+		other := h.instance()
+		h.until("both are filed", []*instance{other}, func() bool {
 			return h.bucket(signature).Bug.Number != 0 && h.bucket(problemSignature(2)).Bug.Number != 0
 		})
 		h.wantOneBug(signature)

@@ -17,15 +17,14 @@ type Proposal struct {
 	crash.Draft
 	Marker string             // the permanent address of the problem, which stays in the description
 	Report crash.StoredReport // the report that the text describes; zero: none
-	Kept   bool               // a person edited the text at an earlier try
+	Kept   bool               // the text is a person's, from an earlier attempt
 
 	title, text string // as composed, before any editing
 	redact      redact.Redactor
 }
 
-// Propose returns the bug that one click would file for a bucket. If a person edited it for an
-// earlier try that filed no bug, Propose returns that text. It returns Unprocessable if no bug can
-// be filed for the bucket.
+// Propose returns the bug that one click would file for a bucket. If a person edited an earlier bug
+// that was not filed, it returns that text. It returns Unprocessable if no bug can be filed.
 func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 	if reason := b.NoDraft(); reason != "" {
 		return Proposal{}, crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
@@ -72,7 +71,7 @@ func (f *Filer) draftOf(in crash.Intent) crash.Draft {
 	return d
 }
 
-// intent returns the bug to send: the draft in the options, the draft of an earlier try, or a
+// intent returns the bug to send: the draft in the options, the draft of an earlier attempt, or a
 // composed one.
 func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash.Intent, error) {
 	if opts.Draft == nil {
@@ -154,8 +153,8 @@ func (f *Filer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems
 	return problems
 }
 
-// noTags names the invalid tags: "“Foo”, “a_b” are no tags". It returns an empty string if there
-// are none.
+// noTags returns a sentence that names the invalid tags: "“Foo”, “a_b” are no tags". It returns an
+// empty string if there are none.
 func noTags(tags []string) string {
 	var wrong []string
 	for _, tag := range tags {

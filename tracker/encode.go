@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// encodeJSON encodes a parameter for the API. The tracker parses each parameter as JSON, and takes
-// it as text only if that fails. An unquoted 24.10 would become 24.1.
+// encodeJSON encodes a parameter for the API. The tracker parses each parameter as JSON, and treats
+// it as text only if that fails. So an unquoted 24.10 would become 24.1.
 func encodeJSON(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -16,8 +16,8 @@ func encodeJSON(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// encodeList encodes a list of strings. The tracker parses the items of a list as JSON once more,
-// so items that look like JSON are encoded twice: "24.10" would become 24.1, "true" True.
+// encodeList encodes a list of strings. The tracker parses each item of a list as JSON a second
+// time. So encodeList encodes items that look like JSON twice; otherwise "24.10" would become 24.1.
 func encodeList(items []string) string {
 	out := make([]string, len(items))
 	for i, item := range items {

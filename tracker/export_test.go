@@ -6,10 +6,10 @@ import (
 	"mishap/crash"
 )
 
-// Credentials returns what the client signs with.
+// Credentials returns the credentials of the client.
 func (c *Client) Credentials() *Credentials { return c.creds }
 
-// CreateBug sends one bug, as the filer does.
+// CreateBug sends one bug, like the filer.
 func (c *Client) CreateBug(ctx context.Context, in crash.Intent) (int64, error) {
 	return c.createBug(ctx, in, maxSending)
 }

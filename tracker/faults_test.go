@@ -12,20 +12,20 @@ import (
 
 func contains(s, sub string) bool { return strings.Contains(s, sub) }
 
-// Whatever goes wrong with the creation of a bug, once or several times in a row, and with the
-// searches after it, in the end the tracker has one bug for the bucket and the bucket has it.
+// TestEveryFaultEndsInOneBug lets creating a bug fail, once or several times, and also the searches
+// after it. In the end the tracker has exactly one bug for the bucket, and the bucket has this bug.
 func TestEveryFaultEndsInOneBug(t *testing.T) {
 	t.Parallel()
 	for _, fault := range trackertest.Faults() {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newFixture(t)
 			if fault == trackertest.LateWork {
-				// The tracker works on after we have given up: only a search that is late enough is
-				// right.
+				// The tracker continues after we have stopped waiting, so only a search that is late enough
+				// gives the right result.
 				h.cfg.Settle = time.Second
 			}
-			u := h.unit()
+			u := h.instance()
 			for i, tt := range []struct{ create, search trackertest.FaultSpec }{
 				{trackertest.FaultSpec{Fault: fault}, trackertest.FaultSpec{}},
 				{trackertest.FaultSpec{Fault: fault, Times: 3}, trackertest.FaultSpec{}},
@@ -50,20 +50,20 @@ func TestEveryFaultEndsInOneBug(t *testing.T) {
 	}
 }
 
-// exerciseFault has a bug created by somebody who does not give up.
-func (h *house) exerciseFault(u *unit, n int) {
+// exerciseFault requests a bug again and again, like a persistent person.
+func (h *fixture) exerciseFault(u *instance, n int) {
 	h.t.Helper()
 	signature := h.problem(n)
 	press := func() {
 		_, err := u.filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines", Wait: 50 * time.Millisecond})
 		if err != nil && crash.KindOf(err) != crash.Refused && crash.KindOf(err) != crash.Unavailable {
-			h.t.Errorf("got error %v of kind %v, want it refused or unavailable", err, crash.KindOf(err))
+			h.t.Errorf("got error %v of kind %v, want Refused or Unavailable", err, crash.KindOf(err))
 		}
 	}
 	press()
-	h.until("the bug is filed", []*unit{u}, func() bool {
+	h.until("the bug is filed", []*instance{u}, func() bool {
 		filing := h.bucket(signature).Filing
-		if filing.State == crash.FilingRefused || filing.Problem == "tracker_credentials" { // a person presses again
+		if filing.State == crash.FilingRefused || filing.Problem == "tracker_credentials" { // a person clicks again
 			press()
 		}
 		return filing.State == crash.FilingFiled && h.lp.Working() == 0

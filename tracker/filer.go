@@ -9,28 +9,29 @@ import (
 	"mishap/crash"
 )
 
-// Filer files bugs in the tracker: at most one for each bucket, and none that was filed is lost.
-// Any number of Filers, in any number of instances, may work on one database.
+// Filer files bugs in the tracker: at most one for each bucket, and it never loses a filed one. Any
+// number of Filers, in any number of instances, may work on one database.
 //
-// docs/filing.md draws the states. In short: an intent is stored before the tracker is called. An
-// instance claims it, calls the tracker with no transaction open, and records the outcome. If the
-// outcome is unknown, the tracker is searched once it can no longer be working on the request.
+// docs/filing.md draws the states. In short: Filer stores an intent before it calls the tracker. An
+// instance claims the intent, calls the tracker outside any transaction, and records the outcome.
+// If the outcome is unknown, a search follows once the tracker can no longer be processing the
+// request.
 type Filer struct {
 	cfg    Config
 	store  Store
 	client *Client
 	log    *slog.Logger
-	slots  chan struct{} // holds one value for each step under way, at most maxCalls
+	slots  chan struct{} // one value for each step in progress, at most maxCalls
 
-	ctx     context.Context // ends when calls under way must be given up
+	ctx     context.Context // ends when calls in progress must be cancelled
 	giveUp  context.CancelFunc
-	closing chan struct{} // closed when no further step may begin
+	closing chan struct{} // closed when no new step may begin
 
 	mu     sync.Mutex
-	steps  map[int64]chan struct{} // steps of filings under way in this instance; closed when done
+	steps  map[int64]chan struct{} // steps in progress in this instance, by filing; closed when done
 	closed bool
 
-	subscribing bool // startSubscribing is under way
+	subscribing bool // startSubscribing is in progress
 	running     sync.WaitGroup
 
 	probes prober
@@ -72,14 +73,14 @@ type Result struct {
 }
 
 // CreateBug files one bug for the bucket with this signature, and waits up to opts.Wait for the
-// outcome. However often and in however many instances it is called, one bug is filed. The state is
-// FilingFiled, or an open one when the outcome is not known yet. When ctx ends early the filing
+// outcome. However often, and in however many instances, it is called, it files one bug. The state
+// is FilingFiled, or an open one if the outcome is not known yet. If ctx ends early, the filing
 // continues.
 //
-// It returns NotFound when there is no such bucket, Unprocessable when it cannot be filed, and
-// Refused with the tracker's words. It returns Unavailable, with RetryAfter, when the tracker
-// cannot be reached or does not accept our credentials (tracker_credentials). Then the intent is
-// stored all the same, and filed as soon as possible.
+// It returns NotFound if there is no such bucket, Unprocessable if no bug can be filed for it, and
+// Refused with the tracker's message. It returns Unavailable, with RetryAfter, if the tracker
+// cannot be reached or rejects our credentials (tracker_credentials). In that case it stores the
+// intent and files the bug as soon as possible.
 func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (Result, error) {
 	bucket, err := f.store.Bucket(ctx, crash.BucketIDOf(signature))
 	if err != nil {
@@ -214,17 +215,17 @@ func (f *Filer) run(id int64, done chan struct{}) {
 	}
 }
 
-// working reports whether a step of a filing is under way in this instance.
+// working reports whether a step of a filing is in progress in this instance.
 func (f *Filer) working(id int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.steps[id] != nil
 }
 
-// Work does the next step of a filing, if one is due, and is what a FilingJob does. When the filing
-// is the next to be sent it first waits for the end of the pause after the last one. Work returns
-// when the step is done or ctx ends; then the step continues, and its outcome is recorded all the
-// same.
+// Work does the next step of a filing, if one is due. A FilingJob calls it. If the filing is the
+// next to be sent, it first waits for the end of the pause after the previous one. Work returns
+// when the step is done or ctx ends. In the second case the step continues, and its outcome is
+// still recorded.
 func (f *Filer) Work(ctx context.Context, filingID int64) error {
 	next, err := f.store.NextFiling(ctx)
 	if err != nil {
@@ -252,8 +253,8 @@ func (f *Filer) Work(ctx context.Context, filingID int64) error {
 // maxDue is how many filings StartDue starts at once.
 const maxDue = 50
 
-// StartDue starts the work on filings that are due, oldest first, and does not wait for it. It
-// finds those whose job was lost or came too early, and those whose instance died.
+// StartDue starts work on due filings, oldest first, and does not wait for it. It finds filings
+// whose job was lost or came too early, and those whose instance died.
 func (f *Filer) StartDue(ctx context.Context) error {
 	ids, err := f.store.DueFilings(ctx, f.terms(), maxDue)
 	for _, id := range ids {
@@ -265,8 +266,8 @@ func (f *Filer) StartDue(ctx context.Context) error {
 	return err
 }
 
-// Close begins no further step and waits for those under way until ctx ends. Then it cancels their
-// calls, whose outcome is unknown, and is found out later by a search.
+// Close starts no new step and waits for those in progress until ctx ends. Then it cancels their
+// calls, whose outcome a later search finds out.
 func (f *Filer) Close(ctx context.Context) {
 	f.mu.Lock()
 	if !f.closed {

@@ -16,12 +16,12 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-const patience = timeout // longer than anything that should happen takes
+const patience = timeout // longer than any expected event takes
 
 func TestCreateBug(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit()
+	h := newFixture(t)
+	u := h.instance()
 	signature := h.problem(1)
 	opts := tracker.Options{Person: "ines", Wait: patience}
 	first, err := u.filer.CreateBug(t.Context(), signature, opts)
@@ -44,18 +44,19 @@ func TestCreateBug(t *testing.T) {
 		t.Errorf("bucket of the bug: got %d buckets, %v, want %v", len(got), err, b.ID)
 	}
 	if _, err := bugs.New(h.db).BucketsOfBug(t.Context(), 1); crash.KindOf(err) != crash.NotFound {
-		t.Errorf("bucket of no bug: got %v, want NotFound", err)
+		t.Errorf("bucket of an unknown bug: got %v, want NotFound", err)
 	}
 }
 
-// Fifty people in three units press at once: one bug, and each of them is told its number.
+// TestFiftyClicks has fifty people in three instances click at once. They must all get the number
+// of the same bug.
 func TestFiftyClicks(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	signature := h.problem(1)
 	h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow,
 		Delay: 150 * time.Millisecond})
-	units := []*unit{h.unit(), h.unit(), h.unit()}
+	instances := []*instance{h.instance(), h.instance(), h.instance()}
 	var (
 		people  sync.WaitGroup
 		mu      sync.Mutex
@@ -64,7 +65,7 @@ func TestFiftyClicks(t *testing.T) {
 	)
 	for i := range 50 {
 		people.Go(func() {
-			r, err := units[i%3].filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines", Wait: patience})
+			r, err := instances[i%3].filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines", Wait: patience})
 			if err != nil || r.State != crash.FilingFiled {
 				t.Errorf("got %+v, %v, want it filed", r.Filing, err)
 			}
@@ -88,8 +89,8 @@ func TestFiftyClicks(t *testing.T) {
 
 func TestCannotBeFiled(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit()
+	h := newFixture(t)
+	u := h.instance()
 	native := h.problem(1)
 	sourceless := h.report(crashtest.Native(crashtest.Without("SourcePackage"), crashtest.Set("DuplicateSignature",
 		"no source"), crashtest.Process(2)))
@@ -125,8 +126,8 @@ func TestCannotBeFiled(t *testing.T) {
 
 func TestTargets(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit()
+	h := newFixture(t)
+	u := h.instance()
 	sourceless := h.report(crashtest.Native(crashtest.Without("SourcePackage"), crashtest.Set("DuplicateSignature",
 		"no source"), crashtest.Process(2)))
 	for signature, opts := range map[string]tracker.Options{
@@ -146,22 +147,22 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// A refusal keeps the tracker's words; a person may have it tried again, with fresh contents.
+// TestRefusal checks that a refusal stores the tracker's text, and that a retry sends new contents.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, trackertest.Options{Packages: []string{"harbor"}})
-	u := h.unit()
+	h := newFixture(t, trackertest.Options{Packages: []string{"harbor"}})
+	u := h.instance()
 	signature := h.problem(1)
 	opts := tracker.Options{Person: "ines", Wait: patience}
 	for range 2 {
 		_, err := u.filer.CreateBug(t.Context(), signature, opts)
 		if crash.KindOf(err) != crash.Refused || !strings.Contains(err.Error(), `No such object "`+h.lp.APIURL+
 			`/ubuntu/+source/tidewatch"`) {
-			t.Errorf("got %v, want the tracker's words", err)
+			t.Errorf("got %v, want the tracker's text", err)
 		}
 	}
 	if b := h.bucket(signature); b.Filing.State != crash.FilingRefused || b.Filing.Attempts != 2 || b.Filing.Reason == "" {
-		t.Errorf("got %+v, want it refused twice", b.Filing)
+		t.Errorf("got %+v, want two refusals", b.Filing)
 	}
 	opts.Source = "harbor"
 	if r, err := u.filer.CreateBug(t.Context(), signature, opts); err != nil || r.State != crash.FilingFiled || !r.New {
@@ -170,13 +171,14 @@ func TestRefusal(t *testing.T) {
 	h.wantOneBug(signature)
 }
 
-// Many who saw the same refusal and press at once have it tried again once.
-func TestRefusalIsTriedAgainOnce(t *testing.T) {
+// TestConcurrentRetriesRenewOnce has many people retry a refused filing at once. It is renewed
+// once.
+func TestConcurrentRetriesRenewOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, trackertest.Options{Packages: []string{"harbor"}})
+	h := newFixture(t, trackertest.Options{Packages: []string{"harbor"}})
 	signature := h.problem(1)
 	b := h.bucket(signature)
-	_, _ = h.unit().filer.CreateBug(t.Context(), signature, tracker.Options{Wait: patience})
+	_, _ = h.instance().filer.CreateBug(t.Context(), signature, tracker.Options{Wait: patience})
 	seen := h.bucket(signature).Filing
 	intent := crash.Intent{Bucket: b.ID, Target: "/ubuntu/+source/harbor", Title: "t", Description: "d", Marker: "m"}
 	stored := 0
@@ -194,26 +196,26 @@ func TestRefusalIsTriedAgainOnce(t *testing.T) {
 	}
 }
 
-// Not to be reached is no reason to search, and none to lose the intent: it is filed when the
-// tracker is back.
+// TestUnreachable checks that an unreachable tracker causes no search and no loss: the bug is filed
+// later.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
-	away := h.unit(func(c *tracker.Config) { c.APIURL = closed.URL + "/devel" })
+	away := h.instance(func(c *tracker.Config) { c.APIURL = closed.URL + "/devel" })
 	signature := h.problem(1)
 	_, err := away.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines", Wait: patience})
 	if crash.KindOf(err) != crash.Unavailable || codeOf(err) != "tracker_unreachable" {
 		t.Errorf("got %v, want tracker_unreachable", err)
 	}
-	// It may be at the next attempt just now, which fails like the first.
+	// The next attempt may be in progress; it fails like the first.
 	h.until("it is queued", nil, func() bool {
 		f := h.bucket(signature).Filing
 		return f.State == crash.FilingQueued && f.Problem == "tracker_unreachable"
 	})
-	back := h.unit()
-	h.until("the bug is filed", []*unit{back},
+	back := h.instance()
+	h.until("the bug is filed", []*instance{back},
 		func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
 	h.wantOneBug(signature)
 	if got := len(h.lp.Requests(trackertest.OpSearch)); got != 0 {
@@ -221,12 +223,12 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// While the outcome is not known nothing is sent again, however often somebody presses, and the
-// answer is "filing".
+// TestUncertainIsNotSentAgain checks that nothing is sent again while the outcome is unknown,
+// however often people click. The state stays "filing".
 func TestUncertainIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit(func(c *tracker.Config) { c.Settle = time.Hour })
+	h := newFixture(t)
+	u := h.instance(func(c *tracker.Config) { c.Settle = time.Hour })
 	signature := h.problem(1)
 	h.lp.Fail(trackertest.OpCreate, trackertest.DropAfter)
 	for range 5 {
@@ -247,16 +249,18 @@ func TestUncertainIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// A search that fails settles nothing.
+// TestFailedSearchLeavesItUncertain checks that a failed search does not decide the outcome.
 func TestFailedSearchLeavesItUncertain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit()
+	h := newFixture(t)
+	u := h.instance()
 	signature := h.problem(1)
 	h.lp.Fail(trackertest.OpCreate, trackertest.Lost502)
 	h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpSearch, Fault: trackertest.Error503, Times: 3})
 	_, _ = u.filer.CreateBug(t.Context(), signature, tracker.Options{})
-	h.until("the bug is found", []*unit{u}, func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
+	h.until("the bug is found", []*instance{u}, func() bool {
+		return h.bucket(signature).Filing.State == crash.FilingFiled
+	})
 	h.wantOneBug(signature)
 	if creates, searches := len(h.lp.Requests(trackertest.OpCreate)),
 		len(h.lp.Requests(trackertest.OpSearch)); creates != 1 || searches != 4 {
@@ -264,30 +268,30 @@ func TestFailedSearchLeavesItUncertain(t *testing.T) {
 	}
 }
 
-// Without waiting, and when the person goes away, the filing goes on.
+// TestNobodyWaits checks that a filing continues if nobody waits for it.
 func TestNobodyWaits(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit()
+	h := newFixture(t)
+	u := h.instance()
 	signature := h.problem(1)
 	r, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{})
 	if err != nil || r.State == crash.FilingRefused {
-		t.Errorf("got %+v, %v, want it under way", r.Filing, err)
+		t.Errorf("got %+v, %v, want it in progress", r.Filing, err)
 	}
 	h.until("the bug is filed", nil, func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
 	h.wantOneBug(signature)
 }
 
-// A bug that was linked by hand is answer enough.
+// TestLinkedByHand checks that a bug linked by hand is returned instead of filing one.
 func TestLinkedByHand(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	signature := h.problem(1)
 	id := crash.BucketIDOf(signature)
 	h.exec(`insert into bugs (number, title, url) values (77, '', 'x')`)
 	h.exec(`insert into bucket_bugs (bucket_id, bug_number, how, person, at) values ('\x` + id.String() +
 		`', 77, 'linked', 'theo', now())`)
-	r, err := h.unit().filer.CreateBug(t.Context(), signature, tracker.Options{Wait: patience})
+	r, err := h.instance().filer.CreateBug(t.Context(), signature, tracker.Options{Wait: patience})
 	if err != nil || r.Bug != 77 || r.State != crash.FilingFiled || r.New || r.URL != h.lp.URL+"/bugs/77" {
 		t.Errorf("got %+v, %v, want bug 77", r, err)
 	}

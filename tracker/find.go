@@ -35,12 +35,13 @@ type bugTasks struct {
 	} `json:"entries"`
 }
 
-// FindBug searches for a bug whose description holds the intent's marker and that one of our
-// accounts, present or former, has filed since a time. It includes closed bugs and duplicates, and
-// skips the bugs in others. It searches the target first, then the whole tracker, since a person
-// may have moved the bug. It returns the lowest number, or 0 if there is certainly no such bug. Any
-// error means that the answer is unknown: a *CallError, or Unavailable with the code
-// tracker_credentials.
+// FindBug searches for the bug of an intent. The bug's description contains the intent's marker,
+// and one of our accounts, present or former, filed it since a given time.
+//
+// FindBug includes closed bugs and duplicates, and skips the bugs in others. It searches the target
+// first, then the whole tracker, because a person may have moved the bug. It returns the lowest
+// number, or 0 if there is certainly no such bug. After an error the result is unknown. The error
+// is a *CallError, or Unavailable with the code tracker_credentials.
 func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, others []int64) (int64, error) {
 	me, err := c.Me(ctx)
 	if err != nil {
@@ -103,7 +104,7 @@ func (c *Client) marked(
 		seen[number] = true
 		bug, err := c.ReadBug(ctx, number)
 		if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusNotFound {
-			continue // hidden since the search, so no public filing made it
+			continue // hidden since the search, so not a public filing
 		}
 		if err != nil {
 			return 0, err

@@ -15,7 +15,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// finder is a client that files bugs, and a tracker with small pages.
+// finder returns a client that can file bugs, and a tracker with small pages.
 func finder(t *testing.T, o trackertest.Options) (*tracker.Client, *trackertest.Tracker) {
 	t.Helper()
 	lp := trackertest.New(t, o)
@@ -62,7 +62,7 @@ func TestFindBug(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c, lp := finder(t, trackertest.Options{PageSize: 3})
-			for i := range 10 { // others of ours, over several pages
+			for i := range 10 { // other bugs of our account, on several pages
 				lp.Add(ours(func(b *trackertest.Bug) { b.Description = fmt.Sprintf("https://mishap.example/problem/other%d", i) }))
 			}
 			number := lp.Add(ours(tt.change))
@@ -77,7 +77,8 @@ func TestFindBug(t *testing.T) {
 	}
 }
 
-// Of two, the first is taken; those that are known to be others are not even read.
+// TestFindBugTakesTheFirst checks that the lowest of two numbers is returned, and that excluded
+// bugs are not read.
 func TestFindBugTakesTheFirst(t *testing.T) {
 	t.Parallel()
 	c, lp := finder(t, trackertest.Options{PageSize: 2})
@@ -93,17 +94,17 @@ func TestFindBugTakesTheFirst(t *testing.T) {
 	}
 }
 
-// Any failure on the way means that it is not known whether the bug is there.
-func TestFailedSearchIsNoAnswer(t *testing.T) {
+// TestFailedSearchIsUnknown checks that any failure during a search makes the result unknown.
+func TestFailedSearchIsUnknown(t *testing.T) {
 	t.Parallel()
 	for _, op := range []trackertest.Operation{trackertest.OpMe, trackertest.OpSearch, trackertest.OpBug} {
 		for _, fault := range trackertest.Faults() {
 			if fault == trackertest.Slow || op == trackertest.OpBug && fault == trackertest.NotFound404 ||
 				op == trackertest.OpSearch && fault == trackertest.NotFound404 {
-				continue // no failure; a bug that is hidden; see the next test
+				continue // not failures of a search; see the next test
 			}
 			if fault == trackertest.OddLocation || op != trackertest.OpMe && strings.HasSuffix(string(fault), "-location") {
-				continue // answers without a Location, or with one that is no bug, are not spoilt by these
+				continue // these faults only damage a Location, which a search does not use
 			}
 			t.Run(string(op)+" "+string(fault), func(t *testing.T) {
 				t.Parallel()
@@ -112,8 +113,7 @@ func TestFailedSearchIsNoAnswer(t *testing.T) {
 					Timeout: timeout, Transport: lp.TimeOutHung}
 				c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory()))
 				lp.Add(trackertest.Bug{Title: "x", Description: "other", Package: "tidewatch", Reporter: "practice-person"})
-				// Several times: what is only read may be asked for again when a kept connection
-				// turns out to be closed.
+				// Several times, because Go repeats a read request if a reused connection was closed.
 				lp.FailWith(trackertest.FaultSpec{Operation: op, Fault: fault, Times: 5})
 				if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err == nil {
 					t.Errorf("got %d and no error, want an error", n)
@@ -123,8 +123,8 @@ func TestFailedSearchIsNoAnswer(t *testing.T) {
 	}
 }
 
-// A package that the tracker does not know has no bugs; one that was moved meanwhile is found all
-// the same.
+// TestSearchOfUnknownPackage checks that an unknown package has no bugs, and that a bug moved to
+// another package is found.
 func TestSearchOfUnknownPackage(t *testing.T) {
 	t.Parallel()
 	c, lp := finder(t, trackertest.Options{Packages: []string{"harbor"}})
@@ -137,8 +137,7 @@ func TestSearchOfUnknownPackage(t *testing.T) {
 	}
 }
 
-// A bug that was filed while we acted for another account is found as well, unless that account is
-// no more.
+// TestFindBugOfFormerAccount checks that bugs filed by a former account are found.
 func TestFindBugOfFormerAccount(t *testing.T) {
 	t.Parallel()
 	lp := trackertest.New(t)
@@ -153,7 +152,8 @@ func TestFindBugOfFormerAccount(t *testing.T) {
 	}
 }
 
-// An account that the tracker no longer knows has no bugs; our own has to be known.
+// TestFindBugOfLostAccount checks that a former account may be unknown to the tracker, but our own
+// must be known.
 func TestFindBugOfLostAccount(t *testing.T) {
 	t.Parallel()
 	for lost, fails := range map[string]bool{"old-robot": false, "ines": true} {
@@ -185,7 +185,8 @@ func TestFindBugOfLostAccount(t *testing.T) {
 	}
 }
 
-// What the search asks for, since the defaults hide closed bugs and duplicates.
+// TestSearchParameters checks the parameters of a search, because the defaults hide closed bugs and
+// duplicates.
 func TestSearchParameters(t *testing.T) {
 	t.Parallel()
 	c, lp := finder(t, trackertest.Options{})
@@ -216,7 +217,8 @@ func TestSearchParameters(t *testing.T) {
 	}
 }
 
-// A tracker that does not know the newer statuses is asked without them.
+// TestSearchWithOlderStatuses checks that a tracker that does not know the newer statuses is
+// searched without them.
 func TestSearchWithOlderStatuses(t *testing.T) {
 	t.Parallel()
 	c := hostile(t, func(w http.ResponseWriter, r *http.Request) {

@@ -21,7 +21,7 @@ func asCall(err error) *tracker.CallError {
 	return e
 }
 
-// memory remembers one token, for tests of single calls that need no database.
+// memory stores one token, for tests of single calls that need no database.
 type memory struct {
 	mu     sync.Mutex
 	saved  crash.SavedToken

@@ -21,7 +21,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// childEnv turns the test program into a unit of its own, which a test can kill.
+// childEnv turns the test program into an instance that a test can kill.
 const childEnv = "MISHAP_TEST_UNIT"
 
 func TestMain(m *testing.M) {
@@ -35,14 +35,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child says what a child process does.
+// child configures a child process.
 type child struct {
 	Database, URL, APIURL, Token, Secret string
 	Settle                               time.Duration
-	Count                                int // problems whose bugs it asks for, from 0 on
+	Count                                int // problems whose bugs it requests, numbered from 0
 }
 
-// runChild asks for all bugs, as many people would at once, and keeps the filings going until it is
+// runChild requests all bugs at once, as many people would, and works on filings until it is
 // killed.
 func runChild(spec string) error {
 	var c child
@@ -71,15 +71,15 @@ func runChild(spec string) error {
 			}
 		})
 	}
-	go func() { // a parent that is gone closes this
+	go func() { // closed when the parent dies
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
 	return work(ctx, store, filer)
 }
 
-// start starts a child; it is killed by the test, or by the test's end.
-func (h *house) start(c child) *exec.Cmd {
+// start starts a child. The test kills it, at the latest when it ends.
+func (h *fixture) start(c child) *exec.Cmd {
 	h.t.Helper()
 	spec, err := json.Marshal(c)
 	if err != nil {
@@ -99,11 +99,12 @@ func (h *house) start(c child) *exec.Cmd {
 	return cmd
 }
 
-// killsEnv says over how many bugs units are killed; without it there are few, so that the suite
-// stays quick.
+// killsEnv names the variable with the number of bugs during which instances are killed. Without it
+// there are few, so that the tests are fast.
 const killsEnv = "MISHAP_TEST_KILLS"
 
-// atLeastOne reads a number from a variable of the environment, which need not be there.
+// atLeastOne reads a number from an environment variable. If the variable is not set, it returns
+// otherwise.
 func atLeastOne(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -117,12 +118,12 @@ func atLeastOne(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// Two units on one database, killed at random moments again and again while they file bugs at a
-// tracker that fails too: none is lost and none is filed twice.
-func TestKilledUnits(t *testing.T) {
+// TestKilledInstances runs two instances on one database and kills them at random moments while
+// they file bugs at a failing tracker. No bug may be lost or filed twice.
+func TestKilledInstances(t *testing.T) {
 	t.Parallel()
 	bugs := atLeastOne(t, killsEnv, 40)
-	h := newHouse(t)
+	h := newFixture(t)
 	for i := range bugs {
 		h.problem(i)
 	}
@@ -139,10 +140,10 @@ func TestKilledUnits(t *testing.T) {
 		Count:  bugs,
 	}
 	filed := func() int { return int(h.totals()[crash.FilingFiled]) }
-	units := []*exec.Cmd{h.start(spec), h.start(spec)}
+	instances := []*exec.Cmd{h.start(spec), h.start(spec)}
 	killed, whileSending, mostKills := 0, 0, bugs/2
 	for filed() < bugs && killed < mostKills {
-		for range rand.IntN(4) { // mostly after something has happened, so that there is always progress
+		for range rand.IntN(4) { // usually after some progress
 			before := len(h.lp.Requests(trackertest.OpCreate))
 			h.until("a bug is sent", nil, func() bool {
 				return len(h.lp.Requests(trackertest.OpCreate)) > before ||
@@ -153,13 +154,13 @@ func TestKilledUnits(t *testing.T) {
 		if h.totals()[crash.FilingSending] > 0 {
 			whileSending++
 		}
-		i := rand.IntN(len(units))
-		if err := units[i].Process.Kill(); err != nil {
+		i := rand.IntN(len(instances))
+		if err := instances[i].Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		_ = units[i].Wait() // it was killed
+		_ = instances[i].Wait() // it was killed
 		killed++
-		units[i] = h.start(spec)
+		instances[i] = h.start(spec)
 	}
 	h.until("all bugs are filed", nil, func() bool { return filed() == bugs && h.lp.Working() == 0 })
 	for i := range bugs {

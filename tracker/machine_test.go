@@ -12,13 +12,13 @@ import (
 	"mishap/db/filings"
 )
 
-// seedsEnv says over how many seeds the machine is driven; without it there are few, so that the
-// suite stays quick.
+// seedsEnv names the variable with the number of seeds. Without it there are few, so that the tests
+// are fast.
 const seedsEnv = "MISHAP_TEST_SEEDS"
 
-// The machine of filings over random interleavings: whatever order people, units, answers, deaths
-// and searches come in, the tracker never has two bugs for a bucket, and in the end it has one for
-// each that was not given up.
+// TestMachine runs the state machine of filings with random interleavings of people, instances,
+// answers, deaths and searches. The tracker never has two bugs for a bucket. At the end it has one
+// for each filing that was not abandoned.
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	const steps = 160
@@ -34,35 +34,35 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// machine drives the real ledger, and knows what a tracker would have.
+// machine drives the real ledger and simulates a tracker.
 type machine struct {
 	t       *testing.T
-	h       *house
+	h       *fixture
 	r       *rand.Rand
 	next    int64
 	buckets []crash.BucketID
 	bugs    map[crash.BucketID][]int64 // in the tracker
-	refuses map[crash.BucketID]int     // how often the tracker still says no
-	calls   []*machineCall             // claimed, with nothing recorded yet
-	late    []*machineCall             // the unit has given up waiting, the tracker may go on
-	calm    bool                       // everything works from now on
+	refuses map[crash.BucketID]int     // how many more times the tracker refuses
+	calls   []*machineCall             // claimed, without a recorded outcome
+	late    []*machineCall             // the instance no longer waits, but the tracker may continue
+	calm    bool                       // nothing fails any more
 	did     map[string]int
 }
 
-// machineCall is a step that a unit is at.
+// machineCall is a call in progress in an instance.
 type machineCall struct {
 	claim crash.FilingClaim
-	bug   int64 // that the tracker has made of it; 0: none
-	ended bool  // the tracker is not working on it any more
+	bug   int64 // created by the tracker; 0: none
+	ended bool  // the tracker has finished
 }
 
-// instantly are terms by which every claim has been held too long, and nothing is waited for.
+// instantly are terms under which every claim has expired and no wait is needed.
 var instantly = crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour, Settle: -time.Hour}
 
 func newMachine(t *testing.T, seed uint64) *machine {
 	t.Helper()
 	m := &machine{
-		t: t, h: &house{t: t, url: dbtest.URL(t)}, r: rand.New(rand.NewPCG(seed, 1)), next: 100,
+		t: t, h: &fixture{t: t, url: dbtest.URL(t)}, r: rand.New(rand.NewPCG(seed, 1)), next: 100,
 		bugs: map[crash.BucketID][]int64{}, refuses: map[crash.BucketID]int{}, did: map[string]int{},
 	}
 	m.h.db = dbtest.Open(t, m.h.url)
@@ -95,7 +95,7 @@ func (m *machine) filing(id crash.BucketID) crash.Filing {
 	return b.Filing
 }
 
-// step does one random thing.
+// step does one random action.
 func (m *machine) step() {
 	ctx := m.t.Context()
 	id := m.any()
@@ -145,7 +145,7 @@ func (m *machine) ask(ctx context.Context, id crash.BucketID) {
 	b, err := m.h.db.Bucket(ctx, id)
 	m.check(err)
 	if b.Bug.Number != 0 {
-		return // as CreateBug has it
+		return // like CreateBug
 	}
 	_, _, err = filings.New(m.h.db).AskFiling(ctx, in, b.Filing)
 	m.check(err)
@@ -162,20 +162,20 @@ func (m *machine) claim(ctx context.Context, id crash.BucketID) {
 	case crash.StepNone:
 		return
 	case crash.StepSearch:
-		m.settled() // a search comes late enough: nothing is being worked on any more
+		m.settled() // a search starts only when the tracker has finished
 	case crash.StepCreate:
 		for _, other := range m.calls {
 			if now, err := filings.New(m.h.db).Filing(ctx, other.claim.ID); err == nil && other.claim.Step == crash.StepCreate &&
 				now.State == crash.FilingSending && other.claim.ID != c.ID {
-				m.t.Fatalf("filings %d and %d are sent at the same time", c.ID, other.claim.ID)
+				m.t.Fatalf("got filings %d and %d sent at the same time", c.ID, other.claim.ID)
 			}
 		}
 	}
 	m.calls = append(m.calls, &machineCall{claim: c, ended: c.Step == crash.StepSearch})
 }
 
-// die ends the unit, whose claims are left behind; the next one takes its place. Answers that were
-// on their way to it may still come, as from a unit that was only thought to be dead.
+// die ends the instance, leaving its claims behind, and starts another one. Late answers may still
+// arrive, as if only a network failure had made the instance look dead.
 func (m *machine) die() {
 	m.settled()
 	m.h.db.Close()
@@ -184,7 +184,7 @@ func (m *machine) die() {
 	m.check(err)
 }
 
-// work lets the tracker get on with one request.
+// work lets the tracker process one request.
 func (m *machine) work() {
 	for _, c := range append(m.late, m.calls...) {
 		if !c.ended {
@@ -196,14 +196,14 @@ func (m *machine) work() {
 
 func (m *machine) end(c *machineCall) {
 	if c.ended = true; c.claim.Step != crash.StepCreate || m.refuses[c.claim.Bucket] > 0 || !m.calm && m.r.IntN(3) == 0 {
-		return // refused, or it never arrived
+		return // refused or never arrived
 	}
 	m.next++
 	c.bug = m.next
 	m.bugs[c.claim.Bucket] = append(m.bugs[c.claim.Bucket], c.bug)
 }
 
-// settled lets so much time go by that the tracker works on nothing any more.
+// settled lets the tracker finish all requests.
 func (m *machine) settled() {
 	for _, c := range append(m.late, m.calls...) {
 		if !c.ended {
@@ -213,8 +213,8 @@ func (m *machine) settled() {
 	m.late = nil
 }
 
-// answer has one of the calls come to its end at the unit: with the truth, without any answer, or
-// with its unit's death.
+// answer ends one of the calls: with its real outcome, without any answer, or with the death of the
+// instance.
 func (m *machine) answer(ctx context.Context) {
 	if len(m.calls) == 0 {
 		return
@@ -233,7 +233,7 @@ func (m *machine) answer(ctx context.Context) {
 		}
 	case lost || !c.ended:
 		r.State = crash.FilingUncertain
-		m.late = append(m.late, c) // the tracker may go on, but not for longer than until a search
+		m.late = append(m.late, c) // the tracker may continue, but only until a search
 	case c.bug != 0:
 		r.State, r.Bug = crash.FilingFiled, crash.Bug{Number: c.bug, URL: "u", How: crash.Filed}
 	case m.refuses[c.claim.Bucket] > 0:
@@ -243,13 +243,13 @@ func (m *machine) answer(ctx context.Context) {
 		r.State, r.Problem = crash.FilingQueued, "tracker_unreachable"
 	}
 	if !m.calm && m.r.IntN(6) == 0 {
-		return // the unit dies before it has recorded anything
+		return // the instance dies before it records anything
 	}
 	_, err := filings.New(m.h.db).FinishFiling(ctx, r, instantly)
 	m.check(err)
 }
 
-// settle has everything work until all is done, and looks at the outcome.
+// settle lets everything finish without failures and checks the result.
 func (m *machine) settle() {
 	ctx := m.t.Context()
 	m.calm = true
@@ -272,7 +272,7 @@ func (m *machine) settle() {
 		m.check(err)
 		if bugs := m.bugs[id]; len(bugs) != 1 || b.Bug.Number != bugs[0] || b.Filing.State != crash.FilingFiled ||
 			b.Filing.Bug != bugs[0] {
-			m.t.Errorf("after %v: bucket %s has %v in the tracker, bug %d and filing %s with bug %d here, want one and the same",
+			m.t.Errorf("after %v: bucket %s has %v in the tracker, bug %d and filing %s with bug %d here, want the same bug",
 				m.did, id, bugs, b.Bug.Number, b.Filing.State, b.Filing.Bug)
 		}
 	}

@@ -33,8 +33,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	return m
 }
 
-// RegisterShared registers c and returns it, or the same collector if r has it already. So several
-// clients of one process share their metrics.
+// RegisterShared registers c and returns it, or the same collector if r already has it. This lets
+// several clients in one process share their metrics.
 func RegisterShared[C prometheus.Collector](r prometheus.Registerer, c C) C {
 	err := r.Register(c)
 	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {

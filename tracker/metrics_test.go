@@ -16,7 +16,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// gathered are the values of a registry: "name{label=value}" → value, or the count of a histogram.
+// gathered returns the values of a registry by "name{label=value}". For a histogram, the value is
+// the count.
 func gathered(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := r.Gather()
@@ -48,10 +49,10 @@ func value(m *dto.Metric) float64 {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	registry := prometheus.NewPedanticRegistry()
 	later := func() time.Time { return time.Now().Add(time.Hour) }
-	u := h.unit(func(c *tracker.Config) { c.Registerer, c.Now = registry, later })
+	u := h.instance(func(c *tracker.Config) { c.Registerer, c.Now = registry, later })
 	h.lp.Fail(trackertest.OpCreate, trackertest.Permission)
 	for i := range 3 {
 		_, _ = u.filer.CreateBug(t.Context(), h.problem(i), tracker.Options{Wait: patience})
@@ -76,7 +77,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// lockedBuffer is a log that several goroutines write.
+// lockedBuffer is a buffer that several goroutines may write to.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -94,12 +95,13 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// Nothing of a report and no secret is in the log, whatever happens to a filing.
-func TestLogKeepsQuiet(t *testing.T) {
+// TestLogHoldsNoSecrets checks that the log contains no secrets and no contents of reports,
+// whatever happens to a filing.
+func TestLogHoldsNoSecrets(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	var log lockedBuffer
-	u := h.unit(func(c *tracker.Config) {
+	u := h.instance(func(c *tracker.Config) {
 		c.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	for i, f := range []trackertest.Fault{trackertest.DropAfter, trackertest.Error500, trackertest.Permission,
@@ -109,12 +111,12 @@ func TestLogKeepsQuiet(t *testing.T) {
 		h.lp.Fail(trackertest.OpCreate, f)
 		_, _ = u.filer.CreateBug(t.Context(), h.report(r), tracker.Options{Person: "ines", Wait: patience})
 	}
-	h.until("some are filed", []*unit{u}, func() bool { return len(h.lp.Bugs()) >= 3 })
+	h.until("some are filed", []*instance{u}, func() bool { return len(h.lp.Bugs()) >= 3 })
 	s := log.String()
 	for _, private := range []string{string(h.cfg.Token.Secret), "private title", "tide_parse_row", "harbour.csv",
 		"/home/"} {
 		if strings.Contains(s, private) {
-			t.Errorf("%q is in the log:\n%s", private, s)
+			t.Errorf("the log contains %q:\n%s", private, s)
 		}
 	}
 	if !strings.Contains(s, "bug filed") {

@@ -19,8 +19,8 @@ type RequestToken struct {
 	Made   time.Time // it is valid for requestTokenLife from then
 }
 
-// requestTokenLife is how long Launchpad accepts a request token. For one without a decision it
-// answers "not yet" even later.
+// requestTokenLife is how long Launchpad accepts a request token. If nobody has decided, it answers
+// "not yet" even later.
 const requestTokenLife = 2 * time.Hour
 
 // RequestToken obtains a request token, the first step of connecting. It returns Unavailable
@@ -60,10 +60,10 @@ func (c *Client) AuthorizeURL(key string) string {
 	return c.cfg.URL + "/+authorize-token?oauth_token=" + url.QueryEscape(key)
 }
 
-// AccessToken exchanges a request token, the last step of connecting. Besides the errors of
-// RequestToken it returns Conflict (oauth_not_authorised, after which it may be tried again,
-// oauth_expired, oauth_unknown_token) and Refused (oauth_refused, oauth_bad_signature). StartOver
-// reports which errors need a new request token.
+// AccessToken exchanges a request token, the last step of connecting. Its errors are those of
+// RequestToken, Conflict (oauth_not_authorised, oauth_expired, oauth_unknown_token) and Refused
+// (oauth_refused, oauth_bad_signature). After oauth_not_authorised the exchange may be tried again.
+// StartOver reports which errors need a new request token.
 func (c *Client) AccessToken(ctx context.Context, rt RequestToken) (crash.AccessToken, error) {
 	const operation = "access-token"
 	form := url.Values{

@@ -14,7 +14,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// practice is a client of a practice tracker, without a token and without a database.
+// practice returns a client of a practice tracker, without a token and without a database.
 func practice(t *testing.T, change ...func(*tracker.Config)) (*tracker.Client, *trackertest.Tracker) {
 	t.Helper()
 	lp := trackertest.New(t)
@@ -39,9 +39,9 @@ func TestOAuth(t *testing.T) {
 	if got, want := c.AuthorizeURL(request.Key), lp.URL+"/+authorize-token?oauth_token="+request.Key; got != want {
 		t.Errorf("got authorise address %s, want %s", got, want)
 	}
-	for range 2 { // too early, as often as one likes
+	for range 2 { // exchanging too early may be repeated
 		if _, err := c.AccessToken(ctx, request); codeOf(err) != "oauth_not_authorised" || tracker.StartOver(err) {
-			t.Errorf("got %v, want oauth_not_authorised, and no starting over", err)
+			t.Errorf("got %v, want oauth_not_authorised without starting over", err)
 		}
 	}
 	lp.Authorize(request.Key, "WRITE_PUBLIC")
@@ -50,10 +50,10 @@ func TestOAuth(t *testing.T) {
 		t.Fatalf("access token: got %+v, %v", token, err)
 	}
 	if _, err := c.AccessToken(ctx, request); codeOf(err) != "oauth_unknown_token" || !tracker.StartOver(err) {
-		t.Errorf("second exchange: got %v, want oauth_unknown_token and starting over", err)
+		t.Errorf("second exchange: got %v, want oauth_unknown_token, with starting over", err)
 	}
 	if _, err := c.Check(ctx); codeOf(err) != "tracker_credentials" {
-		t.Errorf("check before the token is remembered: got %v, want tracker_credentials", err)
+		t.Errorf("check before the token is saved: got %v, want tracker_credentials", err)
 	}
 	if err := c.Credentials().Remember(ctx, token, "ines"); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,8 @@ func TestOAuth(t *testing.T) {
 	}
 }
 
-// Every answer to the exchange has its code, its sentence and a next step.
+// TestExchangeFailures checks the code, the message and the next step of every answer to the
+// exchange.
 func TestExchangeFailures(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -116,10 +117,10 @@ func TestExchangeFailures(t *testing.T) {
 					err, codeOf(err), crash.KindOf(err), tracker.StartOver(err), tt.code, tt.kind, tt.startOver)
 			}
 			if e, ok := errors.AsType[*crash.Error](err); ok && !strings.Contains(e.Message, tt.says) {
-				t.Errorf("got the sentence %q, want one with %q", e.Message, tt.says)
+				t.Errorf("got the message %q, want it to contain %q", e.Message, tt.says)
 			}
 			if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, request), secret) {
-				t.Errorf("the secret is in the error or in a printed request token")
+				t.Errorf("the error or a printed request token contains the secret")
 			}
 		})
 	}
@@ -178,7 +179,7 @@ func TestRequestTokenFailures(t *testing.T) {
 				t.Errorf("got %v (code %q, kind %v), want code %q, kind %v", err, codeOf(err), crash.KindOf(err), tt.code, tt.kind)
 			}
 			if err != nil && strings.Contains(err.Error(), "hush") {
-				t.Errorf("the answer's secret is in the error: %v", err)
+				t.Errorf("the error contains the secret of the answer: %v", err)
 			}
 		})
 	}

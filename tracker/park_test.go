@@ -9,27 +9,27 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// Credentials that stop working park the queue: one call finds out, nothing more is sent, and a new
-// connection lets all of it go, in its order.
+// TestDeadCredentialsParkTheQueue checks that rejected credentials stop the queue. One call detects
+// it, nothing else is sent, and a new connection releases all filings in order.
 func TestDeadCredentialsParkTheQueue(t *testing.T) {
 	t.Parallel()
 	const clicks = 20
-	h := newHouse(t)
+	h := newFixture(t)
 	token := h.cfg.Token
-	h.cfg.Token = crash.AccessToken{} // the database has it, for all units
-	units := []*unit{h.unit(), h.unit()}
-	if err := units[0].creds.Remember(t.Context(), token, "ada"); err != nil {
+	h.cfg.Token = crash.AccessToken{} // the database has it, for all instances
+	instances := []*instance{h.instance(), h.instance()}
+	if err := instances[0].creds.Remember(t.Context(), token, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	h.lp.Revoke(token.Token)
 	for i := range clicks {
-		_, err := units[i%2].filer.CreateBug(t.Context(), h.problem(i), tracker.Options{Person: "ines", Wait: patience})
+		_, err := instances[i%2].filer.CreateBug(t.Context(), h.problem(i), tracker.Options{Person: "ines", Wait: patience})
 		if crash.KindOf(err) != crash.Unavailable || codeOf(err) != "tracker_credentials" {
 			t.Errorf("click %d: got %v, want tracker_credentials", i, err)
 		}
 	}
 	for range 5 {
-		for _, u := range units {
+		for _, u := range instances {
 			if err := u.filer.StartDue(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -42,22 +42,22 @@ func TestDeadCredentialsParkTheQueue(t *testing.T) {
 	if got := len(h.lp.Requests(trackertest.OpCreate)); got != 1 {
 		t.Errorf("got %d requests to create, want 1", got)
 	}
-	if err := units[1].creds.Remember(t.Context(), h.lp.Token(consumer), "ada"); err != nil {
+	if err := instances[1].creds.Remember(t.Context(), h.lp.Token(consumer), "ada"); err != nil {
 		t.Fatal(err)
 	}
-	h.until("the queue is released", units, func() bool { return h.totals()[crash.FilingFiled] == clicks })
+	h.until("the queue is released", instances, func() bool { return h.totals()[crash.FilingFiled] == clicks })
 	for i, bug := range h.lp.Bugs() {
 		if want := crash.BucketIDOf(problemSignature(i)).Path(); !contains(bug.Description, want) {
-			t.Errorf("bug %d is not that of click %d", bug.Number, i)
+			t.Errorf("bug %d does not belong to click %d", bug.Number, i)
 		}
 	}
 }
 
-// A token that is found to work again, by whomever, lets the queue go too.
+// TestTokenThatWorksAgain checks that a token that works again releases the queue, whoever used it.
 func TestTokenThatWorksAgain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit()
+	h := newFixture(t)
+	u := h.instance()
 	h.lp.Fail(trackertest.OpCreate, trackertest.ExpiredToken)
 	signature := h.problem(1)
 	if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines", Wait: patience}); codeOf(
@@ -67,14 +67,15 @@ func TestTokenThatWorksAgain(t *testing.T) {
 	if _, err := u.lp.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.until("the queue is released", []*unit{u}, func() bool { return h.bucket(signature).Bug.Number != 0 })
+	h.until("the queue is released", []*instance{u}, func() bool { return h.bucket(signature).Bug.Number != 0 })
 }
 
-// A missing permission is about one bug: it is refused, and the others go on.
+// TestMissingPermissionParksNothing checks that a missing permission affects only one bug, which is
+// refused. The others continue.
 func TestMissingPermissionParksNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit()
+	h := newFixture(t)
+	u := h.instance()
 	h.lp.Fail(trackertest.OpCreate, trackertest.Permission)
 	first, second := h.problem(1), h.problem(2)
 	if _, err := u.filer.CreateBug(t.Context(), first, tracker.Options{Wait: patience}); crash.KindOf(
@@ -90,12 +91,12 @@ func TestMissingPermissionParksNothing(t *testing.T) {
 	}
 }
 
-// A bug whose answer was lost is found also when mishap acts for another account by then; nothing
-// is sent again.
+// TestAccountChangesWhileUnknown checks that a bug whose answer was lost is found even if mishap
+// uses another account by then. Nothing is sent again.
 func TestAccountChangesWhileUnknown(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit()
+	h := newFixture(t)
+	u := h.instance()
 	signature := h.problem(1)
 	before := crash.TrackerKey{URL: h.cfg.URL, ConsumerKey: consumer}
 	if err := filings.New(h.db).SaveToken(t.Context(), before, crash.AccessToken{Token: "before", Secret: "s"},
@@ -114,7 +115,7 @@ func TestAccountChangesWhileUnknown(t *testing.T) {
 	})
 	h.lp.Fail(trackertest.OpCreate, trackertest.DropBefore)
 	_, _ = u.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines"})
-	h.until("the bug is found", []*unit{u}, func() bool { return h.bucket(signature).Bug.Number == want })
+	h.until("the bug is found", []*instance{u}, func() bool { return h.bucket(signature).Bug.Number == want })
 	if got := len(h.lp.Requests(trackertest.OpCreate)); got != 1 {
 		t.Errorf("got %d bugs sent, want 1", got)
 	}

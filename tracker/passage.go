@@ -8,7 +8,7 @@ import (
 
 const (
 	maxPassageLines = 60
-	keyBegins       = "-----BEGIN " // first line of a private key, which holds keyWords, too
+	keyBegins       = "-----BEGIN " // first line of a private key, which also contains keyWords
 	keyWords        = "PRIVATE KEY-----"
 	keyEnds         = "-----END "
 )
@@ -53,8 +53,8 @@ func (w writer) oneLineError() bool {
 	return !strings.Contains(strings.TrimSpace(w.report.Fields["ErrorMessage"]), "\n")
 }
 
-// passage returns the excerpt of one field: each redacted line after two columns for the mark. A
-// line states how many lines are left out.
+// passage returns the excerpt of one field: redacted lines, each after two columns for the mark. A
+// gap says how many lines are omitted.
 func (w writer) passage(p grouping.Passage) string {
 	var b strings.Builder
 	inKey := false

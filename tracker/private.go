@@ -11,9 +11,9 @@ import (
 // maxFindings bounds the result of Private.
 const maxFindings = 20
 
-// Private returns the pieces of a draft that look private, such as home folders, names of people
-// and machines in the report, addresses and tokens. A person decides what to change. It skips
-// composed lines, which are redacted already.
+// Private returns the pieces of a draft that look private, such as home directories, names,
+// addresses and tokens. A person decides what to change. It skips composed lines, because they are
+// already redacted.
 func (p Proposal) Private(d crash.Draft) []string {
 	composed := map[string]bool{}
 	for line := range strings.Lines(p.text) {
@@ -50,8 +50,8 @@ func privatePieces(r redact.Redactor, line string) []string {
 	rest := line
 	pieces := strings.Split(redacted, redact.Removed)
 	for i, public := range pieces {
-		// A public piece may hold shortened memory addresses; only the parts between them are in
-		// the line.
+		// A public piece may contain shortened memory addresses. Only the parts between them occur in the
+		// line.
 		at, end := find(rest, strings.Split(public, "0x…"))
 		if i == len(pieces)-1 && strings.HasSuffix(rest, public) {
 			at, end = len(rest)-len(public), len(rest)

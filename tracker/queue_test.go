@@ -14,8 +14,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// watch puts a counter before the tracker: how many bugs are being sent to it at the same time.
-func (h *house) watch() *senders {
+// watch counts how many bugs are sent to the tracker at the same time.
+func (h *fixture) watch() *senders {
 	w := &senders{}
 	front := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/bugs") {
@@ -47,36 +47,37 @@ func (s *senders) leave() {
 	s.now--
 }
 
-// Hundreds of clicks at two units: the bugs are sent one at a time, in the order of the clicks.
+// TestQueue clicks hundreds of times in two instances. The bugs must be sent one at a time, in the
+// order of the clicks.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	const clicks = 200
-	h := newHouse(t)
+	h := newFixture(t)
 	w := h.watch()
 	h.cfg.Settle = patience
 	for i := range clicks {
 		h.problem(i)
 	}
-	units := []*unit{h.unit(), h.unit()}
+	instances := []*instance{h.instance(), h.instance()}
 	for i := range clicks {
-		if _, err := units[i%2].filer.CreateBug(t.Context(), problemSignature(i),
+		if _, err := instances[i%2].filer.CreateBug(t.Context(), problemSignature(i),
 			tracker.Options{Person: "ines"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h.until("all bugs are filed", units, func() bool { return len(h.lp.Bugs()) == clicks })
+	h.until("all bugs are filed", instances, func() bool { return len(h.lp.Bugs()) == clicks })
 	for i, bug := range h.lp.Bugs() {
 		if want := crash.BucketIDOf(problemSignature(i)).Path(); !contains(bug.Description, want) {
 			t.Fatalf("bug %d: got another problem than that of click %d", bug.Number, i)
 		}
 	}
-	h.until("all are linked", units, func() bool { return h.totals()[crash.FilingFiled] == clicks })
+	h.until("all are linked", instances, func() bool { return h.totals()[crash.FilingFiled] == clicks })
 	if w.most != 1 {
-		t.Errorf("got %d bugs sent at the same time, want 1", w.most)
+		t.Errorf("got %d bugs sent at the same time, want at most 1", w.most)
 	}
 }
 
-func (h *house) totals() map[crash.FilingState]int64 {
+func (h *fixture) totals() map[crash.FilingState]int64 {
 	h.t.Helper()
 	totals, err := filings.New(h.db).FilingTotals(h.t.Context())
 	if err != nil {
@@ -85,34 +86,34 @@ func (h *house) totals() map[crash.FilingState]int64 {
 	return totals.States
 }
 
-// What waits does not hold up what comes after it.
-func TestWaitingHoldsNobodyUp(t *testing.T) {
+// TestWaitingBlocksNobody checks that a waiting filing does not delay the ones after it.
+func TestWaitingBlocksNobody(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []trackertest.Fault{trackertest.DropAfter, trackertest.Error503, trackertest.TooMany429} {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
-			u := h.unit(func(c *tracker.Config) { c.Settle, c.Backoff = time.Hour, time.Hour })
+			h := newFixture(t)
+			u := h.instance(func(c *tracker.Config) { c.Settle, c.Backoff = time.Hour, time.Hour })
 			waits, goes := h.problem(1), h.problem(2)
 			h.lp.Fail(trackertest.OpCreate, fault)
-			_, _ = u.filer.CreateBug(t.Context(), waits, tracker.Options{Wait: patience}) // uncertain, or put off
+			_, _ = u.filer.CreateBug(t.Context(), waits, tracker.Options{Wait: patience}) // uncertain, or postponed
 			r, err := u.filer.CreateBug(t.Context(), goes, tracker.Options{Wait: patience})
 			if err != nil || r.State != crash.FilingFiled {
 				t.Errorf("the second: got %+v, %v, want it filed", r.Filing, err)
 			}
 			if f := h.bucket(waits).Filing; f.State == crash.FilingFiled || time.Until(f.NotBefore) < time.Minute &&
 				fault != trackertest.TooMany429 {
-				t.Errorf("the first: got %s until %v, want it to wait", f.State, f.NotBefore)
+				t.Errorf("the first: got %s until %v, want it waiting", f.State, f.NotBefore)
 			}
 		})
 	}
 }
 
-// The queue pauses after each bug that is sent. A filing that is asked for while the queue is empty
-// is sent at once.
+// TestPause checks that the queue pauses after each bug. A filing that is requested while the queue
+// is empty is sent at once.
 func TestPause(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx := t.Context()
 	first := h.claimed(h.problem(1))
 	ask := func(n int) crash.Filing {
@@ -134,7 +135,7 @@ func TestPause(t *testing.T) {
 	second := ask(2)
 	wantStep("while one is being sent", second, crash.StepNone)
 	if next, err := filings.New(h.db).NextFiling(ctx); err != nil || next.Filing != 0 {
-		t.Errorf("while one is being sent: got %+v, %v, want nobody's turn", next, err)
+		t.Errorf("while one is being sent: got %+v, %v, want no next filing", next, err)
 	}
 	result := crash.FilingResult{Claim: first, State: crash.FilingRefused, Problem: "p", Reason: "r", Rest: time.Hour}
 	if _, err := filings.New(h.db).FinishFiling(ctx, result, crash.FilingTerms{}); err != nil {

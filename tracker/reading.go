@@ -115,7 +115,8 @@ func AnswerStatus(err error) int {
 	return 0
 }
 
-// missing reports whether the tracker answered that a thing does not exist, or not for our account.
+// missing reports whether the tracker answered that an entry does not exist, or not for our
+// account.
 func missing(err error) bool {
 	return AnswerStatus(err) == http.StatusNotFound || AnswerStatus(err) == http.StatusGone
 }
@@ -140,8 +141,8 @@ func (c *Client) name(link string) string {
 	return Clean(p[strings.LastIndexByte(p, '/')+1:], 100)
 }
 
-// path returns the path of a link below the root of the API. It is empty for another link, a hidden
-// one, or none.
+// path returns the path of a link below the root of the API. It returns "" for any other link,
+// including a hidden one.
 func (c *Client) path(link string) string {
 	u, err := url.Parse(link)
 	if link == "" || link == redactedValue || err != nil || !c.cfg.sameOrigin(u) {
@@ -161,7 +162,8 @@ var (
 )
 
 // fixes returns the versions named in messages of the tracker's own account, which closes a bug
-// after an upload. It returns none for an unusable answer, since a reading needs no fixes.
+// after an upload. It returns none for an invalid answer, because a reading is useful without
+// fixes.
 func (c *Client) fixes(ctx context.Context, number int64, count int) ([]crash.BugFix, error) {
 	query := url.Values{"ws.size": {itoa(messagesAtOnce)}}
 	if count > lastMessages {

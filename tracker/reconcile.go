@@ -23,9 +23,9 @@ type Stray struct {
 // LinkedBugs returns those of the bugs that are linked to a bucket.
 type LinkedBugs func(ctx context.Context, numbers []int64) ([]int64, error)
 
-// StrayBugs returns the bugs that our account has ever filed under the target and that have no
-// link. Closed bugs and duplicates are included, but no bug that our account may not see. The
-// errors are those of Check.
+// StrayBugs returns the bugs without a link that our account has ever filed under the target. It
+// includes closed bugs and duplicates, but not bugs that our account may not see. The errors are
+// those of Check.
 func (c *Client) StrayBugs(ctx context.Context, linked LinkedBugs) ([]Stray, error) {
 	me, err := c.Check(ctx)
 	if err != nil {

@@ -2,8 +2,8 @@ package tracker
 
 import "strings"
 
-// reproduceFields are the fields that may say how to reproduce the fault. Apport itself never fills
-// them; hooks of packages ask the person and store the answer there.
+// reproduceFields are the fields that may say how to reproduce the fault. Apport never fills them;
+// hooks of packages ask the person.
 var reproduceFields = []string{"StepsToReproduce", "HowToReproduce"}
 
 const (

@@ -7,9 +7,9 @@ import (
 	"mishap/crash"
 )
 
-// Retry retries a filing and waits up to wait for its outcome. A waiting filing becomes due at
-// once, and one that was refused or given up starts again. One that is under way or filed stays as
-// it is. Retry returns NotFound for an unknown filing, and the errors of CreateBug.
+// Retry retries a filing and waits up to wait for its outcome. It makes a waiting filing due at
+// once, and restarts one that was refused or abandoned. It does not change a filing that is in
+// progress or filed. It returns NotFound for an unknown filing, and the errors of CreateBug.
 func (f *Filer) Retry(ctx context.Context, id int64, person string, wait time.Duration) (crash.Filing, error) {
 	filing, err := f.store.Filing(ctx, id)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// TestNothingPrivateLeaves: whatever values a template names, nothing of what a report knows about
-// a person gets out.
+// TestNothingPrivateLeaves checks that bugs contain no private data of a report, whatever names a
+// template uses.
 func TestNothingPrivateLeaves(t *testing.T) {
 	t.Parallel()
 	secrets := []string{
@@ -52,7 +52,7 @@ func TestNothingPrivateLeaves(t *testing.T) {
 	for name, report := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newFixture(t)
 			if err := filings.New(h.db).SaveBugTemplate(t.Context(), crash.BugTemplate{Body: everything,
 				By: "ada"}); err != nil {
 				t.Fatal(err)
@@ -61,7 +61,7 @@ func TestNothingPrivateLeaves(t *testing.T) {
 			text := bug.Title + "\n" + bug.Description
 			for _, secret := range secrets {
 				if strings.Contains(text, secret) {
-					t.Errorf("%q is in the bug:\n%s", secret, text)
+					t.Errorf("the bug contains %q:\n%s", secret, text)
 				}
 			}
 			if !strings.Contains(text, "signature: ") || strings.Count(text, "https://mishap.example/problem/") < 2 {
@@ -71,12 +71,12 @@ func TestNothingPrivateLeaves(t *testing.T) {
 	}
 }
 
-// TestTemplateChosen: the more a template names, the sooner it is taken, and without any the
-// shipped text is.
+// TestTemplateChosen checks that the most specific template is used, or the shipped text if there
+// is none.
 func TestTemplateChosen(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	unit := h.unit()
+	h := newFixture(t)
+	u := h.instance()
 	saved := []crash.BugTemplate{
 		{Body: "for all {problem_url}"}, {ProblemType: "Crash", Body: "for crashes {problem_url}"},
 		{Package: "tidewatch", Body: "for the package {problem_url}"}, {Package: "tidewatch", ProblemType: "Crash",
@@ -86,7 +86,7 @@ func TestTemplateChosen(t *testing.T) {
 	b := h.bucket(h.report(crashtest.Native()))
 	text := func() string {
 		t.Helper()
-		p, err := unit.filer.Propose(t.Context(), b)
+		p, err := u.filer.Propose(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,17 +111,17 @@ func TestTemplateChosen(t *testing.T) {
 		t.Errorf("without any: got %q, want the shipped text", got)
 	}
 	if err := filings.New(h.db).DropBugTemplate(t.Context(), saved[0]); crash.KindOf(err) != crash.NotFound {
-		t.Errorf("dropped twice: got %v, want NotFound", err)
+		t.Errorf("deleted twice: got %v, want NotFound", err)
 	}
-	// One that somebody broke in the database is passed over.
+	// A template that was damaged in the database is ignored.
 	h.exec(`insert into bug_templates values ('', '', '{nonsense', 'x', now())`)
 	if got := text(); got != shipped {
-		t.Errorf("a broken one: got %q, want the shipped text", got)
+		t.Errorf("an invalid template: got %q, want the shipped text", got)
 	}
 }
 
-// TestPrivateBugNotFiledTwice: when the tracker does not show our account the private bug that it
-// may have filed, a person is asked; nothing is sent again by itself.
+// TestPrivateBugNotFiledTwice checks that nothing is sent again if the bug may exist but be hidden
+// from our account. A person must decide.
 func TestPrivateBugNotFiledTwice(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -133,9 +133,9 @@ func TestPrivateBugNotFiledTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newFixture(t)
 			h.cfg.Token = h.lp.TokenOf(consumer, tt.level)
-			u := h.unit()
+			u := h.instance()
 			signature := h.problem(1)
 			h.lp.Fail(trackertest.OpCreate, trackertest.Lost502)
 			draft := crash.Draft{Title: "t", Description: "d", Package: "tidewatch", Information: crash.InformationPrivate}
@@ -143,7 +143,7 @@ func TestPrivateBugNotFiledTwice(t *testing.T) {
 				Draft: &draft}); err != nil {
 				t.Fatal(err)
 			}
-			h.until("it is settled", []*unit{u}, func() bool {
+			h.until("it is settled", []*instance{u}, func() bool {
 				s := h.bucket(signature).Filing.State
 				return s == crash.FilingFiled || s == crash.FilingRefused
 			})

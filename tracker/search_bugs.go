@@ -132,8 +132,8 @@ func (c *Client) foundTasks(ctx context.Context, target, words string, statuses 
 	return page, err
 }
 
-// HasSource reports whether the distribution has a source package with this name. The error is that
-// of the call.
+// HasSource reports whether the distribution has a source package with this name. The error is a
+// failed call.
 func (c *Client) HasSource(ctx context.Context, name string) (bool, error) {
 	query := url.Values{"ws.op": {"getSourcePackage"}, "name": {encodeJSON(name)}}
 	var found *struct {
@@ -153,8 +153,9 @@ var stopWords = map[string]bool{
 // maxSearchWords bounds the words of a search, since more words find fewer bugs.
 const maxSearchWords = 3
 
-// SearchWords returns the words of a title that identify its fault: the name of a function, which a
-// person filing the same fault would include, or else up to three words that are not common.
+// SearchWords returns the words of a title that identify its fault. It prefers the name of a
+// function, which other reports of the fault would contain. Otherwise it returns up to three
+// uncommon words.
 func SearchWords(title string) string {
 	var names, words []string
 	for word := range strings.FieldsSeq(title) {

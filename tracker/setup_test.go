@@ -20,35 +20,35 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-const consumer = "my crash service" // with blanks, on purpose
+const consumer = "my crash service" // contains blanks on purpose
 
-// house is one database, one practice tracker and any number of units.
-type house struct {
+// fixture is one database, one practice tracker and any number of instances.
+type fixture struct {
 	t   *testing.T
 	url string
 	lp  *trackertest.Tracker
 	cfg tracker.Config
-	db  *db.Store // for looking
+	db  *db.Store // to read results
 
 }
 
-// timeout is longer than any answer takes on a busy machine. Calls that the practice tracker lets
+// timeout is longer than any answer takes on a slow machine. Calls that the practice tracker lets
 // hang do not wait for it.
 const timeout = 10 * time.Minute
 
-// unit is one running mishap.
-type unit struct {
+// instance is one running mishap.
+type instance struct {
 	store *db.Store
 	creds *tracker.Credentials
 	lp    *tracker.Client
 	filer *tracker.Filer
 }
 
-// newHouse starts a house whose units are authorised by configuration. Times are short, so that no
-// test waits long.
-func newHouse(t *testing.T, options ...trackertest.Options) *house {
+// newFixture starts a practice tracker for instances with a configured token. Its pauses are short,
+// so that tests are fast.
+func newFixture(t *testing.T, options ...trackertest.Options) *fixture {
 	t.Helper()
-	h := &house{t: t, url: dbtest.URL(t), lp: trackertest.New(t, options...)}
+	h := &fixture{t: t, url: dbtest.URL(t), lp: trackertest.New(t, options...)}
 	h.db = dbtest.Open(t, h.url)
 	h.cfg = tracker.Config{
 		URL: h.lp.URL, APIURL: h.lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
@@ -58,14 +58,14 @@ func newHouse(t *testing.T, options ...trackertest.Options) *house {
 	return h
 }
 
-// unit starts a unit with changes to the configuration. It ends with the test.
-func (h *house) unit(change ...func(*tracker.Config)) *unit {
+// instance starts an instance with changes to the configuration. It ends with the test.
+func (h *fixture) instance(change ...func(*tracker.Config)) *instance {
 	h.t.Helper()
 	cfg := h.cfg
 	for _, c := range change {
 		c(&cfg)
 	}
-	u := &unit{store: dbtest.Open(h.t, h.url)}
+	u := &instance{store: dbtest.Open(h.t, h.url)}
 	u.creds = tracker.NewCredentials(cfg, filings.New(u.store))
 	u.lp = tracker.NewClient(cfg, u.creds)
 	u.filer = tracker.NewFiler(cfg, filings.New(u.store), u.lp)
@@ -79,7 +79,7 @@ func (h *house) unit(change ...func(*tracker.Config)) *unit {
 
 // run starts the queue's workers and the loop for due filings, as an instance does. They end with
 // the test.
-func (u *unit) run(t *testing.T) {
+func (u *instance) run(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
@@ -108,7 +108,7 @@ func work(ctx context.Context, store *db.Store, filer *tracker.Filer) error {
 	for {
 		select {
 		case <-tick.C:
-			_ = filer.StartDue(ctx) // the next one tries again
+			_ = filer.StartDue(ctx) // the next call retries
 		case <-ctx.Done():
 			return jobs.Stop(context.WithoutCancel(ctx))
 		}
@@ -116,7 +116,7 @@ func work(ctx context.Context, store *db.Store, filer *tracker.Filer) error {
 }
 
 // report stores a report and returns the signature of its bucket.
-func (h *house) report(r crashtest.Report) string {
+func (h *fixture) report(r crashtest.Report) string {
 	h.t.Helper()
 	return saveReport(h.t, h.db, r)
 }
@@ -136,8 +136,8 @@ func saveReport(t testing.TB, store *db.Store, r crashtest.Report) string {
 	return rec.Grouping.Signature
 }
 
-// problem stores a report of a problem of its own.
-func (h *house) problem(n int) string {
+// problem stores a report of the nth problem.
+func (h *fixture) problem(n int) string {
 	h.t.Helper()
 	return h.report(crashtest.Native(crashtest.Set("DuplicateSignature", problemSignature(n)),
 		crashtest.Process(10_000+n)))
@@ -145,15 +145,15 @@ func (h *house) problem(n int) string {
 
 func problemSignature(n int) string { return fmt.Sprintf("/usr/bin/tidewatch:11:problem_%d", n) }
 
-// until runs check again and again, driving the units on, until it is satisfied.
-func (h *house) until(what string, units []*unit, check func() bool) {
+// until starts due filings and calls check until it returns true.
+func (h *fixture) until(what string, instances []*instance, check func() bool) {
 	h.t.Helper()
 	deadline := time.Now().Add(timeout)
 	for !check() {
 		if time.Now().After(deadline) {
 			h.t.Fatalf("waited too long until %s", what)
 		}
-		for _, u := range units {
+		for _, u := range instances {
 			if err := u.filer.StartDue(h.t.Context()); err != nil {
 				h.t.Fatalf("start due filings: %v", err)
 			}
@@ -162,7 +162,7 @@ func (h *house) until(what string, units []*unit, check func() bool) {
 	}
 }
 
-// pause lets others go on for a moment.
+// pause lets other goroutines run for a moment.
 func pause(t testing.TB, d time.Duration) {
 	t.Helper()
 	timer := time.NewTimer(d)
@@ -174,7 +174,7 @@ func pause(t testing.TB, d time.Duration) {
 }
 
 // bucket reads a bucket.
-func (h *house) bucket(signature string) crash.Bucket {
+func (h *fixture) bucket(signature string) crash.Bucket {
 	h.t.Helper()
 	b, err := h.db.Bucket(h.t.Context(), crash.BucketIDOf(signature))
 	if err != nil {
@@ -183,8 +183,9 @@ func (h *house) bucket(signature string) crash.Bucket {
 	return b
 }
 
-// wantOneBug checks that the tracker has one bug for the bucket, and the bucket that bug.
-func (h *house) wantOneBug(signature string) {
+// wantOneBug checks that the tracker has exactly one bug for the bucket, and that the bucket has
+// this bug.
+func (h *fixture) wantOneBug(signature string) {
 	h.t.Helper()
 	b := h.bucket(signature)
 	marker := "https://mishap.example" + b.ID.Path()
@@ -196,13 +197,13 @@ func (h *house) wantOneBug(signature string) {
 	}
 	if len(numbers) != 1 || b.Bug.Number != numbers[0] || b.Filing.State != crash.FilingFiled ||
 		b.Filing.Bug != numbers[0] {
-		h.t.Errorf("bucket %s: got bugs %v in the tracker, bug %d and filing %+v here, want one and the same",
+		h.t.Errorf("bucket %s: got bugs %v in the tracker, bug %d and filing %+v in the database, want the same bug",
 			b.ID, numbers, b.Bug.Number, b.Filing)
 	}
 }
 
-// exec changes the database behind everybody's back.
-func (h *house) exec(sql string) {
+// exec changes the database directly.
+func (h *fixture) exec(sql string) {
 	h.t.Helper()
 	conn, err := pgx.Connect(h.t.Context(), h.url)
 	if err != nil {

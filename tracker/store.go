@@ -31,35 +31,33 @@ type Problems interface {
 
 // Ledger stores filings. Its times are the database's, one clock for all instances.
 type Ledger interface {
-	// AskFiling stores the intent, with the job that works on it, in one transaction. A bucket has
-	// one filing: when there is one already it comes back instead, and stored is false; but one
-	// that was refused, or waits to be tried again, is renewed with this intent (stored is true) if
-	// it is still as the caller has seen it.
+	// AskFiling stores the intent and the job that files it in one transaction. A bucket has only one
+	// filing. If one exists, AskFiling returns it, and stored is false. It renews a filing that was
+	// refused or waits for a retry with this intent, if it still equals seen. Then stored is true.
 	AskFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error)
 	// Filing returns NotFound for an unknown id.
 	Filing(ctx context.Context, id int64) (crash.Filing, error)
-	// ClaimFiling claims the next step of a filing for this instance. Step is StepNone when there
-	// is nothing to do now, another instance works on it, or another filing is sent first.
+	// ClaimFiling claims the next step of a filing for this instance. Step is StepNone if nothing is
+	// due, another instance works on the filing, or another filing must be sent first.
 	ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error)
 	// FinishFiling records the outcome of a claimed step and returns the filing. It always records
 	// a filed bug, and another outcome only while the filing waits for this step.
 	FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error)
-	// HastenFiling makes a filing that waits due at once, or as soon as a search can tell; others
-	// come back as they are. It returns NotFound for an unknown filing.
+	// HastenFiling makes a waiting filing due at once, or as soon as a search can tell. It returns
+	// other filings unchanged, and NotFound for an unknown one.
 	HastenFiling(ctx context.Context, id int64, person string) (crash.Filing, error)
 	// GiveUpFiling ends a filing that has not led to a bug. It returns Conflict when it is being
 	// sent or is final, and NotFound for an unknown one.
 	GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error)
-	// ParkFilings postpones all filings that are due, for a reason that concerns none of them in
-	// particular.
+	// ParkFilings postpones all due filings for a reason that applies to all of them.
 	ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error
 	// NextFiling returns which filing is sent next, and in how long.
 	NextFiling(ctx context.Context) (crash.NextFiling, error)
-	// DueFilings lists filings with a due step: those to be searched for, and the next to be sent.
-	// Before that, filings whose instance died while it was sending, or that are claimed for longer
-	// than terms allow, become uncertain.
+	// DueFilings lists filings with a due step: those to search for, and the next one to send. First
+	// it marks filings as uncertain if their instance died, or if their claim is older than terms
+	// allow.
 	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)
-	// ClaimSubscription claims a subscription to do. Its Filing is 0 if there is none.
+	// ClaimSubscription claims a pending subscription. Its Filing is 0 if there is none.
 	ClaimSubscription(ctx context.Context) (crash.Subscription, error)
 	// FinishSubscription records the outcome of a subscription.
 	FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error
@@ -75,8 +73,8 @@ type CredentialStore interface {
 	SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error)
 	// SaveToken saves a token and makes filings that wait for one due.
 	SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error
-	// KeepConfiguredToken stores the token of an instance's configuration, for instances that have
-	// none. One that a person connected stays, and one that was forgotten stays forgotten.
+	// KeepConfiguredToken stores the token of an instance's configuration, for instances without one.
+	// It does not replace a token that a person connected, and does not restore a deleted one.
 	KeepConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error
 	// ForgetToken deletes the saved token.
 	ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error

@@ -13,8 +13,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// lineOf is the last line of a bucket's ledger about one kind of call.
-func (h *house) lineOf(signature, call string) crash.LedgerLine {
+// lineOf returns the last line of a bucket's ledger about one kind of call.
+func (h *fixture) lineOf(signature, call string) crash.LedgerLine {
 	h.t.Helper()
 	entries, err := filings.New(h.db).Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature),
 		Limit: 1})
@@ -29,12 +29,12 @@ func (h *house) lineOf(signature, call string) crash.LedgerLine {
 	return crash.LedgerLine{}
 }
 
-// Who asked for a bug is subscribed to it when their name at the tracker is known; that this fails
-// changes nothing.
+// TestSubscribe checks that the person who requested a bug is subscribed if their tracker account
+// is known. A failed subscription does not affect the bug.
 func TestSubscribe(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	u := h.unit()
+	h := newFixture(t)
+	u := h.instance()
 	accounts := accounts.New(h.db)
 	for _, name := range []string{"ines", "theo"} {
 		if _, err := accounts.Add(t.Context(), "", name, crash.RoleTriager, "correct horse battery"); err != nil {
@@ -57,7 +57,7 @@ func TestSubscribe(t *testing.T) {
 		return signature
 	}
 	first := create(1, "ines")
-	h.until("the outcome is written down", []*unit{u}, func() bool { return h.lineOf(first, "subscribe").Outcome != "" })
+	h.until("the outcome is recorded", []*instance{u}, func() bool { return h.lineOf(first, "subscribe").Outcome != "" })
 	if got := h.lineOf(first, "subscribe"); got.Outcome != "done" || got.Words != "ines-lp" {
 		t.Errorf("ledger: got %+v, want it done", got)
 	}
@@ -67,13 +67,13 @@ func TestSubscribe(t *testing.T) {
 
 	h.lp.Fail(trackertest.OpSubscribe, trackertest.Permission)
 	failed := create(2, "ines")
-	h.until("the outcome is written down", []*unit{u}, func() bool { return h.lineOf(failed, "subscribe").Outcome != "" })
+	h.until("the outcome is recorded", []*instance{u}, func() bool { return h.lineOf(failed, "subscribe").Outcome != "" })
 	if got := h.lineOf(failed, "subscribe"); got.Status != 401 || got.Words == "" {
-		t.Errorf("ledger: got %+v, want the tracker's words", got)
+		t.Errorf("ledger: got %+v, want the tracker's text", got)
 	}
 	h.wantOneBug(failed)
 
-	// A subscription that was due when the person's account was removed holds up nobody else's.
+	// A subscription for a removed account does not delay others.
 	if _, err := accounts.Add(t.Context(), "", "gone", crash.RoleTriager, "correct horse battery"); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestSubscribe(t *testing.T) {
 	if err := u.filer.StartDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.until("the outcome is written down", []*unit{u}, func() bool { return h.lineOf(next, "subscribe").Outcome != "" })
+	h.until("the outcome is recorded", []*instance{u}, func() bool { return h.lineOf(next, "subscribe").Outcome != "" })
 	if got := h.lineOf(next, "subscribe"); got.Outcome != "done" || got.Words != "theo-lp" {
 		t.Errorf("ledger: got %+v, want it done", got)
 	}
@@ -100,6 +100,6 @@ func TestSubscribe(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := h.lineOf(unknown, "subscribe"); got.Call != "" || len(h.lp.Requests(trackertest.OpSubscribe)) != 3 {
-		t.Errorf("theo's name at the tracker is not known: got %+v, want no call", got)
+		t.Errorf("without a tracker account: got %+v, want no call", got)
 	}
 }

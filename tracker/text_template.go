@@ -133,7 +133,7 @@ func parseTemplate(text string) (parts []textPart, problems []string) {
 			problems = append(problems, fmt.Sprintf("Line %d: ", lineOf(at))+fmt.Sprintf(format, args...))
 		}
 	}
-	// A line that holds only the mark of a block is left out of the bug.
+	// A line that contains only the mark of a block does not appear in the bug.
 	alone := map[int]int{} // start of the mark → start of the next line
 	lineStart := map[int]int{}
 	for _, m := range blockLine.FindAllStringSubmatchIndex(text, -1) {

@@ -14,7 +14,7 @@ func TestCheckTemplate(t *testing.T) {
 	const good = "{how_often}\n{problem_url}\n"
 	for name, tt := range map[string]struct {
 		text string
-		want string // a part of the first problem; empty: none
+		want string // part of the first problem; empty: no problem
 	}{
 		"shipped":                        {DefaultTemplate, ""},
 		"smallest":                       {"{problem_url}", ""},
@@ -73,13 +73,14 @@ func TestFillTemplate(t *testing.T) {
 	}
 }
 
-// Every name that is offered has a value in some bug, and every value has a name.
+// TestTemplateNames checks that every offered name has a value in some bug, and that every value
+// has a name.
 func TestTemplateNames(t *testing.T) {
 	t.Parallel()
 	values := writer{}.values("")
 	for _, n := range TemplateNames() {
 		if n.Means == "" {
-			t.Errorf("%s: got no word on what it means", n.Name)
+			t.Errorf("%s: got no explanation", n.Name)
 		}
 		delete(values, n.Name)
 	}
@@ -88,7 +89,8 @@ func TestTemplateNames(t *testing.T) {
 	}
 }
 
-// Whatever somebody saves, nothing panics, and a template without problems keeps the address.
+// FuzzTemplate checks that no template causes a panic, and that every valid one results in a text
+// with the address.
 func FuzzTemplate(f *testing.F) {
 	f.Add(DefaultTemplate)
 	f.Add("{?trace}\n{{{trace}{/trace}\n{problem_url}")
@@ -118,12 +120,12 @@ func TestWithMarker(t *testing.T) {
 	}
 }
 
-// ines is a report that gives away whose it is.
+// ines is a report with private data of its user.
 var ines = crash.Fields{
 	"ProcEnviron": "USER=ines.almeida\nHOSTNAME=cedar-laptop\nHOME=/home/ines.almeida", "ProcCwd": "/home/inesa/Documents",
 }
 
-// What our own texts say is not pointed out again; what a person adds is.
+// TestPrivatePieces checks that only a person's additions are pointed out, not the composed text.
 func TestPrivatePieces(t *testing.T) {
 	t.Parallel()
 	r := redact.New(ines)

@@ -80,8 +80,8 @@ func (w writer) stack() string {
 	return b.String()
 }
 
-// stackFrames returns the frames of the crash. For a hang without them it returns those of the
-// first thread, which group it.
+// stackFrames returns the frames of the crash. For a hang without such frames, it returns those of
+// the first thread, which determines the grouping.
 func stackFrames(f crash.Fields) []grouping.Frame {
 	if frames := grouping.Frames(f); len(frames) > 0 {
 		return frames

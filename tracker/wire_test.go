@@ -21,8 +21,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// exchange is one request of the tracker's own client and what a tracker answered, as read off the
-// wire. The names and secrets of the capture have been replaced.
+// exchange is one captured request of the tracker's own client, and the answer. Names and secrets
+// are replaced.
 type exchange struct {
 	name, method, uri string
 	header            http.Header
@@ -78,7 +78,7 @@ func readWire(t *testing.T) []exchange {
 	return out
 }
 
-// replay answers each request with the next captured answer and keeps what came in.
+// replay answers each request with the next captured answer and records the request.
 type replay struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -119,8 +119,9 @@ func (r *replay) client(t *testing.T) *tracker.Client {
 	return tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory()))
 }
 
-// Our requests say the same as those of the tracker's own client, and its answers are understood.
-func TestTheWire(t *testing.T) {
+// TestWire checks that our requests are equivalent to those of the tracker's own client, and that
+// we parse its answers.
+func TestWire(t *testing.T) {
 	t.Parallel()
 	captured := readWire(t)
 	r := newReplay(t, captured...)
@@ -149,7 +150,7 @@ func TestTheWire(t *testing.T) {
 		Description: "d"}); err != nil || n != 2100002 {
 		t.Errorf("create minimal: got %d, %v, want 2100002", n, err)
 	}
-	r.skip(t, "searchTasks") // ours asks for other things; see TestSearch
+	r.skip(t, "searchTasks") // our search has other parameters; see TestSearchParameters
 	if name, err := c.Me(ctx); err != nil || name != "test-user" {
 		t.Errorf("me: got %q, %v, want test-user", name, err)
 	}
@@ -161,7 +162,7 @@ func TestTheWire(t *testing.T) {
 	want := `title: ('` + strings.Repeat("x", 201)
 	if e := asCall(err); e == nil || e.Outcome != tracker.OutcomeRefused || e.Status != 400 || !strings.HasPrefix(e.Words,
 		want) || !strings.HasSuffix(e.Words, "', 200); tags: ([ConstraintNotSatisfied('Bad Tag', '')], 'tags')") {
-		t.Errorf("create refused: got %v, want refused with the tracker's words", err)
+		t.Errorf("create refused: got %v, want a refusal with the tracker's text", err)
 	}
 
 	i := 0
@@ -188,7 +189,7 @@ func TestTheWire(t *testing.T) {
 	}
 }
 
-// skip leaves out captured exchanges.
+// skip skips captured exchanges.
 func (r *replay) skip(t *testing.T, name string) {
 	t.Helper()
 	r.mu.Lock()
@@ -201,9 +202,9 @@ func (r *replay) skip(t *testing.T, name string) {
 
 var headerValue = regexp.MustCompile(`(\w+)="([^"]*)"`)
 
-// sense is what matters of a request: method, address, media type, what is signed with, and the
-// parameters as the tracker decodes them. The order of parameters, nonces and the realm do not; the
-// parameters that we never send are left out.
+// sense returns the significant parts of a request: method, address, media type, credentials, and
+// the parameters as the tracker decodes them. It ignores the order of parameters, nonces, the
+// realm, and parameters that we never send.
 func sense(t *testing.T, e exchange, root string) map[string]any {
 	t.Helper()
 	form, err := url.ParseQuery(e.body)
@@ -240,7 +241,8 @@ func sense(t *testing.T, e exchange, root string) map[string]any {
 	return out
 }
 
-// The practice tracker answers captured requests as the captured tracker did.
+// TestPracticeTrackerAnswersAsCaptured checks that the practice tracker answers captured requests
+// like the captured tracker.
 func TestPracticeTrackerAnswersAsCaptured(t *testing.T) {
 	t.Parallel()
 	lp := trackertest.New(t, trackertest.Options{Person: "test-user"})

@@ -46,12 +46,12 @@ func (f *Filer) step(ctx context.Context, id int64) error {
 	return f.finish(ctx, result)
 }
 
-// maxPause is the longest pause between two bugs, in shortest ones.
+// maxPause is the longest pause between two bugs, as a multiple of the shortest.
 const maxPause = 20
 
-// pauseAfter returns how long the queue pauses after a bug was sent: as long as the tracker took,
-// so that it has half of its time for others, and much longer when it is unavailable, busy, or
-// refuses our credentials.
+// pauseAfter returns how long the queue pauses after a bug was sent. The pause is as long as the
+// call took, so that the tracker has half of its time for others. It is much longer if the tracker
+// is unavailable, busy, or refuses our credentials.
 func (f *Filer) pauseAfter(took time.Duration, err error) time.Duration {
 	if e, ok := errors.AsType[*CallError](err); ok {
 		switch e.Outcome {
@@ -63,8 +63,8 @@ func (f *Filer) pauseAfter(took time.Duration, err error) time.Duration {
 	return min(max(took, f.cfg.Pause), maxPause*f.cfg.Pause)
 }
 
-// search returns the number of the bug of a claimed filing, found in the tracker; 0: it is
-// certainly not there. It skips bugs that were filed for other buckets since then.
+// search returns the number of the bug of a claimed filing, or 0 if it is certainly not in the
+// tracker. It skips bugs that were filed for other buckets since then.
 func (f *Filer) search(ctx context.Context, claim crash.FilingClaim) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSearch)
 	defer cancel()
@@ -83,8 +83,8 @@ type prober struct {
 	found error
 }
 
-// ready returns nil if there are credentials to call with, else the *crash.Error to show. It tries
-// refused ones with a harmless call first.
+// ready returns nil if there are credentials, else the *crash.Error to show. It first tests refused
+// credentials with a harmless call.
 func (f *Filer) ready(ctx context.Context) error {
 	if _, err := f.client.creds.Current(ctx); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (f *Filer) ready(ctx context.Context) error {
 	return f.probes.found
 }
 
-// park postpones all due filings for a reason that concerns none of them in particular.
+// park postpones all due filings for a reason that applies to all of them.
 func (f *Filer) park(ctx context.Context, why error) error {
 	e, ok := errors.AsType[*crash.Error](why)
 	if !ok || e.Code == "" {
@@ -120,7 +120,7 @@ func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.
 	}
 	result.Bug = crash.Bug{}
 	e, ok := errors.AsType[*CallError](err)
-	if !ok { // no call was made: the token or the database is gone
+	if !ok { // no call was made: no token or no database
 		result.State, result.Delay = crash.FilingQueued, f.backoff(claim)
 		result.Problem, result.Reason = problemOf(err)
 		result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeNotSent), Words: result.Reason}
@@ -163,8 +163,8 @@ func (f *Filer) searched(claim crash.FilingClaim, number int64, err error) crash
 		result.State, result.Bug = crash.FilingFiled, f.bug(claim, number)
 		result.Answer = crash.TrackerAnswer{Outcome: "found", Status: 200}
 	case claim.InformationType.Private():
-		// The bug is perhaps there, and not shown to our account. A person can find out; sending it
-		// again could file it twice.
+		// The bug may exist but be hidden from our account. A person can find out. Sending it again could
+		// file it twice.
 		result.State, result.Problem = crash.FilingRefused, "private_unknown"
 		result.Reason = "It is not known whether the private bug was filed: " +
 			"the tracker may not show it to mishap's account. " +
@@ -201,8 +201,9 @@ func problemOf(err error) (code, reason string) {
 	return "internal", "Something went wrong here; it is tried again."
 }
 
-// finish records an outcome, with retries, since the number of a bug is worth more than a quick
-// answer. If all of them fail, the filing becomes uncertain later, and a search finds the bug.
+// finish records an outcome and retries if that fails. The number of a bug matters more than a
+// quick answer. If all attempts fail, the filing becomes uncertain later, and a search finds the
+// bug.
 func (f *Filer) finish(ctx context.Context, result crash.FilingResult) error {
 	ctx = context.WithoutCancel(ctx)
 	var err error
@@ -250,8 +251,8 @@ func (f *Filer) logOutcome(ctx context.Context, filing crash.Filing, result cras
 	}
 }
 
-// backoff returns the pause before a retry: half the age of the filing, within bounds, so that
-// pauses grow, and with jitter, so that not all filings of a queue are due at once.
+// backoff returns the pause before a retry: half the age of the filing, within bounds, with jitter.
+// So pauses grow, and the filings of a queue are not all due at once.
 func (f *Filer) backoff(claim crash.FilingClaim) time.Duration {
 	age := claim.Updated.Sub(claim.Created)
 	return Jitter(min(max(age/2, f.cfg.Backoff), maxBackoff))
@@ -259,5 +260,5 @@ func (f *Filer) backoff(claim crash.FilingClaim) time.Duration {
 
 // Jitter returns a random duration between 75 and 125 % of d.
 func Jitter(d time.Duration) time.Duration {
-	return d*3/4 + rand.N(d/2+1) //nolint:gosec // spreading, not secrecy
+	return d*3/4 + rand.N(d/2+1) //nolint:gosec // need not be secret
 }

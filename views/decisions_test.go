@@ -118,7 +118,7 @@ func TestDecisionPagesAreWellFormed(t *testing.T) {
 	}
 }
 
-func TestMergeSidesMarkWhatDiffers(t *testing.T) {
+func TestMergeSidesMarkDifferences(t *testing.T) {
 	t.Parallel()
 	side := func(functions string) crash.Bucket {
 		return crash.Bucket{Signature: "/usr/bin/tide:11:" + functions, Executable: "/usr/bin/tide",

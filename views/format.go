@@ -2,39 +2,19 @@ package views
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/views/text"
 )
 
 // Count formats a number with thousands separators: 41300 → "41,300".
-func Count(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if digits[0] == '-' {
-		sign, digits = "−", digits[1:]
-	}
-	head := len(digits) % 3
-	if head == 0 {
-		head = 3
-	}
-	var b strings.Builder
-	b.WriteString(sign)
-	b.WriteString(digits[:head])
-	for rest := digits[head:]; rest != ""; rest = rest[3:] {
-		b.WriteByte(',')
-		b.WriteString(rest[:3])
-	}
-	return b.String()
-}
+func Count(n int64) string { return text.Count(n) }
 
 // Counted formats a number with its noun: "1 report", "41,300 reports".
-func Counted(n int64, one, many string) string {
-	return Count(n) + " " + plural(n, one, many)
-}
+func Counted(n int64, one, many string) string { return text.Counted(n, one, many) }
 
 func plural(n int64, one, many string) string { return crash.Plural(n, one, many) }
 

@@ -11,7 +11,7 @@ import (
 	"mishap/views"
 )
 
-// TestMachineStory checks the story of a machine over a year.
+// TestMachineStory checks the history of a machine over a year.
 func TestMachineStory(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
@@ -45,7 +45,7 @@ func TestMachineStory(t *testing.T) {
 		t.Errorf("numbers (-want +got):\n%s", diff)
 	}
 	if marks := doc.Find(".lanes tbody tr:first-child rect").Length(); marks < 2 || marks > 4 {
-		t.Errorf("got %d marks on the time line, want those of two times far apart", marks)
+		t.Errorf("got %d marks on the time line, want marks at two distant times", marks)
 	}
 }
 

@@ -234,7 +234,7 @@ func checkHTML(t *testing.T, text string) {
 		token := z.Token()
 		if kind == html.EndTagToken {
 			if len(open) == 0 || open[len(open)-1] != token.Data {
-				t.Fatalf("got </%s> inside %q, want it to close the last", token.Data, open)
+				t.Fatalf("got </%s> inside %q, want the innermost element closed first", token.Data, open)
 			}
 			open = open[:len(open)-1]
 		}
@@ -251,7 +251,7 @@ func checkHTML(t *testing.T, text string) {
 			case a.Key == "for", a.Key == "aria-labelledby", a.Key == "aria-describedby":
 				references = append(references, strings.Fields(a.Val)...)
 			case a.Key == "style", strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "hx-on"):
-				t.Errorf("got attribute %s=%q on <%s>, want none such", a.Key, a.Val, token.Data)
+				t.Errorf("got attribute %s=%q on <%s>, want no such attribute", a.Key, a.Val, token.Data)
 			case strings.HasPrefix(strings.TrimSpace(strings.ToLower(a.Val)), "javascript:"):
 				t.Errorf("got a script address in %s of <%s>", a.Key, token.Data)
 			}
@@ -261,7 +261,7 @@ func checkHTML(t *testing.T, text string) {
 		t.Fatalf("tokenise: %v", z.Err())
 	}
 	if len(open) > 0 {
-		t.Errorf("got %q left open, want everything closed", open)
+		t.Errorf("got %q unclosed, want every element closed", open)
 	}
 	for id, n := range ids {
 		if n > 1 {
@@ -270,7 +270,7 @@ func checkHTML(t *testing.T, text string) {
 	}
 	for _, id := range references {
 		if ids[id] == 0 {
-			t.Errorf("got a reference to id %q, want one that is there", id)
+			t.Errorf("got a reference to id %q, which does not exist", id)
 		}
 	}
 }

@@ -26,7 +26,8 @@ func TestRateChart(t *testing.T) {
 	if len(c.Lines) != 2 || c.Lines[0].Release != "Ubuntu 24.04" || c.Most != 1 {
 		t.Fatalf("got %+v", c)
 	}
-	// Day 12 is the sixth of the span. Between it and day 14, a day without reports is at the bottom.
+	// Day 12 is the sixth of the span. Between days 12 and 14, the day without reports is at the
+	// bottom.
 	if got, want := c.Lines[1].Path, "M55 50.0L65 100.0L75 0.0L85 100.0L95 100.0L105 100.0L115 100.0L125 "+
 		"100.0L135 75.0"; got != want {
 		t.Errorf("got the line %s, want %s", got, want)
@@ -65,6 +66,6 @@ func TestSparkline(t *testing.T) {
 		t.Errorf("got %+v, want nothing", none)
 	}
 	if small := views.NewSparkline([]int64{1, 1000}, until); !strings.HasPrefix(small.Path, "M0 16h2V15h-2z") {
-		t.Errorf("got %s: what is there is seen", small.Path)
+		t.Errorf("got %s, want a visible mark even for small values", small.Path)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"mishap/views"
 )
 
-func TestStackLeavesOutAndSaysSo(t *testing.T) {
+func TestStackSaysWhatItOmits(t *testing.T) {
 	t.Parallel()
 	stack := func(n int) string {
 		var b strings.Builder
@@ -28,7 +28,7 @@ func TestStackLeavesOutAndSaysSo(t *testing.T) {
 	}
 	doc := parse(t, render(t, views.Problem(page)))
 	if got := doc.Find(".stack > .scroll tbody tr").Length(); got != 20 {
-		t.Errorf("frames in sight: got %d, want 20", got)
+		t.Errorf("visible frames: got %d, want 20", got)
 	}
 	if got, want := rows(doc, ".stack > .scroll tbody tr")[0], "0 f0 libx.so.1 "; got != want {
 		t.Errorf("first frame: got %q, want %q", got, want)
@@ -37,7 +37,7 @@ func TestStackLeavesOutAndSaysSo(t *testing.T) {
 	for _, want := range []string{"12 more frames", "other threads (60)", "thread 1, gmain", "5 more frames in the report",
 		"10 more threads in the report"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("stack: got no %q, want it said", want)
+			t.Errorf("stack: got no text %q", want)
 		}
 	}
 	if got := doc.Find(".stack h3").Length(); got != 50 {
@@ -45,7 +45,7 @@ func TestStackLeavesOutAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestStackOfNothing(t *testing.T) {
+func TestEmptyStack(t *testing.T) {
 	t.Parallel()
 	signedIn := views.Shell{User: crash.User{ID: 1, Role: crash.RoleViewer}, Now: now}
 	for want, page := range map[string]views.ProblemPage{

@@ -28,7 +28,7 @@ func TestTemplates(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.templ")
 	if err != nil || len(files) < 10 {
-		t.Fatalf("templates: got %d (%v), want them all", len(files), err)
+		t.Fatalf("templates: got %d (%v), want all of them", len(files), err)
 	}
 	for _, name := range files {
 		content, err := os.ReadFile(name)

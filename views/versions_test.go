@@ -39,7 +39,7 @@ func TestVersionTable(t *testing.T) {
 	}
 }
 
-// TestVersionTableMarks checks that versions, and so marks, are compared within one release only.
+// TestVersionTableMarks checks that versions are compared only within one release.
 func TestVersionTableMarks(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
@@ -71,7 +71,7 @@ func TestVersionTableOfOneVersion(t *testing.T) {
 			views.VersionsPart(views.NewVersionTable([]crash.VersionCount{{Version: "1", Release: "Ubuntu 24.04",
 				Reports: 1}}))))
 	if diff := cmp.Diff([]string{"Version 24.04 All", "1 1 1"}, rows(doc, "tr")); diff != "" {
-		t.Errorf("rows: no marks and no sum needed (-want +got):\n%s", diff)
+		t.Errorf("rows without marks and without a sum (-want +got):\n%s", diff)
 	}
 }
 

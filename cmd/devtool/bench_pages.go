@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,40 +16,11 @@ import (
 	"github.com/PuerkitoBio/goquery"
 )
 
-// Pages and resources that are requested. The names in braces are things in the database, see
-// newNames.
-const (
-	briefPages = `/ /?period=year /problem/{common}`
-	briefAPI   = `most-common-problems/?limit=100&period=year average-crashes/?limit=0 instances/?limit=100&id={signature}
-		versions/?limit=0&id={signature}`
-
-	usualPages = `/ /?period=day /?period=month /?period=year /problem/{common} /problem/{rare} /search?q={package} /search?q=step
-		/package/{package} /release/{release}`
-	filteredPages = `/?period=day&release={release} /?release={release} /?package={package} /?period=year&release={release}
-		/?period=year&package={package} /?period=year&package={package}&version={version} /?period=year&pkg_arch=arm64
-		/?period=year&type=Crash&pkg_arch=arm64&release={release} /?period=year&new=1 /?period=year&state=none
-		/?period=year&sort=last /?period=year&sort=first /?from={from}&to={to} /problem/{common}?release={release}
-		/problem/{common}?version={version} /search?q=package:{package}+step /search?q=arch:arm64+-step_1`
-	usualOfPeople    = `/oops/{report} /oops/{report}?via=/problem/{common} /user/{system} /problem/{common}/traits /my`
-	filteredOfPeople = `/problem/{common}?complete=1&release={release}`
-
-	usualAPI = `most-common-problems/?format=json&limit=30 most-common-problems/?limit=100&period=week bucket/{signature}/
-		bucket/{rare}/ versions/?limit=0&id={signature} instances/?limit=100&id={signature}
-		instances/?limit=100&id={signature}&start={report} average-instances/?limit=0&id={signature}
-		average-instances/?limit=0&id={rare} average-crashes/?limit=0 average-crashes/?limit=0&release={release}
-		package-rate-of-crashes/?release={release}&package={package}&old_version={previous}&new_version={version}&phased_update_percentage=10&date={today}
-		package-version-new-buckets/?package={source}&previous_version={previous}&new_version={version}
-		package-version-new-buckets/?package={source}&previous_version=0-1&new_version={version}
-		instances-count/ problems-count/ retracers-results/?limit=1 retracers-average-processing-time/?limit=1
-		reports-for-system/?limit=50&system={system} dayoops/{today}/?limit=100 oops/{report}/ instance/?id={report}
-		crash-signatures-for-bug/?bug=1 binary-package-versions/?binary_package={package}`
-	filteredAPI = `most-common-problems/?limit=100&period=year most-common-problems/?limit=100&period=month&release={release}
-		most-common-problems/?limit=100&period=year&package={package}&version={version}
-		most-common-problems/?limit=100&period=year&pkg_arch=arm64
-		most-common-problems/?limit=100&period=year&first_appearance=1&version={version} average-crashes/?limit=0&package={package}
-		average-crashes/?limit=0&release={release}&package={package}&version={version} instances-count/?limit=360
-		problems-count/?limit=360 retracers-results/?limit=360 dayoops/{today}/?limit=100&release={release}&details=1`
-)
+// benchPages lists the pages and resources that are requested. The names in braces are things in the
+// database, see newNames.
+//
+//go:embed bench_pages.txt
+var benchPages string
 
 // The times within which 99 of 100 answers have to come.
 const (
@@ -62,33 +34,31 @@ func (b *bench) pageKinds(ctx context.Context, s *subject, brief bool) (kinds []
 	if err != nil {
 		return nil, err
 	}
-	perSecond := 0
-	if brief { // servers are compared under the same load
-		perSecond = b.pageRate
-	}
-	add := func(name, prefix string, header http.Header, uncached bool, bound time.Duration, paths string) {
-		for _, path := range strings.Fields(paths) {
-			address := s.url + prefix + names.Replace(path)
-			t := traffic{next: get(address, header, uncached), connections: b.clients, perSecond: perSecond}
-			kinds = append(kinds, kind{name + " " + prefix + path, bound, t})
+	audiences := map[string]struct {
+		prefix   string
+		header   http.Header
+		uncached bool
+	}{"visitor": {}, "uncached": {"", nil, true}, "signed-in": {"", s.signedIn, false}, "API": {"/api/1.0/", s.token, false},
+		"feed": {"", s.token, false}}
+	for line := range strings.Lines(benchPages) {
+		columns := strings.Fields(line)
+		if len(columns) == 0 || columns[0] == "#" || brief && !strings.HasSuffix(columns[0], "*") {
+			continue
+		}
+		bound, perSecond := usualBound, 0
+		if strings.HasPrefix(columns[0], "filtered") {
+			bound = filteredBound
+		}
+		if brief { // servers are compared under the same load
+			bound, perSecond = 0, b.pageRate
+		}
+		for name := range strings.SplitSeq(columns[1], ",") {
+			a := audiences[name]
+			address := s.url + a.prefix + names.Replace(columns[2])
+			t := traffic{next: get(address, a.header, a.uncached), connections: b.clients, perSecond: perSecond}
+			kinds = append(kinds, kind{name + " " + a.prefix + columns[2], bound, t})
 		}
 	}
-	if brief {
-		add("visitor", "", nil, false, 0, briefPages)
-		add("uncached", "", nil, true, 0, briefPages)
-		add("signed in", "", s.signedIn, false, 0, briefPages)
-		add("API", "/api/1.0/", s.token, false, 0, briefAPI)
-		return kinds, nil
-	}
-	add("visitor", "", nil, false, usualBound, usualPages)
-	add("visitor", "", nil, false, filteredBound, filteredPages)
-	add("uncached", "", nil, true, usualBound, usualPages)
-	add("uncached", "", nil, true, filteredBound, filteredPages)
-	add("signed in", "", s.signedIn, false, usualBound, usualPages+" "+usualOfPeople)
-	add("signed in", "", s.signedIn, false, filteredBound, filteredPages+" "+filteredOfPeople)
-	add("API", "/api/1.0/", s.token, false, usualBound, usualAPI)
-	add("API", "/api/1.0/", s.token, false, filteredBound, filteredAPI)
-	add("API", "", s.token, false, filteredBound, "/problems.atom")
 	return kinds, nil
 }
 

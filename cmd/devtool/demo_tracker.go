@@ -99,9 +99,11 @@ tracker_settle_seconds = 5
 // and the present environment, which overrides them.
 func (d *demo) childEnvironment(p *practice) []string {
 	environ := append([]string{}, d.environ...)
-	for name, value := range map[string]string{
-		"MISHAP_TRACKER_URL": p.url, "MISHAP_TRACKER_API_URL": p.url + "/devel",
-	} {
+	variables := map[string]string{"MISHAP_TRACKER_URL": p.url, "MISHAP_TRACKER_API_URL": p.url + "/devel"}
+	if variable(d.environ, "MISHAP_TRACKER_URL") == "" {
+		variables["MISHAP_TRACKER_NAME"] = "Practice Launchpad"
+	}
+	for name, value := range variables {
 		if variable(d.environ, name) == "" && variable(d.environ, name+"_FILE") == "" {
 			environ = append(environ, name+"="+value)
 		}

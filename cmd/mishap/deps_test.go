@@ -65,27 +65,28 @@ var rules = map[string]rule{
 	"db/reports":  {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views": {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query assets",
+	"views/text": {ours: "crash", never: "net/http database"},
+	"views": {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query views/text assets",
 		others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
 	"handlers/api":       {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views handlers/negotiate " +
-			"handlers/proxies",
+		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views views/text " +
+			"handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
 	"handlers/export": {ours: "crash handlers/negotiate handlers/web"},
 	// The areas. None may import another.
-	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views handlers/export " +
-		"handlers/web", others: areaLibraries},
-	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views " +
+	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views views/text " +
 		"handlers/export handlers/web", others: areaLibraries},
-	"handlers/admin": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views " +
+	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views views/text " +
+		"handlers/export handlers/web", others: areaLibraries},
+	"handlers/admin": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views views/text " +
 		"handlers/web", others: areaLibraries},
-	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views handlers/proxies " +
-		"handlers/web", others: areaLibraries},
+	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views views/text " +
+		"handlers/proxies handlers/web", others: areaLibraries},
 	"handlers": {
 		ours: "crash views assets handlers/account handlers/admin handlers/api handlers/bugs handlers/export " +
 			"handlers/problems handlers/proxies handlers/web",
@@ -119,7 +120,7 @@ var rules = map[string]rule{
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
-	"views/gallery": {ours: "crash crash/grouping crash/stats crash/query views assets",
+	"views/gallery": {ours: "crash crash/grouping crash/stats crash/query views views/text assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,21 +100,22 @@ func numbers(out string) string {
 func arrive(t *testing.T, p *prepared, stop <-chan struct{}) error {
 	t.Helper()
 	examine := intake.New(intake.Config{MaxAgeDays: 366}, p.store)
-	for r := range crashtest.Fleet(6, 100_000, time.Now()) {
-		select {
-		case <-stop:
-			return nil
-		default:
-		}
-		rec, err := examine.Examine(r)
-		if err != nil {
-			return err
-		}
-		if _, _, err := p.store.SaveReport(t.Context(), rec); err != nil {
-			return err
+	for seed := uint64(6); ; seed++ {
+		for r := range crashtest.Fleet(seed, 10_000, time.Now()) {
+			select {
+			case <-stop:
+				return nil
+			default:
+			}
+			rec, err := examine.Examine(r)
+			if err != nil {
+				return err
+			}
+			if _, _, err := p.store.SaveReport(t.Context(), rec); err != nil {
+				return err
+			}
 		}
 	}
-	return errors.New("all reports have arrived before regrouping was done")
 }
 
 // TestRegroupKilled ends regrouping in the middle, by force, again and again, while reports of the

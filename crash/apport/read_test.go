@@ -83,9 +83,9 @@ func pack(s string) string {
 	return " " + base64.StdEncoding.EncodeToString(b.Bytes()) + "\n"
 }
 
-// TestReadPackedValues checks that compressed values stay within the limits, and that later fields
+// TestReadCompressedValues checks that compressed values stay within the limits, and that later fields
 // are read.
-func TestReadPackedValues(t *testing.T) {
+func TestReadCompressedValues(t *testing.T) {
 	t.Parallel()
 	big := pack(strings.Repeat("x", 1<<20))
 	fields, binary, err := read(t, "Small: base64\n"+pack("text\n")+"Bomb: base64\n"+big+"CoreDump: base64\n"+big+
@@ -210,7 +210,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for name, value := range fields {
 			if !apport.ValidKey(name) || !utf8.ValidString(value) || strings.Contains(value, "\x00") {
-				t.Errorf("%q: %q cannot be stored", name, value)
+				t.Errorf("%q: got %q, want valid UTF-8 without NUL", name, value)
 			}
 		}
 		roundTrip(t, fields)

@@ -46,7 +46,7 @@ func TestCache(t *testing.T) {
 	want("a", "", false)
 	Put(c, 1, "e", reported(2600))
 	if _, ok := Find[reported](c, 1, "e"); ok {
-		t.Error("got a value that says it is too large, want none")
+		t.Error("got a value that reports a size above the limit, want none")
 	}
 }
 
@@ -74,7 +74,7 @@ func TestRevisions(t *testing.T) {
 		{"2", "c", 0, failed, 0, 4},
 		{"2", "c", 7, nil, 7, 5}, // errors are not cached
 		{"1", "a", 8, nil, 8, 6}, // a late request loads a value for itself
-		{"2", "a", 9, nil, 6, 6}, // and drops nothing
+		{"2", "a", 9, nil, 6, 6}, // the late request drops no values
 		{"3", "a", 1, nil, 1, 7},
 	} {
 		got, err := Get(c, step.revision, step.key, func() (int, error) { loads++; return step.value, step.err })
@@ -89,7 +89,7 @@ func TestRevisions(t *testing.T) {
 	Put(c, "2", "late", 8)
 	for _, revision := range []string{"2", "3"} {
 		if got, ok := Find[int](c, revision, "late"); ok {
-			t.Errorf("revision %s: got %d, want no value that was stored too late", revision, got)
+			t.Errorf("revision %s: got %d, want no value that was stored at an old revision", revision, got)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestStale(t *testing.T) {
 		}
 		text := func(s string) func() (string, error) { return func() (string, error) { return s, nil } }
 		want(1, "a", text("a"))
-		want(2, "b", text("b")) // alone
+		want(2, "b", text("b")) // the only caller
 		var waiting sync.WaitGroup
 		waiting.Go(func() { want(3, "c", func() (string, error) { <-release; return "c", nil }) })
 		synctest.Wait()
@@ -211,9 +211,9 @@ func TestSizeOf(t *testing.T) {
 	}
 }
 
-// TestCacheHoldsWhatItSays fills caches several times and compares their size with the growth of
-// the heap. It does not run in parallel with other tests, whose memory would count.
-func TestCacheHoldsWhatItSays(t *testing.T) { //nolint:paralleltest // as said
+// TestCacheSizeIsAccurate fills caches several times and compares their size with the growth of the
+// heap. It does not run in parallel with other tests, whose memory would count.
+func TestCacheSizeIsAccurate(t *testing.T) { //nolint:paralleltest // measures the whole process
 	const limit = 8 << 20
 	for _, test := range []struct {
 		name string
@@ -246,13 +246,13 @@ func TestCacheHoldsWhatItSays(t *testing.T) { //nolint:paralleltest // as said
 			value := test.make(n)
 			Put(c, 1, fmt.Sprintf("key number %d", n), value)
 		}
-		for i := range n / 2 { // until other keys have taken the places of many
+		for i := range n / 2 { // until other keys have replaced many of them
 			value := test.make(n + i)
 			Put(c, 1, fmt.Sprintf("key number %d", n+i), value)
 		}
 		grown := heap() - before
 		if held := c.Held(); held > limit || held < limit*9/10 || grown > limit*14/10 || grown < limit/2 {
-			t.Errorf("%s: the heap grew by %d kB for %d values said to hold %d kB, want about the limit of %d kB",
+			t.Errorf("%s: the heap grew by %d kB for %d values of %d kB, want about the limit of %d kB",
 				test.name, grown>>10, c.Len(), held>>10, limit>>10)
 		}
 		runtime.KeepAlive(c)

@@ -55,7 +55,7 @@ func TestCopy(t *testing.T) {
 		for _, chunk := range []int{1, 2, 3, 7, 10_000} {
 			in := chunked(data, chunk)
 			if chunk >= 7 && !compressed.Detect(in) {
-				t.Errorf("%s in lines of %d bytes is not detected", form, chunk)
+				t.Errorf("Detect: got false for %s in lines of %d bytes, want true", form, chunk)
 			}
 			for name, reader := range map[string]io.Reader{"whole": strings.NewReader(in),
 				"CR LF": strings.NewReader(strings.ReplaceAll(in, "\n", "\r\n")), "final newline": strings.NewReader(in + "\n")} {
@@ -109,12 +109,12 @@ func TestCopyStopsBombs(t *testing.T) {
 			t.Errorf("%s: got %d bytes and %v, want %d and %v", form, n, err, want, compressed.ErrLimit)
 		}
 		if n, err := compressed.Copy(io.Discard, strings.NewReader(chunked(data, 1<<20)), 8<<20); err != nil || n != 8<<20 {
-			t.Errorf("%s with a limit that is just enough: got %d bytes and %v", form, n, err)
+			t.Errorf("%s with a sufficient limit: got %d bytes and %v", form, n, err)
 		}
 	}
 }
 
-func TestLooks(t *testing.T) {
+func TestDetect(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]bool{
 		"H4sICAAAAAAC/1RyYWNlYmFjawA=\nCylK": true, "eJw=\nc3Ry": true, "KLUv/QAA": true,

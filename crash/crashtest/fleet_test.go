@@ -14,7 +14,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
 
-func TestFleetIsBelievable(t *testing.T) {
+func TestFleetIsRealistic(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
 	type seen struct {
@@ -90,26 +90,26 @@ func TestFleetIsBelievable(t *testing.T) {
 		"some that wait for being symbolised": rules[crash.RuleAddress] > n/100,
 	} {
 		if !ok {
-			t.Errorf("not so: %s", what)
+			t.Errorf("condition not met: %s", what)
 		}
 	}
 	t.Logf("%d buckets, the largest %d, %d machines, releases %v, rules %v, appeared %d, faded %d", len(buckets),
 		sizes[len(sizes)-1], len(systems), releases, rules, appeared, faded)
 }
 
-func TestFleetIsTheSameEachTime(t *testing.T) {
+func TestFleetIsDeterministic(t *testing.T) {
 	t.Parallel()
 	first := slices.Collect(crashtest.Fleet(1, 300, now))
 	if diff := cmp.Diff(first, slices.Collect(crashtest.Fleet(1, 300, now))); diff != "" {
-		t.Errorf("two fleets of one seed differ:\n%s", diff)
+		t.Errorf("two fleets with the same seed differ:\n%s", diff)
 	}
 	if cmp.Equal(first, slices.Collect(crashtest.Fleet(2, 300, now))) {
-		t.Error("two seeds make one fleet")
+		t.Error("two seeds gave the same fleet")
 	}
 	ids := map[crash.OopsID]bool{}
 	for _, r := range first {
 		if parsed, err := crash.ParseOopsID(r.ID.String()); err != nil || parsed != r.ID || r.ID[6]>>4 != 7 {
-			t.Fatalf("%v is no id of version 7", r.ID)
+			t.Fatalf("got id %v, want version 7", r.ID)
 		}
 		ids[r.ID] = true
 	}

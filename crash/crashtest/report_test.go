@@ -14,12 +14,12 @@ import (
 	"mishap/crash/grouping"
 )
 
-func TestReportsAreWhatTheySay(t *testing.T) {
+func TestReports(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		report    crashtest.Report
 		rule      crash.Rule
-		signature string // a beginning
+		signature string // a prefix
 		title     string
 	}{
 		"native": {crashtest.Native(), crash.RuleStacktrace,
@@ -68,18 +68,18 @@ func TestReportsAreWhatTheySay(t *testing.T) {
 			}
 			if s.Package == "" || s.Version == "" || s.SourcePackage == "" || s.Release != "Ubuntu 24.04" ||
 				s.Architecture != "amd64" {
-				t.Errorf("the summary lacks something: %+v", s)
+				t.Errorf("got an incomplete summary: %+v", s)
 			}
 			if _, ok := crash.OccurredAt(fields["Date"]); !ok {
-				t.Errorf("the date %q cannot be read", fields["Date"])
+				t.Errorf("the date %q cannot be parsed", fields["Date"])
 			}
 			if own := fields["StacktraceAddressSignature"]; own != "" {
 				delete(fields, "StacktraceAddressSignature")
 				if got := grouping.AddressSignature(fields); got != own {
-					t.Errorf("the address signature computed is %q, the report says %q", got, own)
+					t.Errorf("computed address signature: got %q, the report has %q", got, own)
 				}
 				if got := grouping.StacktraceTop(fields["Stacktrace"]); name == "native" && got != fields["StacktraceTop"] {
-					t.Errorf("the top computed is %q, the report says %q", got, fields["StacktraceTop"])
+					t.Errorf("computed StacktraceTop: got %q, the report has %q", got, fields["StacktraceTop"])
 				}
 			}
 		})
@@ -106,7 +106,7 @@ func TestOptions(t *testing.T) {
 	one, _ := crash.DuplicateKey("m", crashtest.Native(crashtest.Process(7)).Fields())
 	two, _ := crash.DuplicateKey("m", crashtest.Native(crashtest.Process(8)).Fields())
 	if one == two {
-		t.Error("two processes make one crash")
+		t.Error("two processes gave the same duplicate key")
 	}
 }
 

@@ -30,7 +30,7 @@ func TestVolume(t *testing.T) {
 		releases[r.Fields["DistroRelease"]]++
 		ids[r.ID] = true
 		if r.Received().Before(last) {
-			t.Errorf("report %d arrives before the one in front of it", len(all))
+			t.Errorf("report %d arrives before the previous one", len(all))
 		}
 		last = r.Received()
 		all = append(all, r)
@@ -43,7 +43,7 @@ func TestVolume(t *testing.T) {
 		most = max(most, n)
 	}
 	if len(signatures) < 100 || len(signatures) > 400 || most < 500 || most > 10_000 {
-		t.Errorf("got %d problems, the largest with %d reports; want some 200, unlike in size", len(signatures), most)
+		t.Errorf("got %d problems, the largest with %d reports; want about 200 of different sizes", len(signatures), most)
 	}
 	if len(machines) < 500 || len(releases) != 4 || len(rules) != 3 {
 		t.Errorf("got %d machines, releases %v, rules %v", len(machines), releases, rules)
@@ -51,7 +51,7 @@ func TestVolume(t *testing.T) {
 	v.From = 12_345
 	for r := range v.All() {
 		if diff := cmp.Diff(all[12_345], r); diff != "" {
-			t.Errorf("going on in the middle (-whole +rest):\n%s", diff)
+			t.Errorf("continued in the middle (-whole +rest):\n%s", diff)
 		}
 		break
 	}

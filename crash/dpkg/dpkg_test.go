@@ -39,7 +39,7 @@ var ladder = [][]string{
 	{"1.0a", "1.0a0", "1.0a-0"},
 	{"1.0z"},
 	{"1.0+dfsg-1"},
-	{"1.0-1-1"}, // upstream "1.0-1": the hyphen sorts after the end, as all signs do
+	{"1.0-1-1"}, // upstream "1.0-1": a hyphen sorts after the end of the text
 	{"1.0.1"},
 	{"1.0:1"},
 	{"1.2"},
@@ -127,7 +127,7 @@ func FuzzCompare(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		ab, ba, bc, ac := dpkg.Compare(a, b), dpkg.Compare(b, a), dpkg.Compare(b, c), dpkg.Compare(a, c)
 		if ab != -ba {
-			t.Errorf("Compare(%q, %q) = %d, the other way round %d", a, b, ab, ba)
+			t.Errorf("Compare(%q, %q): got %d, and %d with swapped arguments", a, b, ab, ba)
 		}
 		if (ab <= 0 && bc <= 0 && ac > 0) || (ab >= 0 && bc >= 0 && ac < 0) {
 			t.Errorf("not transitive: %q, %q, %q: %d, %d, %d", a, b, c, ab, bc, ac)
@@ -147,7 +147,7 @@ func TestAgainstDpkg(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("dpkg")
 	if err != nil {
-		t.Skip("no dpkg on this machine to compare with: ", err)
+		t.Skip("dpkg is not installed: ", err)
 	}
 	const seed = 20261121
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -158,7 +158,7 @@ func TestAgainstDpkg(t *testing.T) {
 		}
 		want, ok := askDpkg(t, program, a, b)
 		if !ok {
-			continue // one of them is no version for dpkg
+			continue // dpkg rejects one of them
 		}
 		if got := dpkg.Compare(a, b); got != want {
 			t.Errorf("pair %d of seed %d: Compare(%q, %q): got %d, dpkg says %d", n, seed, a, b, got, want)

@@ -40,6 +40,6 @@ func TestRange(t *testing.T) {
 		r.Add(v)
 	}
 	if want := (dpkg.Range{Lowest: "1.0~rc1-1", Highest: "1.10-1"}); r != want {
-		t.Errorf("the range is %+v, want %+v", r, want)
+		t.Errorf("got range %+v, want %+v", r, want)
 	}
 }

@@ -68,7 +68,7 @@ func checkExplanation(t *testing.T, name string, fields crash.Fields) {
 		t.Errorf("%s: got the description %q for rule %q", name, e.Description, g.Rule)
 	}
 	if g.Signature == "" && (e.Field != "" || len(e.Frames)+len(e.Changes) > 0) {
-		t.Errorf("%s: got %+v for no signature, want nothing of rules that gave up", name, e)
+		t.Errorf("%s: got %+v without a signature, want no steps of rules that did not apply", name, e)
 	}
 	if g.Signature != "" && g.Rule != crash.RuleStackNames && e.Field == "" {
 		t.Errorf("%s: got no field for rule %s", name, g.Rule)
@@ -122,6 +122,6 @@ func TestRuleDescriptions(t *testing.T) {
 		}
 	}
 	if len(seen) < 20 {
-		t.Errorf("got %d rules in use, want all 20", len(seen))
+		t.Errorf("reports use %d rules, want all 20", len(seen))
 	}
 }

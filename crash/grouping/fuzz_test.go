@@ -62,7 +62,7 @@ func wantFrames(t *testing.T, frames []grouping.Frame, text string, most int) {
 	for _, fr := range frames {
 		for _, part := range []string{fr.Function, fr.Args, fr.Module, fr.File} {
 			if len(part) > len(text)+len("…") || !utf8.ValidString(part) || strings.Contains(part, "\n") {
-				t.Errorf("got %.200q, which is no part of a line", part)
+				t.Errorf("got %.200q, which is not part of a line", part)
 			}
 		}
 		if fr.Line < 0 || fr.Number < 0 {
@@ -90,7 +90,7 @@ func FuzzStacks(f *testing.F) {
 			wantFrames(t, thread.Frames, text, 500)
 		}
 		if top := grouping.StacktraceTop(text); strings.Count(top, "\n") > 4 || len(top) > len(text)+4 {
-			t.Errorf("got a top of %d lines, %d bytes", 1+strings.Count(top, "\n"), len(top))
+			t.Errorf("got a StacktraceTop of %d lines, %d bytes", 1+strings.Count(top, "\n"), len(top))
 		}
 		readBounded(t, "stack", fields)
 	})

@@ -91,7 +91,7 @@ func TestGrouping(t *testing.T) {
 	owner := map[string]string{} // of signatures
 	for file, cases := range allGroupCases(t) {
 		if len(cases) == 0 {
-			t.Errorf("%s: no problems", file)
+			t.Errorf("%s: got no problems", file)
 		}
 		for _, c := range cases {
 			name := file + ": " + c.name

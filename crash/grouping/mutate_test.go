@@ -150,7 +150,7 @@ func TestMutationsStayTogether(t *testing.T) {
 	}
 	for _, m := range mutations {
 		if changed[m.name] < 20 {
-			t.Errorf("%s were changed %d times, want more", m.name, changed[m.name])
+			t.Errorf("%s: got %d changes, want more", m.name, changed[m.name])
 		}
 	}
 }
@@ -160,9 +160,9 @@ func versioned(field string) bool {
 	return field == "ErrorMessage" || field == "DpkgTerminalLog" || field == "DialogBody"
 }
 
-// TestOtherNamesPart checks that a report with a different name in a used position belongs to
+// TestOtherNamesSplit checks that a report with a different name in a used position belongs to
 // another problem.
-func TestOtherNamesPart(t *testing.T) {
+func TestOtherNamesSplit(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 0))
 	tried := map[crash.Rule]int{}
@@ -171,7 +171,7 @@ func TestOtherNamesPart(t *testing.T) {
 		e := grouping.Explain(fields)
 		var used []string
 		for _, f := range e.Frames {
-			if f.Used && f.As != "raise" && f.As != "abort" { // in the text they are __GI_raise
+			if f.Used && f.As != "raise" && f.As != "abort" { // the text has __GI_raise
 				used = append(used, name.FindAllString(f.As, -1)...)
 			}
 		}
@@ -184,7 +184,7 @@ func TestOtherNamesPart(t *testing.T) {
 			f := maps.Clone(fields)
 			f[e.Field] = regexp.MustCompile(`\b`+old+`\b`).ReplaceAllString(text, old+"_zz")
 			if f[e.Field] == text {
-				continue // a word that the rule made
+				continue // a word that the rule added
 			}
 			got := grouping.SignatureOf(f)
 			if got.Signature == e.Signature {
@@ -199,7 +199,7 @@ func TestOtherNamesPart(t *testing.T) {
 		crash.RuleRustPanic, crash.RuleCompiler, crash.RuleStackNames, crash.RuleStackPartial, crash.RulePython,
 		crash.RuleHang} {
 		if tried[rule] < 20 {
-			t.Errorf("rule %s was tried %d times, want more", rule, tried[rule])
+			t.Errorf("rule %s: got %d attempts, want more", rule, tried[rule])
 		}
 	}
 }

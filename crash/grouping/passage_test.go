@@ -66,7 +66,7 @@ func TestPassages(t *testing.T) {
 	}
 	for rule := range readRules {
 		if rules[rule] == 0 {
-			t.Errorf("no sample is read by rule %s", rule)
+			t.Errorf("no sample tests rule %s", rule)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func checkPassages(t *testing.T, name string, f crash.Fields) crash.Rule {
 	marked := ""
 	for _, p := range e.Passages {
 		if _, ok := f[p.Field]; !ok && p.Field != "ErrorMessage" {
-			t.Errorf("%s: a passage of the field %s, which the report does not have", name, p.Field)
+			t.Errorf("%s: got a passage of field %s, which the report does not have", name, p.Field)
 		}
 		used := 0
 		for _, line := range p.Excerpt(f[p.Field], 100_000) {
@@ -101,10 +101,10 @@ func checkPassages(t *testing.T, name string, f crash.Fields) crash.Rule {
 			}
 		}
 		if used != len(p.Used) {
-			t.Errorf("%s: %s: got %d lines marked of %d used", name, p.Field, used, len(p.Used))
+			t.Errorf("%s: %s: got %d marked lines, want the %d used ones", name, p.Field, used, len(p.Used))
 		}
 	}
-	// apport's rules take some reports that say nothing
+	// Apport's rules group some reports without any informative text.
 	if readRules[e.ReadBy] && marked == "" && !strings.HasPrefix(name, "vector ") {
 		t.Errorf("%s: rule %s marks no line (passages %v)", name, e.ReadBy, e.Passages)
 	}
@@ -194,7 +194,7 @@ func TestHasEvidence(t *testing.T) {
 		}
 		own := with(f, "DuplicateSignature", "brought along")
 		if got := grouping.HasEvidence(own, grouping.SignatureOf(own)); got != want {
-			t.Errorf("%s with a signature of its own: got %v, want %v", name, got, want)
+			t.Errorf("%s with its own signature: got %v, want %v", name, got, want)
 		}
 	}
 }

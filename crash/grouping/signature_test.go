@@ -70,8 +70,8 @@ func TestSignatureOf(t *testing.T) {
 	}
 }
 
-// TestSignaturesAreCut checks that every rule truncates signatures by code points, not bytes.
-func TestSignaturesAreCut(t *testing.T) {
+// TestSignaturesAreTruncated checks that every rule truncates signatures by code points, not bytes.
+func TestSignaturesAreTruncated(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ż", 40_000)
 	for name, fields := range map[string]crash.Fields{
@@ -86,7 +86,7 @@ func TestSignaturesAreCut(t *testing.T) {
 	}
 	exact := strings.Repeat("ż", crash.MaxSignature)
 	if got := grouping.SignatureOf(crash.Fields{"DuplicateSignature": exact}).Signature; got != exact {
-		t.Errorf("a signature of just %d code points was changed", crash.MaxSignature)
+		t.Errorf("a signature of exactly %d code points was changed", crash.MaxSignature)
 	}
 }
 

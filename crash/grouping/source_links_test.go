@@ -38,7 +38,7 @@ func TestLinkTemplates(t *testing.T) {
 	for _, bad := range []string{"https://x.example/{file}", "Debian", "Debian https://x.example/{path}",
 		"Debian https:///{file}", "Debian https://x.example/ Ubuntu"} {
 		if _, err := grouping.ParseLinkTemplates(bad); crash.KindOf(err) != crash.Invalid {
-			t.Errorf("%q: got %v, want it refused", bad, err)
+			t.Errorf("%q: got %v, want an error", bad, err)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestSummaryOf(t *testing.T) {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(crash.Summary{}, grouping.SummaryOf(nil)); diff != "" {
-		t.Errorf("summary of nothing (-want +got):\n%s", diff)
+		t.Errorf("summary of an empty report (-want +got):\n%s", diff)
 	}
 }
 

@@ -66,7 +66,7 @@ func checkGrouping(t *testing.T, v signatureVector) {
 	got := grouping.SignatureOf(v.Report)
 	if (got.Reason == "") != (got.Signature != "") || (got.Rule == crash.RuleNone) != (got.Signature == "") ||
 		got.Provisional != (got.Rule == crash.RuleAddress) {
-		t.Errorf("SignatureOf: got rule %q and reason %q for signature %q", got.Rule, got.Reason, got.Signature)
+		t.Errorf("SignatureOf: got rule %q and reason %q with signature %q", got.Rule, got.Reason, got.Signature)
 	}
 	want := v.Report["DuplicateSignature"]
 	if want == "" && v.Signature != nil {

@@ -55,7 +55,7 @@ func BenchmarkList(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				all.Update(func(u *index.Updater) {}) // forgets lists
+				all.Update(func(u *index.Updater) {}) // clears the cache
 				b.StartTimer()
 				all.List(f, nil, nil, 50)
 			}
@@ -79,8 +79,8 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
-// BenchmarkSetStates changes the state of every problem, as at midnight. Lists have to wait
-// meanwhile.
+// BenchmarkSetStates changes the state of every problem, as happens at midnight. Lists wait until
+// it is done.
 func BenchmarkSetStates(b *testing.B) {
 	all, _ := large()
 	problems := all.Select(func(*index.Problem) bool { return true })

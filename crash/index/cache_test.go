@@ -10,7 +10,7 @@ import (
 
 // TestCacheIsBounded requests many lists and compares the size that the cache reports with the
 // growth of the heap. It does not run in parallel with other tests, whose memory would count.
-func TestCacheIsBounded(t *testing.T) { //nolint:paralleltest // as said
+func TestCacheIsBounded(t *testing.T) { //nolint:paralleltest // measures the whole process
 	const problems = 20_000
 	b := New()
 	b.Update(func(u *Updater) {

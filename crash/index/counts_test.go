@@ -65,7 +65,7 @@ func TestReleaseDays(t *testing.T) {
 func TestTracedDays(t *testing.T) {
 	t.Parallel()
 	b := counted()
-	want := []Traced{ // what was merged into a named problem is named
+	want := []Traced{ // buckets merged into a named problem count as named
 		{Day: day, Release: "Ubuntu 24.04", Architecture: "amd64", Named: 5},
 		{Day: day, Release: "Ubuntu 24.04", Architecture: "arm64", Named: 1},
 		{Day: day - 3, Release: "Ubuntu 26.04", Architecture: "amd64", Named: 7},
@@ -95,6 +95,6 @@ func TestSourceSpans(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := b.SourceSpans("", "2"); len(got) != 0 {
-		t.Errorf("no source: got %v, want nothing", got)
+		t.Errorf("unknown source: got %v, want none", got)
 	}
 }

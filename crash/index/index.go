@@ -76,9 +76,8 @@ type Problem struct {
 
 // bucket is a Bucket with its days.
 type bucket struct {
-	// sorted by day, origin, version
 	*Bucket
-	cells    []cell // by day, place, version
+	cells    []cell // sorted by day, origin and version
 	unsorted bool   // cells are not sorted yet
 	changed  uint64 // the last change of anything in it; see [Index.Changed]
 }

@@ -87,7 +87,7 @@ func TestIndexIsTheModel(t *testing.T) {
 					m.buckets[n] = l
 					u.SetBucket(l)
 				}
-				if r.IntN(3) == 0 { // merge one into another, or take it out again
+				if r.IntN(3) == 0 { // merge a bucket into another, or separate it again
 					n, into := byte(1+r.IntN(12)), byte(1+r.IntN(12))
 					l, ok := m.buckets[n]
 					target, there := m.buckets[into]
@@ -219,12 +219,12 @@ func TestFilters(t *testing.T) {
 		"with a bug":    {func(f *index.Filter) { f.State = "bug" }, []byte{2, 1}},
 		"regression":    {func(f *index.Filter) { f.State = "regression" }, []byte{2}},
 		"new":           {func(f *index.Filter) { f.New = true }, []byte{3}},
-		// seen first in 2, but counted with 1
+		// Problem 2 has version 2 first, but counts with version 1.
 		"new in 2":       {func(f *index.Filter) { f.New, f.Version = true, "2" }, nil},
 		"a set":          {func(f *index.Filter) { f.Some, f.Packages = true, "a c" }, []byte{3, 1}},
 		"an empty set":   {func(f *index.Filter) { f.Some = true }, nil},
 		"no such word":   {func(f *index.Filter) { f.Architecture = "s390x" }, nil},
-		"complete":       {func(f *index.Filter) { f.Complete = true }, nil}, // the index cannot tell
+		"complete":       {func(f *index.Filter) { f.Complete = true }, nil}, // the index does not know
 		"another period": {func(f *index.Filter) { f.Since, f.Until = f.Since-6, f.Since-1 }, []byte{1}},
 	} {
 		f := week
@@ -266,7 +266,7 @@ func TestPaging(t *testing.T) {
 		"its place": {Behind: 2, ID: id(77)}} {
 		next := b.List(week, nil, &at, 2)
 		if len(next.Rows) != 1 || next.More || next.First != 3 || next.Rows[0].ID != id(1) {
-			t.Errorf("behind %s: got %+v", name, next)
+			t.Errorf("after %s: got %+v", name, next)
 		}
 	}
 	if beyond := b.List(week, nil, &index.Cursor{Behind: 1 << 30}, 2); len(beyond.Rows) != 0 || beyond.More {
@@ -281,7 +281,7 @@ func TestListsAreCached(t *testing.T) {
 	one, _ := b.All(week, nil)
 	two, _ := b.All(week, nil)
 	if &one[0] != &two[0] {
-		t.Error("the list was made twice")
+		t.Error("the list was computed twice")
 	}
 	b.Update(func(u *index.Updater) { u.SetCell(id(1), week.Until, nil, nil, nil, nil, 500) })
 	if three, _ := b.All(week, nil); three[0].ID != id(1) || one[0].ID != id(3) {
@@ -301,7 +301,8 @@ func TestMatchesAreCached(t *testing.T) {
 		asked  int
 	}{{week, 3}, {week, 6}, {named, 9}, {named, 9}} {
 		if rows, _ := b.All(c.filter, match); len(rows) != 1 || rows[0].Package != "b" || asked != c.asked {
-			t.Errorf("query %q: got %d rows, %d problems asked so far, want 1 and %d", c.filter.Query, len(rows), asked, c.asked)
+			t.Errorf("query %q: got %d rows and %d calls of match so far, want 1 and %d",
+				c.filter.Query, len(rows), asked, c.asked)
 		}
 	}
 	if rows, _ := b.All(week, nil); len(rows) != 3 {
@@ -309,7 +310,7 @@ func TestMatchesAreCached(t *testing.T) {
 	}
 	b.SetStates(map[crash.BucketID]index.State{id(1): {}})
 	if _, _ = b.All(named, match); asked != 12 {
-		t.Errorf("after a change: %d problems asked, want 12", asked)
+		t.Errorf("after a change: got %d calls of match, want 12", asked)
 	}
 }
 
@@ -395,7 +396,7 @@ func TestReleaseFacts(t *testing.T) {
 			rows = append(rows, fmt.Sprintf("%d: %d %s – %d %s, %s %s", r.ID[19], r.First.At.Day(), r.First.Version,
 				r.Last.At.Day(), r.Last.Version, r.LowestVersion, r.HighestVersion))
 		}
-		if f.Sort == "" { // by count, which is the same for some
+		if f.Sort == "" { // by count, which is equal for some
 			slices.Sort(rows)
 		}
 		if got := strings.Join(rows, "; "); got != c.want {

@@ -35,9 +35,9 @@ func TestOfPackages(t *testing.T) {
 	check(9, []string{"", "unknown"})
 	b.Update(func(u *index.Updater) {
 		u.SetBucket(index.Bucket{ID: id(2), Head: id(1), Package: "gull", Source: "reef"}) // merged
-		u.SetBucket(index.Bucket{ID: id(0), Head: id(0), Package: "gull", Source: "gull"}) // of another package now
+		u.SetBucket(index.Bucket{ID: id(0), Head: id(0), Package: "gull", Source: "gull"}) // now in another package
 		u.SetBucket(index.Bucket{ID: id(9), Head: id(9), Package: "reef", Source: "reef"}) // not wanted
-		// its source is not known any more
+		// The source of this problem is no longer known.
 		u.SetBucket(index.Bucket{ID: id(1), Head: id(1), Package: "reef", Rule: crash.Rule("x")})
 	})
 	check(9, []string{"reef"}, 1)

@@ -109,11 +109,11 @@ func TestSamples(t *testing.T) {
 		day      time.Time
 		complete bool
 	}{
-		// more than 366 days ago
+		// The crash was more than 366 days ago.
 		"_usr_bin_tidewatch.1000": {crash.RuleStacktrace, "tidewatch 1.4.2-1ubuntu0.1", today, true},
 		"_usr_bin_tidewatch.1001": {crash.RuleStacktrace, "tidewatch 1.4.9-2", today, true},
 		"_usr_bin_quillpad.1000":  {crash.RuleAssertion, "quillpad 0.9.1-1", day("2026-01-12"), true},
-		// 366 days ago
+		// The crash was exactly 366 days ago.
 		"_usr_bin_harbor-sync.0": {crash.RuleTraceback, "harbor-sync 2.1-1", day("2025-11-20"), true},
 		"_usr_bin_harbor-sync.1000": {crash.RuleTraceback, "harbor-sync 2.3-1ubuntu1", day("2026-05-15"),
 			true},
@@ -219,11 +219,11 @@ func TestAccept(t *testing.T) {
 		t.Errorf("got %+v, %v; want %+v", receipt, err, want)
 	}
 	if rec := s.got[0]; rec.ID.Received() != today || rec.Counted || rec.Grouping.Reason == "" {
-		t.Errorf("got record %+v; want one of a test machine that arrived now, with the reason why it is in no bucket", rec)
+		t.Errorf("got record %+v; want the present time, a test machine, and a reason", rec)
 	}
 	if _, err := in.Accept(t.Context(), crash.Report{Fields: crash.Fields{}}); !errors.Is(err, crash.Invalid) ||
 		len(s.got) != 1 {
-		t.Errorf("refused: got %v and %d stored, want invalid and nothing more stored", err, len(s.got))
+		t.Errorf("refused: got %v and %d stored, want kind Invalid and nothing stored", err, len(s.got))
 	}
 	s.err = errors.New("disk on fire")
 	if _, err := in.Accept(t.Context(), crash.Report{Fields: crashtest.Python().Fields()}); !errors.Is(err, s.err) {

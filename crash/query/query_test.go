@@ -41,14 +41,14 @@ func TestMatch(t *testing.T) {
 	unfiled := problem(func(p *index.Problem) {
 		p.Bug, p.State, p.Provisional, p.Facts = 0, "", true, &index.Facts{First: p.First, Last: p.Last}
 	})
-	for text, want := range map[string][2]bool{ // p, unfiled
+	for text, want := range map[string][2]bool{ // results for p and for unfiled
 		"":                                   {true, true},
 		"tidewatch":                          {true, true},
 		"TIDE_parse":                         {true, true},
 		`"crashed with SIGSEGV"`:             {true, true},
 		"nothing":                            {false, false},
 		"-nothing":                           {true, true},
-		"package:tidewatch":                  {true, true}, // the source package
+		"package:tidewatch":                  {true, true}, // matches the source package
 		"package:tide*":                      {true, true},
 		"package:*watch*":                    {true, true},
 		"package:tide":                       {false, false},
@@ -96,9 +96,9 @@ func TestMatch(t *testing.T) {
 		"(nothing OR tidewatch) reports:>5":  {true, true},
 		"(nothing OR tidewatch) -reports:>5": {false, false},
 		"-(nothing OR other)":                {true, true},
-		`release:"Ubuntu 24.04" version:1`:   {true, true}, // what is counted
-		"std::vector":                        {true, true}, // no field
-		`"OR"`:                               {true, true}, // in vector
+		`release:"Ubuntu 24.04" version:1`:   {true, true}, // restricts the counted reports
+		"std::vector":                        {true, true}, // not a field
+		`"OR"`:                               {true, true}, // occurs in "vector"
 	} {
 		q, err := query.Parse(text)
 		if err != nil {
@@ -110,7 +110,7 @@ func TestMatch(t *testing.T) {
 		}
 		again, err := query.Parse(q.String())
 		if err != nil || again.String() != q.String() || again.Match(p) != want[0] || again.Match(unfiled) != want[1] {
-			t.Errorf("%q: written as %q and read again: %v, or it means something else", text, q, err)
+			t.Errorf("%q: printed as %q and parsed again: got %v, or another query", text, q, err)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestNarrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want.Query = "zsh"; plain.HasDays() || plain.Narrow(got) != want {
-		t.Errorf("a query that says nothing about it: got %+v, want %+v", plain.Narrow(got), want)
+		t.Errorf("a query without such terms: got %+v, want %+v", plain.Narrow(got), want)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestParseErrors(t *testing.T) {
 		_, err := query.Parse(text)
 		e, ok := errors.AsType[*query.Error](err)
 		if !ok {
-			t.Errorf("%.40q: got %v, want an error with a place", text, err)
+			t.Errorf("%.40q: got %v, want an error with a position", text, err)
 			continue
 		}
 		if e.At != want.at || !strings.Contains(e.Message, want.says) || !strings.HasSuffix(e.Message, ".") {
@@ -233,7 +233,7 @@ func TestComplete(t *testing.T) {
 		}
 	}
 	if got := query.Complete("", known); len(got) != 10 || got[0].Means == "" {
-		t.Errorf("nothing typed: got %v, want the first ten fields, with what they mean", got)
+		t.Errorf("empty query: got %v, want the first ten fields with explanations", got)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestExamples(t *testing.T) {
 	t.Parallel()
 	for _, f := range query.Fields() {
 		if _, err := query.Parse(f.Name + ":" + f.Example); err != nil || f.Means == "" {
-			t.Errorf("%s:%s: got %v, want an example that can be read, and what the field means", f.Name, f.Example, err)
+			t.Errorf("%s:%s: got %v, want a valid example and an explanation", f.Name, f.Example, err)
 		}
 	}
 }
@@ -279,12 +279,12 @@ func FuzzParse(f *testing.F) {
 		again, err := query.Parse(q.String())
 		if err != nil {
 			if e, ok := errors.AsType[*query.Error](err); ok && e.At >= query.MaxLength {
-				return // quotation marks have made it longer
+				return // quotation marks made it too long
 			}
-			t.Fatalf("%q is written as %q: %v", text, q, err)
+			t.Fatalf("%q is printed as %q: %v", text, q, err)
 		}
 		if again.String() != q.String() || again.Match(p) != q.Match(p) {
-			t.Errorf("%q: written as %q, then as %q", text, q, again)
+			t.Errorf("%q: printed as %q, then as %q", text, q, again)
 		}
 	})
 }

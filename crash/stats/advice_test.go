@@ -81,7 +81,7 @@ func TestAdvise(t *testing.T) {
 	}
 }
 
-func TestTelling(t *testing.T) {
+func TestInformative(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		report crashtest.Report
@@ -103,7 +103,7 @@ func TestSuspectedCorruption(t *testing.T) {
 	tests := []struct {
 		name   string
 		report crashtest.Report
-		want   string // a part of it; empty: nothing is suspected
+		want   string // part of the result; empty: no suspicion
 	}{
 		{"an ordinary crash", crashtest.Native(), ""},
 		{"an exception", crashtest.Python(), ""},
@@ -157,7 +157,7 @@ func TestLikenessTo(t *testing.T) {
 		}
 	}
 	if got := grouping.LikenessTo("a reason of its own")("a reason of its own"); got != grouping.SameFunction {
-		t.Errorf("the same words: got %q, want %q", got, grouping.SameFunction)
+		t.Errorf("equal words: got %q, want %q", got, grouping.SameFunction)
 	}
 	if got := crash.ReadTags(" a, b\tc\na ,,b"); strings.Join(got, " ") != "a b c" {
 		t.Errorf("tags: got %q, want a b c", got)

@@ -18,16 +18,16 @@ func TestMachineRate(t *testing.T) {
 		}
 	}
 	if r := NewMachineRate(5, 0); r.Known() || r.Times(NewMachineRate(5, 10)).Known() {
-		t.Errorf("without machines: got %+v, want nothing known", r)
+		t.Errorf("without machines: got %+v, want an unknown rate", r)
 	}
 	few, many := NewMachineRate(10, 1000), NewMachineRate(100, 1000)
 	if x := many.Times(few); !x.Worse() || x.Better() || x.Ratio < 9 || x.Ratio > 11 {
-		t.Errorf("ten times as many: got %+v", x)
+		t.Errorf("ten times the rate: got %+v", x)
 	}
 	if x := few.Times(many); !x.Better() || x.Worse() {
-		t.Errorf("a tenth: got %+v", x)
+		t.Errorf("a tenth of the rate: got %+v", x)
 	}
 	if x := few.Times(NewMachineRate(11, 1000)); x.Worse() || x.Better() {
-		t.Errorf("about as many: got %+v", x)
+		t.Errorf("about the same rate: got %+v", x)
 	}
 }

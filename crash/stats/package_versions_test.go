@@ -27,12 +27,12 @@ func TestRateVersions(t *testing.T) {
 		t.Fatalf("got %+v", got)
 	}
 	if got[1].Rate.Per1000 != 1000 || got[2].Rate.Per1000 != 100 || !got[1].Previous.Worse() || got[2].Previous.Known() {
-		t.Errorf("24.04: got %+v, want ten times as many, more than chance", got[1:3])
+		t.Errorf("24.04: got %+v, want a significant ratio of about ten", got[1:3])
 	}
-	if got[0].Rate.MachineDays != 20 || got[0].Previous.Known() { // the days that are known
+	if got[0].Rate.MachineDays != 20 || got[0].Previous.Known() { // only the days with known machines
 		t.Errorf("26.04: got %+v", got[0])
 	}
 	if got[3].Rate.Known() {
-		t.Errorf("Debian: got %+v, want nothing known", got[3])
+		t.Errorf("Debian: got %+v, want an unknown rate", got[3])
 	}
 }

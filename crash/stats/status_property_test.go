@@ -117,7 +117,7 @@ func contradictions(b crash.Bucket, s situation) (found []string) {
 		if len(counting) > 0 && !saysOpen.MatchString(text) {
 			wrong("the badge says %s", st.Word)
 		}
-	default: // nothing to contradict
+	default: // makes no statement
 	}
 	if _, _, ok := st.Regressed(); ok != (st.Word == crash.StateRegression) {
 		wrong("whether it is a regression: %v", ok)
@@ -218,15 +218,15 @@ func TestStatementsAgree(t *testing.T) {
 				shuffled.inUse[i]
 		})
 		if diff := cmp.Diff(b.Status, shuffled.bucket().Status); diff != "" {
-			t.Fatalf("seed %d: in another order (-want +got):\n%s", seed, diff)
+			t.Fatalf("seed %d: with the input in another order (-want +got):\n%s", seed, diff)
 		}
-		checkApart(t, r, s, b)
+		checkOtherDistributions(t, r, s, b)
 	}
 }
 
-// checkApart checks that versions in use in one distribution do not affect the status in another
-// one.
-func checkApart(t *testing.T, r *rand.Rand, s situation, b crash.Bucket) {
+// checkOtherDistributions checks that versions in use in one distribution do not affect the status
+// in another.
+func checkOtherDistributions(t *testing.T, r *rand.Rand, s situation, b crash.Bucket) {
 	t.Helper()
 	release := someReleases[r.IntN(len(someReleases)-1)]
 	more := s
@@ -239,7 +239,7 @@ func checkApart(t *testing.T, r *rand.Rand, s situation, b crash.Bucket) {
 		}
 		at := slices.IndexFunc(got.Releases, func(r crash.ReleaseStatus) bool { return r.Release == of.Release })
 		if at < 0 || got.Releases[at] != of {
-			t.Fatalf("a version in use in %s changes what is said of %s: got %+v, want %+v", release, of.Release, got.Releases,
+			t.Fatalf("a version in use in %s changes the status of %s: got %+v, want %+v", release, of.Release, got.Releases,
 				of)
 		}
 	}

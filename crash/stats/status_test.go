@@ -13,7 +13,7 @@ import (
 const (
 	jammy    = crash.Release("Ubuntu 22.04")
 	noble    = crash.Release("Ubuntu 24.04")
-	questing = crash.Release("Ubuntu 25.10") // its life ended in July 2026
+	questing = crash.Release("Ubuntu 25.10") // its support ended in July 2026
 	resolute = crash.Release("Ubuntu 26.04")
 	trixie   = crash.Release("Debian 13")
 	sid      = crash.Release("Debian sid")
@@ -23,7 +23,7 @@ const (
 
 var (
 	judgedAt = time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
-	closing  = time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC) // of the tasks of these tests
+	closing  = time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC) // when the tasks of these tests were closed
 )
 
 func daysAgo(n int) time.Time { return judgedAt.Truncate(24*time.Hour).AddDate(0, 0, -n) }
@@ -109,7 +109,7 @@ func join[T any](lists ...[]T) []T { return slices.Concat(lists...) }
 var situations = map[string]struct {
 	situation
 	want crash.StateWord
-	text string // the whole of it
+	text string // the complete text
 }{
 	// Without a bug.
 	"new to us": {situation{seen: seenIn(noble, "1.4", 0, 5), change: func(b *crash.Bucket) { b.FirstSeen = daysAgo(6) }},
@@ -363,11 +363,11 @@ func TestJudge(t *testing.T) {
 			}
 			for _, r := range got.Releases {
 				if text := r.Text(); text == "" || strings.Contains(text, "  ") || strings.HasSuffix(text, ".") {
-					t.Errorf("%s: got %q, want what stands behind a name", r.Release, text)
+					t.Errorf("%s: got %q, want a text that can follow the name of a release", r.Release, text)
 				}
 			}
 			if got.Word == crash.StatePrivate && got.Tracker != "" {
-				t.Errorf("private: got the tracker's word %q, want none", got.Tracker)
+				t.Errorf("private: got the tracker's status %q, want none", got.Tracker)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ func TestTraits(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := stats.Traits(crash.Fields{"Dependencies": strings.Repeat("a 1\n", 100000)}); len(got) != 2000 {
-		t.Errorf("of many: got %d, want 2000", len(got))
+		t.Errorf("many traits: got %d, want 2000", len(got))
 	}
 }
 
@@ -42,6 +42,6 @@ func TestStandsOut(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := stats.StandsOut(here[:4], there); got != nil {
-		t.Errorf("of too few: got %v, want nothing", got)
+		t.Errorf("too few reports: got %v, want nil", got)
 	}
 }

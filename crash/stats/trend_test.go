@@ -13,12 +13,12 @@ func TestTrends(t *testing.T) {
 	until := time.Date(2026, 9, 14, 15, 0, 0, 0, time.UTC)
 	day := func(n int) time.Time { return time.Date(2026, 9, 14-n, 0, 0, 0, 0, time.UTC) }
 	rates := []stats.DayRate{
-		// before both weeks; its machines still count as active
+		// This day is before both weeks, but its machines still count as active.
 		{Release: "Ubuntu 22.04", Day: day(20), Reports: 9, Machines: 100},
 		{Release: "Ubuntu 22.04", Day: day(10), Reports: 70, Machines: 200},
 		{Release: "Ubuntu 22.04", Day: day(6), Reports: 140, Machines: 200},
 		{Release: "Ubuntu 24.04", Day: day(0), Reports: 5, Machines: 50},
-		{Release: "Ubuntu 20.04", Day: day(200), Reports: 5, Machines: 50}, // long ago
+		{Release: "Ubuntu 20.04", Day: day(200), Reports: 5, Machines: 50}, // too old to matter
 	}
 	each, all := stats.Trends(rates, until, 7)
 	if len(each) != 2 || each[0].Release != "Ubuntu 24.04" || each[1].Release != "Ubuntu 22.04" {
@@ -26,7 +26,7 @@ func TestTrends(t *testing.T) {
 	}
 	noble, jammy := each[0], each[1]
 	if noble.Now.Reports != 5 || noble.Now.MachineDays != 50 || noble.Before.Known() || noble.Change().Known() {
-		t.Errorf("24.04, new today: got %+v, want 5 reports in 50 machine-days and nothing before", noble)
+		t.Errorf("24.04, new today: got %+v, want 5 reports in 50 machine-days and none before", noble)
 	}
 	// Days 13 to 11 precede the first report in the range: they have the 100 machines of day 20.
 	// Days 10 to 7 have 200.
@@ -41,7 +41,7 @@ func TestTrends(t *testing.T) {
 		t.Errorf("all: got %+v", all)
 	}
 	if each, all := stats.Trends(nil, until, 7); len(each) != 0 || all.Now.Known() {
-		t.Errorf("of nothing: got %+v, %+v", each, all)
+		t.Errorf("no rates: got %+v, %+v", each, all)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestPredecessor(t *testing.T) {
 		"Ubuntu 24.10": "Ubuntu 24.04", "Linux Mint 22": "", "": "",
 	} {
 		if got := release.Predecessor(all); got != want {
-			t.Errorf("before %q: got %q, want %q", release, got, want)
+			t.Errorf("predecessor of %q: got %q, want %q", release, got, want)
 		}
 	}
 }

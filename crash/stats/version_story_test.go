@@ -10,7 +10,7 @@ import (
 	"mishap/crash/stats"
 )
 
-func TestTellVersions(t *testing.T) {
+func TestNewVersionStory(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	counts := []crash.VersionCount{

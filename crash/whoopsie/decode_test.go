@@ -107,7 +107,7 @@ func TestDecodeOtherKinds(t *testing.T) {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
 	if at, ok := crash.OccurredAt(got["Date"]); !ok || !at.Equal(when) {
-		t.Errorf("the date reads as %v, %v, want %v", at, ok, when)
+		t.Errorf("date: got %v, %v, want %v", at, ok, when)
 	}
 	// Truncated anywhere, with a corrected length, it is either rejected or decoded.
 	for n := range body {
@@ -173,9 +173,9 @@ func TestDecodeDoesNotDescend(t *testing.T) {
 	}
 }
 
-func TestDecodePacked(t *testing.T) {
+func TestDecodeCompressed(t *testing.T) {
 	t.Parallel()
-	// As sent by whoopsie: the second line is the rest of the stream.
+	// This is what whoopsie sends: the second line is the rest of the stream.
 	const wire = "H4sICAAAAAAC/1RyYWNlYmFjawA=\nCylKTE5NSkzOVtDIzS8uUShKTU7NK1FITszJUchJLC7RtOIqP7ytKCcFAC34pC8pAAAA"
 	bomb, data := pack(strings.Repeat("x", 20<<20)), pack("\x00\x01")
 	sent := []string{text("Traceback", wire), text("Cut", wire[:60]), text("Binary", data),
@@ -238,7 +238,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		for name, value := range fields {
 			if name == "" || !utf8.ValidString(name+value) || strings.ContainsRune(name+value, 0) {
-				t.Errorf("%q: %q cannot be stored", name, value)
+				t.Errorf("%q: got %q, want valid UTF-8 without NUL", name, value)
 			}
 		}
 		_ = grouping.SummaryOf(fields)

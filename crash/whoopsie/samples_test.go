@@ -85,7 +85,7 @@ func TestSamples(t *testing.T) {
 	for _, s := range samples(t) {
 		for _, path := range []string{s.Old, s.Modern} {
 			if path == "" {
-				continue // the malformed one never left its machine
+				continue // whoopsie never sends the malformed one
 			}
 			name := filepath.Base(path)
 			tried[name] = true
@@ -162,7 +162,7 @@ func TestAgainstReference(t *testing.T) {
 			t.Fatalf("%s: %v", file, err)
 		}
 		if strings.Contains(file, "linux-image-7.0.0") && strings.HasPrefix(want["VmCoreDmesg"], "H4sI") {
-			want["VmCoreDmesg"] = got["VmCoreDmesg"] // unpacked here
+			want["VmCoreDmesg"] = got["VmCoreDmesg"] // only mishap decompresses it
 		}
 		if diff := cmp.Diff(crash.Fields(want), got); diff != "" {
 			t.Errorf("%s (-reference +got):\n%s", file, diff)
@@ -170,7 +170,7 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
-// Prefixes of the SHA-256 of what Python decompresses from these bodies, line by line.
+// cores maps files to prefixes of the SHA-256 of what Python decompresses from them, line by line.
 var cores = map[string]string{
 	"_usr_bin_lumen-shell.1000.core.txt": "ee6c5e3367feb1ba", "_usr_bin_quillpad.1000.core.txt": "be0ecf81ca1de79c",
 	"_usr_bin_tidewatch.1000.core.txt": "83cb8bb8733262b3", "_usr_bin_tidewatch.1001.core.txt": "62e4c91f243cc116",
@@ -191,11 +191,11 @@ func TestCores(t *testing.T) {
 		}
 		_, err = compressed.Copy(io.Discard, bytes.NewReader(text), n-1)
 		if !errors.Is(err, compressed.ErrLimit) {
-			t.Errorf("%s with a limit one byte too low: got %v, want %v", file, err, compressed.ErrLimit)
+			t.Errorf("%s with a limit that is one byte too low: got %v, want %v", file, err, compressed.ErrLimit)
 		}
 		_, err = compressed.Copy(io.Discard, bytes.NewReader(text[:len(text)-20]), 1<<20)
 		if err == nil || errors.Is(err, compressed.ErrLimit) {
-			t.Errorf("%s cut: got %v, want that it is damaged", file, err)
+			t.Errorf("%s truncated: got %v, want an error about a damaged file", file, err)
 		}
 	}
 }

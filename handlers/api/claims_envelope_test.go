@@ -8,7 +8,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// lists are the resources that are read as lists, each with what it has to be asked.
+// lists are the resources that return lists, with the parameters that each requires.
 var lists = []string{
 	"most-common-problems/?period=year", "versions/?id={tide}", "instances/?id={tide}", "average-instances/?id={tide}",
 	"average-crashes/?release=Ubuntu%2024.04", "package-rate-of-crashes/?{rate}",
@@ -24,11 +24,11 @@ var lists = []string{
 // others are the resources that are read by a key.
 var others = []string{"bucket/{tide-key}/", "dayoops/20260518/", "oops/{id}/"}
 
-// questions are the resources that take a body.
+// questions are the resources that take a request body.
 var questions = []string{"reports-state/", "package-version-is-most-recent/", "release-package-version-pockets/",
 	"create-bug-report/"}
 
-// pagingClaims ask every list for its parts, rightly and wrongly.
+// pagingClaims test the paging of every list, with valid and invalid parameters.
 func pagingClaims() []claim {
 	const envelope = `meta/keys="limit next offset previous total_count"`
 	wrong := func(sentence string) []string {
@@ -69,7 +69,7 @@ func pagingClaims() []claim {
 	return list
 }
 
-// methodClaims ask every resource in ways that it does not know.
+// methodClaims test methods that a resource does not support.
 func methodClaims() []claim {
 	var list []claim
 	for _, ask := range slices.Concat(lists, others) {
@@ -98,7 +98,7 @@ func methodClaims() []claim {
 	return list
 }
 
-// addressClaims are about addresses as such.
+// addressClaims test the form of addresses: slashes, escapes and the like.
 func addressClaims() []claim {
 	resources := `keys="average-crashes average-instances binary-package-versions bucket crash-signatures-for-bug create-bug-report dayoops instance instances instances-count ` +
 		`most-common-problems oops package-rate-of-crashes package-version-is-most-recent package-version-new-buckets problems-count release-package-version-pockets ` +

@@ -2,7 +2,7 @@ package api_test
 
 const commonRow = `objects/0/keys="count first_seen first_seen_release function last_seen last_seen_release package rank report web_link"`
 
-// commonClaims are about most-common-problems.
+// commonClaims test most-common-problems.
 func commonClaims() []claim {
 	ask := func(fact, query string, status int, wants ...string) claim {
 		return claim{fact: fact, ask: "most-common-problems/?" + query, status: status, wants: wants}
@@ -56,7 +56,7 @@ func commonClaims() []claim {
 	}
 }
 
-// problemClaims are about single problems, and what stops phased updates.
+// problemClaims test single problems and the answers that stop phased updates.
 func problemClaims() []claim {
 	get := func(fact, ask string, status int, wants ...string) claim {
 		return claim{fact: fact, ask: ask, status: status, wants: wants}
@@ -130,7 +130,8 @@ func problemClaims() []claim {
 		get("9.2", "crash-signatures-for-bug/?bug={bug}&limit=5", 200, `objects/0/signatures=["on two machines"]`),
 		get("9.2", "crash-signatures-for-bug/?bug=1", 200, `objects=[{"signatures":[]}]`),
 		missing("crash-signatures-for-bug/", "bug"), get("9.2*", "crash-signatures-for-bug/?bug=x", 400, `code="bad_bug"`),
-		// package-rate-of-crashes: 15 crashes of the new version today; 4, 2, 3, 2, 4 of the old one on the five days before
+		// package-rate-of-crashes: 15 crashes of the new version today; 4, 2, 3, 2, 4 of the old version
+		// on the five days before
 		get("9.3", rate+"{rate}", 200, "meta/total_count=1",
 			`objects/0/keys="difference evidence increase previous_average previous_period_in_days web_link"`,
 			"objects/0/increase=true", "objects/0/previous_average=4",

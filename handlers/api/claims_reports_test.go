@@ -6,7 +6,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// countClaims are about numbers by day.
+// countClaims test counts by day.
 func countClaims() []claim {
 	get := func(fact, ask string, status int, wants ...string) claim {
 		return claim{fact: fact, ask: ask, status: status, wants: wants}
@@ -55,7 +55,7 @@ func countClaims() []claim {
 	}
 }
 
-// reportClaims are about reports, and who may read them.
+// reportClaims test reports and who may read them.
 func reportClaims() []claim {
 	get := func(fact, ask string, status int, wants ...string) claim {
 		return claim{fact: fact, ask: ask, status: status, wants: wants}
@@ -113,7 +113,7 @@ func reportClaims() []claim {
 	}
 }
 
-// questionClaims are about resources that take a body.
+// questionClaims test resources that take a request body.
 func questionClaims() []claim {
 	ask := func(fact, resource, body string, status int, wants ...string) claim {
 		return claim{fact: fact, ask: resource + "/", body: body, status: status, wants: wants}
@@ -170,7 +170,7 @@ func questionClaims() []claim {
 	return list
 }
 
-// clientClaims are the queries of known programs, to the letter.
+// clientClaims are queries of known clients, copied exactly.
 func clientClaims() []claim {
 	get := func(ask string, status int, wants ...string) claim {
 		return claim{fact: "15", ask: ask, status: status, wants: wants}

@@ -18,14 +18,14 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// claim is one thing that a program may rely on: a request, and what its answer has to be.
+// claim is one behaviour that clients rely on: a request and the answer it must get.
 type claim struct {
-	fact   string // section of what is known about the old service; with an asterisk: a difference that docs/api.md names
-	ask    string // address below the prefix; {words} stand for what the fixture made
+	fact   string // section about the old service; an asterisk marks a difference listed in docs/api.md
+	ask    string // address below the prefix; {words} are replaced by values of the fixture
 	status int
 	wants  []string // path=JSON, see check
 
-	method string // empty: GET, or POST with a body
+	method string // GET if empty, or POST with a body
 	body   string // JSON
 	as     role
 	header handlertest.Header
@@ -37,29 +37,29 @@ const (
 	visitor role = iota
 	viewer
 	triager
-	anybody // who may: a visitor where that is allowed, else a viewer
+	anybody // a visitor if the resource allows it, else a viewer
 )
 
-// claims are all of them, section by section.
+// claims returns all claims, section by section.
 func claims() []claim {
 	return slices.Concat(addressClaims(), pagingClaims(), methodClaims(), commonClaims(), problemClaims(), countClaims(),
 		reportClaims(), questionClaims(), clientClaims())
 }
 
-// mostClaims is how many checks the existing service was measured with; there are more here.
+// mostClaims is the number of checks that the old service was measured with. This test has more.
 const mostClaims = 265
 
-// TestClaims asks everything, and has each answer checked against the OpenAPI document too.
+// TestClaims sends every request and checks each answer, also against the OpenAPI document.
 func TestClaims(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fill()
 	words := h.words()
 	clients := map[role]*handlertest.Client{visitor: h.Visitor(t), viewer: h.As(t, crash.RoleViewer),
 		triager: h.As(t, crash.RoleTriager)}
 	_, router := document(t, clients[visitor])
 	all := claims()
-	for _, c := range all { // the archive learns what is wanted; nothing waits for it
+	for _, c := range all { // requests the archive facts, which are fetched in the background
 		if c.as == anybody {
 			c.as = viewer
 		}
@@ -85,7 +85,7 @@ func TestClaims(t *testing.T) {
 		var value any
 		if a.Body != "" && strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") {
 			if err := json.Unmarshal([]byte(a.Body), &value); err != nil {
-				t.Errorf("§%s %s: no JSON: %v", c.fact, c.ask, err)
+				t.Errorf("§%s %s: the answer is not JSON: %v", c.fact, c.ask, err)
 			}
 			c.conforms(t, router, words, a)
 		}
@@ -104,16 +104,17 @@ func TestClaims(t *testing.T) {
 	for _, fact := range []string{"8.1", "8.2", "8.3", "8.4", "9.1", "9.2", "9.3", "9.4", "9.5", "9.6", "9.7", "11", "12",
 		"15"} {
 		if facts[fact] == 0 {
-			t.Errorf("§%s: nothing is asked of it", fact)
+			t.Errorf("§%s: no request tests this section", fact)
 		}
 	}
 	if len(all) < mostClaims {
-		t.Errorf("got %d requests, want %d at least", len(all), mostClaims)
+		t.Errorf("got %d requests, want at least %d", len(all), mostClaims)
 	}
 	t.Logf("%d requests, %d checks, by section: %v", len(all), checks, facts)
 }
 
-// conforms checks the answer against the OpenAPI document, when it is of a resource and of a method that the document has.
+// conforms checks the answer against the OpenAPI document if the document has the resource and
+// method.
 func (c claim) conforms(t *testing.T, router routers.Router, words *strings.Replacer, a *handlertest.Answer) {
 	t.Helper()
 	path := words.Replace(c.ask)
@@ -130,14 +131,14 @@ func (c claim) conforms(t *testing.T, router routers.Router, words *strings.Repl
 	if c.body != "" {
 		method = http.MethodPost
 		if err := json.Unmarshal([]byte(words.Replace(c.body)), &body); err != nil {
-			return // what is no JSON has a test of its own
+			return // other formats have their own tests
 		}
 	}
 	conforms(t, router, method, api(path), body, a)
 }
 
 // ask sends the request of a claim.
-func (h *house) ask(client *handlertest.Client, c claim, words *strings.Replacer) *handlertest.Answer {
+func (h *fixture) ask(client *handlertest.Client, c claim, words *strings.Replacer) *handlertest.Answer {
 	h.t.Helper()
 	if c.body != "" && c.method == "" && c.header.Name == "" && json.Valid([]byte(words.Replace(c.body))) {
 		return client.PostJSON(api(words.Replace(c.ask)), json.RawMessage(words.Replace(c.body)))
@@ -160,8 +161,9 @@ func (h *house) ask(client *handlertest.Client, c claim, words *strings.Replacer
 	return client.Do(r)
 }
 
-// words are what the claims name by {words}: ids that the fixture made, and ways of writing signatures.
-func (h *house) words() *strings.Replacer {
+// words returns the replacements for {words} in claims: ids of the fixture and spellings of
+// signatures.
+func (h *fixture) words() *strings.Replacer {
 	h.t.Helper()
 	c := h.As(h.t, crash.RoleTriager)
 	var made struct {
@@ -195,9 +197,10 @@ func (h *house) words() *strings.Replacer {
 	)
 }
 
-// evaluate evaluates one want, path=JSON. A path goes into objects and lists by names and numbers between slashes; * is every
-// one of a list, # how many there are, keys the names of an object; of a text, ^ is whether it begins with the value. A
-// path that begins with @ is a header; ~=text is in the body.
+// evaluate evaluates one expectation of the form path=JSON. A path consists of names and indexes
+// between slashes. In it, * means every element of a list, # its length and keys the names of an
+// object. For a string, ^ reports whether it begins with the value. A path that begins with @ names
+// a header; ~=text searches the body.
 func evaluate(value any, header http.Header, want string) (got, wanted string, ok bool) {
 	path, wanted, found := strings.Cut(want, "=")
 	if !found {

@@ -11,10 +11,10 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestKnownClients asks as the programs of §15 ask, and reads what they read.
+// TestKnownClients sends the requests of known clients (§15) and reads the fields that they read.
 func TestKnownClients(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fill()
 	c := h.Visitor(t)
 
@@ -92,10 +92,10 @@ func TestKnownClients(t *testing.T) {
 	})
 }
 
-// TestAccess is who may ask for what (§12, without its accidents).
+// TestAccess checks who may read which resource (§12).
 func TestAccess(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fill()
 	id := h.ids[0].String()
 	visitor, viewer := h.Visitor(t), h.As(t, crash.RoleViewer)
@@ -108,17 +108,17 @@ func TestAccess(t *testing.T) {
 		}
 		viewer.Get(api(path)).Want(http.StatusOK)
 	}
-	const secret = "harbour.csv" // in the command line and the stack of every report
+	const secret = "harbour.csv" // occurs in the command line and the stack of every report
 	for _, path := range []string{
 		"bucket/" + h.bucket(nativeSignature()).ID.String() + "/", "instances/?id=" + h.bucket(nativeSignature()).ID.String(),
 		"dayoops/20260518/?details=1", "most-common-problems/",
 	} {
 		if strings.Contains(visitor.Get(api(path)).Want(http.StatusOK).Body, secret) {
-			t.Errorf("%s: a visitor reads what is private", path)
+			t.Errorf("%s: a visitor can read private data", path)
 		}
 	}
 	if !strings.Contains(viewer.Get(api("bucket/"+h.bucket(nativeSignature()).ID.String()+"/")).Body, secret) {
-		t.Error("somebody who is signed in does not see the stack")
+		t.Error("a signed-in person does not see the stack")
 	}
 	var oops struct {
 		ID   string            `json:"oopsid"`
@@ -132,14 +132,14 @@ func TestAccess(t *testing.T) {
 	viewer.Get(api("oops/no-such-report/")).Want(http.StatusNotFound)
 	viewer.Get(api("oops/" + crash.OopsID{1}.String() + "/")).Want(http.StatusNotFound)
 	if got := get(t, viewer, "instance/?id=no-such-report").Objects[0]["instance"]; len(got.(map[string]any)) != 0 { //nolint:forcetypeassert // the test ends there
-		t.Errorf("instance of nothing: got %v, want no fields", got)
+		t.Errorf("instance of an unknown report: got %v, want no fields", got)
 	}
 }
 
-// TestMachines: §9.6.
+// TestMachines checks the resources about machines (§9.6).
 func TestMachines(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fill()
 	c := h.As(t, crash.RoleViewer)
 	all := get(t, c, "reports-for-system/?system=machine-1").Objects
@@ -148,16 +148,16 @@ func TestMachines(t *testing.T) {
 	}
 	for i := 1; i < len(all); i++ {
 		if all[i-1]["timestamp"].(string) < all[i]["timestamp"].(string) { //nolint:forcetypeassert // the test ends there
-			t.Error("not the newest first")
+			t.Error("got another order, want the newest first")
 		}
 	}
 	third, _ := all[2]["instance"].(string)
 	rest := get(t, c, "reports-for-system/?system=machine-1&limit=4&start="+third).Objects
 	if len(rest) != 4 || rest[0]["instance"] != all[3]["instance"] {
-		t.Errorf("below the third: got %v", rest)
+		t.Errorf("after the third report: got %v", rest)
 	}
 	if got := get(t, c, "reports-for-system/?system=nobody"); len(got.Objects) != 0 {
-		t.Errorf("nobody: got %v", got)
+		t.Errorf("unknown machine: got %v", got)
 	}
 	days := map[string]int{"dayoops/20260518/": 16, "dayoops/20260517/": 5, "dayoops/20250101/": 0,
 		"dayoops/20260518/?release=Ubuntu+26.04": 1, "dayoops/20260518/?release=Plan+9": 0, "dayoops/20260518/?limit=3": 3}
@@ -183,10 +183,10 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestQuestions: §9.7.
+// TestQuestions checks the resources that take a request body (§9.7).
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	c := h.Visitor(t)
 	recent := map[string]any{"release": "Ubuntu 24.04", "packages": []any{
 		map[string]string{"package": "tidewatch", "last_seen": older}, map[string]string{"package": "tidewatch",
@@ -204,7 +204,7 @@ func TestQuestions(t *testing.T) {
 	ask := func(resource string, body any) map[string]any {
 		t.Helper()
 		var answer map[string]any
-		// it changes nothing
+		// The question changes nothing, so it needs no CSRF token.
 		c.PostJSON(api(resource), body, handlertest.Header{Name: "X-CSRFToken"}).Want(http.StatusCreated).JSON(&answer)
 		for _, value := range answer {
 			if values, ok := value.(map[string]any); ok {
@@ -215,7 +215,7 @@ func TestQuestions(t *testing.T) {
 	}
 	for _, v := range ask("package-version-is-most-recent/", recent) {
 		if v != true {
-			t.Errorf("before anything is known: got %v, want true", v)
+			t.Errorf("without known bugs: got %v, want true", v)
 		}
 	}
 	ask("release-package-version-pockets/", pockets)
@@ -252,10 +252,10 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestReportsState: §9.7, by what the tracker said.
+// TestReportsState checks the states of bugs as the tracker reports them (§9.7).
 func TestReportsState(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.save(1, now, crashtest.Native())
 	c := h.Visitor(t)
 	var got struct {
@@ -264,11 +264,11 @@ func TestReportsState(t *testing.T) {
 	c.PostJSON(api("reports-state/"), map[string]any{"reports": []any{"7", 8, "x"}}).Want(http.StatusCreated).JSON(&got)
 	for _, number := range []string{"7", "8", "x"} {
 		if state, ok := got.Reports[number]; !ok || state != [2]any{nil, nil} {
-			t.Errorf("%s: got %v, want nothing known", number, state)
+			t.Errorf("%s: got %v, want an unknown state", number, state)
 		}
 	}
 
-	// Create one, and have it read.
+	// Create one bug and read it from the tracker.
 	triager := h.As(t, crash.RoleTriager)
 	var made struct {
 		Report string `json:"report"`

@@ -12,7 +12,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// list is a list as clients read it.
+// list is a list of the API as clients decode it.
 type list struct {
 	Meta struct {
 		Limit    int     `json:"limit"`
@@ -24,7 +24,7 @@ type list struct {
 	Objects []map[string]any `json:"objects"`
 }
 
-// get reads a list that there must be.
+// get reads a list and fails the test if the status is not 200.
 func get(t *testing.T, c *handlertest.Client, path string) list {
 	t.Helper()
 	var l list
@@ -32,7 +32,7 @@ func get(t *testing.T, c *handlertest.Client, path string) list {
 	return l
 }
 
-// refusal is the body of a refusal.
+// refusal is the body of an error answer.
 type refusal struct {
 	Error   string `json:"error"`
 	Code    string `json:"code"`
@@ -41,14 +41,14 @@ type refusal struct {
 
 func TestPaging(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fill()
 	c := h.Visitor(t)
 	versions := "versions/?id=" + url.QueryEscape(nativeSignature()) // four rows
 	for _, tt := range []struct {
 		name, query                   string
 		objects, limit, offset, total int
-		next, previous                string // what the links end with; empty: null
+		next, previous                string // how the links end; empty means null
 	}{
 		{"nothing given", "", 4, 360, 0, 4, "", ""},
 		{"0 is all", "&limit=0", 4, 360, 0, 4, "", ""},
@@ -93,7 +93,7 @@ func TestPaging(t *testing.T) {
 
 func TestBadPaging(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	c := h.Visitor(t)
 	for _, resource := range []string{
 		"most-common-problems/?", "versions/?id=x", "instances/?id=x", "average-instances/?id=x", "average-crashes/?",
@@ -119,7 +119,7 @@ func TestBadPaging(t *testing.T) {
 
 func TestMissingParameters(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	c := h.As(t, crash.RoleViewer)
 	for path, missing := range map[string]string{
 		"versions/": "id", "instances/": "id", "average-instances/": "id",
@@ -138,14 +138,14 @@ func TestMissingParameters(t *testing.T) {
 		var got refusal
 		c.Get(api(path)).Want(http.StatusBadRequest).JSON(&got)
 		if got.Code != "missing_"+missing || !strings.Contains(got.Error, "The parameter "+missing+" is missing") {
-			t.Errorf("%s: got %+v, want that %s is missing", path, got, missing)
+			t.Errorf("%s: got %+v, want an error about the missing parameter %s", path, got, missing)
 		}
 	}
 }
 
 func TestBadParameters(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	c := h.As(t, crash.RoleViewer)
 	for path, code := range map[string]string{
 		"most-common-problems/?from=x&to=20260518":                                               "bad_from",
@@ -177,7 +177,7 @@ func TestBadParameters(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	c := h.Visitor(t)
 	c.Get(api("most-common-problems?limit=1&x=%2F")).WantRedirect(http.StatusMovedPermanently,
 		api("most-common-problems/?limit=1&x=%2F"))
@@ -206,7 +206,7 @@ func TestAddresses(t *testing.T) {
 
 func TestConditional(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fill()
 	c := h.Visitor(t)
 	for _, path := range []string{"most-common-problems/?period=week", "versions/?id=" +

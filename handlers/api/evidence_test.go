@@ -14,11 +14,11 @@ func TestEvidence(t *testing.T) {
 	q := rateQuestion{date: date}
 	same := newEvidence(history(5, 10), q, at(12, 0))
 	if same.Ratio == nil || same.Ratio.Interval[0] > 1 || same.Ratio.Interval[1] < 1 {
-		t.Errorf("as many: got %+v, want an interval around 1", same.Ratio)
+		t.Errorf("equal rates: got %+v, want an interval around 1", same.Ratio)
 	}
 	worse := newEvidence(history(100, 10), q, at(12, 0))
 	if worse.Ratio.Interval[0] <= 1 {
-		t.Errorf("ten times as many: got %+v, want an interval above 1", worse.Ratio)
+		t.Errorf("ten times the rate: got %+v, want an interval above 1", worse.Ratio)
 	}
 	// The exact interval of a count of 10 is 4.795 to 18.39; of 0 it is 0 to 3.689.
 	if got := *worse.Old.Interval; math.Abs(got[0]/10-4.795) > .05 || math.Abs(got[1]/10-18.39) > .05 {
@@ -26,21 +26,22 @@ func TestEvidence(t *testing.T) {
 	}
 	few := newEvidence(history(10, 10), rateQuestion{date: date, phased: true, percentage: 10}, at(12, 0))
 	if few.New.Machines != 5 || few.Ratio.Interval[0] <= 1 {
-		t.Errorf("on a tenth of the machines: got %+v, %+v, want more than before", few.New, few.Ratio)
+		t.Errorf("a tenth of the machines: got %+v, %+v, want higher rates", few.New, few.Ratio)
 	}
 	none := newEvidence(history(3), q, at(12, 0))
 	if none.Ratio != nil || none.Old.Rate != nil || none.Old.Interval != nil {
-		t.Errorf("no old version: got %+v, want nothing said", none)
+		t.Errorf("no old version: got %+v, want no evidence", none)
 	}
-	// Days without a row have the machines of the day before.
+	// A day without a row has the machines of the previous day.
 	gap := []stats.VersionDay{{Day: date.AddDate(0, 0, -4), Old: 1, Machines: 50}, {Day: date, New: 1, Machines: 70}}
 	if got := newEvidence(gap, q, at(12, 0)); got.Old.Machines != 200 || got.New.Machines != 35 {
-		t.Errorf("gap: got %v and %v machine-days, want 200 and 35: half of the day is over", got.Old.Machines,
+		t.Errorf("gap: got %v and %v machine-days, want 200 and 35: with today counted as half a day", got.Old.Machines,
 			got.New.Machines)
 	}
 }
 
-// TestSettled works out by hand what is known of ten crashes on 2000 machine-days against five on 4000.
+// TestSettled compares with values computed by hand: ten crashes on 2000 machine-days against five
+// on 4000.
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	got := evidence{New: rate{Crashes: 10, Machines: 2000}, Old: rate{Crashes: 5, Machines: 4000}}.withRates()
@@ -52,9 +53,9 @@ func TestSettled(t *testing.T) {
 	}
 	near("new", *got.New.Rate, 5, 0)
 	near("old", *got.Old.Rate, 1.25, 0)
-	near("new, from", got.New.Interval[0], 4.795/2, .01) // exact: 4.795 to 18.391 of 10
+	near("new, from", got.New.Interval[0], 4.795/2, .01) // exact interval of 10: 4.795 to 18.391
 	near("new, to", got.New.Interval[1], 18.391/2, .01)
-	near("old, from", got.Old.Interval[0], 1.6235/4, .01) // exact: 1.6235 to 11.668 of 5
+	near("old, from", got.Old.Interval[0], 1.6235/4, .01) // exact interval of 5: 1.6235 to 11.668
 	near("old, to", got.Old.Interval[1], 11.668/4, .01)
 	near("ratio", got.Ratio.Ratio, 10.5/2000/(5.5/4000), 1e-4)
 	width := math.Exp(1.96 * math.Sqrt(1/10.5+1/5.5))
@@ -64,7 +65,7 @@ func TestSettled(t *testing.T) {
 	near("none, from", zero.New.Interval[0], 0, 0)
 	near("none, to", zero.New.Interval[1], 3.689, .05)
 	if zero.Ratio != nil || zero.Old.Rate != nil {
-		t.Errorf("without old machines: got %+v, want nothing said", zero)
+		t.Errorf("without old machines: got %+v, want no evidence", zero)
 	}
 }
 

@@ -18,26 +18,26 @@ import (
 	"mishap/tracker/watch"
 )
 
-// now is when all of this happens: three quarters of a Monday are over.
+// now is the time of all requests: three quarters of a Monday are over.
 var now = time.Date(2026, 5, 18, 18, 0, 0, 0, time.UTC)
 
 const (
 	base    = "https://errors.example"
 	older   = "1.4.9-1"
 	newer   = "1.4.9-2"
-	odd     = "/usr/bin/tidewatch:100%25 of <b>'it'</b>\nüber+all & so on" // of a problem that only the newer version has
+	odd     = "/usr/bin/tidewatch:100%25 of <b>'it'</b>\nüber+all & so on" // a problem that only the newer version has
 	machine = "machine-%d"
 )
 
-// house is a site with known reports in it, behind the real router.
-type house struct {
+// fixture is a site with known reports, behind the real router.
+type fixture struct {
 	*handlertest.Site
 	t     *testing.T
 	saved int
 	ids   []crash.OopsID
 }
 
-func newHouse(t *testing.T, options ...func(*handlertest.Options)) *house {
+func newFixture(t *testing.T, options ...func(*handlertest.Options)) *fixture {
 	t.Helper()
 	o := handlertest.Options{
 		BaseURL: base, Now: func() time.Time { return now },
@@ -46,7 +46,7 @@ func newHouse(t *testing.T, options ...func(*handlertest.Options)) *house {
 	for _, change := range options {
 		change(&o)
 	}
-	return &house{Site: handlertest.New(t, o), t: t}
+	return &fixture{Site: handlertest.New(t, o), t: t}
 }
 
 // archive is what the practice tracker has published.
@@ -63,13 +63,13 @@ var archive = trackertest.Archive{
 	Subscriptions: map[string][]string{"tide-team": {"tidewatch"}, "idle-team": {}},
 }
 
-// save stores a report of a machine, as it came in at some time.
-func (h *house) save(machineNumber int, at time.Time, report crashtest.Report) crash.OopsID {
+// save stores a report of a machine that was received at a given time.
+func (h *fixture) save(machineNumber int, at time.Time, report crashtest.Report) crash.OopsID {
 	h.t.Helper()
 	h.saved++
 	crashtest.Process(5000 + h.saved)(report)
 	crashtest.At(at.Add(-time.Minute))(report)
-	var id crash.OopsID // like a real one, but the same in every run
+	var id crash.OopsID // deterministic, but formatted like a real id
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli()))
 	copy(id[:6], ms[2:])
@@ -85,21 +85,21 @@ func (h *house) save(machineNumber int, at time.Time, report crashtest.Report) c
 	return id
 }
 
-// fill stores what the golden answers are about.
-func (h *house) fill() {
+// fill stores the reports that the golden answers describe.
+func (h *fixture) fill() {
 	h.t.Helper()
-	for days, crashes := range []int{0, 4, 2, 3, 2, 4} { // of the older version, on the days before
+	for days, crashes := range []int{0, 4, 2, 3, 2, 4} { // crashes of the older version on the days before
 		for i := range crashes {
 			h.save(i+1, now.AddDate(0, 0, -days), crashtest.Native(crashtest.Version(older)))
 		}
 	}
-	for i := range 9 { // of the newer one, today
+	for i := range 9 { // crashes of the newer version today
 		h.save(i%4+1, now.Add(-time.Duration(i)*time.Minute), crashtest.Native(crashtest.Version(newer)))
 	}
-	for i := range 3 { // a problem that came with it
+	for i := range 3 { // a problem that is new in this version
 		h.save(i+1, now.Add(-time.Hour), crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature", odd)))
 	}
-	for i := range 2 { // one that came with it on two machines only
+	for i := range 2 { // a new problem on only two machines
 		h.save(i+1, now.Add(-time.Hour), crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature",
 			"on two machines")))
 	}
@@ -113,20 +113,20 @@ func (h *house) fill() {
 	h.counted()
 }
 
-// counted waits until what was saved is counted.
-func (h *house) counted() {
+// counted waits until all stored reports are counted.
+func (h *fixture) counted() {
 	h.t.Helper()
 	dbtest.Counted(h.t, h.Store)
 }
 
-// bucket is the bucket of a signature.
-func (h *house) bucket(signature string) crash.Bucket {
+// bucket returns the bucket of a signature.
+func (h *fixture) bucket(signature string) crash.Bucket {
 	h.t.Helper()
 	return h.Bucket(h.t, crash.BucketIDOf(signature))
 }
 
-// read has the tracker's archive read, of what was asked so far.
-func (h *house) read() {
+// read fetches from the tracker's archive everything that was requested so far.
+func (h *fixture) read() {
 	h.t.Helper()
 	cfg := tracker.Config{URL: h.Tracker.URL, APIURL: h.Tracker.APIURL, ConsumerKey: handlertest.ConsumerKey,
 		Target: "ubuntu", BaseURL: base, Now: func() time.Time { return now }}
@@ -137,13 +137,13 @@ func (h *house) read() {
 	}
 }
 
-// nativeSignature is that of crashtest.Native.
+// nativeSignature is the signature of crashtest.Native.
 func nativeSignature() string { return grouping.SignatureOf(crashtest.Native().Fields()).Signature }
 
-// api makes an address below the prefix.
+// api returns an address below the prefix of the API.
 func api(parts ...string) string { return "/api/1.0/" + strings.Join(parts, "") }
 
-// newProblem is a report of a problem that fill does not have.
+// newProblem returns a report of a problem that fill does not store.
 func newProblem() crashtest.Report {
 	return crashtest.Native(crashtest.Set("DuplicateSignature", "something else"))
 }

@@ -50,14 +50,14 @@ func TestXML(t *testing.T) {
 	}
 	if got, err = encodeAs(formatXML, tracedDay{Date: "20260518"}); err != nil || !strings.HasPrefix(string(got),
 		xml.Header+`<object><date>20260518</date><value type="null">`) {
-		t.Errorf("one object: got %s, %v", got, err)
+		t.Errorf("list of one object: got %s, %v", got, err)
 	}
 	if got, err = encodeAs(formatYAML, list); err != nil || !json.Valid(got) {
-		t.Errorf("YAML: got %s, %v, want the same as JSON, which is YAML", got, err)
+		t.Errorf("YAML: got %s, %v, want the JSON text, which is valid YAML", got, err)
 	}
 }
 
-// TestEncode: an answer is indented by two blanks, and text stays as it is.
+// TestEncode checks that answers are indented by two spaces and that text is not escaped.
 func TestEncode(t *testing.T) {
 	t.Parallel()
 	for _, v := range []any{

@@ -16,15 +16,15 @@ import (
 
 var update = flag.Bool("update", false, "write the golden answers anew")
 
-// question is one request with a golden answer. The fact is where the shape comes from: a section of what is known about
-// the old service.
+// question is one request with a golden answer. The fact names the section about the old service
+// that the answer follows.
 type question struct {
 	name, fact, path string
 	signedIn         bool
 }
 
-// questions are one at least for each resource that is read.
-func (h *house) questions() []question {
+// questions returns at least one request for each resource that can be read.
+func (h *fixture) questions() []question {
 	native := url.QueryEscape(nativeSignature())
 	key := h.bucket(nativeSignature()).ID.String()
 	day := "20260518"
@@ -69,13 +69,13 @@ func (h *house) questions() []question {
 	}
 }
 
-// TestGolden compares whole answers.
+// TestGolden compares whole answers with golden files.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fill()
 	visitor, viewer := h.Visitor(t), h.As(t, crash.RoleViewer)
-	// What is asked of the archive is not known at the first time, and after the tracker was read it is.
+	// The first request for an archive fact finds it unknown. After the tracker was read it is known.
 	for _, q := range h.questions() {
 		if !q.signedIn {
 			visitor.Get(api(q.path)).Want(http.StatusOK)
@@ -101,7 +101,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// compare compares a text with the golden one, or writes it.
+// compare compares a text with a golden file, or writes the file with -update.
 func compare(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")

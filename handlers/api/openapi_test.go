@@ -18,7 +18,7 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// document reads the OpenAPI document as clients do, and has it checked.
+// document reads the OpenAPI document as clients do and validates it.
 func document(t *testing.T, c *handlertest.Client) (*openapi3.T, routers.Router) {
 	t.Helper()
 	body := c.Get(api("openapi.json")).Want(http.StatusOK).Body
@@ -27,7 +27,7 @@ func document(t *testing.T, c *handlertest.Client) (*openapi3.T, routers.Router)
 		t.Fatalf("the document cannot be read: %v", err)
 	}
 	if err := doc.Validate(t.Context()); err != nil {
-		t.Fatalf("the document is no OpenAPI: %v", err)
+		t.Fatalf("the document is not valid OpenAPI: %v", err)
 	}
 	router, err := legacy.NewRouter(doc)
 	if err != nil {
@@ -36,17 +36,17 @@ func document(t *testing.T, c *handlertest.Client) (*openapi3.T, routers.Router)
 	return doc, router
 }
 
-// TestOpenAPI has a validator check that the document is right, and that real answers are what it says.
+// TestOpenAPI validates the document, and real answers against it.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fill()
 	visitor, triager := h.Visitor(t), h.As(t, crash.RoleTriager)
 	doc, router := document(t, visitor)
 	asked := map[string]bool{}
 	for _, q := range h.questions() {
 		path := api(q.path)
-		if q.name == "bucket" || q.name == "index" { // a key with slashes is no template's; the index is no resource
+		if q.name == "bucket" || q.name == "index" { // templates do not match keys with slashes; the index is not a resource
 			continue
 		}
 		c := visitor
@@ -69,12 +69,12 @@ func TestOpenAPI(t *testing.T) {
 	}
 	for path := range doc.Paths.Map() {
 		if !asked[path] {
-			t.Errorf("%s: no answer of it was checked", path)
+			t.Errorf("%s: no answer was checked", path)
 		}
 	}
 }
 
-// conforms checks an answer, and returns the path of the document that it belongs to.
+// conforms validates an answer and returns its path in the document.
 func conforms(t *testing.T, router routers.Router, method, path string, body any, a *handlertest.Answer) string {
 	t.Helper()
 	sent, err := json.Marshal(body)
@@ -94,7 +94,7 @@ func conforms(t *testing.T, router routers.Router, method, path string, body any
 	}
 	if a.Status < 300 {
 		if err := openapi3filter.ValidateRequest(t.Context(), in); err != nil {
-			t.Errorf("%s: the request is not what the document says: %v", path, err)
+			t.Errorf("%s: the request does not match the document: %v", path, err)
 		}
 	}
 	err = openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
@@ -102,15 +102,15 @@ func conforms(t *testing.T, router routers.Router, method, path string, body any
 		Options: in.Options,
 	})
 	if err != nil {
-		t.Errorf("%s %s: status %d is not what the document says: %v", method, path, a.Status, err)
+		t.Errorf("%s %s: status %d does not match the document: %v", method, path, a.Status, err)
 	}
 	return route.Path
 }
 
-// TestSchemas: each resource describes itself too, and the fields of answers are in the order of their names.
+// TestSchemas checks that each resource describes itself and that fields are sorted by name.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	c := h.Visitor(t)
 	var index map[string]struct {
 		List   string `json:"list_endpoint"`
@@ -118,7 +118,7 @@ func TestSchemas(t *testing.T) {
 	}
 	c.Get(api("")).Want(http.StatusOK).JSON(&index)
 	if len(index) < 24 {
-		t.Errorf("got %d resources, want 24 at least", len(index))
+		t.Errorf("got %d resources, want at least 24", len(index))
 	}
 	doc, _ := document(t, c)
 	for name, schema := range doc.Components.Schemas {
@@ -127,7 +127,7 @@ func TestSchemas(t *testing.T) {
 		}
 		for field := range schema.Value.Properties {
 			if strings.ToLower(field) != field && name != "metadata" && name != "oopsDetails" && field != "ProblemType" {
-				t.Errorf("%s.%s: names are in lower case", name, field)
+				t.Errorf("%s.%s: got upper case, want a name in lower case", name, field)
 			}
 		}
 	}

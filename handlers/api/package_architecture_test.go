@@ -10,10 +10,11 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestPackageArchitecture: §2.6 and §9.1. The parameter pkg_arch asks for the package's architecture, not the machine's.
+// TestPackageArchitecture checks that pkg_arch selects the package's architecture, not the
+// machine's (§2.6, §9.1).
 func TestPackageArchitecture(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	n := 0
 	save := func(days int, machine, of string) {
 		n++
@@ -33,7 +34,7 @@ func TestPackageArchitecture(t *testing.T) {
 	}
 	h.counted()
 	c := h.Visitor(t)
-	// the second is older than what is in memory
+	// The second period is older than the days in memory.
 	for _, period := range []string{"period=day", "from=20250103&to=20250103"} {
 		for arch, want := range map[string]float64{"": 27, "amd64": 4, "i386": 2, "arm64": 5, "all": 0, "unknown": 0,
 			"AMD64": 0, "riscv64": 0} {
@@ -64,11 +65,11 @@ func TestPackageArchitecture(t *testing.T) {
 		t.Errorf("retracers-results: got %v, want the machines' architectures", got)
 	}
 	if got := differences(t, h); got != 0 {
-		t.Errorf("check of everything: got %d differences", got)
+		t.Errorf("check of all counts: got %d differences, want none", got)
 	}
 }
 
-func differences(t *testing.T, h *house) int64 {
+func differences(t *testing.T, h *fixture) int64 {
 	t.Helper()
 	result, err := check.Run(t.Context(), h.Store, crash.CheckScope{Most: 5}, func() {})
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// TestNewBucketsEvidence: four machines, of which three get a new problem with a new version that came a day ago.
+// TestNewBucketsEvidence covers four machines: three have a new problem in a version that is one
+// day old.
 func TestNewBucketsEvidence(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for machine := range 4 {
 		h.save(machine, now.AddDate(0, 0, -3), crashtest.Native(crashtest.Version(older)))
 	}
@@ -23,7 +24,7 @@ func TestNewBucketsEvidence(t *testing.T) {
 	for i := range 6 {
 		h.save(i%3, now, crashtest.Native(crashtest.Version(newer), crashtest.Set("DuplicateSignature", odd)))
 	}
-	// of a release without the new version
+	// This release does not have the new version.
 	h.save(9, now, crashtest.Native(crashtest.On("Debian 13"), crashtest.Version("1-1")))
 	h.counted()
 	got := get(t, h.Visitor(t), "package-version-new-buckets/?package=tidewatch&previous_version="+older+"&new_version="+
@@ -31,7 +32,8 @@ func TestNewBucketsEvidence(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("got %v, want one problem", got)
 	}
-	// Four machines yesterday and three quarters of today: 7 machine-days; the old version had them on the two days before.
+	// Four machines, yesterday and three quarters of today: 7 machine-days. The old version has the
+	// two days before.
 	want := map[string]any{
 		"new": map[string]any{
 			"crashes": 6., "machine_days": 7., "per_1000_machine_days": 857.143, "interval": []any{312.998, 1865.68},
@@ -48,10 +50,10 @@ func TestNewBucketsEvidence(t *testing.T) {
 	}
 }
 
-// TestNewBucketsStrict: what is a new problem, and what is none.
+// TestNewBucketsStrict checks which problems count as new.
 func TestNewBucketsStrict(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	save := func(machines int, signature string, changes ...crashtest.Option) {
 		t.Helper()
 		for i := range machines {
@@ -76,7 +78,7 @@ func TestNewBucketsStrict(t *testing.T) {
 	save(3, "on three that moved on")
 	save(3, "on three that moved on", crashtest.On("Debian 13"))
 	save(3, "of a third version", crashtest.Version("1.4.9-3"))
-	for i := range 3 { // not symbolised yet
+	for i := range 3 { // not yet symbolised
 		h.save(i+1, now, crashtest.Unsymbolised(crashtest.Version(newer), crashtest.Set("Package", "tidewatch "+newer),
 			crashtest.Set("SourcePackage", "tidewatch")))
 	}

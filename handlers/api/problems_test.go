@@ -14,7 +14,7 @@ import (
 	"mishap/db/dbtest"
 )
 
-// functions are the signatures of a list, with how often each was counted.
+// functions returns the signatures of a list, each with its count.
 func functions(l list) string {
 	var words []string
 	for _, o := range l.Objects {
@@ -23,7 +23,7 @@ func functions(l list) string {
 	return strings.Join(words, " ")
 }
 
-// short names the problems of fill.
+// short returns a short name for each signature of fill.
 func short(signature string) string {
 	for name, whole := range map[string]string{"tide": nativeSignature(), "odd": odd, "two": "on two machines"} {
 		if signature == whole {
@@ -38,10 +38,10 @@ func short(signature string) string {
 	return signature
 }
 
-// TestMostCommonProblems asks with every parameter of §9.1.
+// TestMostCommonProblems covers every parameter of §9.1.
 func TestMostCommonProblems(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fill()
 	h.save(8, now, crashtest.Native(crashtest.Set("DuplicateSignature", "without a package"),
 		crashtest.Without("Package", "SourcePackage"), crashtest.Set("ProblemType", "Snap"),
@@ -66,7 +66,7 @@ func TestMostCommonProblems(t *testing.T) {
 		"from=20260516&to=20260517":            "6×tide 1×reef",
 		"from=2026-05-16&to=2026/05/17":        "6×tide 1×reef",
 		"from=20260517&to=20260516":            "",
-		"from=20260516&to=20260517&period=day": today, // a period wins
+		"from=20260516&to=20260517&period=day": today, // period takes precedence
 		"period=week":                          "26×tide 3×odd 2×two 1×harbor 1×lumen 1×reef",
 		"period=month":                         "26×tide 3×odd 2×two 1×harbor 1×lumen 1×reef",
 		"period=202605":                        "26×tide 3×odd 2×two 1×harbor 1×lumen 1×reef",
@@ -78,7 +78,7 @@ func TestMostCommonProblems(t *testing.T) {
 		"release=Debian+13":                    "1×tide",
 		"release=Ubuntu+26.04":                 "1×harbor",
 		"release=Plan+9":                       "",
-		"release=Plan+9&release=Debian%2013":   "1×tide", // the last one counts
+		"release=Plan+9&release=Debian%2013":   "1×tide", // the last release is used
 		"release=Ubuntu%2024.04&release=Debian%2013&release=Ubuntu%2026.04": "1×harbor",
 		"package=tidewatch":                              "11×tide 3×odd 2×two",
 		"package=nosuch":                                 "",
@@ -90,8 +90,8 @@ func TestMostCommonProblems(t *testing.T) {
 		"user=idle-team":                                 "",
 		"user=https://launchpad.net/~tide-team":          "11×tide 3×odd 2×two",
 		"packageset=desktop&release=Ubuntu+24.04":        "10×tide 3×odd 2×two",
-		"user=idle-team&package=tidewatch":               "", // a person wins
-		"package=nosuch&packageset=desktop":              "", // a package wins
+		"user=idle-team&package=tidewatch":               "", // user takes precedence
+		"package=nosuch&packageset=desktop":              "", // package takes precedence
 		"first_appearance=1&version=" + newer:            "3×odd 2×two",
 		"first_appearance=1&version=" + older:            "",
 		"snap=True":                                      "1×without a package",
@@ -112,7 +112,7 @@ func TestMostCommonProblems(t *testing.T) {
 	c.Get(api("most-common-problems/?user=nobody")).Want(http.StatusNotFound)
 	if a := c.Get(api("most-common-problems/?user=new-team")).Want(http.StatusServiceUnavailable); a.Header.Get(
 		"Retry-After") == "" {
-		t.Error("not known yet: got no Retry-After")
+		t.Error("package set not known yet: got no Retry-After")
 	}
 	for i, o := range get(t, c, "most-common-problems/?period=year").Objects {
 		if o["rank"] != float64(i+1) {
@@ -121,10 +121,11 @@ func TestMostCommonProblems(t *testing.T) {
 	}
 }
 
-// TestSignaturesInAddresses: one problem, in every way in which clients write its signature.
+// TestSignaturesInAddresses asks for one problem with every spelling of its signature that clients
+// use.
 func TestSignaturesInAddresses(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fill()
 	c := h.Visitor(t)
 	sha1 := h.bucket(odd).ID.String()
@@ -157,19 +158,19 @@ func TestSignaturesInAddresses(t *testing.T) {
 	c.Get(api("bucket/no%20such%20thing/")).Want(http.StatusNotFound)
 	for _, resource := range []string{"instances", "versions"} {
 		if got := get(t, c, resource+"/?id=no+such+thing"); len(got.Objects) != 0 {
-			t.Errorf("%s of nothing: got %v, want none", resource, got)
+			t.Errorf("%s of an unknown signature: got %v, want none", resource, got)
 		}
 	}
 	for _, line := range get(t, c, "average-instances/?id=no+such+thing").Objects {
 		if values, _ := line["values"].([]any); len(values) != 0 {
-			t.Errorf("average-instances of nothing: got %v", line)
+			t.Errorf("average-instances of an unknown signature: got %v", line)
 		}
 	}
 }
 
 func TestInstances(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	for i := range 130 {
 		h.save(i, now.Add(time.Duration(i-200)*time.Second), crashtest.Native())
 	}
@@ -182,7 +183,7 @@ func TestInstances(t *testing.T) {
 	last, _ := first.Objects[99]["incident"].(string)
 	second := get(t, c, id+"&start="+last)
 	if len(second.Objects) != 30 {
-		t.Fatalf("below the last: got %d, want 30", len(second.Objects))
+		t.Fatalf("after the last report of the first page: got %d, want 30", len(second.Objects))
 	}
 	var ids []string
 	for _, o := range slices.Concat(first.Objects, second.Objects) {
@@ -190,9 +191,9 @@ func TestInstances(t *testing.T) {
 	}
 	if !slices.IsSortedFunc(ids, func(a, b string) int { return strings.Compare(b, a) }) ||
 		len(slices.Compact(ids)) != 130 {
-		t.Error("the reports do not come newest first, each once")
+		t.Error("got another order or duplicates, want each report once, the newest first")
 	}
 	if got := get(t, c, id+"&start="+crash.OopsID{1}.String()); len(got.Objects) != 0 {
-		t.Errorf("before all: got %d, want none", len(got.Objects))
+		t.Errorf("before the oldest report: got %d, want none", len(got.Objects))
 	}
 }

@@ -19,15 +19,16 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestQueriesDoNotGrow: numbers by version, release and day are one query, however many of these there are.
+// TestQueriesDoNotGrow checks that the number of queries does not depend on the number of versions,
+// releases and days.
 func TestQueriesDoNotGrow(t *testing.T) {
 	t.Parallel()
 	address, executed := countExecutes(t, dbtest.URL(t))
 	store := dbtest.OpenAt(t, address, now)
-	h := newHouse(t, func(o *handlertest.Options) { o.Store = store })
+	h := newFixture(t, func(o *handlertest.Options) { o.Store = store })
 	c := h.Visitor(t)
 	id := url.QueryEscape(nativeSignature())
-	// and how many queries there may be: for the problem itself, what the archive has, whether something changed
+	// The values are the most queries allowed: for the problem, the archive facts and the revision.
 	asks := map[string]int64{
 		"versions/?id=" + id: 4, "average-instances/?id=" + id: 3, "average-crashes/?release=": 2,
 		"average-crashes/?package=tidewatch": 2, "average-crashes/?package=tidewatch&version=" + older: 2,
@@ -35,7 +36,7 @@ func TestQueriesDoNotGrow(t *testing.T) {
 	cost := func() map[string]int64 {
 		costs := map[string]int64{}
 		for ask := range asks {
-			for range 5 { // the least: what goes on beside it does not count
+			for range 5 { // the minimum excludes queries of background work
 				before := executed.Load()
 				c.Get(api(ask)).Want(http.StatusOK)
 				if n := executed.Load() - before; costs[ask] == 0 || n < costs[ask] {
@@ -58,12 +59,13 @@ func TestQueriesDoNotGrow(t *testing.T) {
 	}
 	for ask, n := range cost() {
 		if n > few[ask] || n > asks[ask] {
-			t.Errorf("%s: got %d queries with many versions and days, %d with one, want at most %d", ask, n, few[ask], asks[ask])
+			t.Errorf("%s: got %d queries for many versions and days and %d for one, want at most %d",
+				ask, n, few[ask], asks[ask])
 		}
 	}
 }
 
-// countExecutes puts a relay in front of a database, and counts how many statements pass.
+// countExecutes starts a relay in front of a database and counts the statements that pass it.
 func countExecutes(t *testing.T, to string) (address string, executed *atomic.Int64) {
 	t.Helper()
 	config, err := pgx.ParseConfig(to)
@@ -108,7 +110,8 @@ func pgxNetwork(host string, port uint16) (network, address string) {
 	return "tcp", net.JoinHostPort(host, fmt.Sprint(port))
 }
 
-// relay passes on what a client of PostgreSQL sends: a start without a type, then messages of a type and a length.
+// relay forwards the messages of a PostgreSQL client: a start-up message without a type, then typed
+// messages with a length.
 func relay(to io.Writer, from io.Reader, executed *atomic.Int64) {
 	for first := true; ; first = false {
 		head := make([]byte, 5)

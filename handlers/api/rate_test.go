@@ -8,10 +8,11 @@ import (
 	"mishap/crash/stats"
 )
 
-// at is a moment of the day that the tests of the formula are about.
+// at returns a time on the day that the tests of the formula use.
 func at(hour, minute int) time.Time { return time.Date(2026, 5, 18, hour, minute, 59, 0, time.UTC) }
 
-// history makes days: the older version's crashes on the days before, the latest first, and the newer one's today.
+// history returns the older version's crashes on the days before, latest first, and the newer
+// version's today.
 func history(today int64, before ...int64) []stats.VersionDay {
 	days := []stats.VersionDay{{Day: at(0, 0).Truncate(24 * time.Hour), New: today, Machines: 100}}
 	for i, n := range before {
@@ -20,7 +21,7 @@ func history(today int64, before ...int64) []stats.VersionDay {
 	return days
 }
 
-// TestJudge follows the nine steps of §9.3.
+// TestJudge covers the nine steps of §9.3.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	date := at(0, 0).Truncate(24 * time.Hour)
@@ -31,7 +32,7 @@ func TestJudge(t *testing.T) {
 		q          rateQuestion
 		now        time.Time
 		increase   bool
-		difference float64 // only with an increase
+		difference float64 // only if there is an increase
 		average    float64 // -1: null
 		period     int     // -1: null
 	}{
@@ -95,7 +96,7 @@ func deref(x *float64) float64 {
 	return *x
 }
 
-// TestNewestDays: of more than 15 days the oldest do not count.
+// TestNewestDays checks that only the 15 newest days count.
 func TestNewestDays(t *testing.T) {
 	t.Parallel()
 	before := make([]int64, 20)
@@ -115,13 +116,13 @@ func TestRoundHalfToEven(t *testing.T) {
 	t.Parallel()
 	date := at(0, 0).Truncate(24 * time.Hour)
 	for _, tt := range []struct{ high, want int64 }{{5, 5}, {6, 6}, {7, 7}} {
-		// Two days, n and 0: mean n/2, deviation n/2.
+		// Two days with n and 0 crashes have the mean n/2 and the deviation n/2.
 		days := []stats.VersionDay{{Day: date.AddDate(0, 0, -2), Old: tt.high}, {Day: date, New: 99}}
 		if got := evaluate(days, rateQuestion{date: date}, at(12, 0)); *got.average != float64(tt.want) {
 			t.Errorf("%d: got %v, want %d", tt.high, *got.average, tt.want)
 		}
 	}
-	// 2.5 becomes 2 and 3.5 becomes 4: one and four on two days have the mean 2.5 and no half more.
+	// 2.5 rounds to 2 and 3.5 to 4. Counts of one and four on two days have the mean 2.5.
 	for mean, want := range map[float64]float64{0.5: 0, 1.5: 2, 2.5: 2, 3.5: 4} {
 		if got := math.RoundToEven(mean); got != want {
 			t.Errorf("%v: got %v, want %v", mean, got, want)

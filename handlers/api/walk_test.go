@@ -15,7 +15,8 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// walkFrom follows next or previous from a page on, and returns the objects of each page as JSON.
+// walkFrom follows the next or previous links from a page and returns the objects of each page as
+// JSON.
 func walkFrom(t *testing.T, c *handlertest.Client, path string, forward bool) (pages [][]string, last string) {
 	t.Helper()
 	for range 1000 {
@@ -44,10 +45,11 @@ func walkFrom(t *testing.T, c *handlertest.Client, path string, forward bool) (p
 	return nil, ""
 }
 
-// TestWalks follows the links of every list to its end and back, with several limits: each object is met exactly once.
+// TestWalks follows the links of every list forwards and backwards, with several limits. It must
+// meet each object exactly once.
 func TestWalks(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.fill()
 	for i := range 230 {
 		h.save(77, now.Add(-6*time.Hour), crashtest.Native(crashtest.Set("DuplicateSignature", "often"),
@@ -56,7 +58,7 @@ func TestWalks(t *testing.T) {
 	h.counted()
 	c := h.As(t, crash.RoleViewer)
 	words := h.words()
-	reach := map[string]int{ // how many objects there are to be met, whatever the limit
+	reach := map[string]int{ // the number of objects, for any limit
 		"reports-for-system/?system=machine-1": 10,
 		"instances/?id=often":                  230, "reports-for-system/?system=machine-77": 230, "versions/?id={tide}": 4,
 	}
@@ -65,7 +67,7 @@ func TestWalks(t *testing.T) {
 	for _, resource := range resources {
 		for _, limit := range []string{"", "0", "1", "7", "30", "100", "365", "400"} {
 			if limit == "1" && strings.HasSuffix(resource, "often") {
-				continue // 230 requests
+				continue // would take 230 requests
 			}
 			path := api(words.Replace(resource)) + "&limit=" + limit
 			forward, last := walkFrom(t, c, path, true)
@@ -73,42 +75,42 @@ func TestWalks(t *testing.T) {
 			seen := map[string]bool{}
 			for _, o := range met {
 				if seen[o] {
-					t.Errorf("%s: met twice: %s", path, o)
+					t.Errorf("%s: got an object twice: %s", path, o)
 				}
 				seen[o] = true
 			}
 			if want, ok := reach[resource]; ok && len(met) != want {
-				t.Errorf("%s: met %d objects, want %d", path, len(met), want)
+				t.Errorf("%s: got %d objects, want %d", path, len(met), want)
 			}
 			var first list
 			c.Get(path).JSON(&first)
 			if _, ok := reach[resource]; !ok && len(met) != first.Meta.Total {
-				t.Errorf("%s: met %d objects of %d", path, len(met), first.Meta.Total)
+				t.Errorf("%s: got %d objects, want %d", path, len(met), first.Meta.Total)
 			}
 			back, _ := walkFrom(t, c, last, false)
 			slices.Reverse(back)
 			if !slices.EqualFunc(back, forward, slices.Equal) {
-				t.Errorf("%s: forwards %d pages with %d objects, backwards %d with %d", path, len(forward), len(met), len(back),
+				t.Errorf("%s: got %d pages with %d objects forwards, %d with %d backwards", path, len(forward), len(met), len(back),
 					len(slices.Concat(back...)))
 			}
 		}
 	}
-	for offset := range 9 { // from anywhere
+	for offset := range 9 { // starting at any offset
 		path := api("average-instances/?id=") + url.QueryEscape(nativeSignature()) + fmt.Sprintf("&limit=4&offset=%d", offset)
 		back, _ := walkFrom(t, c, path, false)
 		slices.Reverse(back)
 		whole, _ := walkFrom(t, c, api("average-instances/?id=")+url.QueryEscape(nativeSignature()), true)
 		end := min(offset+4, len(whole[0]))
 		if got := slices.Concat(back...); !slices.Equal(got, whole[0][:end]) {
-			t.Errorf("backwards from %d: met %d objects, want the first %d", offset, len(got), end)
+			t.Errorf("backwards from %d: got %d objects, want the first %d", offset, len(got), end)
 		}
 	}
 }
 
-// TestDays checks that lists of days go as far back as they are asked to.
+// TestDays checks that lists of days reach back as far as the query asks.
 func TestDays(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.save(1, now.AddDate(0, 0, -450), crashtest.Native(crashtest.Version(older)))
 	h.save(2, now.AddDate(0, 0, -450), crashtest.Native(crashtest.Set("DuplicateSignature", "another")))
 	h.save(3, now.AddDate(0, 0, -364), crashtest.Native(crashtest.Version(older)))
@@ -124,7 +126,7 @@ func TestDays(t *testing.T) {
 	} {
 		first := get(t, c, fmt.Sprintf("problems-count/?limit=%d", tt.days))
 		if first.Meta.Total != tt.days || len(first.Objects) != 360 || first.Meta.Next == nil {
-			t.Fatalf("%d days: got %+v with %d objects, want 360 and a link to the others", tt.days, first.Meta,
+			t.Fatalf("%d days: got %+v with %d objects, want 360 and a link to the next page", tt.days, first.Meta,
 				len(first.Objects))
 		}
 		pages, _ := walkFrom(t, c, api(fmt.Sprintf("problems-count/?limit=%d", tt.days)), true)
@@ -159,6 +161,6 @@ func TestDays(t *testing.T) {
 	}
 	if body := c.Get(api("retracers-results/20250222/")).Want(http.StatusOK).Body; !strings.Contains(body,
 		`"success": 1`) {
-		t.Errorf("a day long ago: got %s", body)
+		t.Errorf("a day in the past: got %s", body)
 	}
 }

@@ -105,15 +105,18 @@ func Attribute(selector, name string) chromedp.Action[string] {
 	}
 }
 
-// until evaluates a script until its value satisfies ok, and returns that value. While one page
+// until evaluates a script until its value satisfies ok, and returns that value. It waits until the page
+// and its scripts are loaded, since keys and clicks have their full effect only then. While one page
 // replaces another, an evaluation may fail; it is repeated until ctx ends.
-func until[T any](ctx context.Context, t *chromedp.Target, script string, ok func(T) bool) (T, error) {
+func until[T any](ctx context.Context, t *chromedp.Target, script string, ok func(T) bool) (value T, err error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		value, err := chromedp.Evaluate[T](script)(ctx, t)
-		if err == nil && ok(value) {
-			return value, nil
+		values, err := chromedp.Evaluate[[]T](`document.readyState === "complete" ? [` + script + `] : []`)(ctx, t)
+		if err == nil && len(values) == 1 {
+			if value = values[0]; ok(value) {
+				return value, nil
+			}
 		}
 		select {
 		case <-tick.C:

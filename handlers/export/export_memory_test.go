@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestExportMemory: a list of 300,000 rows, 100 MB of them, is written without being held.
+// TestExportMemory checks that a list of 300,000 rows (100 MB) is written without being held in
+// memory.
 func TestExportMemory(t *testing.T) {
 	const rows = 300_000
 	const most = 8 << 20
@@ -52,7 +53,7 @@ func TestExportMemory(t *testing.T) {
 			t.Errorf("%s: got %d rows, want %d", format, made, want)
 		}
 		if peak > before+most {
-			t.Errorf("%s: the heap grew from %d to %d bytes, want at most %d more", format, before, peak, most)
+			t.Errorf("%s: the heap grew from %d to %d bytes, want growth of at most %d", format, before, peak, most)
 		}
 	}
 }
@@ -82,7 +83,7 @@ func TestRevisions(t *testing.T) {
 	now := time.Date(2026, 5, 18, 12, 0, 0, 500, time.UTC)
 	first := v.since("1", now)
 	if !first.After(now) || first != v.since("1", now.Add(time.Hour)) {
-		t.Errorf("got %v, then another", first)
+		t.Errorf("got %v, then another revision", first)
 	}
 	if second := v.since("2", now); !second.After(first) {
 		t.Errorf("within the same second: got %v, want after %v", second, first)

@@ -25,9 +25,9 @@ import (
 	"mishap/handlers/ingest"
 )
 
-// BenchmarkReports measures the handler on a PostgreSQL that syncs to disk: with stores behind it
-// that do less, then with ours until everything is counted. It reports rates, processor time
-// (PostgreSQL included) and the ratio of our rate to the others'.
+// BenchmarkReports measures the handler on a PostgreSQL that syncs to disk. It compares our store,
+// until everything is counted, with minimal stores. It reports rates, processor time (including
+// PostgreSQL) and the ratio of our rate to the others.
 func BenchmarkReports(b *testing.B) {
 	folder := must(os.MkdirTemp("", "mishap-bench-"))(b)
 	b.Cleanup(func() { _ = os.RemoveAll(folder) })
@@ -161,7 +161,7 @@ func (q lessStore) SaveReport(_ context.Context, rec crash.Record) (crash.OopsID
 	return rec.ID, false, <-r.done
 }
 
-// startLess starts writers, each of which stores up to most reports in one statement.
+// startLess starts writers. Each writer stores up to most reports in one statement.
 func startLess(b *testing.B, pool *pgxpool.Pool, sql string, writers, most int) lessStore {
 	b.Helper()
 	q := make(lessStore, 128)

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// A body may take 30 seconds, and one more for each 16 KiB that have arrived. So whoopsie's
-	// reports arrive over any line, but a sender that only keeps the connection busy is cut off. A
-	// machine waits for its answer without a time-out of its own.
+	// A body may take 30 seconds, plus one second for each 16 KiB that have arrived. whoopsie's
+	// reports can arrive over any line, but a sender that only keeps the connection busy is cut off.
+	// whoopsie itself has no time-out.
 	grace      = 30 * time.Second
 	perSecond  = 16 << 10
 	drainBytes = 64 << 20
@@ -73,8 +73,8 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, bodyError(err)
 }
 
-// bodyError distinguishes a body that breaks off, which may be sent again, from a malformed one
-// (such as unreadable chunks), which would be malformed the next time, too.
+// bodyError distinguishes an incomplete body, which may be sent again, from a malformed one, such
+// as unreadable chunks, which would be malformed again.
 func bodyError(err error) error {
 	network, ok := errors.AsType[net.Error](err)
 	switch {
@@ -91,8 +91,8 @@ func (b *pacedBody) deadline(at time.Time) {
 	_ = b.control.SetReadDeadline(at) // only the writers of tests do not support this
 }
 
-// drain reads and discards the rest of a body that is too large, up to a limit. Many clients read
-// the answer only after they have sent everything, and would take a closed connection for a network
+// drain reads and discards the rest of a body that is too large, up to a limit. Many clients send
+// everything before they read the answer. They would report a closed connection as a network
 // failure.
 func (b *pacedBody) drain() {
 	b.deadline(time.Now().Add(drainTime))

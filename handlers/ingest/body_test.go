@@ -34,8 +34,8 @@ func request(t *testing.T, body io.Reader, length int64) *http.Request {
 	return r
 }
 
-// TestPace checks how long a sender may take: some time at first, longer as bytes arrive, and no
-// deadline remains at the end.
+// TestPace checks how long a sender may take: a grace period at first, and more time as bytes
+// arrive. No deadline may remain at the end.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	w := &timed{ResponseRecorder: httptest.NewRecorder()}
@@ -55,7 +55,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-func TestBodyThatBreaksOff(t *testing.T) {
+func TestIncompleteBody(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err  error

@@ -23,8 +23,8 @@ var architectures = [...]string{
 	"mips64el", "mipsel", "powerpc", "ppc64", "ppc64el", "riscv64", "s390x", "sh4", "sparc64", "x32",
 }
 
-// The messages are those of errors.ubuntu.com, where it has one. A machine sends a core once,
-// whatever the answer is.
+// Where errors.ubuntu.com has such a message, the text is the same. A machine sends a core only
+// once, whatever the answer.
 var (
 	errNoReport      = crash.Errorf(crash.Invalid, "no_report", "No OOPS found for this core dump.")
 	errArchitecture  = crash.Errorf(crash.Invalid, "architecture", "Unsupported architecture")
@@ -32,8 +32,8 @@ var (
 	errNoRoomForCore = crash.Errorf(crash.Unavailable, "no_room", "There is no room for core dumps at the moment.")
 )
 
-// submitCore accepts a core that the machine was asked for, and stores it unchanged. The first one
-// stays: a repetition gets the same answer and changes nothing.
+// submitCore stores a core that the machine was asked for, unchanged. A repeated upload gets the
+// same answer and does not replace the first one.
 func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (result, error) {
 	id, err := crash.ParseOopsID(to.oops)
 	if err != nil {
@@ -74,7 +74,7 @@ func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (r
 }
 
 // coreRequested reports whether the core of this report has been received. It returns an error if
-// this machine was not asked for it.
+// nobody asked this machine for it.
 func (h *handler) coreRequested(
 	ctx context.Context, id crash.OopsID, system crash.SystemID,
 ) (received bool, err error) {
@@ -83,7 +83,7 @@ func (h *handler) coreRequested(
 	return h.Store.CoreRequested(ctx, id, system)
 }
 
-const restPattern = ".upload-*"
+const partialPattern = ".upload-*"
 
 // storeCore writes the body to cores/<id>.core, so that the file is either complete and on disk or
 // absent. fresh is false if the file existed.
@@ -96,7 +96,7 @@ func (h *handler) storeCore(id crash.OopsID, body *pacedBody) (fresh bool, err e
 		return false, err
 	}
 	defer h.coreSpace.release(size)
-	f, err := os.CreateTemp(h.cores, restPattern) // mode 0600
+	f, err := os.CreateTemp(h.cores, partialPattern) // mode 0600
 	if err != nil {
 		return false, fmt.Errorf("store core: %w", err)
 	}
@@ -138,10 +138,10 @@ func syncFolder(name string) error {
 	return d.Sync()
 }
 
-// removeRests removes partial files of uploads that the end of a process cut off. Another process
-// may be writing to the same folder, so young files stay.
-func (h *handler) removeRests() {
-	rests, _ := filepath.Glob(filepath.Join(h.cores, restPattern)) // the pattern is valid
+// removePartials removes partial files that a terminated process left. It skips recent files, because
+// another process may be writing them.
+func (h *handler) removePartials() {
+	rests, _ := filepath.Glob(filepath.Join(h.cores, partialPattern)) // the pattern is valid
 	for _, name := range rests {
 		info, err := os.Lstat(name)
 		if err == nil && time.Since(info.ModTime()) > 24*time.Hour {

@@ -16,7 +16,7 @@ import (
 )
 
 // coreSpace limits the space of cores: their total size, and the free space on their disk, which
-// they may share with the database.
+// the database may share.
 type coreSpace struct {
 	folder string
 	most   int64
@@ -57,25 +57,25 @@ func (s *coreSpace) release(size int64) {
 	s.reserved -= size
 }
 
-// whileRoom returns a reader of body that fails with errNoRoomForCore when the disk becomes nearly
-// full, because others write to it, too.
-func (s *coreSpace) whileRoom(body io.Reader) io.Reader { return &roomyReader{from: body, space: s} }
+// whileRoom returns a reader of body that fails with errNoRoomForCore when other writers fill the
+// disk.
+func (s *coreSpace) whileRoom(body io.Reader) io.Reader { return &coreReader{from: body, space: s} }
 
-type roomyReader struct {
+type coreReader struct {
 	from  io.Reader
 	space *coreSpace
 	next  int64 // bytes until the next check of the disk
 }
 
-const lookEvery = 4 << 20 // bytes
+const checkInterval = 4 << 20 // bytes
 
 // Read implements io.Reader.
-func (r *roomyReader) Read(p []byte) (int, error) {
+func (r *coreReader) Read(p []byte) (int, error) {
 	if r.next <= 0 {
 		if free, err := r.space.space(r.space.folder); err == nil && free.Low() {
 			return 0, errNoRoomForCore
 		}
-		r.next = lookEvery
+		r.next = checkInterval
 	}
 	n, err := r.from.Read(p)
 	r.next -= int64(n)
@@ -91,12 +91,12 @@ type storedCore struct {
 
 // storedCores returns the cores in a folder, oldest first.
 func storedCores(folder string) ([]storedCore, error) {
-	names, _ := filepath.Glob(filepath.Join(folder, "*.core")) // the pattern is good
+	names, _ := filepath.Glob(filepath.Join(folder, "*.core")) // the pattern is valid
 	var cores []storedCore
 	for _, name := range names {
 		info, err := os.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed meanwhile
+			continue // removed in the meantime
 		}
 		if err != nil {
 			return nil, fmt.Errorf("list cores: %w", err)
@@ -107,9 +107,9 @@ func storedCores(folder string) ([]storedCore, error) {
 	return cores, nil
 }
 
-// RemoveCores removes the cores of a data_dir that were written before the given time, then the
-// oldest until the rest has at most so many bytes. It returns how many it removed, and continues
-// after a file that it cannot remove. A missing folder counts as empty.
+// RemoveCores removes the cores of a data_dir that were written before the given time. Then it
+// removes the oldest until the total size is at most most bytes. It returns the number removed, and
+// continues after a file that it cannot remove. A missing folder counts as empty.
 func RemoveCores(dataDir string, before time.Time, most int64) (removed int, err error) {
 	cores, err := storedCores(filepath.Join(dataDir, "cores"))
 	if err != nil {

@@ -20,7 +20,7 @@ func TestCoreSpaceKeepsDiskFree(t *testing.T) {
 		t.Error("1 GiB of 3: got no room")
 	}
 	if !errors.Is(s.reserve(gib+1), errNoRoomForCore) {
-		t.Error("more than 1 GiB beyond that: got room, want 1 GiB to stay free")
+		t.Error("1 GiB and more: got room, want 1 GiB to stay free")
 	}
 	if s.reserve(gib) != nil {
 		t.Error("another 1 GiB: got no room")
@@ -28,10 +28,10 @@ func TestCoreSpaceKeepsDiskFree(t *testing.T) {
 	s.release(gib)
 	s.release(gib)
 	if !errors.Is(s.reserve(4*gib), errNoRoomForCore) {
-		t.Error("more than there is: got room")
+		t.Error("more than the disk has: got room, want none")
 	}
-	body := s.whileRoom(strings.NewReader(strings.Repeat("x", 3*lookEvery)))
-	if _, err := io.CopyN(io.Discard, body, lookEvery); err != nil {
+	body := s.whileRoom(strings.NewReader(strings.Repeat("x", 3*checkInterval)))
+	if _, err := io.CopyN(io.Discard, body, checkInterval); err != nil {
 		t.Error(err)
 	}
 	free.Free = gib / 2

@@ -43,7 +43,7 @@ func TestCoreNotAskedFor(t *testing.T) {
 	} {
 		h.post(t, path, strings.NewReader(strings.Repeat("x", 1000))).want(t, http.StatusBadRequest, notAskedFor)
 	}
-	conn, in := h.dial(t) // as libcurl sends a large one: it gets the answer before it sends anything
+	conn, in := h.dial(t) // like libcurl with a large body: it gets the answer before it sends anything
 	write(t, conn, []byte(head("/"+known+"/submit-core/amd64/machine", 200<<20, "Expect: 100-continue")))
 	readReply(t, in).want(t, http.StatusBadRequest, notAskedFor)
 	h.wantFiles(t)
@@ -135,15 +135,15 @@ func TestCoreSpace(t *testing.T) {
 	second := path(2)
 	write(t, conn, []byte(head(second, 300)+"a beginning"))
 	third := path(3)
-	noRoom(h.post(t, third, strings.NewReader(strings.Repeat("x", 401)))) // whatever happens to the second
+	noRoom(h.post(t, third, strings.NewReader(strings.Repeat("x", 401)))) // even if the second upload fails
 	noRoom(h.post(t, third, io.MultiReader(strings.NewReader("of unknown size"))))
 	write(t, conn, []byte(strings.Repeat("x", 300-len("a beginning"))))
 	if got := readReply(t, in); got.status != http.StatusOK {
-		t.Errorf("the second one: got %d %q, want it stored", got.status, got.text)
+		t.Errorf("second core: got %d %q, want it stored", got.status, got.text)
 	}
 	noRoom(h.post(t, third, strings.NewReader(strings.Repeat("x", 101))))
 	if got := h.post(t, third, strings.NewReader(strings.Repeat("x", 100))); got.status != http.StatusOK {
-		t.Errorf("what just fits: got %d %q, want it stored", got.status, got.text)
+		t.Errorf("core that just fits: got %d %q, want it stored", got.status, got.text)
 	}
 }
 
@@ -158,9 +158,9 @@ func TestCoreCutShort(t *testing.T) {
 	h.wantFiles(t)
 }
 
-// TestCoreRests checks that partial files of killed processes are removed, but not files that
+// TestPartialCores checks that partial files of killed processes are removed, but not files that
 // another process may be writing.
-func TestCoreRests(t *testing.T) {
+func TestPartialCores(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
 	for name, age := range map[string]time.Duration{".upload-old": 48 * time.Hour, ".upload-new": time.Hour,

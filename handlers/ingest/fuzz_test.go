@@ -35,8 +35,8 @@ func (noReports) CoreReceived(context.Context, crash.OopsID) error { return nil 
 
 func (noReports) Collectors() []prometheus.Collector { return nil }
 
-// FuzzPost sends any body to any machine's address, through everything but the database. It checks
-// that whoopsie understands the answer, and that it is never an internal error.
+// FuzzPost posts any body to any machine's address, through everything except the database.
+// whoopsie must understand the answer, which must not be an internal error.
 func FuzzPost(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.bson")
 	if err != nil || len(files) == 0 {

@@ -1,9 +1,9 @@
-// Package ingest implements the listener for machines: whoopsie's protocol, which has two kinds of
-// POST. It serves no pages and uses neither cookies nor sessions.
+// Package ingest implements the listener for machines. It speaks whoopsie's protocol, which has two
+// kinds of POST. It serves no pages and uses neither cookies nor sessions.
 //
-// Each status is chosen by its effect on the machine. whoopsie takes 200 for "done" and 400 for
-// "never again". After anything else it sends the whole report again, every two hours, forever. So
-// a report that can never be accepted gets 400, and a repetition 200. Temporary failures get 503
+// Each status is chosen by its effect on the machine. whoopsie takes 200 as "done" and 400 as
+// "never send again". After any other status it sends the whole report again every two hours. So a
+// report that can never be accepted gets 400, and a repeated one 200. Temporary failures get 503
 // with Retry-After: an unavailable database, or too many reports, in total or from one sender.
 package ingest
 
@@ -29,8 +29,8 @@ import (
 // Store is the part of the database that the listener uses itself. Reports reach it through the
 // intake.
 type Store interface {
-	// CoreRequested reports whether the core that a machine was asked for has been received. It
-	// returns NotFound if the machine was not asked.
+	// CoreRequested reports whether the requested core of a report has been received. It returns
+	// NotFound if nobody asked the machine for it.
 	CoreRequested(ctx context.Context, report crash.OopsID, system crash.SystemID) (received bool, err error)
 	// CoreReceived records that the core of a report is on disk.
 	CoreReceived(ctx context.Context, report crash.OopsID) error
@@ -101,7 +101,7 @@ func New(d Deps) (http.Handler, error) {
 		return nil, fmt.Errorf("make folder for cores: %w", err)
 	}
 	h.coreSpace = &coreSpace{folder: h.cores, most: d.MaxCoresBytes, space: disk.Of}
-	h.removeRests()
+	h.removePartials()
 	var err error
 	if h.metrics, err = newMetrics(d.Registerer, d.Store.Collectors()); err != nil {
 		return nil, fmt.Errorf("register metrics of ingest: %w", err)
@@ -109,9 +109,8 @@ func New(d Deps) (http.Handler, error) {
 	return d.TrustedProxies.Middleware(h), nil
 }
 
-// NewServer returns a server with suitable time-outs for the handler. It sets none for reading a
-// whole request. Instead, the handler requires a minimum speed of each body, so that large reports
-// arrive over slow lines.
+// NewServer returns a server for the handler. It sets no time-out for reading a whole request, so
+// that large reports can arrive over slow lines. Instead, the handler requires a minimum speed.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,

@@ -32,8 +32,8 @@ var (
 		Message: "Too many reports come from this network address; please send this one again later."}
 )
 
-// admit checks the rates before reading the body. Machines without a hash are indistinguishable, so
-// they are limited only by address.
+// admit checks the rates before the body is read. Machines without a hash cannot be told apart, so
+// only their address limits them.
 func (h *handler) admit(w http.ResponseWriter, r *http.Request, to path) error {
 	if h.byAddress.exceeded(w, r, proxies.Key(proxies.Client(r))) {
 		return errAddressRate

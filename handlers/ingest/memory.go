@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// Each request may have this many bytes of its body, and as many uncompressed from it, without
+	// Each request may hold this many bytes of its body, and as many uncompressed, without
 	// reservation. Most reports need no more, so other requests cannot delay them.
 	freeBytes  = 64 << 10
-	usualBytes = 32 << 10 // initial size of a body's buffer, which suits most reports
+	usualBytes = 32 << 10 // initial size of a body's buffer; large enough for most reports
 
 	largeBodies = 64 << 20 // limit of all bodies together, beyond freeBytes each
-	bodyStep    = 1 << 20  // limit of the reservation before any of a body has arrived
+	bodyStep    = 1 << 20  // limit of the reservation before any byte has arrived
 
-	// A report with compressed fields reserves the most that they can need, then returns the rest. If
-	// it reserved more and more during decompression, requests could wait for each other in a cycle.
-	// Besides the texts, memory holds the decoder's window and a text that is copied while it grows.
+	// A report with compressed fields reserves the maximum that they can need, then returns the rest.
+	// Reserving gradually could deadlock several requests. Besides the texts, memory holds the
+	// decoder's window and a text that is copied while it grows.
 	unpackFactor   = 3
-	keptFactor     = 2 // of the resulting texts: once for the fields, and once more while they are compressed for storing
+	storeFactor    = 2 // texts are in memory twice while they are compressed for storing
 	unpackedAtOnce = 2 // reports that may reserve the maximum at the same time
 	memoryWait     = 4 * time.Second
 )
@@ -80,7 +80,7 @@ func (h *handler) newRoom() *room {
 	return &room{memory: h.memory, pool: &h.buffers}
 }
 
-// leave returns the first buffer to the pool. The bytes of the body must not be used afterwards.
+// leave returns the first buffer to the pool. The bytes of the body must not be used after that.
 func (m *room) leave() {
 	if m.buffer != nil {
 		m.pool.Put(m.buffer)
@@ -88,7 +88,7 @@ func (m *room) leave() {
 	}
 }
 
-// release returns all memory. Nothing made from the body may be used afterwards.
+// release returns all memory. Nothing made from the body may be used after that.
 func (m *room) release() {
 	m.leave()
 	m.memory.bodies.Release(m.body)
@@ -96,8 +96,8 @@ func (m *room) release() {
 	m.body, m.unpacked = 0, 0
 }
 
-// read reads a body. It reserves memory as the body arrives, and believes the declared length only
-// up to bodyStep. So most large bodies reserve once, and a sender that sends nothing holds little.
+// read reads a body and reserves memory as it arrives. It trusts the declared length only up to
+// bodyStep. Most large bodies reserve memory once, and a sender that sends nothing holds little.
 func (m *room) read(ctx context.Context, body *pacedBody) ([]byte, error) {
 	first, ok := m.pool.Get().(*[]byte)
 	if !ok {
@@ -146,7 +146,7 @@ func (m *room) fields(ctx context.Context, d *whoopsie.Document) (crash.Fields, 
 	}
 	m.unpacked = need
 	fields, made, _ := d.Fields(whoopsie.MaxUnpacked)
-	if rest := m.unpacked - min(keptFactor*made, m.unpacked); rest > 0 {
+	if rest := m.unpacked - min(storeFactor*made, m.unpacked); rest > 0 {
 		m.memory.unpacked.Release(rest)
 		m.unpacked -= rest
 	}

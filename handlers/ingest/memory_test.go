@@ -15,7 +15,7 @@ import (
 	"mishap/crash/whoopsie"
 )
 
-// readBody reads a body of so many bytes into a room of the handler.
+// readBody reads a body of size bytes into a room of the handler.
 func (h *handler) readBody(t *testing.T, size int64) (*room, error) {
 	t.Helper()
 	body, err := newPacedBody(httptest.NewRecorder(), request(t, bytes.NewReader(make([]byte, size)), -1), 1<<30)
@@ -47,7 +47,7 @@ func TestMemoryForBodies(t *testing.T) {
 			t.Fatalf("large body: %v", err)
 		}
 		if other, err := h.readBody(t, 900_000); !errors.Is(err, errMemory) {
-			t.Errorf("another large body, after the longest wait: got %v, want %v", err, errMemory)
+			t.Errorf("second large body, after the time-out: got %v, want %v", err, errMemory)
 		} else {
 			other.release()
 		}
@@ -62,12 +62,12 @@ func TestMemoryForBodies(t *testing.T) {
 		synctest.Wait()
 		large.release()
 		if err := <-waiting; err != nil {
-			t.Errorf("large body that waits until the first is done: %v", err)
+			t.Errorf("large body that waits for the first: %v", err)
 		}
 	})
 }
 
-// TestMemoryIsReturned decodes reports of all kinds and checks that all memory is free in the end.
+// TestMemoryIsReturned decodes reports of all kinds and checks that all memory is free at the end.
 func TestMemoryIsReturned(t *testing.T) {
 	t.Parallel()
 	h := small()
@@ -95,7 +95,7 @@ func TestMemoryIsReturned(t *testing.T) {
 }
 
 // TestMemoryForUnpacking checks that reports with large compressed fields wait for each other, and
-// others do not.
+// that other reports do not.
 func TestMemoryForUnpacking(t *testing.T) {
 	t.Parallel()
 	open := func(size int) *whoopsie.Document {
@@ -123,21 +123,21 @@ func TestMemoryForUnpacking(t *testing.T) {
 			t.Errorf("got %v for the report after %d others, want %v after some", err, len(rooms)-1, errMemory)
 		}
 		if fields, err := h.newRoom().fields(t.Context(), little); err != nil || len(fields["ProcMaps"]) != 10<<10 {
-			t.Errorf("a report that unpacks to little: got %d bytes, %v", len(fields["ProcMaps"]), err)
+			t.Errorf("a report with a small field: got %d bytes, %v", len(fields["ProcMaps"]), err)
 		}
 		for _, in := range rooms {
 			in.release()
 		}
 		in := h.newRoom()
 		if fields, err := in.fields(t.Context(), bomb); err != nil || !strings.HasPrefix(fields["ProcMaps"], "H4sI") {
-			t.Errorf("a bomb: got %.20q, %v; want it as it was sent", fields["ProcMaps"], err)
+			t.Errorf("a bomb: got %.20q, %v; want it unchanged", fields["ProcMaps"], err)
 		}
 		in.release()
 	})
 }
 
-// TestMemoryFlood decodes many decompression bombs at once in little memory: some are accepted, the
-// others fail after their wait.
+// TestMemoryFlood decodes many decompression bombs at once with little memory. Some are accepted;
+// the others fail after waiting.
 func TestMemoryFlood(t *testing.T) {
 	t.Parallel()
 	d, err := whoopsie.Open(crashtest.Native(crashtest.Set("ProcMaps",
@@ -168,7 +168,7 @@ func TestMemoryFlood(t *testing.T) {
 			}
 		}
 		if taken == 0 {
-			t.Error("got no report through, want some")
+			t.Error("got no report accepted, want some")
 		}
 	})
 }

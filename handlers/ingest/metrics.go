@@ -2,7 +2,7 @@ package ingest
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metrics holds the metrics of the listener. Reasons are the codes of our own errors: a small fixed
+// metrics holds the metrics of the listener. Reasons are the codes of our errors, a small fixed
 // set.
 type metrics struct {
 	reports, cores *prometheus.CounterVec   // by outcome (stored, repeated, refused, failed) and reason

@@ -13,7 +13,7 @@ func TestRemoveCores(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if n, err := ingest.RemoveCores(dir, time.Now(), 0); n != 0 || err != nil {
-		t.Errorf("no folder: got %d, %v; want nothing to do", n, err)
+		t.Errorf("no folder: got %d, %v; want 0 and no error", n, err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "cores"), 0o700); err != nil {
 		t.Fatal(err)

@@ -21,11 +21,10 @@ type path struct {
 	oops, architecture string // of a core
 }
 
-// parsePath parses /<system> and /<oops>/submit-core/<arch>/<system>. Clients join their configured
-// address and the rest as text, so slashes may be doubled, the machine may be missing, and there
-// may be a prefix. parsePath ignores a prefix only where the path is unambiguous: before a core's
-// path, and before a machine with a usual name of 128 hex digits. Any other path of several parts
-// is unknown.
+// parsePath parses /<system> and /<oops>/submit-core/<arch>/<system>. Clients append text to their
+// configured address. So slashes may be doubled, the machine may be missing, and there may be a
+// prefix. parsePath ignores a prefix only if the path is unambiguous: before a core's path, and
+// before a machine name of 128 hex digits. Any other path of several parts is unknown.
 func parsePath(escaped string) path {
 	parts := strings.Split(strings.TrimLeft(escaped, "/"), "/")
 	for i, part := range parts {
@@ -45,7 +44,7 @@ func parsePath(escaped string) path {
 	return path{}
 }
 
-// isUsualSystem reports whether name is a SHA-512 in hex, as whoopsie and snapd call their machine.
+// isUsualSystem reports whether name is a SHA-512 in hex, the form that whoopsie and snapd use.
 func isUsualSystem(name string) bool {
 	return len(name) == 128 && strings.Trim(name, "0123456789abcdef") == ""
 }

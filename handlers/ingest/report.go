@@ -9,10 +9,9 @@ import (
 	"mishap/crash/whoopsie"
 )
 
-// answerWithin limits the time from the arrival of a report to its answer. whoopsie waits forever
-// and sends no other report meanwhile, so the server must limit it. whoopsie is known to tolerate
-// eight seconds. The report may still be stored after that; when it is sent again, it is
-// recognised.
+// answerWithin limits the time from the arrival of a report to its answer. whoopsie has no time-out
+// and sends no other report while it waits. It tolerates eight seconds. A report may still be
+// stored after that; when it is sent again, it is recognised.
 const answerWithin = 8 * time.Second
 
 // submitReport accepts one BSON document. Package intake decides which reports are refused, and

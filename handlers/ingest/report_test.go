@@ -109,8 +109,8 @@ func TestRepeatedReports(t *testing.T) {
 	}
 }
 
-// TestEndOfLifeOnTheDayOfTheCrash checks that late reports are accepted, and that a clock that is
-// years behind is not believed.
+// TestEndOfLifeOnTheDayOfTheCrash checks that late reports are accepted. The clock of a machine
+// that is years behind is ignored.
 func TestEndOfLifeOnTheDayOfTheCrash(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -185,7 +185,8 @@ func (h *fixture) wantCounts(t *testing.T, of crashtest.Report, reports, systems
 	}
 }
 
-// TestTestMachines checks that reports of test machines are stored and found, but never counted.
+// TestTestMachines checks that reports of test machines are stored and can be found, but are never
+// counted.
 func TestTestMachines(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -194,7 +195,7 @@ func TestTestMachines(t *testing.T) {
 	h.counted(t)
 	b, err := h.store.Bucket(t.Context(), *h.report(t, id).Bucket)
 	if err != nil || !b.FirstSeen.IsZero() || b.LowestVersion != "" || b.HighestRelease != "" {
-		t.Errorf("got bucket %+v, error %v; want one that was never seen", b, err)
+		t.Errorf("got bucket %+v, error %v; want a bucket without occurrences", b, err)
 	}
 	rows, err := reports.New(h.store).BucketReports(t.Context(), b.ID, crash.OopsID{}, 10)
 	if err != nil || len(rows) != 1 || rows[0].ID != id {
@@ -202,7 +203,7 @@ func TestTestMachines(t *testing.T) {
 	}
 }
 
-func TestDatabaseAway(t *testing.T) {
+func TestDatabaseUnavailable(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
 	h.post(t, "/machine", body(crashtest.Native())).stored(t)

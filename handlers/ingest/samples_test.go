@@ -11,9 +11,9 @@ import (
 	"mishap/crash"
 )
 
-// signatures maps the samples to the signatures that they get when newer whoopsies send them: by
-// apport 2.36, or by our own rule if apport gives none. Empty means that neither gives one and the
-// report has none. bare is what remains with whoopsie 0.1.33, which drops more fields.
+// signatures maps the samples to the signatures that they get when newer whoopsies send them. These
+// come from apport 2.36, or from our own rule if apport gives none. Empty means that the report has
+// no signature. bare is the signature with whoopsie 0.1.33, which drops more fields.
 var signatures = map[string]struct{ modern, bare string }{
 	"_usr_bin_tidewatch.1000": both(
 		"/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"),
@@ -40,8 +40,8 @@ func both(signature string) struct{ modern, bare string } {
 	return struct{ modern, bare string }{signature, signature}
 }
 
-// TestSamples posts the bytes of real daemons, each from a machine of its own, and checks how they
-// were grouped.
+// TestSamples posts the bytes of real daemons, each from its own machine, and checks their
+// grouping.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -70,7 +70,7 @@ func (h *fixture) wantBucket(t *testing.T, r crash.StoredReport, signature strin
 	t.Helper()
 	if r.Bucket == nil {
 		if signature != "" || r.Unbucketed == "" {
-			t.Errorf("in no bucket, because %q; want %q", r.Unbucketed, signature)
+			t.Errorf("got no bucket (%q), want %q", r.Unbucketed, signature)
 		}
 		return
 	}

@@ -34,7 +34,7 @@ func TestRates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("X-Forwarded-For", address) // the test takes the place of a proxy on this machine
+		req.Header.Set("X-Forwarded-For", address) // the test acts as a proxy on this machine
 		res, err := h.Client().Do(req)
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestRates(t *testing.T) {
 		{"/cat", "192.0.2.1", 503}, // too many from this address
 		{"/", "192.0.2.1", 503},
 		{"/cat", "192.0.2.3", 200},
-		{"/dog", "198.51.100.7, 192.0.2.1", 503}, // what the client itself sent is not believed
+		{"/dog", "198.51.100.7, 192.0.2.1", 503}, // the address that the client sent is ignored
 		{"/dog", "2001:db8::1", 200},
 	} {
 		got := send(c.path, c.address)
@@ -89,7 +89,7 @@ func (h *fixture) wantMetric(t *testing.T, name string, labels map[string]string
 			}
 		}
 	}
-	t.Errorf("%s%v: not there", name, labels)
+	t.Errorf("%s%v: got no such metric", name, labels)
 }
 
 // storeFunc is a store that calls a function of the test.
@@ -167,7 +167,7 @@ func TestDatabaseHangs(t *testing.T) {
 	t.Parallel()
 	h := start(t, func(d *ingest.Deps) { d.AnswerWithin = 50 * time.Millisecond })
 	var core string
-	for core == "" { // on a slow machine it may take more than one attempt
+	for core == "" { // a slow machine may need several attempts
 		if got := h.post(t, "/machine", body(crashtest.Native())); got.status == http.StatusOK {
 			core = "/" + strings.Fields(got.text)[0] + "/submit-core/amd64/machine"
 		}

@@ -58,7 +58,7 @@ func readReply(t *testing.T, in *bufio.Reader) reply {
 	return reply{res.StatusCode, string(text), res.Header}
 }
 
-func TestWireDoubledSlash(t *testing.T) {
+func TestWireDoubleSlash(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
 	conn, in := h.dial(t)
@@ -108,7 +108,7 @@ func (h *fixture) coreOf(t *testing.T) string {
 	return "/" + id + "/submit-core/amd64/machine"
 }
 
-// TestWireTooLarge sends everything before it reads the answer, as many clients do, with and
+// TestWireTooLarge sends the whole body before it reads the answer, as many clients do, with and
 // without a length.
 func TestWireTooLarge(t *testing.T) {
 	t.Parallel()
@@ -132,8 +132,8 @@ func TestWireTooLarge(t *testing.T) {
 	}
 }
 
-// TestWireMalformedChunks checks that a malformed body is refused permanently, but not one that
-// breaks off.
+// TestWireMalformedChunks checks that a malformed body is refused permanently, but an incomplete
+// one is not.
 func TestWireMalformedChunks(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
@@ -153,7 +153,7 @@ func TestWireMalformedChunks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := readReply(t, in); got.status != c.status || got.text == "" {
-			t.Errorf("%s: got %d %q, want %d and a sentence", name, got.status, got.text, c.status)
+			t.Errorf("%s: got %d %q, want %d and a message", name, got.status, got.text, c.status)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func TestWireChunked(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
 	document := crashtest.Native(crashtest.Set("ProcMaps", strings.Repeat("y", 300_000))).BSON()
-	h.post(t, "/machine", io.MultiReader(bytes.NewReader(document))).stored(t) // of unknown length for the client
+	h.post(t, "/machine", io.MultiReader(bytes.NewReader(document))).stored(t) // the client does not know the length
 }
 
 // TestWireLimit checks that a report of exactly the size limit is accepted, but not one byte more.
@@ -182,7 +182,7 @@ func TestWireLimit(t *testing.T) {
 	}
 }
 
-// TestWireKeepAlive sends several reports over one connection, also after refusals.
+// TestWireKeepAlive sends several reports over one connection, including after refusals.
 func TestWireKeepAlive(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)

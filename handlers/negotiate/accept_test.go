@@ -44,7 +44,7 @@ func TestPreferred(t *testing.T) {
 		"*/xml, text/yaml;q=0.1":                                        yaml,
 		"application/xml;q=0.5, application/xml;q=0.9, text/yaml;q=0.7": yaml,
 	} {
-		for range 20 { // the result never changes
+		for range 20 { // the result must be deterministic
 			if got := Preferred([]string{header}, offers...); got != want {
 				t.Fatalf("%q: got %q, want %q", header, got, want)
 			}

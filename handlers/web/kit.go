@@ -49,7 +49,7 @@ type Config struct {
 	APIRatePerToken   int // requests a minute to the API with one token; 0: no limit
 	APIRatePerAddress int // requests a minute to the API from one address without a token; 0: no limit
 
-	TrackerName           string // such as "launchpad.net"
+	TrackerName           string // such as "Launchpad"
 	ConfigFile            string // where WriteTokens writes
 	TokensFromEnvironment bool   // the environment contains the access token and overrides the file
 }

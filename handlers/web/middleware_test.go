@@ -17,7 +17,7 @@ import (
 	"mishap/crash"
 )
 
-// bareKit is a Kit that can answer with errors and nothing else.
+// bareKit returns a Kit that can only answer with errors.
 func bareKit(t *testing.T) (*Kit, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
@@ -42,14 +42,14 @@ func TestPanicBecomesAPage(t *testing.T) {
 		t.Errorf("got %d %s, want 500 without the reason", w.Code, w.Body)
 	}
 	if id := w.Header().Get("X-Request-ID"); id == "" || !strings.Contains(w.Body.String(), id) {
-		t.Errorf("the page does not name the request %q: %s", id, w.Body)
+		t.Errorf("the page does not contain the request id %q: %s", id, w.Body)
 	}
 	if strings.Count(log.String(), "the inside") != 1 || !strings.Contains(log.String(), "middleware_test.go") {
-		t.Errorf("log: got %s, want the reason and the stack, once", log)
+		t.Errorf("log: got %s, want the reason and the stack exactly once", log)
 	}
 }
 
-func TestPanicInTheMiddleCutsTheAnswer(t *testing.T) {
+func TestPanicInTheMiddleAbortsTheAnswer(t *testing.T) {
 	t.Parallel()
 	s, _ := bareKit(t)
 	server := httptest.NewServer(
@@ -80,7 +80,7 @@ func TestSessionThatCannotBeStored(t *testing.T) {
 	sw.Header().Set("Location", "/")
 	sw.WriteHeader(http.StatusSeeOther)
 	if n, err := sw.Write([]byte("page")); n != 4 || err != nil {
-		t.Errorf("write: got %d, %v, want it swallowed", n, err)
+		t.Errorf("write: got %d, %v, want it discarded", n, err)
 	}
 	if sw.err == nil || w.Body.Len() != 0 {
 		t.Errorf("got %v and %q, want the error and nothing sent", sw.err, w.Body)
@@ -93,11 +93,11 @@ func TestStatusOfEveryKind(t *testing.T) {
 	for kind := crash.Invalid; kind.Error() != "internal"; kind++ {
 		if a := AnswerTo(r, crash.Errorf(kind, "x", "sentence")); a.Status == http.StatusInternalServerError ||
 			a.Message != "sentence" {
-			t.Errorf("%v: got %d %q, want a status of its own and the sentence", kind, a.Status, a.Message)
+			t.Errorf("%v: got %d %q, want its own status and the message", kind, a.Status, a.Message)
 		}
 	}
 	if a := AnswerTo(r, errors.New("the inside")); a.Status != http.StatusInternalServerError ||
 		strings.Contains(a.Message, "inside") {
-		t.Errorf("internal: got %d %q, want 500 and a general text", a.Status, a.Message)
+		t.Errorf("internal: got %d %q, want 500 and a general message", a.Status, a.Message)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -157,7 +156,7 @@ func (p *cachedPage) send(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+	if negotiate.AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(p.compressed)))
 		w.WriteHeader(p.status)
@@ -171,21 +170,4 @@ func (p *cachedPage) send(w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(p.status)
 	_, _ = io.Copy(w, plain) //nolint:gosec // as above; compressed by renderPage
 	return nil
-}
-
-// acceptsGzip reports whether an Accept-Encoding header (RFC 9110, section 12.5.3) accepts gzip: it
-// names gzip or "*" with a weight above 0.
-func acceptsGzip(header string) bool {
-	accepted, named := false, false
-	for item := range strings.SplitSeq(header, ",") {
-		coding, weight, _ := strings.Cut(item, ";")
-		coding = strings.ToLower(strings.TrimSpace(coding))
-		if coding != "gzip" && coding != "x-gzip" && (coding != "*" || named) {
-			continue
-		}
-		value, weighted := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(weight, " ", "")), "q=")
-		q, err := strconv.ParseFloat(value, 64)
-		accepted, named = !weighted || err == nil && q > 0, coding != "*"
-	}
-	return accepted
 }

@@ -12,10 +12,10 @@ import (
 	"mishap/crash/cache"
 )
 
-// TestPageCacheMemory renders far more pages than fit and compares with what the heap grew by: pages must hold neither the
-// buffers that they were rendered in nor those in which they were compressed. It does not run in parallel with others, whose
-// memory would count too.
-func TestPageCacheMemory(t *testing.T) { //nolint:paralleltest // as said
+// TestPageCacheMemory renders far more pages than fit and compares their size with the growth of
+// the heap. Cached pages must not retain the buffers used to render or compress them. It does not
+// run in parallel, because it measures the whole process.
+func TestPageCacheMemory(t *testing.T) { //nolint:paralleltest // measures the whole process
 	const limit = 4 << 20
 	s := &Kit{}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -43,7 +43,7 @@ func TestPageCacheMemory(t *testing.T) { //nolint:paralleltest // as said
 	s.compressors = sync.Pool{}
 	grown := heapBytes() - before
 	if n := c.Len(); n < 500 || n > 4500 || grown > limit*13/10 {
-		t.Errorf("the heap grew by %d kB with %d pages in the cache, said to hold %d kB, want at most about %d kB", grown>>10,
+		t.Errorf("the heap grew by %d kB with %d cached pages of %d kB, want at most about %d kB", grown>>10,
 			n, c.Held()>>10, limit>>10)
 	}
 	runtime.KeepAlive(c)

@@ -49,13 +49,13 @@ func TestBugState(t *testing.T) {
 	}
 }
 
-// TestBugCellInEveryState draws each state with hostile texts.
+// TestBugCellInEveryState renders each state with hostile texts.
 func TestBugCellInEveryState(t *testing.T) {
 	t.Parallel()
 	const hostile = `"><script>alert(1)</script>'&%41`
 	for _, tt := range []struct {
 		state        views.BugState
-		buttons      int // with the right to file
+		buttons      int // for people who may file
 		links, polls int
 	}{
 		{views.BugNothing, 0, 0, 0},
@@ -93,11 +93,11 @@ func TestBugCellInEveryState(t *testing.T) {
 				t.Errorf("%q: got %d links, want %d", tt.state, got, tt.links)
 			}
 			if got := count(`[hx-get][hx-trigger^="every"]`); got != tt.polls {
-				t.Errorf("%q: got %d parts that ask again, want %d", tt.state, got, tt.polls)
+				t.Errorf("%q: got %d parts that poll, want %d", tt.state, got, tt.polls)
 			}
 			if count("script") > 0 || count(`.bug[role=status]`) != 1 || strings.Contains(doc.Find("a").AttrOr("href", ""),
 				"javascript") {
-				t.Errorf("%q: the texts broke out, or the cell is not announced", tt.state)
+				t.Errorf("%q: got unescaped text, or a cell without role=status", tt.state)
 			}
 			field := doc.Find("input[name=signature]")
 			if sent, _ := url.PathUnescape(field.AttrOr("value", "")); field.Length() > 0 && sent != hostile {

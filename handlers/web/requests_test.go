@@ -62,7 +62,7 @@ func TestParseBase(t *testing.T) {
 	}
 }
 
-func TestNewNamesWhatIsMissing(t *testing.T) {
+func TestNewNamesMissingDeps(t *testing.T) {
 	t.Parallel()
 	_, err := NewKit(Deps{Config: Config{BaseURL: "nonsense"}, Now: time.Now})
 	want := "handlers: base address \"nonsense\" is not an http or https address\n" +

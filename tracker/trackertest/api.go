@@ -2,7 +2,7 @@ package trackertest
 
 import (
 	"cmp"
-	"crypto/sha1" //nolint:gosec // entity tags, as the real one makes them
+	"crypto/sha1" //nolint:gosec // Launchpad uses it for entity tags
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -27,8 +27,8 @@ func notFound(name string) response {
 	return text(404, fmt.Sprintf("Object: <lp.systemhomes.WebServiceApplication object>, name: %s", pyQuote(name)))
 }
 
-// object answers with an entry or a collection as JSON, escaped for HTML as in Launchpad. Entries
-// get their entity tag.
+// object returns an entry or a collection as JSON, escaped for HTML as in Launchpad. Entries get an
+// entity tag.
 func object(v map[string]any) response {
 	r := text(200, "").with("Content-Type", "application/json")
 	if _, entry := v["self_link"]; entry {
@@ -44,8 +44,8 @@ func object(v map[string]any) response {
 	return r
 }
 
-// etag returns an entity tag of two halves: a hash of the attributes that only the tracker changes,
-// and one of those that clients can change.
+// etag returns an entity tag of two halves. The first hashes the attributes that only the tracker
+// changes, the second those that clients can change.
 func etag(v map[string]any) string {
 	halves := [2]map[string]any{{}, {}}
 	for name, value := range v {
@@ -59,8 +59,8 @@ func etag(v map[string]any) string {
 	}
 	var sums [2]string
 	for i, half := range halves {
-		b, _ := json.Marshal(half) // only tells one content from another
-		sum := sha1.Sum(b)         //nolint:gosec // as the real one does
+		b, _ := json.Marshal(half) // only identifies the content
+		sum := sha1.Sum(b)         //nolint:gosec // as Launchpad does
 		sums[i] = hex.EncodeToString(sum[:])
 	}
 	return `"` + sums[0] + "-" + sums[1] + `"`
@@ -109,7 +109,7 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// linkOr returns the link of a name, or null without a name.
+// linkOr returns the link of a name, or null if name is empty.
 func linkOr(c *call, path, name string) any {
 	if name == "" {
 		return nil
@@ -124,7 +124,7 @@ func (b *Bug) updated() time.Time {
 	return b.Created
 }
 
-// targetPath returns the path of what the bug is filed against.
+// targetPath returns the path of the bug's target.
 func (b *Bug) targetPath() string {
 	if b.Package == "" {
 		return "/" + b.Distribution
@@ -156,7 +156,7 @@ func (b *Bug) taskJSON(c *call) map[string]any {
 	}
 }
 
-// subscribe subscribes the person of a link, or else the caller.
+// subscribe subscribes the person in a link, or the caller if there is none.
 func (s *Server) subscribe(c *call, bug *Bug, token *accessToken) response {
 	if token == nil || !token.writes() {
 		return text(401, fmt.Sprintf("(<Bug %d>, 'subscribe', 'launchpad.AnyPerson')", bug.Number))

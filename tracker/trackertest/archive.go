@@ -11,7 +11,7 @@ import (
 // Archive is what the distribution has published, with package sets and subscriptions.
 type Archive struct {
 	Sources       map[string][]crash.Publication // by source package: what is published now
-	Superseded    map[string][]crash.Publication // what was published once
+	Superseded    map[string][]crash.Publication // what was published in the past
 	Binaries      map[string][]crash.Publication // by binary package
 	Sets          map[string][]string            // by codename, slash, name: source packages
 	Subscriptions map[string][]string            // by person or team: source packages
@@ -24,7 +24,7 @@ func (s *Server) SetArchive(a Archive) {
 	s.opts.Archive = &a
 }
 
-// archive answers the operations on the archive, package sets and subscriptions, which are public.
+// archive answers operations on the archive, package sets and subscriptions, which are public.
 func (s *Server) archive(c *call, op string) response {
 	a := s.opts.Archive
 	name := func(param string) string { text, _ := textParam(c.query, param); return text }
@@ -77,7 +77,7 @@ func (s *Server) archiveJSON(c *call) map[string]any {
 	}
 }
 
-// bare answers with a list of strings.
+// bare returns a list of strings.
 func bare(names []string) response {
 	b, err := json.Marshal(names)
 	if err != nil {

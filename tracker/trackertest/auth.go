@@ -2,8 +2,8 @@ package trackertest
 
 import "strings"
 
-// authenticate says whose request it is. Without a sound "OAuth " header it is nobody's, which is
-// no error.
+// authenticate returns the access token of a request. A request without a valid "OAuth " header is
+// anonymous, which is not an error.
 func (s *Server) authenticate(c *call) (*accessToken, *response) {
 	header, ok := strings.CutPrefix(c.r.Header.Get("Authorization"), "OAuth ")
 	if !ok {
@@ -15,7 +15,7 @@ func (s *Server) authenticate(c *call) (*accessToken, *response) {
 		return nil, &r
 	}
 	consumer, key := params.Get("oauth_consumer_key"), params.Get("oauth_token")
-	if consumer == "" || key == "" { // an empty token: anonymous, also for a consumer that nobody knows
+	if consumer == "" || key == "" { // an empty token is anonymous, even for an unknown consumer
 		return nil, nil
 	}
 	refuse := func(words string) (*accessToken, *response) {

@@ -37,9 +37,9 @@ var versions = []string{"beta", "1.0", "devel"}
 type call struct {
 	r       *http.Request
 	body    []byte
-	form    url.Values // of the body, when it is a form
+	form    url.Values // from the body, if that is a form
 	query   url.Values
-	path    string   // as it came, for the web part
+	path    string   // unchanged, for the web part
 	version string   // of the API; empty: the web part
 	parts   []string // of the path, below the version
 	origin  string   // scheme, host and port that the client used
@@ -53,7 +53,7 @@ func newCall(r *http.Request) *call {
 	if r.TLS != nil {
 		c.origin = "https://" + r.Host
 	}
-	c.body, _ = io.ReadAll(io.LimitReader(r.Body, maxBody)) // a broken body is refused later
+	c.body, _ = io.ReadAll(io.LimitReader(r.Body, maxBody)) // an incomplete body is refused later
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Header.Get("Content-Type") == "" || err == nil && media == "application/x-www-form-urlencoded" {
 		c.form, _ = url.ParseQuery(string(c.body)) // invalid pairs are left out

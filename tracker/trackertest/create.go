@@ -21,12 +21,12 @@ var (
 	informationTypes = []string{"Public", "Public Security", "Private Security", "Private", "Proprietary", "Embargoed"}
 	forDistributions = informationTypes[:4]
 
-	// series of the distribution, against which no bug can be filed.
+	// series are the series of the distribution, against which bugs cannot be filed.
 	series = []string{"trusty", "xenial", "bionic", "focal", "jammy", "noble", "oracular", "plucky", "questing",
 		"resolute"}
 )
 
-// createBug files a bug, or says line by line what is wrong with its parameters.
+// createBug files a bug, or returns one line for each invalid parameter.
 func (s *Server) createBug(c *call, token *accessToken) response {
 	switch {
 	case token == nil:
@@ -115,7 +115,7 @@ func tags(form url.Values) (value []string, wrong string) {
 	return value, ""
 }
 
-// informationType is a fixed vocabulary: sent raw.
+// informationType parses a parameter with a fixed set of values, which is sent as plain text.
 func informationType(form url.Values) (value, wrong string) {
 	value = form.Get("information_type")
 	if form.Has("information_type") && !slices.Contains(informationTypes, value) {
@@ -124,7 +124,7 @@ func informationType(form url.Values) (value, wrong string) {
 	return value, ""
 }
 
-// informationTypeOf is what the two old flags mean.
+// informationTypeOf converts the two old flags.
 func informationTypeOf(private, security bool) string {
 	return map[[2]bool]string{
 		{true, true}: "Private Security", {false, true}: "Public Security", {true, false}: "Private",
@@ -160,7 +160,7 @@ func pyType(v any) string {
 	return "str"
 }
 
-// target reads the link of the thing to file against, as the segments of its path.
+// target parses the link of the bug's target and returns the segments of its path.
 func (s *Server) target(c *call, params url.Values) (path []string, wrong string) {
 	link, ok := textParam(params, "target")
 	if !ok {
@@ -173,7 +173,8 @@ func (s *Server) target(c *call, params url.Values) (path []string, wrong string
 	return path, wrong
 }
 
-// resolve reads a link: absolute on this very address and an active version, or from its root.
+// resolve parses a link. It must be a path, or an absolute address on this host in an active API
+// version.
 func (s *Server) resolve(c *call, link string) (path []string, wrong string) {
 	u, err := url.Parse(link)
 	noSuch := fmt.Sprintf("No such object %q.", link)
@@ -193,8 +194,7 @@ func (s *Server) resolve(c *call, link string) (path []string, wrong string) {
 	return path, ""
 }
 
-// exists reports whether there is a thing to file against at a path. Series exist, and are refused
-// later.
+// exists reports whether there is a target at a path. Series exist; createBug refuses them later.
 func (s *Server) exists(path []string) bool {
 	if len(path) == 0 || path[0] != s.opts.Distribution {
 		return false
@@ -215,7 +215,7 @@ func (s *Server) knowsPackage(name string) bool {
 	return slices.Contains(s.opts.Packages, name)
 }
 
-// place puts a bug on its target, or says why it cannot be there.
+// place sets the target of a bug, or returns why the bug cannot have it.
 func (s *Server) place(bug *Bug, path []string) (refusal string) {
 	bug.Distribution = path[0]
 	if len(path) > 1 && slices.Contains(series, path[1]) {
@@ -231,5 +231,5 @@ func (s *Server) place(bug *Bug, path []string) (refusal string) {
 	return ""
 }
 
-// displayName is a distribution's name for people: "Ubuntu".
+// displayName returns a distribution's name for people, such as "Ubuntu".
 func displayName(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

@@ -13,14 +13,14 @@ type Fault string
 
 // Kinds of failures. If the work is done, the answer does not say so.
 const (
-	Error500    Fault = "error-500"     // before the work, with the id of an OOPS
-	Error503    Fault = "error-503"     // the time limit: before the work, Retry-After 900, with the id of an OOPS
-	Offline503  Fault = "offline-503"   // the front end's page, before the work, no id
-	TooMany429  Fault = "too-many-429"  // before the work, Retry-After
+	Error500    Fault = "error-500"     // before the work, with an OOPS id
+	Error503    Fault = "error-503"     // time-out before the work, with Retry-After 900 and an OOPS id
+	Offline503  Fault = "offline-503"   // the front end's page before the work, without an id
+	TooMany429  Fault = "too-many-429"  // before the work, with Retry-After
 	FrontEnd403 Fault = "front-end-403" // before the work
 	NotFound404 Fault = "not-found-404" // before the work
 	Redirect302 Fault = "redirect-302"  // before the work, to another place
-	Redirect307 Fault = "redirect-307"  // the same, of the kind that a careless client repeats the POST for
+	Redirect307 Fault = "redirect-307"  // the same, but careless clients repeat the POST
 	DropBefore  Fault = "drop-before"   // the connection is closed before the work
 	HangBefore  Fault = "hang-before"   // no work and no answer, until the caller gives up
 	PageBefore  Fault = "page-before"   // 200 and an HTML page instead of the work: a captive portal
@@ -29,12 +29,12 @@ const (
 	Lost500     Fault = "lost-500"      // the work is done, the answer is 500
 	HangAfter   Fault = "hang-after"    // the work is done, no answer until the caller gives up
 	LateWork    Fault = "late-work"     // no answer until the caller gives up; only then the work is done
-	// as it should be, after Delay or Hold, whether the caller still waits or not
+	// The answer is normal, after Delay or Hold, even if the caller has given up.
 	Slow           Fault = "slow"
 	NoLocation     Fault = "no-location"      // the work is done, the answer lacks its Location
-	OddLocation    Fault = "odd-location"     // the work is done, Location makes no sense
+	OddLocation    Fault = "odd-location"     // the work is done, Location is invalid
 	ForeignAddress Fault = "foreign-location" // the work is done, Location leads to another host
-	Truncated      Fault = "truncated"        // the work is done, the answer breaks off in the middle
+	Truncated      Fault = "truncated"        // the work is done, the answer is cut off
 	Page200        Fault = "page-200"         // the work is done, the answer is 200 and an HTML page
 	Status202      Fault = "status-202"       // the work is done, the answer is 202
 	Garbled        Fault = "garbled"          // the work is done, the answer's body is broken
@@ -44,10 +44,10 @@ const (
 	NoAccessToken  Fault = "401-unauthorized-token"
 	BadSignature   Fault = "401-invalid-signature"
 	Inactive       Fault = "401-inactive-account"
-	Permission     Fault = "401-permission" // a missing permission, which says nothing about the credentials
+	Permission     Fault = "401-permission" // a missing permission; the credentials may be valid
 )
 
-// before maps faults to their answers without the work.
+// before maps faults that prevent the work to their answers.
 var before = map[Fault]response{
 	Error500: text(500, "ProgrammingError").with("X-Lazr-OopsId", "OOPS-practice500"),
 	Error503: text(503, "<html><head><title>Timeout</title></head></html>").with("Content-Type",
@@ -85,20 +85,20 @@ func Faults() []Fault {
 	return out
 }
 
-// Works reports whether the work is done.
+// Works reports whether the work is done in spite of the fault.
 func (f Fault) Works() bool { return slices.Contains(after, f) }
 
 // FaultSpec says which requests fail, and how.
 type FaultSpec struct {
 	Operation Operation
 	Fault     Fault
-	Times     int             // how many requests it hits; 0: one
+	Times     int             // number of requests that fail; 0: one
 	Delay     time.Duration   // of Slow
 	Hold      <-chan struct{} // of Slow, instead of Delay: the work begins when it is closed
 }
 
-// truncated returns an incomplete answer: without a complete head if the body is empty, else with
-// half of the body.
+// truncated returns an incomplete answer: an incomplete header if the body is empty, else half of
+// the body.
 func truncated(r response) string {
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Length: %d\r\n", r.status, http.StatusText(r.status), len(r.body))
 	if len(r.body) == 0 {
@@ -107,7 +107,7 @@ func truncated(r response) string {
 	return head + "Content-Type: " + r.header.Get("Content-Type") + "\r\n\r\n" + r.body[:len(r.body)/2]
 }
 
-// spoilers change a complete answer.
+// spoilers maps faults to functions that damage a complete answer.
 var spoilers = map[Fault]func(response) response{
 	Lost502: func(response) response {
 		return text(502, "<html><head><title>502 Proxy Error</title></head></html>").with("Content-Type", "text/html")

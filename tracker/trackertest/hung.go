@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// callHeader carries the name of a call that ends at once if the tracker lets it hang.
+// callHeader names a call, so that it can end at once if the tracker lets it hang.
 const callHeader = "X-Practice-Call"
 
-// hungCalls ends the calls of clients in this process that the tracker lets hang. The zero value is
+// hungCalls ends calls by clients in this process that the tracker lets hang. The zero value is
 // ready to use.
 type hungCalls struct {
 	mu    sync.Mutex

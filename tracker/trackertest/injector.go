@@ -35,7 +35,7 @@ func (i *injector) Fault(spec FaultSpec) error {
 	return nil
 }
 
-// ClearFaults makes everything work again.
+// ClearFaults removes all faults.
 func (i *injector) ClearFaults() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -100,7 +100,7 @@ func (i *injector) hang(r *http.Request) {
 	panic(http.ErrAbortHandler) // the server closes the connection without an answer
 }
 
-// outwait blocks until the caller of a request gives up or the tracker ends.
+// outwait blocks until the caller gives up or the tracker closes.
 func (i *injector) outwait(r *http.Request) {
 	i.hung.announce(r.Header.Get(callHeader))
 	select {
@@ -130,7 +130,7 @@ func drop(w http.ResponseWriter, raw string) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	_, _ = conn.Write([]byte(raw)) // it is about to be closed anyway
+	_, _ = conn.Write([]byte(raw)) // the connection is closed next anyway
 	_ = conn.Close()
 }
 
@@ -167,7 +167,7 @@ func (i *injector) control(w http.ResponseWriter, r *http.Request, c *call) {
 	for _, f := range i.faults {
 		set = append(set, controlSpec{f.Operation, f.Fault, f.Times, f.Delay.String()})
 	}
-	b, _ := json.Marshal(map[string]any{"faults": set, "known": Faults()}) // plain values: cannot fail
+	b, _ := json.Marshal(map[string]any{"faults": set, "known": Faults()}) // plain values cannot fail
 	text(200, string(b)+"\n").with("Content-Type", "application/json").write(w)
 }
 

@@ -16,8 +16,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// launchpadlibPython is a Python that has launchpadlib: the one of the distribution, which may not
-// be the first on the path.
+// launchpadlibPython returns the path of a Python that has launchpadlib. It prefers the
+// distribution's Python, which may not be the first in PATH.
 func launchpadlibPython(t *testing.T) string {
 	t.Helper()
 	for _, python := range []string{"/usr/bin/python3", "python3"} {
@@ -29,8 +29,8 @@ func launchpadlibPython(t *testing.T) string {
 	return ""
 }
 
-// The real launchpadlib signs in, reads, searches, files and changes bugs, in both versions of the
-// API that people use, as an application of its own and as apport does.
+// TestLaunchpadlib runs the real launchpadlib, which signs in and reads, searches, files and
+// changes bugs. It covers both API versions in use, as an application of its own and as apport.
 func TestLaunchpadlib(t *testing.T) {
 	t.Parallel()
 	python := launchpadlibPython(t)
@@ -48,7 +48,7 @@ func TestLaunchpadlib(t *testing.T) {
 				t.TempDir(), tt.how)
 			said := talk(t, client, func(page string) { authorise(t, page, tt.button) })
 			if !strings.HasSuffix(said, "done\n") {
-				t.Errorf("the client said %q, want it to reach its end", said)
+				t.Errorf("the client printed %q, want it to finish", said)
 			}
 			bugs := lp.Bugs()
 			made := bugs[len(bugs)-1]
@@ -60,7 +60,7 @@ func TestLaunchpadlib(t *testing.T) {
 	}
 }
 
-// fill puts there what the client expects.
+// fill creates the bugs that the client expects.
 func fill(lp *trackertest.Tracker) {
 	lp.Add(trackertest.Bug{
 		Title: "gedit crashed with SIGSEGV", Description: "It crashes.", Package: "gedit", Status: "Confirmed",
@@ -78,8 +78,8 @@ func fill(lp *trackertest.Tracker) {
 
 var authorisePage = regexp.MustCompile(`\((http[^)]*\+authorize-token[^)]*)\)`)
 
-// talk runs a client, calls authorise with the page that it prints, presses Enter, and returns what
-// it said.
+// talk runs a client, calls authorise with the address that it prints, presses Enter, and returns
+// the client's output.
 func talk(t *testing.T, client *exec.Cmd, authorise func(page string)) string {
 	t.Helper()
 	var errs strings.Builder
@@ -112,14 +112,14 @@ func talk(t *testing.T, client *exec.Cmd, authorise func(page string)) string {
 		}
 	}
 	if err := client.Wait(); err != nil {
-		t.Errorf("the client ended with %v; it said\n%s%s", err, said.String(), errs.String())
+		t.Errorf("the client ended with %v and printed\n%s%s", err, said.String(), errs.String())
 	}
 	return said.String()
 }
 
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
-// authorise opens the page on which a person decides and presses a button.
+// authorise opens the page on which a person decides, and presses a button.
 func authorise(t *testing.T, page, button string) {
 	t.Helper()
 	body := fetch(t, http.MethodGet, page, nil)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Message is a comment on a bug; the description is the first of them.
+// Message is a comment on a bug. The description is the first message.
 type Message struct {
 	Owner   string
 	Content string
@@ -24,12 +24,12 @@ type SeriesTask struct {
 	Closed time.Time
 }
 
-// Janitor is the account of the tracker itself.
+// Janitor is the name of the tracker's own account.
 const Janitor = "janitor"
 
 var importances = []string{"Undecided", "Critical", "High", "Medium", "Low", "Wishlist"}
 
-// Janitor closes a bug as an upload does, with a message that names the version and the series.
+// Janitor closes a bug as an upload would. It adds a message that names the version and the series.
 func (b *Bug) Janitor(version, series string) {
 	b.Status = "Fix Released"
 	b.Messages = append(b.Messages, Message{Owner: Janitor, Content: fmt.Sprintf(
@@ -38,7 +38,7 @@ func (b *Bug) Janitor(version, series string) {
 		b.Package, version, b.Package, version, series)})
 }
 
-// settle sets the dates after a change.
+// settle updates the dates after a change.
 func (b *Bug) settle(before Bug, now time.Time) {
 	b.Updated = now
 	b.Closed = closing(b.Closed, before.Status, b.Status, now)
@@ -66,7 +66,7 @@ func closing(closed time.Time, before, status string, now time.Time) time.Time {
 	return closed
 }
 
-// copied returns a copy with lists of its own.
+// copied returns a copy that shares no lists with b.
 func (b *Bug) copied() Bug {
 	c := *b
 	c.Series, c.Messages = slices.Clone(b.Series), slices.Clone(b.Messages)
@@ -80,7 +80,7 @@ func when(t time.Time) any {
 	return isoTime(t)
 }
 
-// tasks returns the tasks of a bug: that of its target, then those of the series.
+// tasks returns the tasks of a bug: the one of its target, then those of series.
 func (b *Bug) tasks(c *call) []any {
 	out := []any{b.taskJSON(c)}
 	for i, t := range b.Series {
@@ -102,7 +102,7 @@ func (b *Bug) tasks(c *call) []any {
 	return out
 }
 
-// taskPath returns the path of the target of a task: that of the bug, or that in one series.
+// taskPath returns the path of a task's target: the bug's target, or one series of it.
 func (b *Bug) taskPath(series int) string {
 	if series < 0 {
 		return b.targetPath()
@@ -139,7 +139,7 @@ func (s *Server) newMessage(c *call, b *Bug, token *accessToken) response {
 		len(b.Messages)))
 }
 
-// list answers with one page of a collection.
+// list returns one page of a collection.
 func (s *Server) list(c *call, kind string, all []any) response {
 	size, start, wrong := s.pageSize(c)
 	if wrong != nil {
@@ -148,7 +148,7 @@ func (s *Server) list(c *call, kind string, all []any) response {
 	return s.collection(c, kind, all, start, size)
 }
 
-// edit applies a form from the page of a bug, or says what is wrong with it.
+// edit applies the form of a bug's page, or returns a message about an invalid value.
 func (s *Server) edit(b *Bug, form url.Values) (wrong string) {
 	before, now := b.copied(), s.now()
 	changed := b.copied()

@@ -36,7 +36,7 @@ func entries(t *testing.T, v map[string]any) []map[string]any {
 	return out
 }
 
-// send makes a request and does not follow redirects.
+// send sends a request without following redirects.
 func send(t *testing.T, method, address string, form url.Values) (status int, header http.Header, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
@@ -56,7 +56,7 @@ func send(t *testing.T, method, address string, form url.Values) (status int, he
 	return resp.StatusCode, resp.Header, string(b)
 }
 
-func TestTheLifeOfABug(t *testing.T) {
+func TestBugLife(t *testing.T) {
 	t.Parallel()
 	tr := trackertest.New(t)
 	number := tr.Add(trackertest.Bug{Title: "t", Description: "d", Package: "tidewatch"})
@@ -75,7 +75,7 @@ func TestTheLifeOfABug(t *testing.T) {
 		}
 	}
 
-	// The form on its page does what people do to a bug.
+	// The form on the bug's page changes the bug as people would.
 	tr.Advance(time.Hour)
 	if _, _, body := send(t, http.MethodGet, page, nil); !strings.Contains(body, `<select name="status">`) ||
 		!strings.Contains(body, `<option selected>New</option>`) {
@@ -125,12 +125,12 @@ func TestTheLifeOfABug(t *testing.T) {
 		t.Errorf("no such bug: got %d, want 404", status)
 	}
 
-	// Reopened, it is not closed any more.
+	// A reopened bug has no closing dates.
 	send(t, http.MethodPost, page, url.Values{"status": {"In Progress"}})
 	if task := entries(t, object(t, api+"/bug_tasks"))[0]; task["date_closed"] != nil || task["date_fix_released"] != nil {
-		t.Errorf("reopened: got %v, want no dates of closing", task)
+		t.Errorf("reopened: got %v, want no closing dates", task)
 	}
-	// Made private, nobody without a token sees any of it.
+	// A private bug is invisible without a token.
 	send(t, http.MethodPost, page, url.Values{"information_type": {"Private"}})
 	for _, address := range []string{api, api + "/bug_tasks", api + "/messages"} {
 		if status, _, _ := send(t, http.MethodGet, address, nil); status != http.StatusNotFound {

@@ -16,7 +16,7 @@ const requestTokenLife = 2 * time.Hour
 
 const challenge = `OAuth realm="https://api.launchpad.net"`
 
-// level is what a person can grant.
+// level is a permission that a person can grant.
 type level struct {
 	Value string `json:"value"`
 	Title string `json:"title"`
@@ -30,11 +30,11 @@ var levels = []level{
 	{"WRITE_PRIVATE", "Change Anything"},
 }
 
-// desktop is granted to all programs of a machine at once; applications of their own cannot ask for
-// it.
+// desktop grants permission to all programs of a machine at once. Single applications cannot ask
+// for it.
 var desktop = level{"DESKTOP_INTEGRATION", "Until I Disable It"}
 
-// guessed is a text answer of the token endpoints, which leave the media type to be guessed.
+// guessed returns a text answer of the token endpoints, which declare no media type.
 func guessed(status int, body string) response {
 	r := text(status, body).with("Vary", "Cookie, Authorization")
 	if body != "" {
@@ -57,7 +57,7 @@ func (s *Server) requestToken(c *call) response {
 		return unauthorized("")
 	}
 	t := &requestToken{Key: newKey(20), Secret: newKey(80), Consumer: consumer, Created: s.now()}
-	if c.r.Method == http.MethodPost { // anything else is rolled back
+	if c.r.Method == http.MethodPost { // other methods change nothing
 		if !s.state.knows(consumer) {
 			s.state.Consumers = append(s.state.Consumers, consumer)
 		}
@@ -67,14 +67,14 @@ func (s *Server) requestToken(c *call) response {
 	if c.r.Header.Get("Accept") == "application/json" {
 		b, _ := json.Marshal(map[string]any{
 			"oauth_token": t.Key, "oauth_token_consumer": consumer, "oauth_token_secret": t.Secret, "access_levels": levels,
-		}) // texts only: cannot fail
+		}) // cannot fail: it contains only texts
 		return text(200, string(b)).with("Content-Type", "application/json").with("Vary", "Cookie, Authorization")
 	}
 	return guessed(200, "oauth_token="+t.Key+"&oauth_token_secret="+t.Secret)
 }
 
-// accessToken takes consumer key and token from the form only, and checks in the order of the real
-// one.
+// accessToken reads consumer key and token only from the form, and checks them in Launchpad's
+// order.
 func (s *Server) accessToken(c *call) response {
 	params := oauthParams(c, false)
 	consumer := params.Get("oauth_consumer_key")
@@ -109,8 +109,8 @@ func (s *Server) accessToken(c *call) response {
 	return guessed(200, "oauth_token="+a.Key+"&oauth_token_secret="+a.Secret+"&lp.context="+context)
 }
 
-// oauthParams are the oauth_ parameters: of the header if there is one and it counts here, else of
-// query and body.
+// oauthParams returns the oauth_ parameters. It reads them from the header if there is one and
+// header is true, else from query and body.
 func oauthParams(c *call, header bool) url.Values {
 	if h, ok := strings.CutPrefix(c.r.Header.Get("Authorization"), "OAuth "); ok && header {
 		if params, ok := parseHeader(h); ok {
@@ -131,7 +131,8 @@ func oauthParams(c *call, header bool) url.Values {
 
 var headerParam = regexp.MustCompile(`^\s*([A-Za-z_]+)="([^"]*)"\s*$`)
 
-// parseHeader reads what follows "OAuth ". Values are percent-decoded once; "+" is a plus here.
+// parseHeader parses the text after "OAuth ". It percent-decodes values once; "+" stays a plus
+// sign.
 func parseHeader(h string) (url.Values, bool) {
 	params := url.Values{}
 	for item := range strings.SplitSeq(h, ",") {
@@ -144,7 +145,7 @@ func parseHeader(h string) (url.Values, bool) {
 	return params, true
 }
 
-// authorizeToken is the page on which a person decides.
+// authorizeToken serves the page on which a person decides.
 func (s *Server) authorizeToken(c *call) response {
 	params := c.query
 	if c.r.Method == http.MethodPost {
@@ -186,8 +187,8 @@ func (s *Server) authorizeToken(c *call) response {
 	return htmlPage(200, authorizeTemplate, page)
 }
 
-// decide records the person's choice. With a callback the browser is sent there exactly as it was
-// given.
+// decide records the person's choice. If there is a callback, it redirects the browser there,
+// unchanged.
 func (s *Server) decide(t *requestToken, l level, c *call) response {
 	t.Level, t.Context = l.Value, c.form.Get("lp.context")
 	s.save()
@@ -201,8 +202,8 @@ func (s *Server) decide(t *requestToken, l level, c *call) response {
 	return htmlPage(200, authorizeTemplate, authorizePage{Person: s.opts.Person, Message: message})
 }
 
-// offered are the levels on the buttons: those asked for and No Access, or all when nothing
-// sensible was asked for.
+// offered returns the levels that the page offers: the requested ones and No Access, or all if none
+// was valid.
 func offered(asked []string) []level {
 	var out []level
 	for _, l := range levels {

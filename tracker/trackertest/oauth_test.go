@@ -51,17 +51,17 @@ func TestRequestTokens(t *testing.T) {
 		`"WRITE_PUBLIC"`) {
 		t.Errorf("as JSON: got %s %s", got.header.Get("Content-Type"), got.body)
 	}
-	// By GET it looks as if it worked, but nothing is kept.
+	// A GET request seems to work but stores nothing, as in Launchpad.
 	values, err := url.ParseQuery(b.do(http.MethodGet, "/+request-token?"+signedEmpty, "").body)
 	if err != nil || values.Get("oauth_token") == "" {
 		t.Fatalf("by GET: got %v, %v", values, err)
 	}
 	if b.lp.Authorize(values.Get("oauth_token"), "WRITE_PUBLIC") {
-		t.Error("by GET: the token exists, want it rolled back")
+		t.Error("by GET: got a token that exists, want none")
 	}
 }
 
-// A person decides with a browser: nothing but forms.
+// TestAuthorizePage decides as a person with a browser would, using only forms.
 func TestAuthorizePage(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -83,7 +83,7 @@ func TestAuthorizePage(t *testing.T) {
 	for _, part := range []string{"field.actions.UNAUTHORIZED", "field.actions.WRITE_PUBLIC",
 		`name="oauth_token" value="` + first.Get("oauth_token"), "<b>app</b>"} {
 		if !strings.Contains(page.body, part) {
-			t.Errorf("the page lacks %q:\n%s", part, page.body)
+			t.Errorf("the page does not contain %q:\n%s", part, page.body)
 		}
 	}
 	if policy := page.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") ||
@@ -123,7 +123,7 @@ func TestAuthorizePage(t *testing.T) {
 		t.Errorf("too late: got %s", got.body)
 	}
 	if got := exchange(third); got.status != 401 {
-		t.Errorf("undecided and too late: got %d %s, want 401 for ever", got.status, got.body)
+		t.Errorf("undecided and too late: got %d %s, want a permanent 401", got.status, got.body)
 	}
 	restricted := b.do(http.MethodGet, "/+authorize-token?allow_permission=READ_PUBLIC&oauth_token="+
 		request().Get("oauth_token"), "")
@@ -132,7 +132,7 @@ func TestAuthorizePage(t *testing.T) {
 	}
 }
 
-// Consumer key and token count only in the form.
+// TestExchangeReadsTheFormOnly checks that consumer key and token are read only from the form.
 func TestExchangeReadsTheFormOnly(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -143,11 +143,11 @@ func TestExchangeReadsTheFormOnly(t *testing.T) {
 	b.lp.Authorize(v.Get("oauth_token"), "WRITE_PUBLIC")
 	got := b.form("/+access-token", "", "Authorization", sign("app", v.Get("oauth_token"), v.Get("oauth_token_secret")))
 	if got.status != 401 || got.body != "" {
-		t.Errorf("got %d %q, want 401 and nothing", got.status, got.body)
+		t.Errorf("got %d %q, want 401 and an empty body", got.status, got.body)
 	}
 }
 
-// The pages for people show what a bug says, whatever it says.
+// TestPages checks that the web pages show any bug, whatever its text.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// The pages are plain: no script, and one style sheet of their own. (No form-action in the policy:
-// browsers apply it to the redirect to a callback as well.)
+// The pages have no scripts and one style sheet. The policy has no form-action, because browsers
+// would also apply it to the redirect to a callback.
 const (
 	policy  = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 	pageTop = `<!DOCTYPE html>
@@ -34,7 +34,7 @@ func htmlPage(status int, t *template.Template, data any) response {
 	return text(status, b.String()).with("Content-Type", "text/html;charset=utf-8").with("Content-Security-Policy", policy)
 }
 
-// page answers the web part: pages for people.
+// page serves the web pages for people.
 func (s *Server) page(c *call) response {
 	parts := splitPath(c.path)
 	switch {
@@ -60,7 +60,7 @@ func (s *Server) page(c *call) response {
 	return htmlPage(404, lostTemplate, nil)
 }
 
-// bugPage is a bug with what can be chosen on its page.
+// bugPage is the data of a bug's page, including the options in its form.
 type bugPage struct {
 	*Bug
 	Statuses, Importances, Types []string

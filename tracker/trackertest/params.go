@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// loads reads a parameter as the API does: as JSON when it is JSON, else as the text itself.
-// Numbers keep the difference between whole and broken ones, as in Python.
+// loads decodes a parameter as the API does: as JSON if it is valid JSON, else as text. It
+// distinguishes integers from floats, as Python does.
 func loads(raw string) any {
 	switch strings.TrimSpace(raw) {
 	case "NaN":
@@ -33,14 +33,14 @@ func loads(raw string) any {
 	return number(v)
 }
 
-// number turns the numbers within v into int64 and float64.
+// number converts the numbers in v to int64 and float64.
 func number(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if n, err := v.Int64(); err == nil {
 			return n
 		}
-		f, _ := v.Float64() // too large becomes infinite, as in Python
+		f, _ := v.Float64() // numbers that are too large become infinite, as in Python
 		return f
 	case []any:
 		for i := range v {
@@ -54,8 +54,8 @@ func number(v any) any {
 	return v
 }
 
-// textParam reads a text parameter: what is no text becomes Python's way of writing it. ok is false
-// when it is missing.
+// textParam decodes a text parameter. It converts other values to text as Python does. ok is false
+// if the parameter is missing.
 func textParam(params url.Values, name string) (s string, ok bool) {
 	if !params.Has(name) {
 		return "", false
@@ -71,8 +71,8 @@ func textParam(params url.Values, name string) (s string, ok bool) {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n"), true
 }
 
-// listParam reads a list of texts. A repeated field is a list too; each item is read as JSON once
-// more.
+// listParam decodes a list of texts. A repeated field is also a list; each item is decoded as JSON
+// once more.
 func listParam(params url.Values, name string) (items []any, ok bool) {
 	values := params[name]
 	if len(values) == 0 {
@@ -100,7 +100,7 @@ func listParam(params url.Values, name string) (items []any, ok bool) {
 	return items, true
 }
 
-// textList reads a list parameter and writes each item as text.
+// textList decodes a list parameter and converts each item to text.
 func textList(params url.Values, name string) []string {
 	items, _ := listParam(params, name)
 	out := make([]string, len(items))
@@ -110,7 +110,7 @@ func textList(params url.Values, name string) []string {
 	return out
 }
 
-// pyStr is Python's str().
+// pyStr imitates Python's str().
 func pyStr(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -118,7 +118,7 @@ func pyStr(v any) string {
 	return pyRepr(v)
 }
 
-// pyRepr is Python's repr(), for what JSON can hold.
+// pyRepr imitates Python's repr(), for JSON values.
 func pyRepr(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -164,7 +164,8 @@ func pyFloat(f float64) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// pyQuote writes a text as Python does: in single quotes, unless it holds some and no double ones.
+// pyQuote quotes a text as Python does: in single quotes, unless it contains single quotes and no
+// double ones.
 func pyQuote(s string) string {
 	quote := byte('\'')
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {

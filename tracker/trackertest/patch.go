@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Attributes that can be changed by PATCH. They make the second half of an entity tag, which
-// If-Match compares.
+// Attributes that PATCH can change. They form the second half of an entity tag, which If-Match
+// compares.
 var (
 	writableBug = []string{
 		"title", "description", "tags", "information_type", "private", "security_related", "duplicate_of_link",
@@ -20,11 +20,11 @@ var (
 	writableTask = []string{"status", "importance", "assignee_link", "milestone_link"}
 )
 
-// statusReturned is lazr.restful's own: the answer holds what was changed, as it is now.
+// statusReturned is a status of lazr.restful: the answer contains the changed entry.
 const statusReturned = 209
 
-// patch changes attributes of a bug or of one of its tasks. read gives the entry as JSON; set
-// changes one attribute of a copy and says what is wrong with a value.
+// patch changes attributes of a bug or of one of its tasks. read returns the entry as JSON. set
+// changes one attribute of a copy and returns a message about an invalid value.
 func (s *Server) patch(c *call, bug *Bug, token *accessToken, kind string, read func(*Bug) map[string]any,
 	set func(*Bug, string, any) string,
 ) response {
@@ -70,7 +70,7 @@ func (s *Server) patch(c *call, bug *Bug, token *accessToken, kind string, read 
 	return r
 }
 
-// sameWritable compares the second halves of two entity tags. None given matches all.
+// sameWritable compares the second halves of two entity tags. An empty given tag matches all.
 func sameWritable(given, tag string) bool {
 	half := func(tag string) string {
 		_, second, _ := strings.Cut(strings.TrimSuffix(strings.Trim(tag, `"`), "-gzip"), "-")
@@ -88,7 +88,7 @@ func sameJSON(a, b any) bool {
 // setBug changes an attribute of a bug.
 func (s *Server) setBug(c *call) func(*Bug, string, any) string {
 	return func(b *Bug, name string, value any) (wrong string) {
-		// The rules for values are those of createBug, which reads them from a form.
+		// The rules for values are those of createBug, which parses them from a form.
 		raw, err := json.Marshal(value)
 		if err != nil {
 			return "not JSON"
@@ -126,7 +126,7 @@ func (s *Server) setBug(c *call) func(*Bug, string, any) string {
 	}
 }
 
-// duplicateOf reads the link to the bug that another is a duplicate of.
+// duplicateOf parses the link to the bug that another bug duplicates.
 func (s *Server) duplicateOf(c *call, b *Bug, value any) (number int64, wrong string) {
 	if value == nil {
 		return 0, ""
@@ -138,7 +138,7 @@ func (s *Server) duplicateOf(c *call, b *Bug, value any) (number int64, wrong st
 	}
 	var master *Bug
 	if len(path) == 2 && path[0] == "bugs" {
-		number, _ = strconv.ParseInt(path[1], 10, 64) // 0: no bug
+		number, _ = strconv.ParseInt(path[1], 10, 64) // 0 is not a bug
 		master = s.state.bug(number)
 	}
 	switch {
@@ -152,8 +152,8 @@ func (s *Server) duplicateOf(c *call, b *Bug, value any) (number int64, wrong st
 	return number, ""
 }
 
-// setTask changes an attribute of the task of a bug, or of its task in one series: the index, -1
-// for none.
+// setTask changes an attribute of a task. series is the index of the task's series, or -1 for the
+// main task.
 func (s *Server) setTask(c *call, series int) func(*Bug, string, any) string {
 	return func(b *Bug, name string, value any) (wrong string) {
 		word, _ := value.(string)
@@ -179,7 +179,7 @@ func (s *Server) setTask(c *call, series int) func(*Bug, string, any) string {
 	}
 }
 
-// named reads a link to a person or a milestone as its name; null is nobody.
+// named parses a link to a person or a milestone and returns its name. null means nobody.
 func (s *Server) named(c *call, value any, prefix string) (name, wrong string) {
 	if value == nil {
 		return "", ""
@@ -196,7 +196,7 @@ func (s *Server) named(c *call, value any, prefix string) (name, wrong string) {
 	return name, ""
 }
 
-// method is the method of a request; a POST may stand for another one.
+// method returns the method of a request. A POST may stand for another method.
 func (c *call) method() string {
 	if over := c.r.Header.Get("X-HTTP-Method-Override"); over != "" && c.r.Method == http.MethodPost {
 		return over

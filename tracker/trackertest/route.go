@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// api answers below a version's root. Credentials are judged before the address is even looked up.
+// api answers API requests. It checks the credentials before it resolves the path.
 func (s *Server) api(c *call) response {
 	token, refusal := s.authenticate(c)
 	if refusal != nil {
@@ -25,7 +25,7 @@ func (s *Server) api(c *call) response {
 	return api(r)
 }
 
-// api adds the headers that all answers of the API have.
+// api adds the headers that every API answer has.
 func api(r response) response {
 	return r.with("Vary", "Accept").with("X-Lazr-Notifications", "[]").
 		with("X-Powered-By", "Zope (www.zope.org), Python (www.python.org)")
@@ -49,7 +49,7 @@ func (s *Server) route(c *call, token *accessToken) response {
 		return operation(op, "createBug", func() response { return s.createBug(c, token) })
 	case p[0] == "bugs":
 		return s.searchOr(c, token, nil)
-	case write: // nothing below takes a POST
+	case write: // the paths below do not accept POST
 	case slices.Equal(p, []string{"people", "+me"}):
 		if token == nil {
 			return text(401, "You need to be logged in to view this URL.")
@@ -71,7 +71,7 @@ func (s *Server) route(c *call, token *accessToken) response {
 	return notFound(p[len(p)-1])
 }
 
-// serviceRoot is the entry point: its description, or where everything begins.
+// serviceRoot returns the API description, or the root resource with links to the collections.
 func (s *Server) serviceRoot(c *call) response {
 	if c.accepts(wadlMedia) {
 		return text(200, wadl(c.root())).with("Content-Type", wadlMedia)
@@ -87,7 +87,7 @@ func (s *Server) serviceRoot(c *call) response {
 	return text(200, string(b)).with("Content-Type", "application/json")
 }
 
-// bug answers at /bugs/N and below.
+// bug answers requests for /bugs/N and paths below it.
 func (s *Server) bug(c *call, token *accessToken) response {
 	bug, write, op := s.visible(c.parts[1], token), c.method() == http.MethodPost, c.wsOp()
 	switch {
@@ -127,7 +127,7 @@ func (s *Server) bug(c *call, token *accessToken) response {
 	return notFound(c.parts[2])
 }
 
-// task answers at TARGET/+bug/N, also where the target is one series, and at the comments below.
+// task answers requests for TARGET/+bug/N and its comments. The target may be one series.
 func (s *Server) task(c *call, token *accessToken) response {
 	bug, series, rest := s.taskAt(c.parts, token)
 	switch {
@@ -143,8 +143,8 @@ func (s *Server) task(c *call, token *accessToken) response {
 	return notFound(c.parts[len(c.parts)-1])
 }
 
-// taskAt finds the bug at a path, the index of the series that the path is for, -1 for none, and
-// what follows the number. The bug is nil when it has no task there.
+// taskAt returns the bug at a path, the index of its series or -1, and the path after the number.
+// The bug is nil if it has no task on that target.
 func (s *Server) taskAt(path []string, token *accessToken) (bug *Bug, series int, rest []string) {
 	at := slices.Index(path, "+bug")
 	if at < 0 || len(path) < at+2 {
@@ -163,7 +163,7 @@ func (s *Server) taskAt(path []string, token *accessToken) (bug *Bug, series int
 	return nil, -1, nil
 }
 
-// change answers PATCH.
+// change answers PATCH requests.
 func (s *Server) change(c *call, token *accessToken) response {
 	if len(c.parts) == 2 && c.parts[0] == "bugs" {
 		if bug := s.visible(c.parts[1], token); bug != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// openStatuses are all that a search shows by default.
+	// openStatuses are the statuses that a search returns by default.
 	openStatuses = []string{"New", "Incomplete", "Confirmed", "Triaged", "In Progress", "Deferred", "Fix Committed"}
 	complete     = []string{"Fix Released", "Opinion", "Invalid", "Won't Fix", "Expired", "Does Not Exist"}
 	statuses     = append(append([]string{"Unknown"}, openStatuses...), complete...)
@@ -20,8 +20,8 @@ var (
 	maxPage = 300
 )
 
-// searchOr answers the read operations of a thing that bugs are filed against, or the thing itself.
-// No target: all bugs.
+// searchOr answers the GET operations of a target of bugs, or describes the target. A nil target
+// means all bugs.
 func (s *Server) searchOr(c *call, token *accessToken, target []string) response {
 	switch op := c.wsOp(); {
 	case op == "searchTasks":
@@ -61,16 +61,16 @@ func (s *Server) thingJSON(c *call, target []string) map[string]any {
 	return entry
 }
 
-// query is a search, read.
+// query is a parsed search.
 type query struct {
 	target     []string
 	statuses   []string
 	reporter   string
 	since      time.Time
 	modified   time.Time
-	duplicates bool // shown too
+	duplicates bool // include duplicates
 	tags       []string
-	all        bool // of the tags
+	all        bool // all tags must match, not any of them
 	words      []string
 	order      string
 	token      *accessToken
@@ -104,8 +104,8 @@ func all(items []string, ok func(string) bool) bool {
 	return !slices.ContainsFunc(items, func(item string) bool { return !ok(item) })
 }
 
-// readQuery reads the parameters of a search, or says which is wrong. Unknown ones are ignored
-// without a word.
+// readQuery parses the parameters of a search, or returns a message about an invalid one. It
+// silently ignores unknown ones.
 func (s *Server) readQuery(c *call, token *accessToken, target []string) (q query, wrong string) {
 	params := c.query
 	q = query{target: target, token: token, statuses: openStatuses, order: "id"}
@@ -160,7 +160,7 @@ func (s *Server) readQuery(c *call, token *accessToken, target []string) (q quer
 
 var sortable = []string{"id", "importance", "status", "datecreated", "date_last_updated", "title", "heat"}
 
-// readTime reads a date or a time in UTC; others are refused.
+// readTime parses a date or a time in UTC. It refuses other time zones.
 func readTime(s string) (time.Time, error) {
 	for _, layout := range []string{"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02"} {
 		t, err := time.Parse(layout, s)
@@ -175,7 +175,7 @@ func readTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("Value doesn't look like a date.") //nolint:staticcheck // the tracker's words
 }
 
-// search answers one page of the bugs that match.
+// search returns one page of the matching bugs.
 func (s *Server) search(c *call, token *accessToken, target []string) response {
 	q, wrong := s.readQuery(c, token, target)
 	if wrong != "" {
@@ -208,24 +208,24 @@ func (s *Server) search(c *call, token *accessToken, target []string) response {
 	return s.collection(c, "bug_task", entries, start, size)
 }
 
-// pageSize reads which page of a collection is wanted.
+// pageSize parses which page of a collection the client requests.
 func (s *Server) pageSize(c *call) (size, start int, refusal *response) {
 	size = s.opts.PageSize
 	if v := c.query.Get("ws.size"); v != "" {
-		size, _ = strconv.Atoi(v) // nonsense is refused with the next line
+		size, _ = strconv.Atoi(v) // the next line refuses invalid text
 	}
 	if size < 1 || size > maxPage {
 		r := text(400, fmt.Sprintf(`Maximum for "ws.size" parameter is %d.`, maxPage))
 		return 0, 0, &r
 	}
 	if v := c.query.Get("ws.start"); v != "" {
-		start, _ = strconv.Atoi(v) // nonsense begins at the beginning
+		start, _ = strconv.Atoi(v) // invalid text means the start
 	}
 	return size, max(start, 0), nil
 }
 
-// collection is one page of entries of one type, or how many there are. What an operation finds is
-// not counted in version devel unless it fits on one page: a link leads to the number instead.
+// collection returns one page of entries of one type, or their number. In version devel, the result
+// of an operation has no count unless it fits on one page. A link leads to the count instead.
 func (s *Server) collection(c *call, kind string, found []any, start, size int) response {
 	if c.query.Get("ws.show") == "total_size" {
 		return text(200, strconv.Itoa(len(found))).with("Content-Type", "application/json")
@@ -264,7 +264,7 @@ func (s *Server) collection(c *call, kind string, found []any, start, size int) 
 	return text(200, string(b)).with("Content-Type", "application/json")
 }
 
-// address is that of the request itself with some parameters changed.
+// address returns the address of the request with some parameters changed.
 func (c *call) address(change url.Values) string {
 	q := url.Values{}
 	for name, values := range c.query {

@@ -1,7 +1,7 @@
-// Package trackertest is a practice tracker: a server with state that speaks the part of
-// Launchpad's protocol that mishap needs. It imitates statuses, headers and bodies of the OAuth
-// endpoints, the decoding of parameters, the texts of refusals, and what searches hide. It can fail
-// in each way in which a real tracker fails.
+// Package trackertest implements a practice tracker: a server with state that speaks the part of
+// Launchpad's protocol that mishap needs. It imitates the OAuth endpoints, the decoding of
+// parameters, the texts of refusals, and the visibility rules of searches. It can fail in every way
+// in which a real tracker fails.
 //
 // Tests start one with New. `devtool tracker` serves one to people, with pages to authorise mishap
 // and to read bugs.

@@ -31,14 +31,14 @@ type Bug struct {
 	Distribution    string
 	Package         string // source package; empty: the distribution itself
 	Status          string
-	DuplicateOf     int64 // 0: of none
+	DuplicateOf     int64 // 0: not a duplicate
 	Created         time.Time
 	Subscribers     []string
 
 	Importance string // empty: Undecided
 	Assignee   string // name of an account; empty: nobody
 	Milestone  string
-	Closed     time.Time // since when Status is a complete one
+	Closed     time.Time // when Status became a complete one
 	Updated    time.Time // last change; zero: none
 	Series     []SeriesTask
 	Messages   []Message // comments, without the description
@@ -101,7 +101,7 @@ func (st *state) save(file string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*") // mode 0600: tokens are in it
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*") // mode 0600: it contains tokens
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (st *state) access(consumer, key string) *accessToken {
 
 const tokenAlphabet = "0123456789bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ"
 
-// newKey returns a random key of n characters from the alphabet of Launchpad.
+// newKey returns a random key of n characters from Launchpad's alphabet.
 func newKey(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // never fails

@@ -45,7 +45,7 @@ func New(tb TB, options ...Options) *Tracker {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = hs.Serve(l) // ends with Close
+		_ = hs.Serve(l) // returns after Close
 	}()
 	tb.Cleanup(func() {
 		s.Close()
@@ -81,7 +81,7 @@ func (s *Server) Bugs() []Bug {
 	return out
 }
 
-// Change changes a bug as a person does. It returns false if there is no bug with this number.
+// Change changes a bug as a person would. It returns false if there is no bug with this number.
 func (s *Server) Change(number int64, change func(*Bug)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,8 @@ func (s *Server) Change(number int64, change func(*Bug)) bool {
 	return true
 }
 
-// Add adds a bug of another person and returns its number. Empty fields get plausible values.
+// Add adds a bug by another person and returns its number. It fills empty fields with plausible
+// values.
 func (s *Server) Add(b Bug) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +122,7 @@ func (s *Server) Add(b Bug) int64 {
 	return b.Number
 }
 
-// Authorize grants a level to a request token, as a person does on the page. It returns false if
+// Authorize grants a level to a request token, as a person would on the page. It returns false if
 // the token is unknown.
 func (s *Server) Authorize(key, level string) bool {
 	s.mu.Lock()
@@ -135,8 +136,7 @@ func (s *Server) Authorize(key, level string) bool {
 	return true
 }
 
-// Token returns a new access token for a consumer that a person has permitted to change public
-// data.
+// Token returns a new access token for a consumer, with permission to change public data.
 func (s *Server) Token(consumer string) crash.AccessToken { return s.TokenOf(consumer, "WRITE_PUBLIC") }
 
 // TokenOf returns a new access token with a level.

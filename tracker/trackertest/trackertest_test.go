@@ -16,7 +16,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// browser talks to a practice tracker as some client does.
+// browser sends requests to a practice tracker.
 type browser struct {
 	t     *testing.T
 	lp    *trackertest.Tracker
@@ -87,7 +87,7 @@ func (b *browser) lastBug() trackertest.Bug {
 	return bugs[len(bugs)-1]
 }
 
-// good are parameters that are taken.
+// good returns valid parameters of createBug, with changes.
 func good(change ...string) url.Values {
 	v := url.Values{"title": {`"t"`}, "description": {`"d"`}, "target": {`"/ubuntu/+source/bash"`}}
 	for i := 0; i < len(change); i += 2 {
@@ -146,7 +146,7 @@ func TestRefusedParameters(t *testing.T) {
 	}
 }
 
-// Unquoted text is read as JSON first; items of lists twice.
+// TestDecoding checks that unquoted text is parsed as JSON first, and items of lists twice.
 func TestDecoding(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -310,7 +310,7 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// What is in the state file is there again after a restart: bugs, tokens, requests for tokens.
+// TestStateFile checks that bugs, tokens and request tokens survive a restart.
 func TestStateFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "state.json")

@@ -8,8 +8,8 @@ import (
 
 const wadlMedia = "application/vnd.sun.wadl+xml"
 
-// The elements of a WADL document, as far as it is needed to describe this API: see wadlTypes for
-// what is described.
+// The elements of a WADL document that are needed to describe this API. wadlTypes lists the
+// described types.
 type (
 	wadlDocument struct {
 		XMLName         xml.Name             `xml:"http://research.sun.com/wadl/2006/10 application"`
@@ -69,10 +69,10 @@ func wadl(root string) string {
 	for _, t := range wadlTypes {
 		w.add(t)
 	}
-	w.entry("ScalarValue", "") // what the link to the size of a collection leads to
+	w.entry("ScalarValue", "") // type of the number of entries in a collection
 	b, err := xml.MarshalIndent(d, "", " ")
 	if err != nil {
-		panic(err) // it is all constant
+		panic(err) // the input is constant
 	}
 	return xml.Header + string(b) + "\n"
 }
@@ -82,7 +82,7 @@ type wadlWriter struct {
 	document *wadlDocument
 }
 
-// add describes one type of entry, and the pages on which collections of it come.
+// add describes one type of entry, and the pages of collections of it.
 func (w wadlWriter) add(t wadlEntry) {
 	fields := strings.Fields(t.fields)
 	var params []wadlParam
@@ -110,8 +110,8 @@ func (w wadlWriter) add(t wadlEntry) {
 	}
 }
 
-// entry describes a type that answers GET, and PATCH, with one representation; with any JSON when
-// none is named.
+// entry describes a type that answers GET and PATCH with one representation, or with any JSON if
+// representation is empty.
 func (w wadlWriter) entry(id, representation string) {
 	answer := wadlRepresentation{Href: "#" + representation}
 	if representation == "" {
@@ -122,7 +122,7 @@ func (w wadlWriter) entry(id, representation string) {
 	}}})
 }
 
-// page describes the pages of a collection, and collections by that name that entries link to.
+// page describes the pages of a collection.
 func (w wadlWriter) page(id string) {
 	var params []wadlParam
 	for _, name := range []string{
@@ -178,7 +178,7 @@ func (w wadlWriter) operation(id string, op wadlOperation) wadlMethod {
 	return method
 }
 
-// accepts reports whether a client asks for this media type.
+// accepts reports whether the Accept header contains this media type.
 func (c *call) accepts(media string) bool {
 	return slices.ContainsFunc(c.r.Header.Values("Accept"), func(v string) bool { return strings.Contains(v, media) })
 }

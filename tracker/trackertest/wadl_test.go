@@ -17,7 +17,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// caller speaks to the API as an application that a person has let change everything.
+// caller calls the API as an application with full permissions.
 type caller struct {
 	t     *testing.T
 	lp    *trackertest.Tracker
@@ -67,7 +67,8 @@ func (c caller) entry(path string) map[string]any {
 	return entry
 }
 
-// The description names just the attributes that entries have, and all that it refers to is in it.
+// TestDescriptionFitsAnswers checks that the description names exactly the attributes of entries,
+// and contains everything that it refers to.
 func TestDescriptionFitsAnswers(t *testing.T) {
 	t.Parallel()
 	lp := trackertest.New(t, trackertest.Options{Archive: &trackertest.Archive{
@@ -105,7 +106,7 @@ func TestDescriptionFitsAnswers(t *testing.T) {
 			t.Errorf("%s: got no entries", path)
 		}
 		if kind, named := page["resource_type_link"], strings.Contains(path, "ws.op"); named == (kind != nil) {
-			t.Errorf("%s: got the type %v, want one just for collections that links lead to", path, kind)
+			t.Errorf("%s: got the type %v, want one only for linked collections", path, kind)
 		}
 		for _, entry := range entries {
 			wantDescribed(t, path, entry.(map[string]any), described)
@@ -113,7 +114,7 @@ func TestDescriptionFitsAnswers(t *testing.T) {
 	}
 	for _, link := range links {
 		if name, ours := strings.CutPrefix(link, lp.APIURL+"/#"); !ours || !slices.Contains(names, name) {
-			t.Errorf("the description refers to %s, which is not in it", link)
+			t.Errorf("the description refers to %s but does not define it", link)
 		}
 	}
 }
@@ -133,7 +134,7 @@ func wantDescribed(t *testing.T, path string, entry map[string]any, described ma
 	}
 }
 
-// readWADL gives the attributes of each type of entry, the names of all that is described, and all
+// readWADL returns the attributes of each type of entry, the names of all definitions, and all
 // references.
 func readWADL(t *testing.T, document string) (attributes map[string][]string, names, links []string) {
 	t.Helper()
@@ -226,7 +227,7 @@ func TestPatch(t *testing.T) {
 	}
 	reader := caller{t: t, lp: lp, token: lp.TokenOf("tests", "READ_PRIVATE")}
 	if status, body, _ := reader.do(http.MethodPatch, bug, `{"title": "x"}`, asJSON); status != 401 {
-		t.Errorf("who may only read: got %d %s, want 401", status, body)
+		t.Errorf("read-only token: got %d %s, want 401", status, body)
 	}
 	if status, _, _ := c.do(http.MethodGet, bug, "", "If-None-Match: "+tag(bug)); status != http.StatusNotModified {
 		t.Errorf("read again: got %d, want 304", status)
@@ -236,7 +237,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// An empty token is nobody's, also that of an application which nobody knows.
+// TestAnonymous checks that an empty token is anonymous, even with an unknown consumer key.
 func TestAnonymous(t *testing.T) {
 	t.Parallel()
 	lp := trackertest.New(t)
@@ -253,7 +254,8 @@ func TestAnonymous(t *testing.T) {
 	}
 }
 
-// A link to the size of a collection leads to the number, whatever the collection is of.
+// TestTotalSize checks that the link to the size of a collection returns the number, for every type
+// of collection.
 func TestTotalSize(t *testing.T) {
 	t.Parallel()
 	lp := trackertest.New(t, trackertest.Options{PageSize: 5})

@@ -1,11 +1,11 @@
 package trackertest
 
-// wadlEntry describes a type of thing, as far as the practice tracker imitates it.
+// wadlEntry describes a type of entry, as far as the practice tracker imitates it.
 type wadlEntry struct {
 	id         string
-	fields     string // "name" or "name_link:type" each
-	collection string // it is a collection of this type and has no fields of its own
-	pages      bool   // there are collections of it
+	fields     string // each "name" or "name_link:type"
+	collection string // entry type, if this is a collection without own fields
+	pages      bool   // whether collections of it exist
 	operations []wadlOperation
 }
 
@@ -13,11 +13,12 @@ type wadlEntry struct {
 type wadlOperation struct {
 	name, params string // a parameter that ends in "!" is required
 	write        bool   // by POST
-	gives        string // representation in the answer
-	makes        string // type of what the answer's Location leads to
+	gives        string // representation that it returns
+	makes        string // type of the entry at the answer's Location
 }
 
-// vocabularies are the parameters that are sent as they are, not as JSON, with their values.
+// vocabularies are the parameters with a fixed set of values. They are sent as plain text, not as
+// JSON.
 var vocabularies = map[string][]string{
 	"information_type": informationTypes,
 	"tags_combinator":  {"Any", "All"},
@@ -70,7 +71,7 @@ var wadlTypes = []wadlEntry{
 	{id: "distribution_source_package", pages: true, fields: "self_link web_link resource_type_link http_etag name " +
 		"display_name title " +
 		"distribution_link:distribution", operations: []wadlOperation{searchTasks}},
-	// Whatever a task can be for; the answer says which it is.
+	// bug_target stands for any target of a task. The answer names the actual type.
 	{id: "bug_target", fields: "self_link web_link resource_type_link http_etag name display_name title",
 		operations: []wadlOperation{searchTasks}},
 	{id: "archive", fields: "self_link web_link resource_type_link http_etag name displayname " +

@@ -32,17 +32,17 @@ type ArchiveOptions struct {
 	Retry time.Duration // before what failed is tried again, doubled each time; 0: 1 min
 }
 
-// archiveAge is how long a fact is fresh: one that exists, and one that does not.
+// archiveAge is how long a fact is fresh: first if the object exists, second if it does not.
 var archiveAge = map[crash.ArchiveKind][2]time.Duration{
 	crash.ArchiveSource:  {6 * time.Hour, 24 * time.Hour},
 	crash.ArchiveBinary:  {6 * time.Hour, 24 * time.Hour},
-	crash.ArchiveVersion: {7 * 24 * time.Hour, time.Hour}, // a version appears, and then stays in the history
+	crash.ArchiveVersion: {7 * 24 * time.Hour, time.Hour}, // once published, a version stays in the history
 	crash.ArchiveSet:     {24 * time.Hour, 24 * time.Hour},
 	crash.ArchivePerson:  {24 * time.Hour, 24 * time.Hour},
 }
 
-// ArchiveReader reads facts about the archive of the distribution: those that a page has asked for,
-// and stale ones again. Every instance may run one; one of them reads at a time.
+// ArchiveReader reads facts about the archive of the distribution: requested ones first, then stale
+// ones. Every instance may run one, but only one reads at a time.
 type ArchiveReader struct {
 	cfg    tracker.Config
 	store  ArchiveStore

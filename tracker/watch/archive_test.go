@@ -62,7 +62,7 @@ func TestArchive(t *testing.T) {
 	}
 	for _, f := range archiveFacts(t, i, wants...) {
 		if f.Known() {
-			t.Errorf("%v: known before the first round", f)
+			t.Errorf("%v: got a known fact before the first round", f)
 		}
 	}
 	if err := reader.Round(t.Context()); err != nil {
@@ -89,7 +89,7 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(f.lp.Requests(trackertest.OpArchive)); n != calls {
-		t.Errorf("got %d more calls although everything is fresh, want none", n-calls)
+		t.Errorf("got %d calls for fresh facts, want none", n-calls)
 	}
 	for _, r := range f.lp.Requests(trackertest.OpArchive) {
 		if r.Header.Get("Authorization") != "" {
@@ -128,20 +128,20 @@ func TestArchiveFaults(t *testing.T) {
 			t.Fatalf("%s: %v", fault, err)
 		}
 		if f := archiveFacts(t, i, set)[0]; f.Known() {
-			t.Errorf("%s: got %+v, want nothing known", fault, f)
+			t.Errorf("%s: got %+v, want an unknown fact", fault, f)
 		}
-		now = now.Add(time.Hour) // after every pause
+		now = now.Add(time.Hour) // longer than every pause
 	}
 	if err := reader.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if f := archiveFacts(t, i, set)[0]; !f.Exists {
-		t.Errorf("after the faults: got %+v, want the set", f)
+		t.Errorf("after the faults: got %+v, want the package set", f)
 	}
 	other := f.instance()
 	unlock, ok, err := other.store.LockArchive(t.Context())
 	if err != nil || !ok {
-		t.Fatalf("lock: got %v, %v, want it", ok, err)
+		t.Fatalf("lock: got %v, %v, want true", ok, err)
 	}
 	defer unlock()
 	archiveFacts(t, i, want(crash.ArchivePerson, "tide-team"))
@@ -149,6 +149,6 @@ func TestArchiveFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f := archiveFacts(t, i, want(crash.ArchivePerson, "tide-team"))[0]; f.Known() {
-		t.Error("read although another instance has the lock")
+		t.Error("got a reading while another instance has the lock")
 	}
 }

@@ -26,8 +26,7 @@ type BugStore interface {
 	FailBugReading(ctx context.Context, number int64, why string, again time.Duration) error
 	// ChangesUntil returns the time up to which changes in the tracker are known, or zero.
 	ChangesUntil(ctx context.Context) (time.Time, error)
-	// SaveChanges makes those of the bugs due that have links, and records up to when changes are
-	// known.
+	// SaveChanges makes the linked bugs among numbers due, and records until when changes are known.
 	SaveChanges(ctx context.Context, numbers []int64, until time.Time) error
 	// BugTotals counts the bugs that are read.
 	BugTotals(ctx context.Context) (crash.BugTotals, error)
@@ -43,9 +42,9 @@ type BugOptions struct {
 	Silent  bool          // never comment, whatever administrators have switched on
 }
 
-// BugReader reads the states of bugs from the tracker: soon for bugs that are new, that a person
-// looks at, or that have changed, and from time to time for all others. Every instance may run one;
-// one of them reads at a time.
+// BugReader reads the states of bugs from the tracker. It soon reads bugs that are new, have
+// changed, or are being viewed, and regularly reads all others. Every instance may run one, but
+// only one reads at a time.
 type BugReader struct {
 	cfg    tracker.Config
 	store  BugStore
@@ -177,7 +176,7 @@ func (w *BugReader) changes(ctx context.Context) error {
 		return nil
 	}
 	var numbers []int64
-	if !until.IsZero() { // before the first query everything is due anyway
+	if !until.IsZero() { // before the first query all bugs are due anyway
 		if numbers, err = w.client.Changed(ctx, until.Add(-clockMargin)); err != nil {
 			if tracker.AnswerStatus(err) != http.StatusNotFound && tracker.AnswerStatus(err) != http.StatusBadRequest {
 				return err

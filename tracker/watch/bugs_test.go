@@ -15,7 +15,7 @@ import (
 	"mishap/tracker/watch"
 )
 
-// everyRound makes a reader ask about everything in each round, without pauses.
+// everyRound makes a reader query everything in each round, without pauses.
 var everyRound = watch.BugOptions{Pause: -1, Changes: time.Nanosecond, Again: time.Nanosecond, Retry: time.Nanosecond}
 
 // reader returns a BugReader of an instance.
@@ -23,7 +23,7 @@ func (f *fixture) reader(i *instance, o watch.BugOptions) *watch.BugReader {
 	return watch.NewBugReader(f.cfg, bugs.New(i.store), i.lp, o)
 }
 
-// round runs one round that must not fail.
+// round runs one round and fails the test if it returns an error.
 func round(t *testing.T, w *watch.BugReader) {
 	t.Helper()
 	if err := w.Round(t.Context()); err != nil {
@@ -70,7 +70,7 @@ func TestStatesComeBack(t *testing.T) {
 	round(t, w)
 	if task := f.wantState(signature, crash.StateOpen, "New").Bug.State.Tasks[0]; task.Assignee != "" ||
 		task.Milestone != "" || task.Importance != "Undecided" {
-		t.Errorf("a new bug: got the task %+v, want nobody assigned", task)
+		t.Errorf("a new bug: got the task %+v, want no assignee", task)
 	}
 
 	f.lp.Change(number, func(b *trackertest.Bug) {
@@ -87,12 +87,12 @@ func TestStatesComeBack(t *testing.T) {
 		t.Errorf("details: got %q, %+v; want %+v", b.Bug.Title, got, want)
 	}
 
-	f.inVersion(2, "1.1-1") // another problem of the package, in a newer version: this one was seen today
+	f.inVersion(2, "1.1-1") // another problem of the package in a newer version; the first one was seen today
 	f.wantState(signature, crash.StateOpen, "New")
 	f.lp.Change(number, func(b *trackertest.Bug) { b.Status = "Fix Released" })
 	round(t, w)
 	f.wantState(signature, crash.StateFixed, "Fix Released")
-	f.inVersion(1, "1.1-1") // was known when the bug was closed
+	f.inVersion(1, "1.1-1") // this version was known when the bug was closed
 	f.wantState(signature, crash.StateFixed, "Fix Released")
 	f.inVersion(1, "1.2-1")
 	f.wantState(signature, crash.StateRegression, "Fix Released")
@@ -112,7 +112,7 @@ func TestStatesComeBack(t *testing.T) {
 	f.wantState(signature, crash.StateClosed, "Won't Fix")
 }
 
-func TestOnlyTheTrackerNamesFixes(t *testing.T) {
+func TestFixesComeFromTrackerOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	i := f.instance()
@@ -125,7 +125,7 @@ func TestOnlyTheTrackerNamesFixes(t *testing.T) {
 	})
 	round(t, w)
 	if b := f.wantState(signature, crash.StateFixed, "Fix Released"); len(b.Bug.State.Fixes) != 0 {
-		t.Errorf("got the fixes %+v, want none: the message is not the tracker's own", b.Bug.State.Fixes)
+		t.Errorf("got the fixes %+v, want none: a person wrote the message", b.Bug.State.Fixes)
 	}
 }
 
@@ -140,18 +140,18 @@ func TestDuplicatesAndPrivateBugs(t *testing.T) {
 		Status: "Fix Released"})
 	f.lp.Change(number, func(b *trackertest.Bug) { b.DuplicateOf = master })
 	round(t, w) // reads the duplicate
-	round(t, w) // reads the master, which is known by now
+	round(t, w) // reads the original bug, which is known by now
 	b := f.wantState(signature, crash.StateFixed, "Fix Released")
 	if b.Bug.Number != number || b.Bug.State.DuplicateOf != master || b.Bug.Master == nil ||
 		b.Bug.Master.Title != "The first of them" ||
 		b.Bug.MasterURL != fmt.Sprintf("%s/bugs/%d", f.lp.URL, master) {
-		t.Errorf("a duplicate: got %+v, want its master %d beside it", b.Bug, master)
+		t.Errorf("a duplicate: got %+v, want the original %d with it", b.Bug, master)
 	}
 
 	f.lp.Change(master, func(b *trackertest.Bug) { b.InformationType = "Private" })
 	round(t, w)
 	if b := f.wantState(signature, crash.StatePrivate, ""); b.Bug.Master.Title != "" {
-		t.Errorf("a private master: got its title %q, want none", b.Bug.Master.Title)
+		t.Errorf("a private original: got its title %q, want none", b.Bug.Master.Title)
 	}
 	f.lp.Change(number, func(b *trackertest.Bug) { b.DuplicateOf, b.InformationType = 0, "Private Security" })
 	round(t, w)
@@ -161,11 +161,12 @@ func TestDuplicatesAndPrivateBugs(t *testing.T) {
 	f.lp.Change(number, func(b *trackertest.Bug) { b.InformationType, b.DuplicateOf = "Public", 0 })
 	round(t, w)
 	if b := f.wantState(signature, crash.StateOpen, "New"); b.Bug.Title == "" || b.Bug.Master != nil {
-		t.Errorf("public again: got %+v, want its title and no master", b.Bug)
+		t.Errorf("public again: got %+v, want its title and no original", b.Bug)
 	}
 }
 
-// A failed call never changes what is known of a bug, and the next reading succeeds.
+// TestReadingThroughFaults checks that a failed call does not change the stored state, and that the
+// next reading succeeds.
 func TestReadingThroughFaults(t *testing.T) {
 	t.Parallel()
 	for _, op := range []trackertest.Operation{trackertest.OpBug, trackertest.OpTasks, trackertest.OpSearch,
@@ -179,16 +180,16 @@ func TestReadingThroughFaults(t *testing.T) {
 			round(t, f.reader(i, everyRound))
 			statuses := []string{"Triaged", "Confirmed"}
 			for n, fault := range trackertest.Faults() {
-				if fault == trackertest.NotFound404 { // the bug then counts as hidden until the next reading
+				if fault == trackertest.NotFound404 { // the bug counts as hidden until the next reading
 					continue
 				}
 				f.lp.Change(number, func(b *trackertest.Bug) { b.Status = statuses[n%2] })
 				f.lp.Fail(op, fault)
 				round(t, f.reader(i, everyRound))
 				if b := f.bucket(signature); b.Bug.State.Hidden || len(b.Bug.State.Tasks) != 1 {
-					t.Errorf("%s: got %+v, want what was known", fault, b.Bug.State)
+					t.Errorf("%s: got %+v, want the previous state", fault, b.Bug.State)
 				}
-				token := f.lp.Token(consumer) // a token that no fault has revoked
+				token := f.lp.Token(consumer) // a valid token: faults may revoke tokens
 				fresh := f.instance(func(c *tracker.Config) { c.Token = token })
 				f.lp.ClearFaults()
 				f.exec(`update bug_states set next_read = now()`)

@@ -1,5 +1,5 @@
-// Package watch reads from the tracker what changes there. A [BugReader] reads the states of bugs
-// and comments on bugs that came back. An [ArchiveReader] reads facts about the archive of the
-// distribution. Package tracker makes the calls and files bugs. This package knows nothing of pages
-// or SQL.
+// Package watch reads changes from the tracker. A [BugReader] reads the states of bugs, and
+// comments on bugs whose problem came back. An [ArchiveReader] reads facts about the archive of the
+// distribution. Package tracker makes the calls and files bugs. This package contains neither pages
+// nor SQL.
 package watch

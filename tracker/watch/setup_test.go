@@ -18,7 +18,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// timeout is longer than any answer takes on a busy machine. Calls that the practice tracker lets
+// timeout is longer than any answer takes on a slow machine. Calls that the practice tracker lets
 // hang time out at once.
 const timeout = 10 * time.Minute
 
@@ -35,7 +35,7 @@ type fixture struct {
 	process int // id of the last process that inVersion let crash
 }
 
-// instance is what one running mishap has for the tracker.
+// instance holds the tracker's part of one running mishap.
 type instance struct {
 	store *db.Store
 	lp    *tracker.Client

@@ -41,6 +41,7 @@ type Config struct {
 	DatabaseURL          crash.Secret // may hold a password
 	DataDir              string
 	TrackerURL           string // without a slash at the end
+	TrackerNameSet       string // the key tracker_name; empty: see TrackerName
 	TrackerAPIURL        string // without a slash at the end
 	TrackerConsumerKey   string
 	TrackerOAuthToken    crash.Secret
@@ -173,12 +174,20 @@ func (c *Config) ProxyNetworks() proxies.Networks {
 	return networks
 }
 
-// TrackerName returns the name of the tracker for people, such as "launchpad.net".
+// TrackerName returns the name that pages use for the tracker: the configured one, "Launchpad" for
+// hosts of launchpad.net, else the host.
 func (c *Config) TrackerName() string {
-	if u, err := url.Parse(c.TrackerURL); err == nil {
-		return u.Host
+	if c.TrackerNameSet != "" {
+		return c.TrackerNameSet
 	}
-	return c.TrackerURL
+	u, err := url.Parse(c.TrackerURL)
+	if err != nil {
+		return c.TrackerURL
+	}
+	if host := u.Hostname(); host == "launchpad.net" || strings.HasSuffix(host, ".launchpad.net") {
+		return "Launchpad"
+	}
+	return u.Host
 }
 
 // LogValue returns the values that differ from the defaults, with secrets hidden.

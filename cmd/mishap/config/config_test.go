@@ -150,6 +150,25 @@ base_url = "crashes.example.com"
 	}
 }
 
+func TestTrackerName(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ url, name, want string }{
+		{"https://launchpad.net", "", "Launchpad"},
+		{"https://qastaging.launchpad.net", "", "Launchpad"},
+		{"http://127.0.0.1:8085", "", "127.0.0.1:8085"},
+		{"https://notlaunchpad.net", "", "notlaunchpad.net"},
+		{"http://127.0.0.1:8085", "Practice Launchpad", "Practice Launchpad"},
+	} {
+		c, err := Load(writeFile(t, fmt.Sprintf("tracker_url = %q\ntracker_name = %q\n", tt.url, tt.name)), true, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.TrackerName(); got != tt.want {
+			t.Errorf("%s, %q: got %q, want %q", tt.url, tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestConfigImpossibleValues(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string][]string{
@@ -158,6 +177,7 @@ func TestConfigImpossibleValues(t *testing.T) {
 			`"//x"`},
 		"tracker_api_url":        {`"api.launchpad.net/devel"`, `"https://x/devel#a"`},
 		"tracker_target":         {`""`, `"Ubuntu"`, `"ubuntu/+source"`, `"../x"`},
+		"tracker_name":           {`" x"`, "\"a\\nb\"", `"` + strings.Repeat("x", 41) + `"`},
 		"tracker_consumer_key":   {`""`, `" x"`, "\"a\\nb\""},
 		"ingest_max_bytes":       {`0`, `-1`, `1.5`, `2000000000`, `99999999999999999999`},
 		"ingest_rate_per_system": {`-1`},

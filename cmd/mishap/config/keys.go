@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -50,6 +51,7 @@ func (c *Config) keys() []key {
 			&c.DatabaseURL, isDatabase),
 		text("data_dir", "the path of a folder", &c.DataDir, isPath),
 		address("tracker_url", "an address such as https://launchpad.net", &c.TrackerURL, true),
+		text("tracker_name", "a name such as Launchpad of at most 40 characters, or nothing", &c.TrackerNameSet, isName),
 		address("tracker_api_url", "an address such as https://api.launchpad.net/devel", &c.TrackerAPIURL, true),
 		text("tracker_consumer_key", "the consumer key of this application", &c.TrackerConsumerKey, isPlain),
 		secret("tracker_oauth_token", "an access token on one line", &c.TrackerOAuthToken, isToken),
@@ -177,7 +179,11 @@ func isDatabase(s string) bool {
 		strings.Contains(s, "="))
 }
 
-func isPath(s string) bool  { return s != "" && !strings.ContainsRune(s, 0) }
+func isPath(s string) bool { return s != "" && !strings.ContainsRune(s, 0) }
+
+// isName accepts a short text for people, or none.
+func isName(s string) bool { return s == "" || isPlain(s) && utf8.RuneCountInString(s) <= 40 }
+
 func isPlain(s string) bool { return strings.TrimSpace(s) == s && s != "" && isToken(s) }
 
 // isToken accepts any printable text of at most one line.
