@@ -87,7 +87,7 @@ func readColours(t *testing.T) map[string]map[string]string {
 	for _, m := range colourToken.FindAllStringSubmatch(string(css), -1) {
 		themes["light"][m[1]], themes["dark"][m[1]] = m[2], m[3]
 	}
-	if len(themes["light"]) < 20 {
+	if len(themes["light"]) < 15 {
 		t.Fatalf("got %d colours, want those of the style sheet", len(themes["light"]))
 	}
 	return themes
