@@ -41,6 +41,7 @@ type BugPart struct {
 	Next      string // local path to return to after signing in
 	Copy      string // distinguishes several cells of one bucket on a page, in lower case
 	Whole     bool   // the cell is part of a status, which answers replace as a whole
+	InList    bool   // the cell is in a list, see ListBug
 }
 
 // cellID returns the id of the element that holds the cell.
@@ -65,10 +66,22 @@ func CopyIn(text string) string {
 func CopyTargeted(header string, id crash.BucketID) string {
 	rest, _ := strings.CutPrefix(header, "div#bug-"+id.String()+"-")
 	rest, _ = strings.CutSuffix(rest, "-now")
+	rest, _ = strings.CutSuffix(rest, rowSuffix)
 	return CopyIn(rest)
 }
 
-func (p BugPart) nowID() string { return p.cellID() + "-now" }
+// rowSuffix ends the id of the content of a cell in a list.
+const rowSuffix = "-row"
+
+// ListTargeted reports whether the request header HX-Target names a cell in a list.
+func ListTargeted(header string) bool { return strings.HasSuffix(header, rowSuffix) }
+
+func (p BugPart) nowID() string {
+	if p.InList {
+		return p.cellID() + rowSuffix
+	}
+	return p.cellID() + "-now"
+}
 
 func (p BugPart) path() string { return p.Bucket.Path() + "/bug" }
 
@@ -82,7 +95,7 @@ func (p BugPart) changing() bool { return p.State == BugCreating || p.State == B
 
 func (p BugPart) form() PostFormArgs {
 	return PostFormArgs{
-		ID: p.cellID() + "-form", Action: "/api/1.0/create-bug-report/", CSRFToken: p.CSRFToken, Class: "create-bug",
+		ID: p.cellID() + "-form", Action: pathCreateBug, CSRFToken: p.CSRFToken, Class: "create-bug",
 		InPlace: true, Target: p.target(), Swap: p.swap(), Failed: "#" + p.nowID(),
 	}
 }

@@ -571,7 +571,7 @@ func releaseProblems(id, title, none string, rows []PackageProblem, p ReleasePag
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = problemTable(rows, true, p.Shell).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = problemTable(rows, p.Shell).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

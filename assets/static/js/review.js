@@ -55,7 +55,7 @@
   htmx.registerExtension("review", {
     // Do not load an open panel again, and ask before entered text in another one is lost.
     htmx_before_request(element, { ctx }) {
-      if (element.matches?.("a.review-link")) {
+      if (element.matches?.("a.review-link, a.row-menu")) {
         const open = panel();
         if (open && element.getAttribute("href").includes(open.dataset.bucket)) {
           open.querySelector("#review-heading").focus();
@@ -73,7 +73,7 @@
         ctx.review = { form: element, edited: element.dataset.edited || "" };
         element.dataset.edited = "";
       }
-      if (element.matches?.("a.review-link")) {
+      if (element.matches?.("a.review-link, a.row-menu")) {
         ctx.review = {};
       }
       return true;
