@@ -37,7 +37,7 @@ func TestListInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Click(".columns-link[data-htmx-powered]"),
 		browsertest.Click("th.first a[data-htmx-powered]"), browsertest.WaitVisible("th.first[aria-sort]"))
 	choose("#release", "Ubuntu 22.04") // the chart follows; the sort order stays
-	browsertest.Do(ctx, t, browsertest.WaitVisible(`.rates .legend li:only-child a[href="/release/Ubuntu%2022.04"]`),
+	browsertest.Do(ctx, t, browsertest.WaitVisible(`.rate-labels a:only-of-type[href="/release/Ubuntu%2022.04"]`),
 		browsertest.WaitVisible("th.first[aria-sort]"), browsertest.WaitAbsent(".htmx-request"))
 	choose("#from", "2026-01-01")
 	browsertest.Do(ctx, t, browsertest.WaitVisible(`th.first a[href*="from=2026-01-01"]`),

@@ -169,14 +169,14 @@ func TestReliabilityChart(t *testing.T) {
 	p.several(1, crashtest.Native, crashtest.At(today.AddDate(0, 0, -1)))
 	c := p.Visitor(t)
 	a := c.Get("/").Want(http.StatusOK)
-	if got := a.HTML().Find(".rate-plot path").Length(); got != 2 {
+	if got := a.HTML().Find(".rate-plot .rate-line").Length(); got != 2 {
 		t.Errorf("lines: got %d, want one for each release", got)
 	}
 	a.WantText(".rates thead", "24.04").WantText(".rates thead", "22.04")
 	// There are three reports of the three machines that were active by then.
 	a.WantText(".rates tbody tr:nth-child(2)", "2026-05-18 1.00 1.00")
 	c.Get("/?release=Ubuntu+22.04").WantText(".rates .legend", "22.04")
-	if got := c.Get("/?release=Ubuntu+22.04").HTML().Find(".rate-plot path").Length(); got != 1 {
+	if got := c.Get("/?release=Ubuntu+22.04").HTML().Find(".rate-plot .rate-line").Length(); got != 1 {
 		t.Errorf("lines of one release: got %d", got)
 	}
 	newPages(t).Visitor(t).Get("/").WantText(".rates", "No counted reports since")

@@ -17,10 +17,10 @@ var notConverted = []string{
 	"account.templ", "admin_health.templ", "admin_tracker.templ", "api.templ", "bug_part.templ",
 	"bugs.templ", "chart.templ", "chosen.templ", "comments.templ", "decisions.templ", "error.templ",
 	"exports.templ", "ledger.templ", "link_chosen.templ", "list.templ", "my.templ", "notes.templ",
-	"package.templ", "passage.templ", "problem.templ", "rates.templ",
+	"package.templ", "passage.templ", "problem.templ",
 	"regroup.templ", "release.templ", "report.templ", "report_filter.templ", "reports.templ",
 	"review.templ", "search.templ", "shell.templ", "sign_in.templ", "split.templ", "stack.templ",
-	"status.templ", "system.templ", "templates.templ", "tokens.templ", "traits.templ", "trend.templ",
+	"status.templ", "system.templ", "templates.templ", "tokens.templ", "traits.templ",
 	"versions.templ", "way.templ", "why.templ", "words.templ",
 }
 
