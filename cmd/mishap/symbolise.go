@@ -137,6 +137,7 @@ type symbolSearch struct {
 	Found    bool                `json:"found"`
 	Origin   string              `json:"origin,omitempty"`
 	Size     int64               `json:"size,omitempty"`
+	Retry    bool                `json:"retry,omitempty"` // a later try may find it
 	Searched []debuginfo.Attempt `json:"searched"`
 }
 
@@ -152,7 +153,7 @@ func newSymbolised(file string, r symbols.Result, err error) symbolised {
 		if r == nil {
 			return nil
 		}
-		return &symbolSearch{r.Found, r.Origin, r.Size, r.Attempts}
+		return &symbolSearch{r.Found, r.Origin, r.Size, r.Retry(), r.Attempts}
 	}
 	for _, m := range r.Modules {
 		out.Modules = append(out.Modules, symbolsModule{Path: m.Path, BuildID: string(m.BuildID), Frames: m.Frames,

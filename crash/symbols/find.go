@@ -89,7 +89,7 @@ func (j *Job) findDebuginfo(ctx context.Context, w debuginfo.Wanted) (*debuginfo
 	w.Kind = debuginfo.Debuginfo
 	id := string(w.ID)
 	dir := filepath.Join(j.dir, debugDir, ".build-id", id[:2])
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the folder of the job is private
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("folder of a job: %w", err)
 	}
 	// Several modules may share one file, so each search writes under a name of its own.

@@ -26,7 +26,7 @@ func workDir(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the folders of jobs in it are private
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("folder of jobs: %w", err)
 	}
 	if os.Geteuid() != 0 || reachable(dir) {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"mishap/crash"
@@ -36,6 +37,9 @@ type Config struct {
 // Symboliser symbolises cores. Its methods may be called concurrently.
 type Symboliser struct {
 	Config
+
+	mu       sync.Mutex
+	confined bool // the sandbox was checked on this machine
 }
 
 // New returns a Symboliser. It removes the files that jobs of dead processes left behind.
@@ -45,19 +49,19 @@ func New(c Config) (*Symboliser, error) {
 		return nil, err
 	}
 	c.WorkDir = dir
-	return &Symboliser{c}, removeLeftovers(dir)
+	return &Symboliser{Config: c}, removeLeftovers(dir)
 }
 
-// Check returns an Unavailable error that says why this machine cannot symbolise, or nil.
-func (s *Symboliser) Check(ctx context.Context, architecture string) error {
-	if _, err := gdb.Find(architecture); err != nil {
-		return err
+// checkSandbox tries once what the sandbox forbids. Without a sandbox, gdb must not run.
+func (s *Symboliser) checkSandbox(ctx context.Context, dir string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.confined {
+		return nil
 	}
-	j, err := s.NewJob()
-	if err != nil {
-		return err
-	}
-	return errors.Join(sandbox.Check(ctx, j.dir), j.Close())
+	err := sandbox.Check(ctx, dir)
+	s.confined = err == nil
+	return err
 }
 
 // State says how far a crash is symbolised.
@@ -148,6 +152,9 @@ func (j *Job) Run(ctx context.Context, report crash.Fields) (Result, error) {
 	r := Result{Threads: len(core.Threads), Truncated: core.Truncated}
 	program, err := gdb.Find(core.Architecture)
 	if err != nil {
+		return r, err
+	}
+	if err := j.s.checkSandbox(ctx, j.dir); err != nil {
 		return r, err
 	}
 	if r.Modules, err = j.findFiles(ctx, core, packagesOf(report)); err != nil {

@@ -297,15 +297,3 @@ func TestTimeLimit(t *testing.T) {
 		t.Errorf("got %v, want the reason", err)
 	}
 }
-
-func TestCheck(t *testing.T) {
-	t.Parallel()
-	symboltest.Programs(t)
-	b := newBench(t, "")
-	if err := b.Check(t.Context(), "amd64"); err != nil {
-		t.Error(err)
-	}
-	if err := b.Check(t.Context(), "s390x"); err != nil && !strings.Contains(err.Error(), "apt-get install gdb-multiarch") {
-		t.Errorf("got %v", err)
-	}
-}

@@ -79,8 +79,9 @@ func Read(in io.ReaderAt, size int64) (*Core, error) {
 		return nil, crash.Errorf(crash.Invalid, "unknown_architecture",
 			"The core is of an architecture that mishap does not know (%s, %s).", f.Machine, f.Class)
 	}
+	end := uint64(max(size, 0))
 	for _, s := range f.Segments {
-		if s.Offset > uint64(size) || s.FileSize > uint64(size)-s.Offset {
+		if s.Offset > end || s.FileSize > end-s.Offset {
 			c.Truncated = true
 		}
 		if s.Type == elf.PT_LOAD {
@@ -137,14 +138,14 @@ func (c *Core) segmentAt(address uint64) (elffile.Segment, bool) {
 }
 
 // memory reads up to n bytes of the process's memory, as far as the core holds them.
-func (c *Core) memory(address uint64, n int) []byte {
+func (c *Core) memory(address uint64, n uint32) []byte {
 	s, ok := c.segmentAt(address)
-	if !ok || address-s.Addr >= s.FileSize || s.Offset > 1<<62 {
+	if !ok || address-s.Addr >= s.FileSize || s.Offset > 1<<62 || address-s.Addr > 1<<62 {
 		return nil
 	}
 	into := address - s.Addr
 	b := make([]byte, min(uint64(n), s.FileSize-into))
-	got, err := c.file.ReadAt(b, int64(s.Offset+into))
+	got, err := c.file.ReadAt(b, int64(s.Offset+into)) //nolint:gosec // below 1<<63
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil
 	}

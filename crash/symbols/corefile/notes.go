@@ -153,10 +153,10 @@ func (c *Core) readFiles(n elffile.Note) ([]mappedFile, error) {
 	}
 	count, page := c.file.Word(b), c.file.Word(b[word:])
 	b = b[2*word:]
-	if count > uint64(len(b)/(3*word)) {
+	if count > uint64(len(b)/(3*word)) { //nolint:gosec // not negative
 		return nil, errors.New("its list of mapped files is cut short")
 	}
-	names := b[int(count)*3*word:]
+	names := b[int(count)*3*word:] //nolint:gosec // at most len(b)
 	files := make([]mappedFile, 0, count)
 	for ; count > 0; count-- {
 		name, rest, ok := bytes.Cut(names, []byte{0})
@@ -174,7 +174,7 @@ func (c *Core) readFiles(n elffile.Note) ([]mappedFile, error) {
 
 // desc returns the first size bytes of a note.
 func (c *Core) desc(n elffile.Note, size int) ([]byte, error) {
-	if n.Size < uint64(size) {
+	if n.Size < uint64(size) { //nolint:gosec // not negative
 		return nil, errors.New("a note is too short")
 	}
 	b := make([]byte, size)

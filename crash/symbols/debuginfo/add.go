@@ -37,7 +37,7 @@ func (f *Folder) Add(ctx context.Context, name string, report func(Added)) error
 	return filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			report(Added{Name: path, Refused: err})
-			return nil
+			return nil //nolint:nilerr // reported; the others are added
 		}
 		if !d.Type().IsRegular() {
 			return ctx.Err()

@@ -19,6 +19,7 @@ import (
 const (
 	atOnce       = 4                // requests to one server
 	idleTimeout  = 90 * time.Second // without any byte; a server may have to unpack a package first
+	totalTimeout = 10 * time.Minute // for one file
 	maxDownload  = 8 << 30          // bytes of one file
 	maxRedirects = 5
 )
@@ -130,6 +131,8 @@ func (s *server) fetch(ctx context.Context, w Wanted, into *os.File, limit int64
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	total := time.AfterFunc(totalTimeout, func() { cancel(fmt.Errorf("it took longer than %s", totalTimeout)) })
+	defer total.Stop()
 	idle := time.AfterFunc(s.idle, func() { cancel(fmt.Errorf("no byte in %s", s.idle)) })
 	defer idle.Stop()
 

@@ -32,7 +32,7 @@ const (
 // OpenFolder opens a folder and creates it if it is missing. If maxBytes is not 0, the folder removes
 // the files that were not used for the longest time when all together are larger.
 func OpenFolder(dir string, maxBytes int64) (*Folder, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // symbols are public; gdb of other users may read them
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("folder of symbols: %w", err)
 	}
 	f := &Folder{dir: dir, maxBytes: maxBytes}
@@ -74,14 +74,14 @@ func (f *Folder) create() (*os.File, error) {
 func (f *Folder) put(temp string, id elffile.BuildID, k Kind, origin string) error {
 	// The name of the temporary file makes that of the origin unique, too.
 	note := temp + originSuffix
-	if err := os.WriteFile(note, []byte(origin+"\n"), 0o644); err != nil { //nolint:gosec // symbols are public
+	if err := os.WriteFile(note, []byte(origin+"\n"), 0o644); err != nil {
 		return fmt.Errorf("folder of symbols: %w", err)
 	}
 	defer os.Remove(note) //nolint:errcheck // it is gone if it was moved
 	place := f.path(id, k)
 	var err error
 	for range 100 { // eviction may remove the new folder while it is empty
-		if err = os.MkdirAll(filepath.Dir(place), 0o755); err != nil { //nolint:gosec // as above
+		if err = os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
 			break
 		}
 		if err = os.Rename(temp, place); !errors.Is(err, fs.ErrNotExist) {

@@ -50,8 +50,9 @@ func Inspect(in io.ReaderAt, size int64) (Info, error) {
 		}
 	}
 	if info.HasCode {
+		end := uint64(max(size, 0))
 		for _, s := range f.Segments {
-			if s.Type == elf.PT_LOAD && (s.Offset > uint64(size) || s.FileSize > uint64(size)-s.Offset) {
+			if s.Type == elf.PT_LOAD && (s.Offset > end || s.FileSize > end-s.Offset) {
 				return Info{}, errors.New("a segment ends behind the end of the file")
 			}
 		}

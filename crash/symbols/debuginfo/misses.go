@@ -88,7 +88,7 @@ func (f *Folder) addMiss(id elffile.BuildID, k Kind, past misses, server string,
 	_, err = temp.WriteString(b.String())
 	err = errors.Join(err, temp.Close())
 	for tries := 0; err == nil && tries < 100; tries++ { // as in put
-		if err = os.MkdirAll(filepath.Join(f.dir, string(id)), 0o755); err != nil { //nolint:gosec // symbols are public
+		if err = os.MkdirAll(filepath.Join(f.dir, string(id)), 0o755); err != nil {
 			break
 		}
 		err = os.Rename(temp.Name(), f.missesPath(id, k))

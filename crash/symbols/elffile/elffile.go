@@ -149,6 +149,7 @@ func (f *File) segment(b []byte) Segment {
 // Sections reads the table of sections with their names. It fails if a section is not inside a file
 // of this size, because then the file is cut short.
 func (f *File) Sections(size int64) ([]Section, error) {
+	end := uint64(max(size, 0))
 	if f.sectionsAt == 0 {
 		return nil, nil
 	}
@@ -165,10 +166,10 @@ func (f *File) Sections(size int64) ([]Section, error) {
 	for i := range sections {
 		b := table[i*h.sectionSize:]
 		word := f.WordSize()
-		s := Section{Type: elf.SectionType(f.Order.Uint32(b[4:])), Flags: elf.SectionFlag(f.Word(b[8:]))}
+		s := Section{Type: elf.SectionType(f.Order.Uint32(b[4:])), Flags: elf.SectionFlag(f.Word(b[8:]) & 0xffffffff)}
 		s.Offset, s.Size = f.Word(b[8+2*word:]), f.Word(b[8+3*word:])
 		nameAt[i] = f.Order.Uint32(b)
-		if s.Type != elf.SHT_NULL && s.Type != elf.SHT_NOBITS && (s.Offset > uint64(size) || s.Size > uint64(size)-s.Offset) {
+		if s.Type != elf.SHT_NULL && s.Type != elf.SHT_NOBITS && (s.Offset > end || s.Size > end-s.Offset) {
 			return nil, fmt.Errorf("section %d ends behind the end of the file", i)
 		}
 		sections[i] = s

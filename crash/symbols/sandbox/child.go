@@ -27,12 +27,11 @@ func Child() {
 	}
 	report := os.NewFile(reportTo, "report")
 	unix.CloseOnExec(reportTo)
-	if err := child(os.Args[1], report); err != nil {
-		_, _ = report.WriteString(err.Error()) // the parent reads it
-	}
+	_, _ = report.WriteString(child(os.Args[1], report).Error()) // the parent reads it
 	os.Exit(1)
 }
 
+// child returns only if it fails.
 func child(spec string, report *os.File) error {
 	var c Command
 	if err := json.Unmarshal([]byte(spec), &c); err != nil {
@@ -81,8 +80,8 @@ func child(spec string, report *os.File) error {
 // restrictFiles permits reading the system's programs and libraries, and the folder; nothing else.
 // The rights that a newer kernel can restrict are restricted there: network and signals, too.
 func restrictFiles(dir string) error {
-	if version, err := ll.LandlockGetABIVersion(); err != nil || version < 1 {
-		return fmt.Errorf("the kernel has no Landlock (Linux 5.13 or newer, with lsm=landlock,… if it is switched off): %v", err)
+	if _, err := ll.LandlockGetABIVersion(); err != nil {
+		return fmt.Errorf("the kernel has no Landlock (Linux 5.13 or newer has it; lsm=landlock,… switches it on): %w", err)
 	}
 	err := landlock.V7.BestEffort().Restrict(
 		landlock.RODirs("/usr", "/lib", "/lib32", "/lib64", "/bin").IgnoreIfMissing(),

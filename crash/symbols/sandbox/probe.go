@@ -43,7 +43,7 @@ func probe(dir string) string {
 		{"start a process", func() bool {
 			pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 			if errno == 0 && pid == 0 {
-				syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
+				_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
 			}
 			return errno == 0
 		}},

@@ -5,6 +5,7 @@ package symboltest
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
@@ -65,7 +66,7 @@ func Programs(t *testing.T) string {
 		if built.err = os.WriteFile(file, script, 0o600); built.err != nil {
 			return
 		}
-		if out, err := exec.Command("bash", file, built.dir).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(context.Background(), "bash", file, built.dir).CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("make.sh: %w\n%s", err, out)
 		}
 	})
@@ -157,7 +158,7 @@ func Crash(t *testing.T, name string, core []byte) string {
 // returns its address.
 func Debuginfod(t *testing.T, programs []string, folders ...string) string {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func Debuginfod(t *testing.T, programs []string, folders ...string) string {
 		t.Fatal(err)
 	}
 	args := append([]string{"-p", strconv.Itoa(port), "-d", filepath.Join(t.TempDir(), "index"), "-F"}, folders...)
-	cmd := exec.Command("debuginfod", args...)
+	cmd := exec.CommandContext(t.Context(), "debuginfod", args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=") // or it would ask others
@@ -185,7 +186,7 @@ func Debuginfod(t *testing.T, programs []string, folders ...string) string {
 			continue // not built on this machine
 		}
 		known := address + "/buildid/" + string(BuildID(t, name)) + "/debuginfo"
-		for tries := 0; !serves(known); tries++ {
+		for tries := 0; !serves(t, known); tries++ {
 			if tries == 1200 {
 				t.Fatalf("debuginfod %s has not indexed %s in two minutes:\n%s", strings.Join(args, " "), name, said.String())
 			}
@@ -195,8 +196,13 @@ func Debuginfod(t *testing.T, programs []string, folders ...string) string {
 	return address
 }
 
-func serves(address string) bool {
-	resp, err := http.Get(address) //nolint:gosec // of this test
+func serves(t *testing.T, address string) bool {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return false
 	}
