@@ -25,14 +25,14 @@ build: ## builds bin/mishap, one static program, and bin/devtool
 	$(static) $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
 
 test: ## runs all tests, with the race detector, a real database and a headless browser
-	@.ci/need postgresql chromium compiler launchpadlib
+	@.ci/need postgresql chromium compiler symbols launchpadlib
 	@$(GO) run -race -buildvcs=false ./cmd/devtool test --postgres -- -race -shuffle=on -timeout 60m ./...
 
 test-short: ## runs the tests that need no database, browser or built program, in seconds
 	@$(static) $(GO) run ./cmd/devtool test -- -short ./...
 
 cover: ## prints the coverage per package and in total, and writes bin/coverage.html
-	@.ci/need postgresql chromium launchpadlib
+	@.ci/need postgresql chromium symbols launchpadlib
 	@mkdir -p bin
 	@$(static) $(GO) run ./cmd/devtool test --postgres -- -timeout 60m -coverprofile=bin/coverage.out ./...
 	@$(GO) tool cover -html=bin/coverage.out -o bin/coverage.html
@@ -67,7 +67,7 @@ lint: ## runs go vet and golangci-lint
 	$(GO) tool -modfile=tools.mod golangci-lint run
 
 deadcode: ## lists functions that no program uses; packages for tests are exempt
-	@! $(GO) tool -modfile=tools.mod deadcode ./cmd/... | grep -vE '^(crash/crashtest|crash/sizetest|db/dbtest|tracker/trackertest|views/gallery)/'
+	@! $(GO) tool -modfile=tools.mod deadcode ./cmd/... | grep -vE '^(crash/crashtest|crash/sizetest|crash/symbols/symboltest|db/dbtest|tracker/trackertest|views/gallery)/'
 
 fuzz: ## runs each fuzz target for FUZZTIME, 30s by default
 	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ { n[++i] = $$1 } /^ok/ { for (; i > 0; i--) print $$2, n[i] }' | \

@@ -44,6 +44,15 @@ var rules = map[string]rule{
 	"crash/redact":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/query":      {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
 
+	"crash/symbols":          {ours: "crash crash/grouping crash/symbols/*", others: "golang.org/x/sync", never: "database testing"},
+	"crash/symbols/elffile":  {never: "=net net/http os/exec database"},
+	"crash/symbols/corefile": {ours: "crash crash/symbols/elffile", never: "=net net/http os/exec database"},
+	"crash/symbols/debuginfo": {ours: "crash crash/symbols/elffile",
+		others: "github.com/klauspost/compress github.com/ulikunitz/xz", never: "os/exec database"},
+	"crash/symbols/gdb": {ours: "crash crash/symbols/sandbox", never: "=net net/http database"},
+	"crash/symbols/sandbox": {ours: "crash", others: "github.com/landlock-lsm/go-landlock golang.org/x/net/bpf " +
+		"golang.org/x/sys/unix", never: "net/http database"},
+
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
 	"tracker":       {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
@@ -98,7 +107,7 @@ var rules = map[string]rule{
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap/config": {
-		ours:   "crash crash/grouping handlers/proxies",
+		ours:   "crash crash/grouping crash/symbols/debuginfo handlers/proxies",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
 		never:  "testing",
 	},
@@ -110,9 +119,10 @@ var rules = map[string]rule{
 	},
 
 	// These packages are for tests, demonstrations and development.
-	"crash/crashtest":  {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
-	"crash/sizetest":   {},
-	"db/disk/disktest": {},
+	"crash/crashtest":          {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
+	"crash/sizetest":           {},
+	"crash/symbols/symboltest": {ours: "crash/sizetest crash/symbols/elffile crash/symbols/sandbox"},
+	"db/disk/disktest":         {},
 	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
 		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
 			"github.com/riverqueue/river"},

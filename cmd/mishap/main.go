@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"mishap/crash/symbols/sandbox"
 )
 
 // program is the environment of a command, which tests replace.
@@ -21,6 +23,7 @@ type program struct {
 }
 
 func main() {
+	sandbox.Child() // does not return in the process that becomes gdb
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), listen: listenOn}

@@ -18,9 +18,11 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash/sizetest"
+	"mishap/crash/symbols/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Child()
 	status := m.Run()
 	if binary.folder != "" {
 		_ = os.RemoveAll(binary.folder) // a temporary folder

@@ -21,7 +21,19 @@ func (f *file) compressedField(key string, at int) error {
 	}
 	value := &limited{max: f.lim.Text - f.text, discard: isDump(key)}
 	text := &chunks{f: f}
-	n, err := compressed.Copy(value, text, f.lim.Decompressed)
+	var into io.Writer = value
+	if key == "CoreDump" && f.core != nil {
+		if f.core.used {
+			f.line = at
+			return f.malformed("begins a second core dump")
+		}
+		f.core.used = true
+		into = f.core
+	}
+	n, err := compressed.Copy(into, text, f.lim.Decompressed)
+	if f.core != nil && f.core.err != nil {
+		return f.core.err
+	}
 	if text.err != nil && !errors.Is(text.err, io.EOF) {
 		return text.err
 	}
@@ -40,6 +52,19 @@ func (f *file) compressedField(key string, at int) error {
 	}
 	_, err = io.Copy(io.Discard, text)
 	return err
+}
+
+// coreWriter writes a core dump and remembers the error, to tell it from errors of the file.
+type coreWriter struct {
+	w    io.Writer
+	used bool
+	err  error
+}
+
+func (c *coreWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.err = err
+	return n, err
 }
 
 // chunks reads the continuation lines of a value, without their leading blank but with their line

@@ -57,9 +57,17 @@ const maxKey = 256
 //
 // Errors of the file have the kind Invalid (code malformed_report) or TooLarge (report_too_large),
 // and name the line and the cause for people. An error of r is returned unchanged.
-func Read(r io.Reader, lim Limits) (crash.Fields, []Binary, error) {
+func Read(r io.Reader, lim Limits) (crash.Fields, []Binary, error) { return read(r, lim, nil) }
+
+// ReadCore is like Read, but also writes the decompressed CoreDump to core. It returns an error of core
+// unchanged. A second CoreDump is an error, because the first one has been written.
+func ReadCore(r io.Reader, lim Limits, core io.Writer) (crash.Fields, []Binary, error) {
+	return read(r, lim, &coreWriter{w: core})
+}
+
+func read(r io.Reader, lim Limits, core *coreWriter) (crash.Fields, []Binary, error) {
 	f := &file{in: bufio.NewReaderSize(r, 64<<10), lim: lim.orDefault(), fields: crash.Fields{},
-		binary: map[string]Binary{}}
+		binary: map[string]Binary{}, core: core}
 	for {
 		more, err := f.field()
 		if err != nil {
@@ -84,6 +92,7 @@ type file struct {
 	text   int64 // bytes of text stored
 	fields crash.Fields
 	binary map[string]Binary
+	core   *coreWriter // nil: the core is not wanted
 }
 
 // field reads the next field. It returns false at the end of the file.

@@ -34,6 +34,12 @@ type Config struct {
 	ReportsKeepDays      int
 	CoresTotalMaxBytes   int
 	CoresKeepDays        int
+	CoreMaxBytes         int
+	DebuginfodURLs       string // see debuginfo.ParseServers
+	SymbolsFromMachine   bool
+	SymbolsCacheMaxBytes int
+	SymboliseSeconds     int
+	SymboliseMaxMemory   int          // bytes
 	APIRatePerAddress    int          // requests per minute; 0: off
 	APIRatePerToken      int          // requests per minute; 0: off
 	TrustedProxies       string       // see proxies.Parse
@@ -68,31 +74,35 @@ type given struct {
 // Default returns the configuration of an empty file.
 func Default() Config {
 	return Config{
-		Listen:              "127.0.0.1:8080",
-		IngestListen:        "127.0.0.1:8081",
-		OpsListen:           "127.0.0.1:8082",
-		IngestMaxBytes:      16 << 20,
-		IngestRatePerSystem: 6000,
-		IngestMaxAgeDays:    366,
-		CoresTotalMaxBytes:  20 << 30,
-		CoresKeepDays:       7,
-		APIRatePerAddress:   3000,
-		APIRatePerToken:     6000,
-		TrustedProxies:      proxies.Loopback,
-		BaseURL:             "http://localhost:8080",
-		DataDir:             "data",
-		TrackerURL:          "https://launchpad.net",
-		TrackerAPIURL:       "https://api.launchpad.net/devel",
-		TrackerConsumerKey:  "mishap",
-		TrackerTarget:       "ubuntu",
-		TrackerTimeout:      75,
-		TrackerSettle:       75,
-		ReadArchive:         true,
-		SourceLinks:         grouping.DefaultSourceLinks,
-		VersionLinks:        grouping.DefaultVersionLinks,
-		AllowBugFiling:      true,
-		File:                DefaultFile,
-		given:               map[string]given{},
+		Listen:               "127.0.0.1:8080",
+		IngestListen:         "127.0.0.1:8081",
+		OpsListen:            "127.0.0.1:8082",
+		IngestMaxBytes:       16 << 20,
+		IngestRatePerSystem:  6000,
+		IngestMaxAgeDays:     366,
+		CoresTotalMaxBytes:   20 << 30,
+		CoresKeepDays:        7,
+		CoreMaxBytes:         256 << 20,
+		SymbolsCacheMaxBytes: 20 << 30,
+		SymboliseSeconds:     120,
+		SymboliseMaxMemory:   4 << 30,
+		APIRatePerAddress:    3000,
+		APIRatePerToken:      6000,
+		TrustedProxies:       proxies.Loopback,
+		BaseURL:              "http://localhost:8080",
+		DataDir:              "data",
+		TrackerURL:           "https://launchpad.net",
+		TrackerAPIURL:        "https://api.launchpad.net/devel",
+		TrackerConsumerKey:   "mishap",
+		TrackerTarget:        "ubuntu",
+		TrackerTimeout:       75,
+		TrackerSettle:        75,
+		ReadArchive:          true,
+		SourceLinks:          grouping.DefaultSourceLinks,
+		VersionLinks:         grouping.DefaultVersionLinks,
+		AllowBugFiling:       true,
+		File:                 DefaultFile,
+		given:                map[string]given{},
 	}
 }
 

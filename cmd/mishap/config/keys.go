@@ -13,6 +13,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
 )
 
@@ -45,6 +46,14 @@ func (c *Config) keys() []key {
 		number("reports_keep_days", "a number of days, or 0 for ever", &c.ReportsKeepDays, 0, 36500),
 		number("cores_total_max_bytes", "a number of bytes above 0", &c.CoresTotalMaxBytes, 1, 1<<50),
 		number("cores_keep_days", "a number of days, or 0 for ever", &c.CoresKeepDays, 0, 36500),
+		number("core_max_bytes", "a number of bytes above 0", &c.CoreMaxBytes, 1, 1<<50),
+		list("debuginfod_urls", "addresses of debuginfod servers, each with patterns of packages behind it if it is not for all, "+
+			"such as http://symbols.example.com acme-* https://debuginfod.ubuntu.com !acme-*, or nothing",
+			&c.DebuginfodURLs, isServers),
+		flag("symbols_from_machine", &c.SymbolsFromMachine),
+		number("symbols_cache_max_bytes", "a number of bytes above 0", &c.SymbolsCacheMaxBytes, 1, 1<<50),
+		number("symbolise_seconds", seconds+" above 0", &c.SymboliseSeconds, 1, 3600),
+		number("symbolise_max_memory_bytes", "a number of bytes, at least 536870912", &c.SymboliseMaxMemory, 512<<20, 1<<50),
 		number("api_rate_per_address", "a number of requests per minute, or 0 for no limit", &c.APIRatePerAddress, 0, 1e9),
 		number("api_rate_per_token", "a number of requests per minute, or 0 for no limit", &c.APIRatePerToken, 0, 1e9),
 		secret("database_url", "an address such as postgres://user:password@host/database, or nothing",
@@ -147,6 +156,11 @@ func flag(name string, into *bool) key {
 			return true
 		},
 		show: func() string { return strconv.FormatBool(*into) }}
+}
+
+func isServers(s string) bool {
+	_, err := debuginfo.ParseServers(s)
+	return err == nil
 }
 
 func isNetworks(s string) bool {

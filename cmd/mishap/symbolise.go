@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"mishap/cmd/mishap/config"
+	"mishap/crash"
+	"mishap/crash/apport"
+	"mishap/crash/symbols"
+	"mishap/crash/symbols/debuginfo"
+)
+
+func (p *program) symboliseCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "symbolise FILE.crash...",
+		Short: "Gives the crashes in report files the names of their functions",
+		Long: `Reads apport's report files with a core dump, works out the stack with gdb, and prints it with the
+signature that the report then has. For each program and library of the process it prints the build-id
+and where the program and its debug file were found, or where they were searched. It uses no database
+and changes no report. Reports that are stored in the database cannot be named, because they have no
+cores yet.
+
+The files come from "mishap symbols add", from the servers in debuginfod_urls, and from this machine if
+symbols_from_machine is true. gdb runs in a sandbox without network.
+
+With --json it prints one JSON object per file and line. If a report cannot be symbolised, the reason
+is printed (with --json: the member failed), and the exit status is 1.`,
+		Example: `  mishap symbolise /var/crash/_usr_bin_tidewatch.1000.crash
+  MISHAP_DEBUGINFOD_URLS=https://debuginfod.ubuntu.com mishap symbolise --json *.crash | jq -r .signature`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.config(cmd)
+			if err != nil {
+				return err
+			}
+			return p.symbolise(cmd.Context(), c, args, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per file")
+	return cmd
+}
+
+func (p *program) symbolise(ctx context.Context, c config.Config, files []string, asJSON bool) error {
+	s, err := symboliser(c)
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(p.out)
+	out.SetEscapeHTML(false)
+	failed := false
+	for i, file := range files {
+		result, err := symboliseFile(ctx, s, file)
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted: %w", ctx.Err())
+		}
+		failed = failed || err != nil
+		if asJSON {
+			err = out.Encode(newSymbolised(file, result, err))
+		} else {
+			if i > 0 {
+				p.printf("")
+			}
+			err = p.describeSymbolised(file, result, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if failed {
+		return errReported
+	}
+	return nil
+}
+
+func symboliseFile(ctx context.Context, s *symbols.Symboliser, file string) (result symbols.Result, err error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return symbols.Result{}, err
+	}
+	defer in.Close() //nolint:errcheck // only read
+	job, err := s.NewJob()
+	if err != nil {
+		return symbols.Result{}, err
+	}
+	defer func() { err = errors.Join(err, job.Close()) }()
+	fields, binary, err := apport.ReadCore(in, apport.Limits{Decompressed: s.Core + 1}, job.Core())
+	if err != nil {
+		return symbols.Result{}, err
+	}
+	if !slices.ContainsFunc(binary, func(b apport.Binary) bool { return b.Name == "CoreDump" && b.Size > 0 }) {
+		return symbols.Result{}, crash.Errorf(crash.Invalid, "no_core", "The report has no core dump.")
+	}
+	return job.Run(ctx, fields)
+}
+
+// symbolised is the output for one file with --json. Missing values are left out.
+type symbolised struct {
+	File        string          `json:"file"`
+	Failed      string          `json:"failed,omitempty"` // the reason
+	State       symbols.State   `json:"state,omitempty"`
+	Signature   string          `json:"signature,omitempty"`
+	Rule        crash.Rule      `json:"rule,omitempty"`
+	Provisional bool            `json:"provisional,omitempty"`
+	Truncated   bool            `json:"truncated,omitempty"`
+	Incomplete  string          `json:"incomplete,omitempty"`
+	Threads     int             `json:"threads,omitempty"`
+	Engine      string          `json:"engine,omitempty"`
+	Seconds     float64         `json:"seconds,omitempty"`
+	CPUSeconds  float64         `json:"cpu_seconds,omitempty"`
+	MemoryBytes int64           `json:"memory_bytes,omitempty"`
+	Fields      crash.Fields    `json:"fields,omitempty"`
+	Modules     []symbolsModule `json:"modules,omitempty"`
+}
+
+// symbolsModule is a program or library in the output.
+type symbolsModule struct {
+	Path       string        `json:"path"`
+	BuildID    string        `json:"build_id,omitempty"`
+	Frames     int           `json:"frames"` // of the thread that crashed
+	Executable *symbolSearch `json:"executable,omitempty"`
+	Debuginfo  *symbolSearch `json:"debuginfo,omitempty"`
+	Shared     *symbolSearch `json:"shared_debuginfo,omitempty"`
+}
+
+// symbolSearch is the search for one file.
+type symbolSearch struct {
+	Found    bool                `json:"found"`
+	Origin   string              `json:"origin,omitempty"`
+	Size     int64               `json:"size,omitempty"`
+	Retry    bool                `json:"retry,omitempty"` // a later try may find it
+	Searched []debuginfo.Attempt `json:"searched"`
+}
+
+func newSymbolised(file string, r symbols.Result, err error) symbolised {
+	out := symbolised{File: file, State: r.State, Signature: r.Grouping.Signature, Rule: r.Grouping.Rule,
+		Provisional: r.Grouping.Provisional, Truncated: r.Truncated, Incomplete: r.Incomplete, Threads: r.Threads,
+		Engine: r.Engine, Seconds: r.Seconds, CPUSeconds: r.Usage.CPU.Seconds(), MemoryBytes: r.Usage.Memory,
+		Fields: r.Fields}
+	if err != nil {
+		out.Failed = reason(err)
+	}
+	search := func(r *debuginfo.Result) *symbolSearch {
+		if r == nil {
+			return nil
+		}
+		return &symbolSearch{r.Found, r.Origin, r.Size, r.Retry(), r.Attempts}
+	}
+	for _, m := range r.Modules {
+		out.Modules = append(out.Modules, symbolsModule{Path: m.Path, BuildID: string(m.BuildID), Frames: m.Frames,
+			Executable: search(m.Executable), Debuginfo: search(m.Debuginfo), Shared: search(m.Shared)})
+	}
+	return out
+}
+
+// describeSymbolised prints a result, or the reason why there is none, and the modules.
+func (p *program) describeSymbolised(file string, r symbols.Result, failure error) error {
+	p.printf("%s", onOneLine(file))
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	line := func(label, value string) {
+		if value != "" {
+			_, _ = fmt.Fprintf(w, "  %s\t%s\n", label, onOneLine(value)) // Flush returns the error
+		}
+	}
+	if failure != nil {
+		line("failed", reason(failure))
+	}
+	line("state", string(r.State))
+	line("signature", r.Grouping.Signature)
+	line("not grouped", r.Grouping.Reason)
+	if r.Grouping.Signature != "" {
+		line("grouped by", groupedBy(r.Grouping))
+		line("problem", crash.BucketIDOf(r.Grouping.Signature).Path())
+	}
+	line("incomplete", r.Incomplete)
+	if r.Truncated {
+		line("core", "its end is missing")
+	}
+	if r.Engine != "" {
+		line("debugger", fmt.Sprintf("%s, %.1f s", r.Engine, r.Seconds))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if stack := r.Fields["Stacktrace"]; stack != "" {
+		p.printf("\n%s", printable(stack))
+	}
+	for i, m := range r.Modules {
+		if i == 0 {
+			p.printf("")
+		}
+		p.printf("  %s", onOneLine(m.Path))
+		if m.BuildID == "" {
+			p.printf("    build-id    unknown: the core does not hold it")
+			continue
+		}
+		p.printf("    build-id    %s", m.BuildID)
+		for _, search := range []struct {
+			label  string
+			result *debuginfo.Result
+		}{{"program", m.Executable}, {"debug file", m.Debuginfo}, {"shared", m.Shared}} {
+			if search.result != nil {
+				p.printf("    %-10s  %s", search.label, searchText(search.result))
+			}
+		}
+		if m.Executable != nil && m.Executable.HasDWARF {
+			p.printf("    debug file  in the program")
+		}
+	}
+	return nil
+}
+
+// searchText returns where a file was found, or where it was searched.
+func searchText(r *debuginfo.Result) string {
+	if r.Found {
+		return onOneLine(r.Origin)
+	}
+	var tried []string
+	for _, a := range r.Attempts {
+		one := a.Source + ": " + string(a.Outcome)
+		if a.Detail != "" {
+			one += " (" + a.Detail + ")"
+		}
+		tried = append(tried, one)
+	}
+	return onOneLine("not found; " + strings.Join(tried, "; "))
+}
+
+// printable escapes control characters of each line.
+func printable(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = onOneLine(line)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,97 @@
+package corefile
+
+import (
+	"bytes"
+	"debug/elf"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mishap/crash"
+	"mishap/crash/symbols/elffile"
+)
+
+// pageSize is how much of a module's first page is searched. Kernels store the first page of each
+// ELF file, and it has at least this size.
+const pageSize = 4096
+
+// maxPath limits the path of a module, in bytes.
+const maxPath = 4096
+
+// addModules groups mappings to modules: consecutive mappings of one file, the first of them with
+// offset 0, one of them executable. Other mapped files, such as fonts, are not modules.
+func (c *Core) addModules(files []mappedFile) error {
+	for len(files) > 0 {
+		n := 1
+		for n < len(files) && files[n].path == files[0].path && files[n].offset != 0 {
+			n++
+		}
+		if m, ok := c.module(files[:n]); ok {
+			if len(c.Modules) == maxModules {
+				return crash.Errorf(crash.Invalid, "too_many_modules", "The core has more than %d libraries.", maxModules)
+			}
+			c.Modules = append(c.Modules, m)
+		}
+		files = files[n:]
+	}
+	slices.SortStableFunc(c.Modules, func(a, b Module) int {
+		switch {
+		case a.Start < b.Start:
+			return -1
+		case a.Start > b.Start:
+			return 1
+		}
+		return 0
+	})
+	return nil
+}
+
+func (c *Core) module(mappings []mappedFile) (Module, bool) {
+	first := mappings[0]
+	m := Module{Path: pathOf(first.path), Start: first.start, Offset: first.start}
+	for _, f := range mappings {
+		if s, ok := c.segmentAt(f.start); ok && s.Flags&elf.PF_X != 0 {
+			m.ranges = append(m.ranges, span{f.start, f.end})
+		}
+	}
+	if first.offset != 0 || len(m.ranges) == 0 {
+		return Module{}, false
+	}
+	m.Program = c.Executable != "" && m.Path == c.Executable
+	page := c.memory(first.start, pageSize)
+	f, err := elffile.Open(bytes.NewReader(page))
+	if err != nil || f.Type != elf.ET_DYN && f.Type != elf.ET_EXEC {
+		// The first page is missing: in a truncated core, or if the process has overwritten it.
+		return m, len(page) == 0
+	}
+	m.BuildID = f.BuildID(nil)
+	if m.BuildID == "" {
+		m.BuildID = f.FindBuildID(page)
+	}
+	m.Offset = first.start - firstAddress(f)
+	return m, true
+}
+
+// firstAddress returns the address that the file gives to its first byte. It is 0 for libraries and
+// position-independent programs.
+func firstAddress(f *elffile.File) uint64 {
+	for _, s := range f.Segments {
+		if s.Type == elf.PT_LOAD {
+			if s.Offset > s.Addr {
+				return 0
+			}
+			return (s.Addr - s.Offset) &^ (pageSize - 1)
+		}
+	}
+	return 0
+}
+
+// pathOf returns the path of a mapped file as text, without the kernel's mark of a deleted file.
+func pathOf(name string) string {
+	name = strings.TrimSuffix(name, " (deleted)")
+	name = name[:min(len(name), maxPath)]
+	if !utf8.ValidString(name) {
+		name = strings.ToValidUTF8(name, "\uFFFD")
+	}
+	return name
+}

@@ -1,0 +1,430 @@
+package debuginfo
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash/symbols/elffile"
+	"mishap/crash/symbols/symboltest"
+)
+
+func TestMain(m *testing.M) { symboltest.Main(m) }
+
+// wanted describes a file of a program of the tests.
+func wanted(t *testing.T, name string, k Kind) Wanted {
+	t.Helper()
+	return Wanted{ID: symboltest.BuildID(t, name), Kind: k, Machine: elf.EM_X86_64, Class: elf.ELFCLASS64,
+		Path: "/usr/bin/" + name}
+}
+
+func debugFile(t *testing.T, name string) []byte {
+	t.Helper()
+	return symboltest.Read(t, filepath.Join(symboltest.Programs(t), "symbols", name+".debug"))
+}
+
+func openFolder(t *testing.T, maxBytes int64) *Folder {
+	t.Helper()
+	f, err := OpenFolder(t.TempDir(), maxBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// answers serves files with one handler and counts the requests.
+func answers(t *testing.T, h http.HandlerFunc) (address string, asked *atomic.Int64) {
+	t.Helper()
+	asked = new(atomic.Int64)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		h(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, asked
+}
+
+func newFinder(t *testing.T, cache *Folder, servers ...string) *Finder {
+	t.Helper()
+	list, err := ParseServers(strings.Join(servers, " "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewFinder(Config{Added: openFolder(t, 0), Cache: cache, Servers: list, UserAgent: "test"})
+}
+
+func find(t *testing.T, f *Finder, w Wanted) Result {
+	t.Helper()
+	r, err := f.Find(t.Context(), w, filepath.Join(t.TempDir(), "found"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestServers shows what each fault of a server comes to. The next server is always asked.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	w := wanted(t, "tail", Debuginfo)
+	right, wrong := debugFile(t, "tail"), debugFile(t, "deep")
+	good, _ := answers(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(right) })
+	elsewhere, _ := answers(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(right) })
+	dead := httptest.NewServer(http.NotFoundHandler())
+	dead.Close()
+	for name, c := range map[string]struct {
+		answer  http.HandlerFunc
+		outcome Outcome
+		detail  string
+	}{
+		"missing": {http.NotFound, OutcomeMissing, ""},
+		"error": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+			OutcomeFailed, "the server answered 500"},
+		"wrong build-id": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(wrong) },
+			OutcomeUnusable, "its build-id is "},
+		"a page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
+			OutcomeUnusable, "not an ELF file"},
+		"empty": {func(http.ResponseWriter, *http.Request) {}, OutcomeUnusable, "not an ELF file"},
+		"cut": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(right[:len(right)/2]) },
+			OutcomeUnusable, "cut short"},
+		"cut, size known": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(right)))
+			_, _ = w.Write(right[:len(right)/2])
+		}, OutcomeFailed, "unexpected EOF"},
+		"wrong size": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Debuginfod-Size", "1")
+			_, _ = w.Write(right)
+		}, OutcomeFailed, "bytes"},
+		"endless": {func(w http.ResponseWriter, _ *http.Request) {
+			for err := error(nil); err == nil; {
+				_, err = w.Write(right)
+			}
+		}, OutcomeUnusable, "larger than 1000000 bytes"},
+		"said to be large": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "1000001") },
+			OutcomeUnusable, "larger than 1000000 bytes"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, http.StatusFound) },
+			OutcomeFailed, "the server redirects to"},
+		"silent": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, OutcomeFailed, "no byte in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, _ := answers(t, c.answer)
+			f := newFinder(t, openFolder(t, 1_000_000), address, good)
+			if name == "silent" {
+				f.servers[0].idle = 50 * time.Millisecond
+			}
+			r := find(t, f, w)
+			got := r.Attempts[2]
+			if got.Outcome != c.outcome || !strings.Contains(got.Detail, c.detail) || got.Source != address {
+				t.Errorf("got %+v, want %s, %q", got, c.outcome, c.detail)
+			}
+			if !r.Found || r.Origin != good {
+				t.Errorf("got %+v, want the file of the next server", r)
+			}
+		})
+	}
+	if r := find(t, newFinder(t, openFolder(t, 0), dead.URL), w); r.Found || !r.Retry() ||
+		!strings.Contains(r.Attempts[2].Detail, "connection refused") {
+		t.Errorf("dead: got %+v", r)
+	}
+}
+
+// TestHangs checks that a server that hangs ends with the caller's context.
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	address, _ := answers(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	_, err := newFinder(t, openFolder(t, 0), address).Find(ctx, wanted(t, "tail", Debuginfo), filepath.Join(t.TempDir(), "x"))
+	if err == nil || ctx.Err() == nil {
+		t.Errorf("got %v, want it cancelled", err)
+	}
+}
+
+// TestCache checks that a file is fetched once, works without the server, and is in the layout of
+// debuginfod's own cache.
+func TestCache(t *testing.T) {
+	t.Parallel()
+	w := wanted(t, "tail", Debuginfo)
+	address, asked := answers(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Debuginfod-Archive", "/srv/pool/tail-dbgsym_1.0_amd64.deb")
+		_, _ = w.Write(debugFile(t, "tail"))
+	})
+	cache := openFolder(t, 0)
+	for i := range 3 {
+		r := find(t, newFinder(t, cache, address), w)
+		if want := []string{"", "cache (", "cache ("}[i] + address + " (tail-dbgsym_1.0_amd64.deb)"; !r.Found ||
+			!strings.HasPrefix(r.Origin, want) || asked.Load() != 1 {
+			t.Errorf("got %+v after %d requests, want %s", r, asked.Load(), want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(cache.dir, string(w.ID), "debuginfo")); err != nil {
+		t.Error(err)
+	}
+	// Debian's client uses the folder as its cache.
+	cmd := exec.CommandContext(t.Context(), "debuginfod-find", "debuginfo", string(w.ID))
+	cmd.Env = append(os.Environ(), "DEBUGINFOD_CACHE_PATH="+cache.dir, "DEBUGINFOD_URLS=http://127.0.0.1:1")
+	if out, err := cmd.Output(); err != nil || strings.TrimSpace(string(out)) != filepath.Join(cache.dir, string(w.ID), "debuginfo") {
+		t.Errorf("debuginfod-find: got %q, %v", out, err)
+	}
+}
+
+// TestMisses checks how long a missing file is not asked for again.
+func TestMisses(t *testing.T) {
+	t.Parallel()
+	w := wanted(t, "tail", Debuginfo)
+	address, asked := answers(t, http.NotFound)
+	cache := openFolder(t, 0)
+	f := newFinder(t, cache, address)
+	age := func(by time.Duration) {
+		t.Helper()
+		all := cache.misses(w.ID, w.Kind)
+		last := all.of(address)
+		if err := cache.addMiss(w.ID, w.Kind, misses{address: {count: last.count - 1}}, address,
+			Attempt{Outcome: OutcomeMissing}, last.at.Add(-by)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, step := range []struct {
+		age  time.Duration
+		want int64
+		last Outcome
+	}{
+		{0, 1, OutcomeMissing}, {0, 1, OutcomeNotAsked}, {59 * time.Minute, 1, OutcomeNotAsked},
+		{2 * time.Minute, 2, OutcomeMissing}, {23 * time.Hour, 2, OutcomeNotAsked}, {2 * time.Hour, 3, OutcomeMissing},
+	} {
+		if step.age > 0 {
+			age(step.age)
+		}
+		r := find(t, f, w)
+		if asked.Load() != step.want || r.Attempts[2].Outcome != step.last {
+			t.Errorf("step %d: got %d requests and %+v, want %d and %s", i, asked.Load(), r.Attempts, step.want, step.last)
+		}
+	}
+	other, asked := answers(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(debugFile(t, "tail")) })
+	if r := find(t, newFinder(t, cache, address, other), w); !r.Found || asked.Load() != 1 {
+		t.Errorf("a new server: got %+v", r)
+	}
+}
+
+// TestEviction fills a small cache from many searches at once. Each search gets its file, and the
+// cache stays within its limit.
+func TestEviction(t *testing.T) {
+	t.Parallel()
+	names := []string{"tail", "deep", "many", "lost", "aborted", "tidewatch", "tiny"}
+	files := map[string][]byte{}
+	for _, n := range names {
+		files["/buildid/"+string(symboltest.BuildID(t, n))+"/debuginfo"] = debugFile(t, n)
+	}
+	address, _ := answers(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(files[r.URL.Path]) })
+	const limit = 20_000
+	cache := openFolder(t, limit)
+	f := newFinder(t, cache, address)
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			name := names[i%len(names)]
+			to := filepath.Join(t.TempDir(), fmt.Sprint("found", i))
+			r, err := f.Find(t.Context(), wanted(t, name, Debuginfo), to)
+			if err != nil || !r.Found {
+				t.Errorf("%s: got %+v, %v", name, r, err)
+				return
+			}
+			if got := symboltest.Read(t, to); !bytes.Equal(got, debugFile(t, name)) {
+				t.Errorf("%s: got another file", name)
+			}
+		})
+	}
+	all.Wait()
+	if err := cache.evict(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := cache.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var total int64
+	for _, e := range entries {
+		total += e.Size
+	}
+	if total > limit || len(entries) == 0 {
+		t.Errorf("got %d bytes in %d files, want at most %d", total, len(entries), limit)
+	}
+	if left, err := filepath.Glob(filepath.Join(cache.dir, temporary+"*")); err != nil || len(left) > 0 {
+		t.Errorf("got %v, %v; want no temporary files", left, err)
+	}
+}
+
+func TestMachine(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	for _, path := range []string{filepath.Join(dir, "root/usr/bin/tail"), filepath.Join(dir, "root/usr/bin/deep"), dir,
+		"/dev/zero", "relative", "/nowhere"} {
+		w := wanted(t, "tail", Executable)
+		w.Path = path
+		allowed := NewFinder(Config{Added: openFolder(t, 0), Cache: openFolder(t, 0), Machine: true})
+		if r := find(t, allowed, w); r.Found != strings.HasSuffix(path, "/tail") {
+			t.Errorf("%s: got %+v", path, r)
+		}
+		if r := find(t, newFinder(t, openFolder(t, 0)), w); r.Found || len(r.Attempts) != 2 {
+			t.Errorf("%s, not allowed: got %+v", path, r)
+		}
+	}
+}
+
+func TestParseServers(t *testing.T) {
+	t.Parallel()
+	got, err := ParseServers("http://a:8002/ acme-* !acme-secret /opt/acme/*, https://b/path\n!acme-*")
+	want := []Server{{"http://a:8002", []string{"acme-*", "!acme-secret", "/opt/acme/*"}},
+		{"https://b/path", []string{"!acme-*"}}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for _, bad := range []string{"acme-*", "ftp://a", "http://", "http://u:p@a", "http://a?q", "http://a [", "://"} {
+		if got, err := ParseServers(bad); err == nil {
+			t.Errorf("%q: got %+v, want an error", bad, got)
+		}
+	}
+	for _, c := range []struct {
+		path     string
+		packages []string
+		a, b     bool
+	}{
+		{"/usr/bin/tail", []string{"tide"}, false, true},
+		{"/usr/bin/acme", []string{"acme-tools"}, true, false},
+		{"/usr/bin/acme", []string{"acme-secret"}, false, false},
+		{"/opt/acme/lib/libx.so.1", nil, true, true},
+		{"/usr/lib/acme-plugin.so", nil, true, false},
+		{"/lib/libc.so.6", nil, false, true},
+	} {
+		w := Wanted{Path: c.path, Packages: c.packages}
+		if a, b := got[0].serves(w), got[1].serves(w); a != c.a || b != c.b {
+			t.Errorf("%s %v: got %v, %v; want %v, %v", c.path, c.packages, a, b, c.a, c.b)
+		}
+	}
+}
+
+// A server that is excluded by a pattern gets no request.
+func TestPatternsAreKept(t *testing.T) {
+	t.Parallel()
+	address, asked := answers(t, http.NotFound)
+	r := find(t, newFinder(t, openFolder(t, 0), address, "!tai*"), wanted(t, "tail", Executable))
+	if asked.Load() != 0 || r.Attempts[2].Outcome != OutcomeNotAsked {
+		t.Errorf("got %d requests and %+v", asked.Load(), r)
+	}
+}
+
+// TestAdd adds files, folders and packages in each compression.
+func TestAdd(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	add := func(f *Folder, name string) (got []Added) {
+		t.Helper()
+		if err := f.Add(t.Context(), name, func(a Added) { got = append(got, a) }); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	folder := openFolder(t, 0)
+	if got := add(folder, filepath.Join(dir, "root/usr/bin/tail")); len(got) != 1 || got[0].Kind != Executable ||
+		got[0].ID != symboltest.BuildID(t, "tail") || got[0].Refused != nil {
+		t.Errorf("a program: got %+v", got)
+	}
+	if got := add(folder, filepath.Join(dir, "original/tail")); len(got) != 2 || !got[0].Known || got[1].Kind != Debuginfo ||
+		got[1].Known || got[1].Refused != nil {
+		t.Errorf("with its debug information: got %+v", got)
+	}
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := add(folder, text); len(got) != 1 || got[0].Refused == nil {
+		t.Errorf("a text: got %+v", got)
+	}
+	if got := add(folder, filepath.Dir(text)); len(got) != 0 {
+		t.Errorf("a folder with a text: got %+v", got)
+	}
+	if got := add(folder, filepath.Join(dir, "cores/tiny.core")); len(got) != 1 || got[0].Refused == nil {
+		t.Errorf("a core: got %+v", got)
+	}
+	for _, form := range []string{"none", "gzip", "xz", "zstd"} {
+		file := debianPackage(t, form)
+		folder := openFolder(t, 0)
+		got := add(folder, file)
+		if len(got) != 2 || got[0].Refused != nil || got[1].Refused != nil {
+			t.Errorf("%s: got %+v", form, got)
+		}
+		entries, err := folder.List()
+		if err != nil || len(entries) != 2 || entries[0].Origin != filepath.Base(file) || entries[0].ID != symboltest.BuildID(t, "tail") {
+			t.Errorf("%s: got %+v, %v", form, entries, err)
+		}
+		if got := add(folder, filepath.Dir(file)); len(got) != 2 || !got[0].Known {
+			t.Errorf("%s in a folder: got %+v", form, got)
+		}
+		whole := symboltest.Read(t, file)
+		cut := filepath.Join(t.TempDir(), "cut.ddeb")
+		for _, size := range []int{8, 100, len(whole) / 2, len(whole) * 2 / 3} {
+			if err := os.WriteFile(cut, whole[:size], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := add(openFolder(t, 0), cut); len(got) == 0 || got[len(got)-1].Refused == nil {
+				t.Errorf("%s, %d of %d bytes: got %+v, want it refused", form, size, len(whole), got)
+			}
+		}
+	}
+}
+
+// debianPackage builds a package with dpkg-deb.
+func debianPackage(t *testing.T, compression string) string {
+	t.Helper()
+	dir := symboltest.Programs(t)
+	root := t.TempDir()
+	for _, d := range []string{"DEBIAN", "usr/bin", "usr/share", "usr/lib/debug"} {
+		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for to, content := range map[string][]byte{
+		"DEBIAN/control":           []byte("Package: tail\nVersion: 1.0\nArchitecture: amd64\nMaintainer: A <a@example.com>\nDescription: x\n"),
+		"usr/bin/tail":             symboltest.Read(t, filepath.Join(dir, "root/usr/bin/tail")),
+		"usr/lib/debug/tail.debug": debugFile(t, "tail"),
+		"usr/share/text":           []byte("text"),
+	} {
+		if err := os.WriteFile(filepath.Join(root, to), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "tail_1.0_"+compression+".deb")
+	out, err := exec.CommandContext(t.Context(), "dpkg-deb", "--root-owner-group", "-Z"+compression, "-b", root, file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("dpkg-deb: %v\n%s", err, out)
+	}
+	return file
+}
+
+func FuzzInspect(f *testing.F) {
+	f.Add([]byte("\x7fELF\x02\x01\x01"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		info, err := Inspect(bytes.NewReader(b), int64(len(b)))
+		if err == nil && info.ID != "" {
+			if _, err := elffile.ParseBuildID(string(info.ID)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,228 @@
+package debuginfo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+)
+
+// The limits of a server.
+const (
+	atOnce       = 4                // requests to one server
+	idleTimeout  = 90 * time.Second // without any byte; a server may have to unpack a package first
+	totalTimeout = 10 * time.Minute // for one file
+	maxDownload  = 8 << 30          // bytes of one file
+	maxRedirects = 5
+)
+
+// server asks one debuginfod server.
+type server struct {
+	Server
+	client *http.Client
+	agent  string
+	slots  chan struct{}
+	idle   time.Duration
+}
+
+func newServer(s Server, agent string) *server {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true // so that a file cannot be larger than what crosses the network
+	transport.MaxConnsPerHost = atOnce
+	client := &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if len(via) >= maxRedirects || r.URL.Host != via[0].URL.Host || via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
+			return fmt.Errorf("the server redirects to %s", r.URL.Host)
+		}
+		return nil
+	}}
+	return &server{Server: s, client: client, agent: agent, slots: make(chan struct{}, atOnce), idle: idleTimeout}
+}
+
+// ask asks one server, unless the configuration or an earlier answer speaks against it. If the file
+// is usable, ask places it at the path to and caches it. It returns an error only if this machine
+// fails or ctx is done.
+func (f *Finder) ask(ctx context.Context, s *server, w Wanted, to string, r *Result) (Attempt, error) {
+	a := Attempt{Source: s.URL, Outcome: OutcomeNotAsked}
+	if !s.serves(w) {
+		a.Detail = "excluded by debuginfod_urls"
+		return a, nil
+	}
+	past := f.cache.misses(w.ID, w.Kind)
+	if last := past.of(s.URL); last.fresh(time.Now()) {
+		a.Detail = fmt.Sprintf("%s at %s", last.why, last.at.UTC().Format(time.DateTime))
+		return a, nil
+	}
+	file, err := f.cache.create()
+	if err != nil {
+		return a, err
+	}
+	defer func() {
+		_ = os.Remove(file.Name()) // it is gone if it was moved into its place
+		_ = file.Close()
+	}()
+	archive, err := s.fetch(ctx, w, file, f.cache.maxBytes)
+	if ctx.Err() != nil {
+		return a, ctx.Err()
+	}
+	if err == nil {
+		var info Info
+		var size int64
+		if info, size, err = verify(file, w); err == nil {
+			return a, f.keep(file, w, to, s.URL, archive, size, info, r)
+		}
+		err = unusableError{err}
+	}
+	a.Outcome, a.Detail = OutcomeFailed, err.Error()
+	switch {
+	case errors.Is(err, errMissing):
+		a.Outcome, a.Detail = OutcomeMissing, ""
+	case errors.As(err, new(unusableError)):
+		a.Outcome = OutcomeUnusable
+	case errors.Is(err, errDisk):
+		return a, err
+	}
+	if a.Outcome != OutcomeFailed {
+		if err := f.cache.addMiss(w.ID, w.Kind, past, s.URL, a, time.Now()); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// keep places a verified file for the debugger and caches it.
+func (f *Finder) keep(file *os.File, w Wanted, to, url, archive string, size int64, info Info, r *Result) error {
+	if err := place(file, file.Name(), to); err != nil {
+		return fmt.Errorf("place a file for the debugger: %w", err)
+	}
+	r.found(url, archive, size, info)
+	if err := f.cache.put(file.Name(), w.ID, w.Kind, r.Origin); err != nil {
+		return err
+	}
+	f.cache.forgetMisses(w.ID, w.Kind)
+	return f.cache.evict()
+}
+
+var (
+	errMissing = errors.New("the server does not have it")
+	errDisk    = errors.New("write a downloaded file")
+)
+
+// unusableError marks a file that is wrong or damaged.
+type unusableError struct{ error }
+
+func (e unusableError) Unwrap() error { return e.error }
+
+// fetch downloads a file. It returns the name of the package that the server took it from, if the
+// server says so.
+func (s *server) fetch(ctx context.Context, w Wanted, into *os.File, limit int64) (archive string, err error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	total := time.AfterFunc(totalTimeout, func() { cancel(fmt.Errorf("it took longer than %s", totalTimeout)) })
+	defer total.Stop()
+	idle := time.AfterFunc(s.idle, func() { cancel(fmt.Errorf("no byte in %s", s.idle)) })
+	defer idle.Stop()
+
+	address := s.URL + "/buildid/" + string(w.ID) + "/" + string(w.Kind)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("User-Agent", s.agent)
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return "", cause(ctx, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read
+	switch {
+	case resp.StatusCode == http.StatusNotFound:
+		return "", errMissing
+	case resp.StatusCode != http.StatusOK:
+		return "", fmt.Errorf("the server answered %s", resp.Status)
+	}
+	most := int64(maxDownload)
+	if limit != 0 {
+		most = min(most, limit)
+	}
+	if err := checkSize(resp, most); err != nil {
+		return "", err
+	}
+	body := &progress{r: resp.Body, touch: func() { idle.Reset(s.idle) }}
+	n, err := io.Copy(writes{into}, io.LimitReader(body, most+1))
+	switch {
+	case errors.Is(err, errDisk):
+		return "", err
+	case err != nil:
+		return "", cause(ctx, err)
+	case n > most:
+		return "", tooLarge(most)
+	}
+	if said := resp.Header.Get("X-DEBUGINFOD-SIZE"); said != "" && said != strconv.FormatInt(n, 10) {
+		return "", fmt.Errorf("the server sent %d of %s bytes", n, crash.Shorten(said, 20))
+	}
+	archive = resp.Header.Get("X-DEBUGINFOD-ARCHIVE")
+	return crash.Shorten(archive[strings.LastIndexByte(archive, '/')+1:], 200), nil
+}
+
+func checkSize(resp *http.Response, most int64) error {
+	if resp.ContentLength > most {
+		return tooLarge(most)
+	}
+	if said, err := strconv.ParseInt(resp.Header.Get("X-DEBUGINFOD-SIZE"), 10, 64); err == nil && said > most {
+		return tooLarge(most)
+	}
+	return nil
+}
+
+func tooLarge(most int64) error {
+	return unusableError{fmt.Errorf("the file is larger than %d bytes (symbols_cache_max_bytes)", most)}
+}
+
+// cause returns why a request failed, without the address, which the caller names.
+func cause(ctx context.Context, err error) error {
+	if why := context.Cause(ctx); why != nil && !errors.Is(why, context.Canceled) {
+		return why
+	}
+	if inURL, ok := errors.AsType[*url.Error](err); ok {
+		err = inURL.Err
+	}
+	return errors.New(strings.TrimSpace(crash.Shorten(err.Error(), 200)))
+}
+
+// progress reports each byte that arrives.
+type progress struct {
+	r     io.Reader
+	touch func()
+}
+
+func (p *progress) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	if n > 0 {
+		p.touch()
+	}
+	return n, err
+}
+
+// writes marks errors of the disk, in contrast to those of the network.
+type writes struct{ w io.Writer }
+
+func (w writes) Write(b []byte) (int, error) {
+	n, err := w.w.Write(b)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errDisk, err)
+	}
+	return n, err
+}

@@ -1,0 +1,106 @@
+package symbols
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"mishap/crash/symbols/corefile"
+	"mishap/crash/symbols/debuginfo"
+	"mishap/crash/symbols/elffile"
+)
+
+// debugDir is the folder of debug files, by build-id, in the folder of a job.
+const debugDir = "debug"
+
+// searches is how many files are searched at once.
+const searches = 8
+
+// findFiles finds the files of all modules and places them in the job's folder.
+func (j *Job) findFiles(ctx context.Context, core *corefile.Core, packages []string) ([]Module, error) {
+	modules := make([]Module, len(core.Modules))
+	first := map[elffile.BuildID]int{} // a library can be loaded twice
+	same := make([]int, len(modules))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(searches)
+	for i, m := range core.Modules {
+		modules[i] = Module{Path: m.Path, Start: m.Start, BuildID: m.BuildID, offset: m.Offset, program: m.Program}
+		same[i] = i
+		if m.BuildID == "" {
+			continue
+		}
+		if before, ok := first[m.BuildID]; ok {
+			same[i] = before
+			continue
+		}
+		first[m.BuildID] = i
+		w := debuginfo.Wanted{ID: m.BuildID, Machine: core.Machine, Class: core.Class, Path: m.Path}
+		if m.Program {
+			w.Packages = packages
+		}
+		group.Go(func() error { return j.findModule(ctx, &modules[i], w, i) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for i, of := range same {
+		if of != i {
+			m, found := &modules[i], modules[of]
+			m.Executable, m.Debuginfo, m.Shared, m.file = found.Executable, found.Debuginfo, found.Shared, found.file
+		}
+	}
+	return modules, nil
+}
+
+// findModule finds the executable of one module, its debug information and what that shares with
+// other files. Without the executable, gdb cannot unwind the stack, so the others are of no use.
+func (j *Job) findModule(ctx context.Context, m *Module, w debuginfo.Wanted, number int) error {
+	w.Kind = debuginfo.Executable
+	name := fmt.Sprintf("m%d", number)
+	executable, err := j.s.Finder.Find(ctx, w, filepath.Join(j.dir, name))
+	if err != nil {
+		return err
+	}
+	m.Executable = &executable
+	if !executable.Found {
+		return nil
+	}
+	m.file = name
+	alt := executable.Alt
+	if !executable.HasDWARF {
+		found, err := j.findDebuginfo(ctx, w)
+		if err != nil {
+			return err
+		}
+		m.Debuginfo, alt = found, found.Alt
+	}
+	if alt != "" {
+		w.ID = alt
+		m.Shared, err = j.findDebuginfo(ctx, w)
+	}
+	return err
+}
+
+// findDebuginfo places debug information where gdb looks for it: .build-id/xx/rest.debug.
+func (j *Job) findDebuginfo(ctx context.Context, w debuginfo.Wanted) (*debuginfo.Result, error) {
+	w.Kind = debuginfo.Debuginfo
+	id := string(w.ID)
+	dir := filepath.Join(j.dir, debugDir, ".build-id", id[:2])
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("folder of a job: %w", err)
+	}
+	// Several modules may share one file, so each search writes under a name of its own.
+	temp, err := os.MkdirTemp(j.dir, "search-")
+	if err != nil {
+		return nil, fmt.Errorf("folder of a job: %w", err)
+	}
+	file := filepath.Join(temp, "debuginfo")
+	found, err := j.s.Finder.Find(ctx, w, file)
+	if err == nil && found.Found {
+		err = os.Rename(file, filepath.Join(dir, id[2:]+".debug"))
+	}
+	return &found, err
+}

@@ -1,0 +1,200 @@
+// Package sandbox runs a program that reads files of strangers, such as a debugger, so that it can
+// do no harm even if such a file takes it over. The program can read its own folder and the system's
+// programs and libraries. It cannot write, reach the network or other processes, or start programs
+// that could; its time and memory are limited.
+//
+// The confinement consists of Landlock, seccomp and resource limits, so it needs neither privileges
+// nor user namespaces. The running program executes itself again, confines itself, and then executes
+// the other program. Therefore main and TestMain call [Child] first.
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"mishap/crash"
+)
+
+// Command is a program to run.
+type Command struct {
+	Program string
+	Args    []string
+	Dir     string        // working folder, which it can read; absolute
+	Memory  int64         // bytes of address space
+	CPU     time.Duration // of processor time
+
+	Probe bool // only for Check: try what is forbidden instead of running a program
+}
+
+// Process is a running program.
+type Process struct {
+	In  io.WriteCloser // its standard input
+	Out io.ReadCloser  // its standard output
+
+	cmd   *exec.Cmd
+	group sync.Once
+	ended chan struct{}
+	err   error
+}
+
+// Usage is what a program used in all.
+type Usage struct {
+	CPU    time.Duration
+	Memory int64 // bytes, at the most; 0 if it ended by itself
+}
+
+// childName is the name by which the program recognises that it is to confine itself.
+const childName = "mishap-sandbox"
+
+// environment is the whole environment of the program.
+var environment = []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=/nonexistent", "TZ=UTC"}
+
+// Start starts a program. When ctx is done, it is killed with all its processes; it also dies with
+// this process. The error is Unavailable, with code no_sandbox, if this machine cannot confine it.
+func Start(ctx context.Context, c Command) (*Process, error) {
+	spec, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	var files [6]*os.File // both ends of standard input, standard output and status
+	closeFrom := func(i, step int) {
+		for ; i < len(files); i += step {
+			if files[i] != nil {
+				_ = files[i].Close()
+			}
+		}
+	}
+	for i := 0; i < len(files); i += 2 {
+		if files[i], files[i+1], err = os.Pipe(); err != nil {
+			closeFrom(0, 1)
+			return nil, fmt.Errorf("start the sandbox: %w", err)
+		}
+	}
+	in, input, output, out, status, report := files[0], files[1], files[2], files[3], files[4], files[5]
+	cmd := exec.CommandContext(ctx, "/proc/self/exe")
+	cmd.Args = []string{childName, string(spec)}
+	cmd.Dir, cmd.Env = "/", environment
+	cmd.Stdin, cmd.Stdout, cmd.ExtraFiles = in, out, []*os.File{report}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p := &Process{In: input, Out: output, cmd: cmd, ended: make(chan struct{})}
+	cmd.Cancel = func() error { p.Kill(); return nil }
+	started := make(chan error)
+	go func() {
+		// The program gets a signal when the thread that started it ends, so the thread must live.
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			p.err = cmd.Wait()
+			p.Kill() // what it may have left behind
+		}
+		close(p.ended)
+	}()
+	err = <-started
+	for _, theirs := range []*os.File{in, out, report} {
+		_ = theirs.Close()
+	}
+	if err != nil {
+		for _, ours := range []*os.File{input, output, status} {
+			_ = ours.Close()
+		}
+		return nil, errNoSandbox("the program cannot execute itself: " + err.Error())
+	}
+	message, _ := io.ReadAll(io.LimitReader(status, 64<<10)) // ends when the program is executed
+	_ = status.Close()
+	if len(message) > 0 && !c.Probe {
+		p.Close()
+		return nil, errNoSandbox(string(message))
+	}
+	if c.Probe {
+		defer p.Close()
+		return nil, probed(string(message))
+	}
+	return p, nil
+}
+
+func errNoSandbox(why string) error {
+	return crash.Errorf(crash.Unavailable, "no_sandbox",
+		"This machine cannot confine the debugger, so it does not run: %s.", strings.TrimSuffix(why, "."))
+}
+
+// Check starts a sandbox and tries everything in it that it forbids. It returns nil if all of that
+// failed, otherwise an Unavailable error. The sandbox reads the folder dir.
+func Check(ctx context.Context, dir string) error {
+	_, err := Start(ctx, Command{Dir: dir, Memory: 4 << 30, CPU: 10 * time.Second, Probe: true})
+	return err
+}
+
+// probeOK is what the child reports if everything forbidden failed.
+const probeOK = "confined"
+
+func probed(message string) error {
+	if message == probeOK {
+		return nil
+	}
+	if message == "" {
+		message = "the sandbox ended unexpectedly"
+	}
+	return errNoSandbox(message)
+}
+
+// Kill kills the program and all processes of its group.
+func (p *Process) Kill() {
+	p.group.Do(func() {
+		if p.cmd.Process != nil {
+			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may have ended
+		}
+	})
+}
+
+// Close kills the program, if it still runs, waits for its end, and returns what it used.
+func (p *Process) Close() Usage {
+	memory := p.memory()
+	p.Kill()
+	_ = errors.Join(p.In.Close(), p.Out.Close())
+	<-p.ended
+	u := Usage{Memory: memory}
+	if p.cmd.ProcessState != nil {
+		u.CPU = p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+	}
+	return u
+}
+
+// memory returns the memory that the program has used at the most, or 0 if it has ended. The kernel's
+// figure for processes that have ended counts the process that they were copied from, too.
+func (p *Process) memory() int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "\nVmHWM:")
+	words := strings.Fields(rest)
+	if len(words) == 0 {
+		return 0
+	}
+	kilobytes, err := strconv.ParseInt(words[0], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kilobytes << 10
+}
+
+// Ended waits for the end of a program that has closed its output, and describes how it ended.
+func (p *Process) Ended() string {
+	<-p.ended
+	if p.err == nil {
+		return "it ended"
+	}
+	return p.err.Error()
+}

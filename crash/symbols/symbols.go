@@ -1,0 +1,231 @@
+// Package symbols gives native crashes the names of their functions. It reads a core dump, finds the
+// programs, libraries and debug files by build-id, has gdb work out the stacks in a sandbox, and
+// returns apport's fields. It stores nothing but files in folders; the packages above it decide which
+// cores are symbolised and what becomes of the results.
+package symbols
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/crash/symbols/corefile"
+	"mishap/crash/symbols/debuginfo"
+	"mishap/crash/symbols/elffile"
+	"mishap/crash/symbols/gdb"
+	"mishap/crash/symbols/sandbox"
+)
+
+// Config is the configuration of a Symboliser.
+type Config struct {
+	Finder  *debuginfo.Finder
+	WorkDir string        // folder for the files of jobs
+	Core    int64         // the largest size of a core, in bytes
+	Memory  int64         // of gdb, in bytes
+	Time    time.Duration // of gdb
+}
+
+// Symboliser symbolises cores. Its methods may be called concurrently.
+type Symboliser struct {
+	Config
+
+	mu       sync.Mutex
+	confined bool // the sandbox was checked on this machine
+}
+
+// New returns a Symboliser. It removes the files that jobs of dead processes left behind.
+func New(c Config) (*Symboliser, error) {
+	dir, err := workDir(c.WorkDir)
+	if err != nil {
+		return nil, err
+	}
+	c.WorkDir = dir
+	return &Symboliser{Config: c}, removeLeftovers(dir)
+}
+
+// checkSandbox tries once what the sandbox forbids. Without a sandbox, gdb must not run.
+func (s *Symboliser) checkSandbox(ctx context.Context, dir string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.confined {
+		return nil
+	}
+	err := sandbox.Check(ctx, dir)
+	s.confined = err == nil
+	return err
+}
+
+// State says how far a crash is symbolised.
+type State string
+
+// The states.
+const (
+	Done    State = "done"    // all frames of StacktraceTop have names
+	Partial State = "partial" // some have none
+)
+
+// Result is what became of a core.
+type Result struct {
+	State    State
+	Fields   crash.Fields   // apport's fields of the stacks
+	Grouping crash.Grouping // of the report with these fields
+	Modules  []Module       // in the order of their addresses
+	Threads  int            // in the core
+
+	Truncated  bool   // the end of the core is missing
+	Incomplete string // why a part of the stacks is missing; empty: nothing is
+	Engine     string // the debugger with its version
+	Usage      sandbox.Usage
+	Seconds    float64 // of the debugger
+}
+
+// Module is a program or library of the process, with the files that were found for it.
+type Module struct {
+	Path       string
+	Start      uint64
+	BuildID    elffile.BuildID   // empty: unknown, so nothing could be found
+	Executable *debuginfo.Result // nil: not looked for
+	Debuginfo  *debuginfo.Result // nil: not looked for
+	Shared     *debuginfo.Result // debug information shared with other files (dwz); nil: not needed
+	Frames     int               // frames of the thread that crashed
+
+	offset  uint64
+	program bool
+	file    string // name of the executable in the job's folder
+}
+
+// Job is one core that is being symbolised. Close removes its files.
+type Job struct {
+	s    *Symboliser
+	dir  string
+	core *sparseFile
+}
+
+const coreName = "core"
+
+// NewJob creates a folder for one core.
+func (s *Symboliser) NewJob() (*Job, error) {
+	dir, err := newFolder(s.WorkDir)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(filepath.Join(dir, coreName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = readableForNobody(file.Name(), 0o640)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("folder of a job: %w", err), os.RemoveAll(dir))
+	}
+	return &Job{s: s, dir: dir, core: &sparseFile{file: file, left: s.Core}}, nil
+}
+
+// Core returns where to write the core. Writing fails with a TooLarge error above the configured
+// size.
+func (j *Job) Core() io.Writer { return j.core }
+
+// Close removes the files of the job.
+func (j *Job) Close() error {
+	return errors.Join(j.core.file.Close(), os.RemoveAll(j.dir))
+}
+
+// Run symbolises the core, which belongs to a report with these fields. Errors: Invalid if the core
+// cannot be read; Unprocessable if there is no stack in it; Unavailable if gdb is missing or cannot
+// be confined.
+func (j *Job) Run(ctx context.Context, report crash.Fields) (Result, error) {
+	size, err := j.core.finish()
+	if err != nil {
+		return Result{}, err
+	}
+	core, err := corefile.Read(j.core.file, size)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Threads: len(core.Threads), Truncated: core.Truncated}
+	program, err := gdb.Find(core.Architecture)
+	if err != nil {
+		return r, err
+	}
+	if err := j.s.checkSandbox(ctx, j.dir); err != nil {
+		return r, err
+	}
+	if r.Modules, err = j.findFiles(ctx, core, packagesOf(report)); err != nil {
+		return r, err
+	}
+	request := gdb.Request{Program: program, Dir: j.dir, Core: coreName, Debug: debugDir, Threads: len(core.Threads),
+		Aborted: core.Signal == 6, Memory: j.s.Memory, Time: j.s.Time}
+	placed := map[uint64]bool{}
+	for _, m := range r.Modules {
+		if m.file != "" && !placed[m.Start] {
+			placed[m.Start] = true
+			request.Modules = append(request.Modules, gdb.Module{File: m.file, Offset: m.offset, Main: m.program})
+		}
+	}
+	stack, err := gdb.Run(ctx, request)
+	r.Engine, r.Usage, r.Seconds, r.Incomplete = stack.Version, stack.Usage, stack.Seconds, stack.Incomplete
+	if err != nil {
+		return r, err
+	}
+	r.render(core, stack, report)
+	return r, nil
+}
+
+// packagesOf returns the names of the packages that a report's program belongs to.
+func packagesOf(report crash.Fields) []string {
+	var names []string
+	for _, field := range []string{"Package", "SourcePackage"} {
+		if name, _, _ := strings.Cut(strings.TrimSpace(report[field]), " "); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// render fills the fields, the grouping and the state.
+func (r *Result) render(core *corefile.Core, stack gdb.Stack, report crash.Fields) {
+	for i := range stack.Threads {
+		stack.Threads[i].Frames = untilUnknown(core, stack.Threads[i].Frames)
+	}
+	for _, f := range stack.Threads[0].Frames {
+		if at := core.ModuleAt(f.Address); at != nil {
+			for i := range r.Modules {
+				if r.Modules[i].Start == at.Start {
+					r.Modules[i].Frames++
+				}
+			}
+		}
+	}
+	r.Fields = crash.Fields{
+		"Stacktrace":       renderFrames(core, stack.Threads[0].Frames),
+		"ThreadStacktrace": renderThreads(core, stack.Threads),
+		"Registers":        renderRegisters(stack.Registers),
+		"Disassembly":      renderInstructions(stack.Instructions, stack.Threads[0].Frames[0].Address),
+	}
+	r.Fields["StacktraceTop"] = grouping.StacktraceTop(r.Fields["Stacktrace"])
+	if message := assertion(stack); message != "" {
+		r.Fields["AssertionMessage"] = message
+	}
+	all := crash.Fields{"Signal": strconv.Itoa(core.Signal), "ExecutablePath": core.Executable, "ProblemType": "Crash"}
+	for _, fields := range []crash.Fields{report, r.Fields} {
+		for name, value := range fields {
+			if value != "" {
+				all[name] = value
+			}
+		}
+	}
+	r.Grouping = grouping.SignatureOf(all)
+	r.State = Done
+	for line := range strings.SplitSeq(r.Fields["StacktraceTop"], "\n") {
+		if line == "" || strings.HasPrefix(line, "??") {
+			r.State = Partial
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package symbols_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/crash/symbols"
+	"mishap/crash/symbols/debuginfo"
+	"mishap/crash/symbols/symboltest"
+)
+
+func TestMain(m *testing.M) { symboltest.Main(m) }
+
+// bench is a Symboliser with folders of its own.
+type bench struct {
+	*symbols.Symboliser
+	added *debuginfo.Folder
+	dir   string
+}
+
+// newBench returns a Symboliser that knows the given files, the servers and, for the C library, this
+// machine.
+func newBench(t *testing.T, servers string, files ...string) bench {
+	t.Helper()
+	dir := symboltest.TempDir(t)
+	added, err := debuginfo.OpenFolder(filepath.Join(dir, "added"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		err := added.Add(t.Context(), f, func(a debuginfo.Added) {
+			if a.Refused != nil {
+				t.Errorf("add %s: %v", a.Name, a.Refused)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cache, err := debuginfo.OpenFolder(filepath.Join(dir, "cache"), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := debuginfo.ParseServers(servers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The tests' programs are at the paths in their cores, but must come from elsewhere.
+	finder := debuginfo.NewFinder(debuginfo.Config{Added: added, Cache: cache, Servers: list, UserAgent: "test"})
+	for _, library := range systemLibraries(t) {
+		if err := added.Add(t.Context(), library, func(debuginfo.Added) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := symbols.New(symbols.Config{Finder: finder, WorkDir: filepath.Join(dir, "jobs"), Core: 1 << 30,
+		Memory: 4 << 30, Time: 5 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bench{s, added, dir}
+}
+
+// systemLibraries returns the C libraries of this machine, with their debug files if they are
+// installed.
+func systemLibraries(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	for _, name := range []string{"libc.so.6", "ld-linux-x86-64.so.2", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6"} {
+		for _, dir := range []string{"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"} {
+			file, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+			if err != nil {
+				continue
+			}
+			files = append(files, file)
+			break
+		}
+	}
+	found, err := filepath.Glob("/usr/lib/debug/.build-id/*/*.debug")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 2000 {
+		files = append(files, found...)
+	}
+	return files
+}
+
+func (b bench) run(ctx context.Context, t *testing.T, core []byte) (symbols.Result, error) {
+	t.Helper()
+	job, err := b.NewJob()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := job.Close(); err != nil {
+			t.Error(err)
+		}
+		if left, err := filepath.Glob(filepath.Join(b.WorkDir, "mishap-job-*")); err != nil || len(left) > 0 {
+			t.Errorf("got %v, %v; want no folder left", left, err)
+		}
+	}()
+	if _, err := job.Core().Write(core); err != nil {
+		t.Fatal(err)
+	}
+	return job.Run(ctx, crash.Fields{"Package": "tide 1.0"})
+}
+
+// must symbolises a core without an error.
+func (b bench) must(t *testing.T, core []byte) symbols.Result {
+	t.Helper()
+	r, err := b.run(t.Context(), t, core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func published(t *testing.T, names ...string) []string {
+	t.Helper()
+	dir := symboltest.Programs(t)
+	var files []string
+	for _, name := range names {
+		where := "root/usr/bin"
+		if strings.Contains(name, ".so.") {
+			where = "root/usr/lib"
+		}
+		files = append(files, filepath.Join(dir, where, name), filepath.Join(dir, "symbols", name+".debug"))
+	}
+	return files
+}
+
+// place is what must be the same in two stacks.
+type place struct {
+	function, file string
+	line           int
+}
+
+func places(frames []grouping.Frame) []place {
+	var all []place
+	for _, f := range frames {
+		all = append(all, place{f.Function, f.File, f.Line})
+	}
+	return all
+}
+
+// withoutGuesses removes the unnamed frames outside all files at the end of a stack. There, unwinding
+// went wrong, as at the end of Go's threads.
+func withoutGuesses(frames []grouping.Frame) []grouping.Frame {
+	for len(frames) > 1 && !frames[len(frames)-1].Named() && frames[len(frames)-1].Module == "" {
+		frames = frames[:len(frames)-1]
+	}
+	return frames
+}
+
+// debuggerThreads returns the stacks that gdb prints for the original program on this machine.
+func debuggerThreads(t *testing.T, name string) []grouping.Thread {
+	t.Helper()
+	dir := symboltest.Programs(t)
+	// Go's and Rust's pretty-printers play no part; frames without arguments are easier to read.
+	out, err := exec.CommandContext(t.Context(), "gdb", "-nx", "-batch", "-iex", "set auto-load no", "-iex",
+		"set debuginfod enabled off", "-ex", "set width 0", "-ex", "set print frame-arguments none", "-ex",
+		"thread apply all -q bt 64", filepath.Join(dir, "original", name), filepath.Join(dir, "cores", name+".core")).Output()
+	if err != nil {
+		t.Fatalf("gdb: %v", err)
+	}
+	// The parser knows apport's form, with the thread's own name.
+	threads := grouping.Threads(crash.Fields{"ThreadStacktrace": numbered(string(out))})
+	if len(threads) > 0 {
+		return threads
+	}
+	return []grouping.Thread{{Number: 1, Frames: grouping.Frames(crash.Fields{"Stacktrace": string(out)})}}
+}
+
+// numbered gives each thread of "thread apply -q" a head, which that leaves out. gdb prints the thread
+// with the highest number first.
+func numbered(out string) string {
+	stacks := strings.Split("\n"+out[max(strings.Index(out, "\n#0 "), 0):], "\n#0 ")[1:]
+	var b strings.Builder
+	// gdb prints frame 0 of the current thread once more when it loads the core.
+	if len(stacks) > 1 && strings.Count(stacks[0], "\n#") == 0 {
+		stacks = stacks[1:]
+	}
+	for i, s := range stacks {
+		b.WriteString("Thread " + strconv.Itoa(len(stacks)-i) + " (LWP 1):\n#0 " + strings.TrimRight(s, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// TestFramesEqualDebugger symbolises stripped programs with files from a real debuginfod. All threads
+// must have the frames that gdb shows with the original programs.
+func TestFramesEqualDebugger(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	names := []string{"tiny", "tiny32", "tidewatch", "isobar", "keel", "tail", "aborted", "ebb", "flow", "lost", "reef"}
+	server := symboltest.Debuginfod(t, append(names, "libtide.so.1"), filepath.Join(dir, "root"),
+		filepath.Join(dir, "symbols"))
+	signatures := map[string]string{
+		"tiny":      "/tiny:11:parse:row:load:_start",
+		"tidewatch": "/tidewatch:11:cell:pair:tide_sum:tide_each:parse",
+		"aborted":   `/aborted:ERROR:aborted.c:5:load: assertion failed: (row != \"north\")`,
+		"tail":      "/tail:11:parse:hand_over:load:",
+		"reef":      "/reef:11:main::parse:main::load:main::main",
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := os.Stat(filepath.Join(dir, "original", name)); err != nil && name == "reef" {
+				t.Skip("rustc is not installed")
+			}
+			r := newBench(t, server).must(t, symboltest.Core(t, name))
+			got := grouping.Threads(r.Fields)
+			if len(got) == 0 {
+				got = []grouping.Thread{{Number: 1, Frames: grouping.Frames(r.Fields)}}
+			}
+			want := debuggerThreads(t, name)
+			if len(got) != len(want) || len(got) == 0 {
+				t.Fatalf("got %d threads, want %d\n%s", len(got), len(want), r.Fields["ThreadStacktrace"])
+			}
+			for i := range got {
+				if diff := cmp.Diff(places(withoutGuesses(want[i].Frames)), places(got[i].Frames), cmp.AllowUnexported(place{})); diff != "" {
+					t.Errorf("thread %d (-gdb +got):\n%s\n%s", want[i].Number, diff, r.Fields["ThreadStacktrace"])
+				}
+			}
+			if want := signatures[name]; !strings.Contains(r.Grouping.Signature, want) {
+				t.Errorf("got signature %q, want %q", r.Grouping.Signature, want)
+			}
+			for _, m := range r.Modules {
+				if strings.HasPrefix(m.Path, dir) && (m.Executable == nil || !strings.HasPrefix(m.Executable.Origin, server)) {
+					t.Errorf("%s: got %+v, want it from the server", m.Path, m.Executable)
+				}
+			}
+			// The core does not hold the code. Without the files, gdb disassembles zeros.
+			if got, _, _ := strings.Cut(r.Fields["Disassembly"], "\n"); name != "lost" && !strings.HasPrefix(got, "=> 0x") ||
+				strings.Contains(got, "add    %al,(%rax)") {
+				t.Errorf("got disassembly %s", got)
+			}
+			if got := r.Fields["Registers"]; !strings.Contains(got, "rip  ") && !strings.Contains(got, "eip  ") ||
+				strings.Contains(got, "xmm") {
+				t.Errorf("got registers\n%s", got)
+			}
+			t.Logf("gdb took %.1f s, %s of CPU, %d MiB", r.Seconds, r.Usage.CPU, r.Usage.Memory>>20)
+		})
+	}
+}

@@ -1,0 +1,211 @@
+// Package symboltest makes crashing programs for tests, with their cores and debug files, and runs
+// Debian's debuginfod on them.
+package symboltest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mishap/crash/sizetest"
+	"mishap/crash/symbols/elffile"
+	"mishap/crash/symbols/sandbox"
+)
+
+//go:embed make.sh
+var script []byte
+
+// built is the folder with all programs, made once per process.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// Main runs the tests of a package that symbolises: it makes the process usable as a sandbox, and
+// removes the programs at the end.
+func Main(m *testing.M) {
+	sandbox.Child()
+	status := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir) // a temporary folder
+	}
+	os.Exit(status)
+}
+
+// Programs returns the folder that make.sh describes.
+func Programs(t *testing.T) string {
+	t.Helper()
+	sizetest.Needs(t, "compilers, gdb and debuginfod")
+	built.once.Do(func() {
+		for _, tool := range []string{"gcc", "g++", "go", "objcopy", "dwz", "gdb", "debuginfod"} {
+			if _, err := exec.LookPath(tool); err != nil {
+				built.err = fmt.Errorf("%s is missing; on Debian and Ubuntu: "+
+					"sudo apt-get install gcc g++ libc6-dev binutils dwz gdb debuginfod", tool)
+				return
+			}
+		}
+		built.dir, built.err = Folder()
+		if built.err != nil {
+			return
+		}
+		file := filepath.Join(built.dir, "make.sh")
+		if built.err = os.WriteFile(file, script, 0o600); built.err != nil {
+			return
+		}
+		if out, err := exec.CommandContext(context.Background(), "bash", file, built.dir).CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("make.sh: %w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.dir
+}
+
+// Folder makes a temporary folder that every user can enter, because gdb runs as nobody if the tests
+// run as root. The caller removes it.
+func Folder() (string, error) {
+	dir, err := os.MkdirTemp("", "mishap-symbols-")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o755)
+}
+
+// TempDir is Folder for one test.
+func TempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// Core returns the core of a program.
+func Core(t *testing.T, name string) []byte {
+	t.Helper()
+	return Read(t, filepath.Join(Programs(t), "cores", name+".core"))
+}
+
+// Read returns the content of a file.
+func Read(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// BuildID returns the build-id of an original program.
+func BuildID(t *testing.T, name string) elffile.BuildID {
+	t.Helper()
+	b := Read(t, filepath.Join(Programs(t), "original", name))
+	f, err := elffile.Open(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections, err := f.Sections(int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.BuildID(sections)
+}
+
+// Crash writes an apport report of a program with this core, and returns the name of the file.
+func Crash(t *testing.T, name string, core []byte) string {
+	t.Helper()
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "ProblemType: Crash\nArchitecture: amd64\nDate: %s\nDistroRelease: Debian 12\nPackage: tide 1.0\n"+
+		"ExecutablePath: /usr/bin/%s\nSignal: 11\nCoreDump: base64\n", time.Now().Format(time.ANSIC), name)
+	var packed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	_, _ = w.Write(core)
+	_ = w.Close()
+	const header = 10
+	for rest := packed.Bytes(); len(rest) > 0; {
+		n := min(len(rest), 1<<20)
+		if len(rest) == packed.Len() {
+			n = header
+		}
+		b.WriteString(" " + base64.StdEncoding.EncodeToString(rest[:n]) + "\n")
+		rest = rest[n:]
+	}
+	file := filepath.Join(t.TempDir(), name+".crash")
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Debuginfod runs Debian's debuginfod on folders, waits until it has indexed these programs, and
+// returns its address.
+func Debuginfod(t *testing.T, programs []string, folders ...string) string {
+	t.Helper()
+	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-p", strconv.Itoa(port), "-d", filepath.Join(t.TempDir(), "index"), "-F"}, folders...)
+	cmd := exec.CommandContext(t.Context(), "debuginfod", args...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=") // or it would ask others
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	address := "http://127.0.0.1:" + strconv.Itoa(port)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for _, name := range programs {
+		if _, err := os.Stat(filepath.Join(Programs(t), "original", name)); err != nil {
+			continue // not built on this machine
+		}
+		known := address + "/buildid/" + string(BuildID(t, name)) + "/debuginfo"
+		for tries := 0; !serves(t, known); tries++ {
+			if tries == 1200 {
+				t.Fatalf("debuginfod %s has not indexed %s in two minutes:\n%s", strings.Join(args, " "), name, said.String())
+			}
+			<-tick.C
+		}
+	}
+	return address
+}
+
+func serves(t *testing.T, address string) bool {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}

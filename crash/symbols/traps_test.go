@@ -1,0 +1,299 @@
+package symbols_test
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/crash/sizetest"
+	"mishap/crash/symbols"
+	"mishap/crash/symbols/debuginfo"
+	"mishap/crash/symbols/symboltest"
+)
+
+// functions returns the functions of the thread that crashed.
+func functions(r symbols.Result) []string {
+	var names []string
+	for _, f := range grouping.Frames(r.Fields) {
+		names = append(names, f.Function)
+	}
+	return names
+}
+
+func hasPrefix(got []string, want ...string) bool {
+	return len(got) >= len(want) && strings.Join(got[:len(want)], " ") == strings.Join(want, " ")
+}
+
+// A name with line ends or terminal codes forges no frame.
+func TestForgedNames(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	r := newBench(t, "", filepath.Join(dir, "original/forged")).must(t, symboltest.Core(t, "forged"))
+	got := functions(r)
+	if len(got) != 3 || !strings.HasPrefix(got[0], "na\uFFFDme\uFFFD#1") || got[1] != "forged" || got[2] != "main" {
+		t.Errorf("got %q, want three frames", got)
+	}
+	for name, text := range r.Fields {
+		if strings.ContainsAny(text, "\x1b\r") || name == "Stacktrace" && strings.Count(text, "\n") != 2 {
+			t.Errorf("%s: got %q", name, text)
+		}
+	}
+}
+
+// The core holds a password in its heap and stack. No result does.
+func TestNoSecrets(t *testing.T) {
+	t.Parallel()
+	core := symboltest.Core(t, "tidewatch")
+	if !strings.Contains(string(core), "password=swordfish") {
+		t.Fatal("the core does not hold the password")
+	}
+	r := newBench(t, "", published(t, "tidewatch", "libtide.so.1")...).must(t, core)
+	for name, text := range r.Fields {
+		if strings.Contains(text, "swordfish") || strings.Contains(text, "quay") {
+			t.Errorf("%s holds a value of the process:\n%s", name, text)
+		}
+	}
+}
+
+// Without debug files, exported names and unwinding remain.
+func TestNoDebugFiles(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	r := newBench(t, "", filepath.Join(dir, "root")).must(t, symboltest.Core(t, "tidewatch"))
+	got := functions(r)
+	if r.State != symbols.Partial || !hasPrefix(got, "tide_sum", "tide_each", "??", "??", "??") || len(got) < 7 {
+		t.Errorf("got %s with %q", r.State, got)
+	}
+	if !strings.Contains(r.Fields["Stacktrace"], "tide_sum () from "+dir+"/original/libtide.so.1") {
+		t.Errorf("got no library in\n%s", r.Fields["Stacktrace"])
+	}
+	if r.Grouping.Rule == crash.RuleStacktrace {
+		t.Errorf("got the final signature %q for a stack without names", r.Grouping.Signature)
+	}
+}
+
+// Without a library's executable, unwinding goes wrong there, so the stack ends.
+func TestNoExecutable(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	files := append(published(t, "tidewatch"), filepath.Join(dir, "symbols/libtide.so.1.debug"))
+	r := newBench(t, "", files...).must(t, symboltest.Core(t, "tidewatch"))
+	for _, f := range grouping.Frames(r.Fields) {
+		if f.Number > 0 && f.Module == "" && f.File == "" && !f.Named() {
+			t.Errorf("got a frame outside all modules: %+v\n%s", f, r.Fields["Stacktrace"])
+		}
+	}
+	for _, m := range r.Modules {
+		if strings.HasSuffix(m.Path, "libtide.so.1") && (m.Executable == nil || m.Executable.Found || m.Debuginfo != nil) {
+			t.Errorf("got %+v, want the executable missing", m)
+		}
+	}
+	if r.State != symbols.Partial {
+		t.Errorf("got %s", r.State)
+	}
+}
+
+// debuginfod serves a stripped program with scripts in it as its own debug information.
+func TestStrippedProgramAsDebuginfo(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	stripped := symboltest.Debuginfod(t, []string{"scripted"}, filepath.Join(dir, "root"))
+	r := newBench(t, stripped).must(t, symboltest.Core(t, "scripted"))
+	m := r.Modules[0]
+	if m.Debuginfo == nil || m.Debuginfo.Found || m.Debuginfo.Attempts[2].Outcome != debuginfo.OutcomeUnusable {
+		t.Fatalf("got %+v, want it unusable", m.Debuginfo)
+	}
+	good := symboltest.Debuginfod(t, []string{"scripted"}, filepath.Join(dir, "symbols"))
+	r = newBench(t, stripped+" "+good).must(t, symboltest.Core(t, "scripted"))
+	if got := functions(r); r.State != symbols.Done || !hasPrefix(got, "parse", "load") {
+		t.Errorf("got %s, %q", r.State, got)
+	}
+	if got := r.Modules[0].Debuginfo.Origin; !strings.HasPrefix(got, good) {
+		t.Errorf("got it from %s, want %s", got, good)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "trace-of-script")); err == nil {
+		t.Error("the script in the program has run")
+	}
+}
+
+// Debug information that dwz has moved to a file of its own is fetched, too. Without it, gdb drops all
+// of the module's.
+func TestSharedDebugInformation(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	core := symboltest.Core(t, "flow")
+	files := published(t, "flow")
+	r := newBench(t, "", files...).must(t, core)
+	m := r.Modules[0]
+	if m.Shared == nil || m.Shared.Found || strings.Contains(r.Fields["Stacktrace"], "ebb.c:7") {
+		t.Errorf("without the shared file: got %+v and\n%s", m.Shared, r.Fields["Stacktrace"])
+	}
+	r = newBench(t, "", append(files, filepath.Join(dir, "symbols/shared.debug"))...).must(t, core)
+	if m := r.Modules[0]; m.Shared == nil || !m.Shared.Found || !strings.Contains(r.Fields["Stacktrace"], "ebb.c:7") {
+		t.Errorf("with the shared file: got %+v and\n%s", m.Shared, r.Fields["Stacktrace"])
+	}
+}
+
+// A deep recursion costs only its innermost frames, many threads only the first ones.
+func TestDeepAndManyThreads(t *testing.T) {
+	t.Parallel()
+	r := newBench(t, "", published(t, "deep")...).must(t, symboltest.Core(t, "deep"))
+	if got := functions(r); len(got) != 200 || got[199] != "down" || r.Usage.Memory > 300<<20 {
+		t.Errorf("deep: got %d frames, %d MiB", len(got), r.Usage.Memory>>20)
+	}
+	r = newBench(t, "", published(t, "many")...).must(t, symboltest.Core(t, "many"))
+	if got := grouping.Threads(r.Fields); r.Threads != 1001 || len(got) != 64 || functions(r)[0] != "main" {
+		t.Errorf("many: got %d threads, %d of them shown", r.Threads, len(got))
+	}
+	t.Logf("1,001 threads: %.1f s, %d MiB", r.Seconds, r.Usage.Memory>>20)
+}
+
+// Truncated cores still give the frames whose stack they hold, or a reason.
+func TestTruncatedCores(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "", published(t, "tidewatch", "libtide.so.1")...)
+	core := symboltest.Core(t, "tidewatch")
+	points := sizetest.Rounds(8, 20)
+	named := 0
+	for i := 1; i <= points; i++ {
+		size := len(core) * i / (points + 1)
+		if i%2 == 0 { // the library's first page is there, the link map in the last pages is not
+			size = len(core) - 4096*i*2
+		}
+		r, err := b.run(t.Context(), t, core[:size])
+		switch {
+		case err != nil && crash.KindOf(err) == 0:
+			t.Errorf("%d of %d bytes: %v, which is no reason for people", size, len(core), err)
+		case err == nil && !r.Truncated:
+			t.Errorf("%d of %d bytes: the core does not count as truncated", size, len(core))
+		case err == nil && hasPrefix(functions(r), "cell", "pair", "tide_sum"):
+			named++
+		}
+	}
+	if named == 0 {
+		t.Error("no truncated core had names")
+	}
+	t.Logf("%d of %d truncated cores had names", named, points)
+}
+
+// Damaged cores cause an error for people or frames, never a hang or a crash of the reader.
+func TestDamagedCores(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "", published(t, "tiny", "aborted")...)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range sizetest.Rounds(10, 200) {
+		core := symboltest.Core(t, []string{"tiny", "aborted"}[i%2])
+		for range 1 + random.IntN(40) {
+			at := random.IntN(len(core))
+			if i%3 > 0 {
+				at = random.IntN(8192) // headers and notes
+			}
+			core[at] = byte(random.Uint32())
+		}
+		if _, err := b.run(t.Context(), t, core); err != nil && crash.KindOf(err) == 0 {
+			t.Errorf("core %d: %v, which is no reason for people", i, err)
+		}
+	}
+}
+
+// Damaged programs and debug files are refused or harmless.
+func TestDamagedFiles(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	core := symboltest.Core(t, "tiny")
+	for i := range sizetest.Rounds(6, 60) {
+		dir := t.TempDir()
+		var files []string
+		for _, from := range published(t, "tiny") {
+			b := symboltest.Read(t, from)
+			for range 1 + random.IntN(20) {
+				b[64+random.IntN(len(b)-64)] = byte(random.Uint32())
+			}
+			to := filepath.Join(dir, filepath.Base(from))
+			if err := os.WriteFile(to, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, to)
+		}
+		b := newBench(t, "")
+		for _, f := range files {
+			if err := b.added.Add(t.Context(), f, func(debuginfo.Added) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.run(t.Context(), t, core); err != nil && crash.KindOf(err) == 0 {
+			t.Errorf("files %d: %v, which is no reason for people", i, err)
+		}
+	}
+}
+
+func TestRefusedCores(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	core := symboltest.Core(t, "tiny")
+	patched := func(at int, value uint16) []byte {
+		c := append([]byte(nil), core...)
+		binary.LittleEndian.PutUint16(c[at:], value)
+		return c
+	}
+	for name, c := range map[string]struct {
+		core []byte
+		code string
+	}{
+		"text":            {[]byte("no core"), "not_a_core"},
+		"nothing":         {nil, "not_a_core"},
+		"a program":       {patched(16, 2), "not_a_core"},
+		"65,535 mapped":   {patched(56, 0xffff), "too_many_mappings"},
+		"another CPU":     {patched(18, 0x9026), "unknown_architecture"},
+		"only a header":   {core[:64], "damaged_core"},
+		"without notes":   {core[:600], "damaged_core"},
+		"foreign, no gdb": {patched(18, 243), ""}, // riscv64: reading works; there is no gdb or no stack
+	} {
+		_, err := b.run(t.Context(), t, c.core)
+		known, ok := err.(*crash.Error) //nolint:errorlint // returned as it is
+		if !ok || c.code != "" && known.Code != c.code {
+			t.Errorf("%s: got %v, want %s", name, err, c.code)
+		}
+	}
+}
+
+func TestCoreTooLarge(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	b.Core = 1000
+	job, err := b.NewJob()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer job.Close() //nolint:errcheck // checked elsewhere
+	if _, err := job.Core().Write(make([]byte, 1001)); crash.KindOf(err) != crash.TooLarge {
+		t.Errorf("got %v, want it too large", err)
+	}
+}
+
+// Zeros cost no space.
+func TestSparseCore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "", published(t, "tiny")...)
+	core := append(symboltest.Core(t, "tiny"), make([]byte, 512<<20)...)
+	r, err := b.run(t.Context(), t, core)
+	if err != nil || !hasPrefix(functions(r), "parse", "row", "load") {
+		t.Errorf("got %v, %v", functions(r), err)
+	}
+}
+
+// gdb is killed when its time is over.
+func TestTimeLimit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "", published(t, "tidewatch", "libtide.so.1")...)
+	b.Time = 1e6 // a millisecond
+	_, err := b.run(t.Context(), t, symboltest.Core(t, "tidewatch"))
+	if crash.KindOf(err) != crash.Unprocessable || !strings.Contains(err.Error(), "longer than 1ms") {
+		t.Errorf("got %v, want the reason", err)
+	}
+}
