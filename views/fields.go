@@ -110,6 +110,9 @@ func (f Field) oneLine() bool {
 	return !strings.Contains(f.Value, "\n") && utf8.RuneCountInString(f.Value) <= 200
 }
 
+// wide reports whether the value needs the width of both columns.
+func (f Field) wide() bool { return f.Folded || !f.oneLine() || utf8.RuneCountInString(f.Value) > 60 }
+
 // id returns the id of the group's element.
 func (g FieldGroup) id() string {
 	return "fields-" + strings.ReplaceAll(strings.ToLower(g.Name), " ", "-")
