@@ -84,7 +84,7 @@ func TestStatusInBrowser(t *testing.T) {
 	if n := len(site.Tracker.Bugs()); n != 1 {
 		t.Errorf("c: got %d bugs, want no new one", n)
 	}
-	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=file]`), browsertest.WaitVisible("#status a.bug-link"))
+	browsertest.Do(ctx, t, browsertest.Click(`#dialog button[value=file]`), browsertest.WaitVisible("#status a.bug-link"))
 	wantStatus("filed", after, before)
 
 	pressed := problem(3, "pressed")

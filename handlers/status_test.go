@@ -110,7 +110,7 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 				t.Errorf("%s: got status %[3]s in %[2]s, want %[4]s", name, list, got, p.word)
 			}
 			if list == "/search?q=is:unfiled" {
-				continue // all problems without a bug
+				continue // this search returns all problems without a bug
 			}
 			rows.Find(".bug-now").Each(func(_ int, s *goquery.Selection) {
 				if got := s.AttrOr("data-status", ""); got != string(p.word) {

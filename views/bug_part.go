@@ -8,6 +8,7 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
+	"mishap/views/text"
 )
 
 // BugState selects what the bug cell of a bucket shows.
@@ -73,9 +74,9 @@ func CopyTargeted(header string, id crash.BucketID) string {
 // createLabel returns the label of the button that creates the bug.
 func (p BugPart) createLabel() string {
 	if p.Whole && p.Tracker != "" {
-		return "Create bug in " + p.Tracker
+		return text.CreateBugIn(p.Tracker)
 	}
-	return "Create"
+	return text.CreateBug
 }
 
 func (p BugPart) nowID() string { return p.cellID() + "-now" }

@@ -35,7 +35,7 @@ func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) vi
 	} else {
 		cell.Next = b.ID.Path()
 	}
-	return views.BugsView{
+	return views.BugsView{Tracker: s.Config.TrackerName,
 		Bucket: b.ID, Cell: cell, Bugs: bugs, MayLink: u.Role.Allows(crash.RoleTriager),
 		SignedIn: u.Role.Allows(crash.RoleViewer), CSRFToken: cell.CSRFToken, Now: s.Now(),
 	}
