@@ -88,7 +88,7 @@ func TestShowReportUnbucketed(t *testing.T) {
 	id := p.accept("", crashtest.Ungroupable())
 	a := p.As(t, crash.RoleViewer).Get("/oops/" + id.String()).Want(http.StatusOK)
 	a.WantText(".report-facts", "in no problem "+grouping.SignatureOf(crashtest.Ungroupable().Fields()).Reason)
-	a.WantText(".report-facts", "a machine without a name").WantNone(".report-facts a[href^='/problem/'], .report-facts " +
+	a.WantText(".report-facts", "Machine no name").WantNone(".report-facts a[href^='/problem/'], .report-facts " +
 		"a[href^='/user/']")
 }
 

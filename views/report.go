@@ -41,7 +41,7 @@ func (p ReportPage) heading() string {
 // unbucketed explains why the report is in no problem.
 func (p ReportPage) unbucketed() string {
 	if p.Report.Unbucketed == "" {
-		return "It carries nothing to group it by."
+		return "It contains nothing to group it by."
 	}
 	return p.Report.Unbucketed
 }
