@@ -38,6 +38,15 @@ func TestChosen(t *testing.T) {
 	}
 	site.As(t, crash.RoleViewer).Get("/?period=year").WantNone("input[form=bulk]").WantNone("#bulk")
 
+	// Before anything is filed, a page lists what will be.
+	form.Set("do", "create")
+	confirm := c.Get(c.Post(chosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")).Want(http.StatusOK)
+	confirm.WantText("h1", "Create 3 bugs in ").WantText("#confirm-create button", "Create 3 bugs").
+		WantText(".confirm tbody", "tidewatch").WantText(".skipped", "source package of this problem is not known")
+	if got := confirm.HTML().Find("#confirm-create [name=bucket]").Length(); got != 3 || len(site.Tracker.Bugs()) != 0 {
+		t.Errorf("got %d problems in the form and %d bugs, want 3 and none", got, len(site.Tracker.Bugs()))
+	}
+	form.Set("do", "file")
 	answer := c.Post(chosenPath, form).Want(http.StatusSeeOther)
 	place := answer.Header.Get("Location")
 	if !strings.HasPrefix(place, chosenPath+"?problems="+chosen[0].ID.String()+".") {
@@ -54,12 +63,12 @@ func TestChosen(t *testing.T) {
 		}
 		_ = site.Filer.StartDue(t.Context())
 	}
-	page := c.Get(place).Want(http.StatusOK).WantText("#flash", "3 bugs are asked for")
+	page := c.Get(place).Want(http.StatusOK).WantText("#flash", "Creating 3 bugs.")
 	page.WantText("#chosen-progress", "4 problems: all done").WantNone("#chosen-progress[hx-get]").
-		WantText("#result-"+chosen[0].ID.String(), "refused").WantText("#result-"+chosen[1].ID.String(), "has its bug").
+		WantText("#result-"+chosen[0].ID.String(), "not created").WantText("#result-"+chosen[1].ID.String(), "filed").
 		WantText("#result-"+sourceless.ID.String(), "cannot be filed")
 	page.WantText(fmt.Sprintf("#bug-%s", chosen[0].ID), "403 Forbidden").WantText(fmt.Sprintf("#bug-%s", sourceless.ID),
-		"source package")
+		"cannot be filed")
 	for i, b := range chosen[1:] {
 		if bug := site.Tracker.Bugs()[i]; !strings.Contains(bug.Description, b.ID.Path()) {
 			t.Errorf("bug %d does not belong to row %d", bug.Number, i+2)
@@ -67,9 +76,9 @@ func TestChosen(t *testing.T) {
 	}
 	form.Set("do", "recheck")
 	place = c.Post(chosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")
-	c.Get(place).WantText("#flash", "asked about 2 bugs").WantText("#chosen-progress", "2 of 4 problems done").
+	c.Get(place).WantText("#flash", "2 bugs will be read from the tracker").WantText("#chosen-progress", "2 of 4 problems done").
 		WantText("#chosen-progress[hx-get]", "done").WantText("#result-"+chosen[0].ID.String(), "no bug").
-		WantText("#result-"+chosen[1].ID.String(), "is asked about")
+		WantText("#result-"+chosen[1].ID.String(), "waiting to be read")
 	for _, b := range chosen[1:] {
 		read := crash.BugReading{Number: site.Bucket(t, b.ID).Bug.Number, Title: "x"}
 		if err := site.Bugs.SaveBugReading(t.Context(), read, "", time.Hour); err != nil {
@@ -81,7 +90,7 @@ func TestChosen(t *testing.T) {
 	c.Get(chosenPath + "?since=x&problems=" + sourceless.ID.String()).Want(http.StatusBadRequest)
 
 	c.Post(chosenPath, url.Values{"do": {"file"}}).WantRedirect(http.StatusSeeOther, "/")
-	c.Get("/").WantText("#flash", "No row is chosen")
+	c.Get("/").WantText("#flash", "No problem is selected.")
 	c.Post(chosenPath, url.Values{"do": {"dance"}, "bucket": {chosen[0].ID.String()}}).Want(http.StatusBadRequest)
 	c.Post(chosenPath, url.Values{"do": {"file"}, "bucket": {"zz"}}).Want(http.StatusNotFound)
 	c.Get(chosenPath).Want(http.StatusBadRequest)

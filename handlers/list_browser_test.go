@@ -34,9 +34,10 @@ func TestListInBrowser(t *testing.T) {
 		browsertest.Eval[bool](ctx, t, `(() => { const c = document.querySelector("`+control+`"); c.value = "`+value+
 			`"; return c.dispatchEvent(new Event("change", { bubbles: true })); })()`)
 	}
-	browsertest.Do(ctx, t, browsertest.Click("th.first a"), browsertest.WaitVisible("th.first[aria-sort]"))
+	browsertest.Do(ctx, t, browsertest.Click(".columns-link[data-htmx-powered]"),
+		browsertest.Click("th.first a[data-htmx-powered]"), browsertest.WaitVisible("th.first[aria-sort]"))
 	choose("#release", "Ubuntu 22.04") // the chart follows; the sort order stays
-	browsertest.Do(ctx, t, browsertest.WaitVisible(`.rates .legend li:only-child a[href="/release/Ubuntu%2022.04"]`),
+	browsertest.Do(ctx, t, browsertest.WaitVisible(`.rate-labels a:only-of-type[href="/release/Ubuntu%2022.04"]`),
 		browsertest.WaitVisible("th.first[aria-sort]"), browsertest.WaitAbsent(".htmx-request"))
 	choose("#from", "2026-01-01")
 	browsertest.Do(ctx, t, browsertest.WaitVisible(`th.first a[href*="from=2026-01-01"]`),
@@ -48,7 +49,7 @@ func TestListInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.WaitVisible(`th.first a[href*="period=month"]`),
 		browsertest.WaitAbsent(".htmx-request"))
 	if got := browsertest.Eval[string](ctx, t,
-		`document.querySelector("#from").value + location.search`); got != "?period=month&release=Ubuntu+22.04&sort=first" {
+		`document.querySelector("#from").value + location.search`); got != "?columns=first&period=month&release=Ubuntu+22.04&sort=first" {
 		t.Errorf("days after choosing a period: got %q, want none", got)
 	}
 	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {

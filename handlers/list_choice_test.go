@@ -109,36 +109,61 @@ func TestListProblemsSortLinks(t *testing.T) {
 	if got := a.Attr("th.count", "aria-sort"); got != "descending" {
 		t.Errorf("aria-sort: got %q, want descending", got)
 	}
-	by := c.Get(a.Attr("th.package a", "href")).Want(http.StatusOK)
-	if got := by.Attr("th.package", "aria-sort"); got != "ascending" ||
-		by.Attr("th.package a", "href") != "/?order=up&period=month&sort=package" {
-		t.Errorf("got %q and %q", got, by.Attr("th.package a", "href"))
+	by := c.Get(a.Attr("th.problem a:first-of-type", "href")).Want(http.StatusOK)
+	if got := by.Attr("th.problem", "aria-sort"); got != "ascending" ||
+		by.Attr("th.problem a:first-of-type", "href") != "/?order=up&period=month&sort=package" {
+		t.Errorf("got %q and %q", got, by.Attr("th.problem a:first-of-type", "href"))
 	}
-	turned := c.Get(by.Attr("th.package a", "href")).Want(http.StatusOK)
-	if got, want := column(turned, ".package"), []string{"tidewatch", "harbor-sync"}; !cmp.Equal(got, want) {
+	turned := c.Get(by.Attr("th.problem a:first-of-type", "href")).Want(http.StatusOK)
+	if got, want := programs(turned), []string{"tidewatch", "harbor-sync"}; !cmp.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	// Ranks are by reports.
-	turned.WantText("tbody tr:nth-child(1) .rank", "1").WantText("tbody tr:nth-child(2) .rank", "2")
-}
-
-// TestListProblemsMovement checks the marks beside ranks: new if not seen in the days before, down
-// if seen more often then.
-func TestListProblemsMovement(t *testing.T) {
-	t.Parallel()
-	p := newPages(t)
-	p.several(3, crashtest.Native)
-	p.several(2, crashtest.Python)
-	p.several(5, crashtest.Python, crashtest.At(today.AddDate(0, 0, -9)))
-	p.several(1, crashtest.Native, crashtest.At(today.AddDate(0, 0, -9)))
-	p.several(1, crashtest.Hang)
-	a := p.Visitor(t).Get("/").Want(http.StatusOK)
-	for row, want := range []string{"1▲1", "2▼1", "3new"} {
-		if got := column(a, ".rank")[row]; got != want {
+	for row, want := range []string{"Rank 1 by reports", "Rank 2 by reports"} {
+		if got := turned.HTML().Find("td.reports").Eq(row).AttrOr("title", ""); got != want {
 			t.Errorf("row %d: got %q, want %q", row+1, got, want)
 		}
 	}
-	a.WantText("tbody tr:nth-child(1) .spark title", "at most 3 a day in 28 days, on 18 May")
+	c.Get("/?sort=reports").Want(http.StatusOK) // what the column is called
+}
+
+// TestListProblemsWords checks the words for problems that are new, or that rise.
+func TestListProblemsWords(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(30, crashtest.Native)
+	p.several(9, crashtest.Native, crashtest.At(today.AddDate(0, 0, -9)))
+	p.several(8, crashtest.Python)
+	p.several(9, crashtest.Python, crashtest.At(today.AddDate(0, 0, -9)))
+	p.several(1, crashtest.Hang)
+	a := p.Visitor(t).Get("/").Want(http.StatusOK)
+	for row, want := range []string{"rising", "", "new"} {
+		if got := a.HTML().Find("tbody tr:has(td.problem)").Eq(row).Find(".word-warn").Text(); got != want {
+			t.Errorf("row %d: got %q, want %q", row+1, got, want)
+		}
+	}
+	if got, want := a.Attr("td.reports", "title"), "Rank 1 by reports; 9 reports in the 7 days before"; got != want {
+		t.Errorf("title: got %q, want %q", got, want)
+	}
+	a.WantText(".problems tbody tr:nth-child(1) .spark title", "at most 30 a day in 28 days, on 18 May")
+}
+
+// TestListProblemsFirstSeen shows the column First seen on demand, by an address.
+func TestListProblemsFirstSeen(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(1, crashtest.Native, crashtest.At(today.AddDate(0, 0, -9)))
+	p.several(1, crashtest.Native, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.10-1"))
+	c := p.Visitor(t)
+	a := c.Get("/?period=month&release=").WantText(".columns-link", "Show first seen").WantNone(".first")
+	with := c.Get(a.Attr(".columns-link", "href")).Want(http.StatusOK)
+	with.WantText("td.first", "9 d 24.04 1.4.9-2").WantText("td.last", "2 d 22.04 1.4.10-1")
+	if got := with.Attr("#carried [name=columns]", "value"); got != "first" {
+		t.Errorf("column in the form: got %q, want first", got)
+	}
+	if got, want := with.Attr(".columns-link", "href"), "/?period=month"; got != want {
+		t.Errorf("without the column: got %q, want %q", got, want)
+	}
+	c.Get("/?sort=first").WantText("th.first", "First seen") // to be sorted by, it is shown
 }
 
 // TestReliabilityChart checks that the chart shows reports per machine and day, as a drawing and as
@@ -151,14 +176,14 @@ func TestReliabilityChart(t *testing.T) {
 	p.several(1, crashtest.Native, crashtest.At(today.AddDate(0, 0, -1)))
 	c := p.Visitor(t)
 	a := c.Get("/").Want(http.StatusOK)
-	if got := a.HTML().Find(".rate-plot path").Length(); got != 2 {
+	if got := a.HTML().Find(".rate-plot .rate-line").Length(); got != 2 {
 		t.Errorf("lines: got %d, want one for each release", got)
 	}
 	a.WantText(".rates thead", "24.04").WantText(".rates thead", "22.04")
 	// There are three reports of the three machines that were active by then.
 	a.WantText(".rates tbody tr:nth-child(2)", "2026-05-18 1.00 1.00")
 	c.Get("/?release=Ubuntu+22.04").WantText(".rates .legend", "22.04")
-	if got := c.Get("/?release=Ubuntu+22.04").HTML().Find(".rate-plot path").Length(); got != 1 {
+	if got := c.Get("/?release=Ubuntu+22.04").HTML().Find(".rate-plot .rate-line").Length(); got != 1 {
 		t.Errorf("lines of one release: got %d", got)
 	}
 	newPages(t).Visitor(t).Get("/").WantText(".rates", "No counted reports since")

@@ -28,26 +28,27 @@ func TestListProblems(t *testing.T) {
 		if got, want := column(a, ".reports"), []string{"5", "4", "1"}; !slices.Equal(got, want) {
 			t.Errorf("reports by row: got %q, want %q", got, want)
 		}
-		if got, want := column(a, ".package"), []string{"tidewatch", "lumen-shell", "harbor-sync"}; !slices.Equal(got, want) {
+		if got, want := programs(a), []string{"tidewatch", "lumen-shell", "harbor-sync"}; !slices.Equal(got, want) {
 			t.Errorf("packages by row: got %q, want %q", got, want)
 		}
 		row := "tbody tr:nth-child(1) "
-		a.WantText(row+".rank", "1")
-		a.WantText(row+".first", "1.4.9-2 24.04").WantText(row+".last", "1.4.10-1 22.04")
-		a.WantText(row+".problem", "tidewatch SIGSEGV tide_parse_row → tide_load")
+		if got := a.Attr(row+".reports", "title"); got != "Rank 1 by reports" {
+			t.Errorf("title of the first count: got %q", got)
+		}
+		a.WantNone("td.first").WantText(row+".last", "2 d 22.04 1.4.10-1")
+		a.WantText(row+".problem", "tidewatch SIGSEGV new tide_parse_row → tide_load")
 		want := bucketOf(t, crashtest.Native()).Path()
 		if role != crash.RoleNone {
 			want += "?via=%2F%3Fperiod%3Dweek" // for the next and previous links
 		}
-		if got := a.Attr(row+".problem a", "href"); got != want {
+		if got := a.Attr(row+".problem .title", "href"); got != want {
 			t.Errorf("link of the first problem: got %q, want %q", got, want)
 		}
-		if got := a.Attr(row+".problem a", "title"); !strings.HasPrefix(got, "/usr/bin/tidewatch:11:tide_parse_row:") {
+		if got := a.Attr(row+".problem .title", "title"); !strings.HasPrefix(got, "/usr/bin/tidewatch:11:tide_parse_row:") {
 			t.Errorf("hover text: got %q, want the signature", got)
 		}
-		a.WantNone(row + ".problem .state")
-		a.WantText("tbody tr:nth-child(2) .problem .state", "not symbolised")
-		if may := role.Allows(crash.RoleTriager); may != (a.HTML().Find(row+".bug form").Length() == 1) {
+		a.WantText("tbody tr:nth-child(2) .problem .word:last-of-type", "not symbolised")
+		if may := role.Allows(crash.RoleTriager); may != (a.HTML().Find(row+"button[form=create-bug][name=signature]").Length() == 1) {
 			t.Errorf("as %s: got Create %t, want %t", handlertest.RoleName(role), !may, may)
 		}
 		if role == crash.RoleNone {
@@ -153,7 +154,10 @@ func TestListProblemsPages(t *testing.T) {
 	first := c.Get("/?period=month").Want(http.StatusOK)
 	first.WantText(".totals", "60 problems · 120 reports").WantText(".paging a", "next 50")
 	second := c.Get(first.Attr(".paging a", "href")).Want(http.StatusOK)
-	second.WantText("tbody tr:first-child .rank", "51").WantText(".totals", "60 problems · 120 reports")
+	if got := second.Attr("tbody tr:first-child .reports", "title"); got != "Rank 51 by reports" {
+		t.Errorf("first row of the second page: got %q", got)
+	}
+	second.WantText(".totals", "60 problems · 120 reports")
 	if got, want := second.Attr(".paging a", "href"), "/?period=month"; got != want {
 		t.Errorf("link to the first page: got %q, want %q", got, want)
 	}
@@ -205,7 +209,7 @@ func TestListProblemsHostile(t *testing.T) {
 	p.several(1, crashtest.Package)
 	a := p.As(t, crash.RoleTriager).Get("/").Want(http.StatusOK)
 	wantNoMarkup(t, a)
-	a.WantText("tbody tr:nth-child(1) .problem", `reefd <script>alert("1")</script>`)
+	a.WantText("tbody tr:nth-child(1) .problem", `reefd new <script>alert("1")</script>`)
 	if n := len(a.Body); n > 100_000 {
 		t.Errorf("page with a long signature: got %d bytes, want it truncated", n)
 	}
@@ -217,8 +221,13 @@ func column(a *handlertest.Answer, class string) []string {
 	})
 }
 
+// programs returns the programs, by row.
+func programs(a *handlertest.Answer) []string {
+	return a.HTML().Find("tbody td.problem b").Map(func(_ int, s *goquery.Selection) string { return s.Text() })
+}
+
 func links(a *handlertest.Answer) []string {
-	return a.HTML().Find("tbody td.problem a").Map(func(_ int, s *goquery.Selection) string {
+	return a.HTML().Find("tbody td.problem a.title").Map(func(_ int, s *goquery.Selection) string {
 		return s.AttrOr("href",
 			"")
 	})

@@ -23,7 +23,7 @@ func groups(a *handlertest.Answer) []string {
 	rows := a.HTML().Find(".mine tbody tr")
 	for i := range rows.Length() {
 		row := rows.Eq(i)
-		text := row.Find("td.package").Text()
+		text := row.Find("td.problem b").Text()
 		if row.HasClass("group") {
 			text = "# " + row.Text()
 		}

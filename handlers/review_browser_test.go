@@ -27,11 +27,11 @@ func TestReviewInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
 		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
 		browsertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible(cell+" .review-link"))
+		chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible(".row-menu"))
 	browsertest.Eval[bool](ctx, t, `window.stays = true; window.refused = [];
 		document.addEventListener("securitypolicyviolation", (e) => refused.push(e.violatedDirective)); true`)
 
-	browsertest.Do(ctx, t, browsertest.Click(cell+" .review-link"),
+	browsertest.Do(ctx, t, browsertest.Click(".row-menu"), browsertest.Click("#row-menu .review-link"),
 		browsertest.WaitVisible("#review-found .review-bug-title"))
 	if got := browsertest.Eval[string](ctx, t, `document.activeElement.id`); got != "review-heading" {
 		t.Errorf("opened: got the focus on %q, want it on the heading", got)
@@ -48,7 +48,7 @@ func TestReviewInBrowser(t *testing.T) {
 		t.Errorf("count: got %q, want 6 characters", got)
 	}
 	// Opening it again discards nothing.
-	browsertest.Eval[bool](ctx, t, `document.querySelector("`+cell+` .review-link").click(); true`)
+	browsertest.Eval[bool](ctx, t, `document.querySelector(".row-menu").click(); document.querySelector("#row-menu .review-link").click(); true`)
 	set("review-tags", "Not a tag")
 	browsertest.Do(ctx, t, browsertest.Click(`#dialog button[value=file]`),
 		browsertest.WaitVisible("#review-problem-tags"))

@@ -92,6 +92,7 @@ func (s *Server) routes() (http.Handler, error) {
 		triager.Use(s.Need(crash.RoleTriager))
 		triager.Get(views.PathChosen, s.Do(s.bugs.ShowChosen))
 		triager.Post(views.PathChosen, s.Do(s.bugs.ChangeChosen))
+		triager.Get(views.PathCreateChosen, s.Do(s.bugs.ShowCreateChosen))
 		triager.Get(views.PathLinkChosen, s.Do(s.bugs.ShowLinkChosen))
 		triager.Post(views.PathLinkChosen, s.Do(s.bugs.LinkChosen))
 		triager.Post(views.PathUnlinkChosen, s.Do(s.bugs.UnlinkChosen))

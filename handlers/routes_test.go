@@ -98,6 +98,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /account/tokens/{id}/revoke", "/account/tokens/1/revoke", [4]int{401, 404, 404, 404}},
 		{"GET /problems/chosen", "/problems/chosen?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
 		{"POST /problems/chosen", "/problems/chosen", [4]int{401, 403, 303, 303}},
+		{"GET /problems/create", "/problems/create?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
 		{"GET /problems/link", "/problems/link?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
 		{"POST /problems/link", "/problems/link", [4]int{401, 403, 400, 400}},
 		{"POST /problems/unlink", "/problems/unlink", [4]int{401, 403, 400, 400}},

@@ -130,6 +130,26 @@ func (s seenQuery) shown(cell *goquery.Selection) string {
 	return at + " " + cell.Find(".version").Text() + " " + release
 }
 
+// titled returns an occurrence as the tooltip of a list describes it.
+func titled(title string) string {
+	parts := strings.SplitN(title, ", ", 3)
+	at, err := time.Parse("2006-01-02 15:04:05 UTC", parts[0])
+	if err != nil || len(parts) != 3 {
+		return title
+	}
+	release, _, _ := strings.Cut(parts[1], " (") // the codename
+	return at.Format(time.RFC3339) + " " + parts[2] + " " + release
+}
+
+// listed returns the oldest and the newest report of a row, from its cells or from a tooltip.
+func listed(row *goquery.Selection) (first, last string) {
+	last, first, _ = strings.Cut(row.Find("td.last").AttrOr("title", ""), "; first seen ")
+	if first == "" {
+		first = row.Find("td.first").AttrOr("title", "")
+	}
+	return titled(first), titled(last)
+}
+
 func (s seenQuery) same(where, first, last string) {
 	s.t.Helper()
 	if want := s.text(s.first); first != want {
@@ -142,13 +162,13 @@ func (s seenQuery) same(where, first, last string) {
 
 func (s seenQuery) pages() {
 	c := s.site.Visitor(s.t)
-	lists := map[string]string{"front": "/?" + s.query("period", "year"), "sorted": "/?" + s.query("period", "year",
-		"sort", "last")}
+	lists := map[string]string{"front": "/?" + s.query("period", "year", "columns", "first"), "sorted": "/?" + s.query("period", "year",
+		"sort", "last", "columns", "first")}
 	if s.release == "" {
 		lists["package"] = "/package/tidewatch"
-		lists["search"] = "/search?period=year&q=tidewatch"
+		lists["search"] = "/search?period=year&columns=first&q=tidewatch"
 	} else {
-		lists["search"] = "/search?" + url.Values{"period": {"year"},
+		lists["search"] = "/search?" + url.Values{"period": {"year"}, "columns": {"first"},
 			"q": {fmt.Sprintf("release:%q first:%s last:%s", s.release, s.first.version, s.last.version)}}.Encode()
 		if s.last.ago < 28*day {
 			lists["release"] = "/release/" + url.PathEscape(string(s.release))
@@ -157,7 +177,8 @@ func (s seenQuery) pages() {
 	for name, path := range lists {
 		page := c.Get(path).Want(http.StatusOK).HTML()
 		row := page.Find("table.problems tbody tr").First()
-		s.same(name, s.shown(row.Find("td.first")), s.shown(row.Find("td.last")))
+		first, last := listed(row)
+		s.same(name, first, last)
 		if page.Find("th.machines, td.machines").Length() > 0 {
 			s.t.Errorf("%s: got a column of machines in a list of a period, want none", name)
 		}
@@ -174,7 +195,7 @@ func (s seenQuery) pages() {
 
 func (s seenQuery) files() {
 	c := s.site.Visitor(s.t)
-	query := "?" + s.query("period", "year")
+	query := "?" + s.query("period", "year", "columns", "first")
 	paths := []string{"/problems"}
 	if s.release == "" {
 		paths = append(paths, "/package/tidewatch")
@@ -293,9 +314,10 @@ func TestFirstSeenOfMerged(t *testing.T) {
 			s.api()
 			continue
 		}
-		row := site.Visitor(t).Get("/?" + s.query("period", "year")).Want(http.StatusOK).HTML().Find(
+		row := site.Visitor(t).Get("/?" + s.query("period", "year", "columns", "first")).Want(http.StatusOK).HTML().Find(
 			"table.problems tbody tr").First()
-		s.same("front", s.shown(row.Find("td.first")), s.shown(row.Find("td.last")))
+		first, last := listed(row)
+		s.same("front", first, last)
 	}
 	if got := cmp.Or(site.Bucket(t, merged.ID).LastSeenVersion, "none"); got != newer.version {
 		t.Errorf("last seen in %s, want %s", got, newer.version)

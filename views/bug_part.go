@@ -44,6 +44,7 @@ type BugPart struct {
 	Whole     bool   // the cell is part of a status, which answers replace as a whole
 	Tracker   string // name of the tracker
 	Link      string // page that links a bug; empty: the cell does not offer that
+	InList    bool   // the cell is in a list, see ListBug
 }
 
 // cellID returns the id of the element that holds the cell.
@@ -68,6 +69,7 @@ func CopyIn(text string) string {
 func CopyTargeted(header string, id crash.BucketID) string {
 	rest, _ := strings.CutPrefix(header, "div#bug-"+id.String()+"-")
 	rest, _ = strings.CutSuffix(rest, "-now")
+	rest, _ = strings.CutSuffix(rest, rowSuffix)
 	return CopyIn(rest)
 }
 
@@ -79,7 +81,18 @@ func (p BugPart) createLabel() string {
 	return text.CreateBug
 }
 
-func (p BugPart) nowID() string { return p.cellID() + "-now" }
+// rowSuffix ends the id of the content of a cell in a list.
+const rowSuffix = "-row"
+
+// ListTargeted reports whether the request header HX-Target names a cell in a list.
+func ListTargeted(header string) bool { return strings.HasSuffix(header, rowSuffix) }
+
+func (p BugPart) nowID() string {
+	if p.InList {
+		return p.cellID() + rowSuffix
+	}
+	return p.cellID() + "-now"
+}
 
 func (p BugPart) path() string { return p.Bucket.Path() + "/bug" }
 
@@ -93,7 +106,7 @@ func (p BugPart) changing() bool { return p.State == BugCreating || p.State == B
 
 func (p BugPart) form() PostFormArgs {
 	return PostFormArgs{
-		ID: p.cellID() + "-form", Action: "/api/1.0/create-bug-report/", CSRFToken: p.CSRFToken, Class: "create-bug",
+		ID: p.cellID() + "-form", Action: pathCreateBug, CSRFToken: p.CSRFToken, Class: "create-bug",
 		InPlace: true, Target: p.target(), Swap: p.swap(), Failed: "#" + p.nowID(),
 	}
 }

@@ -21,7 +21,11 @@ type ListChoice struct {
 	Ranged   bool      // the person chose days instead of a period; the period applies until they enter some
 	Set      string    // package set; empty: any
 	Person   string    // person or team of the tracker, whose packages are listed; empty: any
+	First    bool      // the list has the column First seen
 }
+
+// showsFirst reports whether the list has the column First seen.
+func (c ListChoice) showsFirst() bool { return c.First || c.Sort == index.ByFirst }
 
 // periods lists the periods of the front page, shortest first.
 var periods = []struct {
@@ -32,6 +36,18 @@ var periods = []struct {
 	{crash.PeriodWeek, "the past week"},
 	{crash.PeriodMonth, "the past month"},
 	{crash.PeriodYear, "the past year"},
+}
+
+// ColumnFirst is the value of the parameter columns for the column First seen.
+const ColumnFirst = "first"
+
+// columnURL returns the address of the list with or without the column First seen.
+func (c ListChoice) columnURL() string {
+	if c.showsFirst() && c.Sort == index.ByFirst {
+		c.Sort, c.Ascending = "", false
+	}
+	c.First = !c.showsFirst()
+	return c.URL()
 }
 
 // PeriodRange is the value of the period control for a range of days.
@@ -155,6 +171,9 @@ func (c ListChoice) url(q url.Values) string {
 	if c.Ascending {
 		q.Set("order", "up")
 	}
+	if c.First {
+		q.Set("columns", ColumnFirst)
+	}
 	if c.Query != "" {
 		q.Set("q", c.Query)
 		return PathSearch + "?" + q.Encode()
@@ -179,7 +198,8 @@ func (c ListChoice) more() bool {
 
 // narrowed reports whether the choice has any filter except time.
 func (c ListChoice) narrowed() bool {
-	c.Period, c.From, c.To, c.Ranged, c.Sort, c.Ascending = "", time.Time{}, time.Time{}, false, "", false
+	c.Period, c.From, c.To, c.Ranged = "", time.Time{}, time.Time{}, false
+	c.Sort, c.Ascending, c.First = "", false, false
 	return c != ListChoice{}
 }
 
@@ -197,6 +217,12 @@ func (c ListChoice) longer() string {
 func (c ListChoice) over(period crash.Period) string {
 	c.Period, c.From, c.To, c.Ranged = period, time.Time{}, time.Time{}, false
 	return c.URL()
+}
+
+// length returns the number of days of the list.
+func (c ListChoice) length(now time.Time) int64 {
+	since, until := c.Days(now)
+	return int64(until.Sub(since)/(24*time.Hour)) + 1
 }
 
 // daysText describes the days of the list: "since 15 Nov", "20 Oct – 5 Nov".

@@ -179,3 +179,11 @@ func (g MyGroup) more() int { return g.Count - len(g.Rows) }
 func (g MyGroup) countWords() string { return strconv.Itoa(g.Count) + " " + g.Words }
 
 func (p MyPage) seenAt() string { return p.Visit.Last.UTC().Format(time.RFC3339Nano) }
+
+// columns returns the number of columns of the table.
+func (p MyPage) columns() string {
+	if p.List.maySelect() {
+		return "6"
+	}
+	return "5"
+}

@@ -44,16 +44,6 @@ type PackageVersion struct {
 // maxNamed is the number of problems that a cell lists.
 const maxNamed = 20
 
-// several reports whether the problems are of more than one binary package.
-func (p PackagePage) several() bool {
-	for _, row := range p.Problems {
-		if row.Package != p.Problems[0].Package {
-			return true
-		}
-	}
-	return false
-}
-
 // newURL returns the address of the list of problems that are new in a version.
 func (p PackagePage) newURL(release crash.Release, version string) string {
 	return ListChoice{

@@ -234,7 +234,7 @@ func Package(p PackagePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = problemTable(p.Problems, p.Name != p.Problems[0].Package || p.several(), p.Shell).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = problemTable(p.Problems, p.Shell).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -1,22 +1,25 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"mishap/crash"
 	"mishap/crash/stats"
+	"mishap/views/text"
 )
 
 // RateChart holds the reliability of releases: reports per active machine and day, one line per
 // release.
 type RateChart struct {
-	Since, Until time.Time          // UTC days, both included
+	Since, Until time.Time          // UTC days, both included; Since is the first day with a rate
 	Lines        []RateLine         // known releases first, then newest first
 	Marks        []crash.ReleaseDay // releases published in the span
-	Most         float64            // the highest rate
+	Top          float64            // the rate at the top of the drawing
 	Days         []time.Time        // days with a rate, newest first, for the table below the chart
 	Trends       []stats.Trend      // of the last week, by release with a line
 	All          stats.Trend        // of all releases together
@@ -26,13 +29,19 @@ type RateChart struct {
 // RateLine is the line of one release.
 type RateLine struct {
 	Release crash.Release
-	Path    string  // SVG path
+	Mean    string  // SVG path of the seven-day mean
+	Raw     string  // SVG path of the daily rates; empty for a small release
+	Small   bool    // few of the active machines have the release
 	Week    float64 // reports per machine and day, of the last seven days
 	Before  float64 // the same of the preceding seven days
+	Label   int     // vertical position of the label, in the drawing
+	end     float64 // the last mean
 }
 
 const (
-	rateHeight = 100
+	rateHeight = 120 // of the drawing
+	ratePad    = 8   // above the highest and below the lowest value
+	labelStep  = 14  // least distance of two labels
 	trendDays  = 7
 )
 
@@ -41,92 +50,200 @@ const (
 // so few machines say little about the release.
 const fewMachines = 0.25
 
-// NewRateChart returns the chart of rates in a span of days. A day without reports counts as 0
-// between the first and the last day with reports of a release. The table decides which releases
-// have a line.
+// smallShare is the share of all active machines below which a release is small. The chart greys it
+// out, and it does not determine the scale.
+const smallShare = 0.1
+
+// rateSeries holds the rates of one release while a chart is made.
+type rateSeries struct {
+	days  []*float64      // by day; nil: no report, or too few machines
+	rates []stats.DayRate // those that days was made of
+	first int             // the first day with a rate
+	means []float64       // by day, from first
+}
+
+// NewRateChart returns the chart of rates in a span of days, from the first day with a rate. A day
+// without reports counts as 0. The table decides which releases have a line.
 func NewRateChart(
 	rates []stats.DayRate, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, until time.Time,
 ) RateChart {
 	since, until = midnight(since), midnight(until)
-	n := int(until.Sub(since)/(24*time.Hour)) + 1
-	c := RateChart{Since: since, Until: until, Marks: marks}
+	c := RateChart{Since: since, Until: until}
 	c.Trends, c.All = stats.Trends(rates, until, trendDays)
-	values := map[crash.Release][]*float64{}
-	most := map[crash.Release]int64{}
 	reports := map[crash.Release]int64{}
 	for _, r := range rates {
-		most[r.Release] = max(most[r.Release], r.Machines)
 		reports[r.Release] += r.Reports
 	}
 	list := table.List(reports)
 	c.Trends = slices.DeleteFunc(c.Trends, func(t stats.Trend) bool { return !list.Names(t.Release) })
-	for _, r := range rates {
-		if float64(r.Machines) < fewMachines*float64(most[r.Release]) {
-			continue
+	series := newSeries(rates, since, until, list)
+	for _, release := range list.Descending() {
+		if series[release] != nil {
+			c.Lines = append(c.Lines, RateLine{Release: release})
 		}
-		i := int(midnight(r.Day).Sub(since) / (24 * time.Hour))
-		if i < 0 || i >= n || r.Machines <= 0 || r.Release == "" || !list.Names(r.Release) {
-			continue
-		}
-		if values[r.Release] == nil {
-			values[r.Release] = make([]*float64, n)
-			c.Lines = append(c.Lines, RateLine{Release: r.Release})
-		}
-		rate := r.PerMachine()
-		values[r.Release][i] = &rate
-		c.Most = max(c.Most, rate)
 	}
-	order := list.Descending()
-	slices.SortFunc(c.Lines, func(a, b RateLine) int {
-		return slices.Index(order, a.Release) - slices.Index(order, b.Release)
-	})
+	if len(c.Lines) == 0 {
+		return c
+	}
+	c.addTrends()
+	first, most := math.MaxInt, 0.0
+	for _, line := range c.Lines {
+		if s := series[line.Release]; !line.Small {
+			first, most = min(first, s.first), max(most, slices.Max(s.means))
+		}
+	}
+	c.Since, c.Top = since.AddDate(0, 0, first), roundUp(most)
+	for _, m := range marks {
+		if !m.Day.Before(c.Since) {
+			c.Marks = append(c.Marks, m)
+		}
+	}
 	for i := range c.Lines {
 		line := &c.Lines[i]
-		days := values[line.Release]
-		line.Path = ratePath(days, c.Most)
-		for _, t := range c.Trends {
-			if t.Release == line.Release {
+		s := series[line.Release]
+		line.Mean = c.path(s.means[max(first-s.first, 0):], max(s.first-first, 0))
+		line.end = s.means[len(s.means)-1]
+		if !line.Small {
+			line.Raw = c.path(s.raw(), s.first-first)
+		}
+	}
+	c.placeLabels()
+	c.fillTable(series)
+	return c
+}
+
+// newSeries sorts rates by release and computes their means.
+func newSeries(rates []stats.DayRate, since, until time.Time, list crash.ReleaseList) map[crash.Release]*rateSeries {
+	most := map[crash.Release]int64{}
+	for _, r := range rates {
+		most[r.Release] = max(most[r.Release], r.Machines)
+	}
+	n := int(until.Sub(since)/(24*time.Hour)) + 1
+	all := map[crash.Release]*rateSeries{}
+	for _, r := range rates {
+		i := int(midnight(r.Day).Sub(since) / (24 * time.Hour))
+		if i < 0 || i >= n || r.Machines <= 0 || r.Release == "" || !list.Names(r.Release) ||
+			float64(r.Machines) < fewMachines*float64(most[r.Release]) {
+			continue
+		}
+		s := all[r.Release]
+		if s == nil {
+			s = &rateSeries{days: make([]*float64, n), first: i}
+			all[r.Release] = s
+		}
+		rate := r.PerMachine()
+		s.days[i], s.first, s.rates = &rate, min(s.first, i), append(s.rates, r)
+	}
+	for _, s := range all {
+		s.means = stats.MovingRates(s.rates, since.AddDate(0, 0, s.first), until, trendDays)
+	}
+	return all
+}
+
+// raw returns the daily rates from the first day.
+func (s *rateSeries) raw() []float64 {
+	values := make([]float64, len(s.days)-s.first)
+	for i := range values {
+		if day := s.days[s.first+i]; day != nil {
+			values[i] = *day
+		}
+	}
+	return values
+}
+
+// addTrends adds the rates of the last two weeks to the lines, and finds small releases. At least
+// one release is not small.
+func (c *RateChart) addTrends() {
+	machines := map[crash.Release]int64{}
+	var most int64
+	for _, t := range c.Trends {
+		machines[t.Release], most = t.Machines, max(most, t.Machines)
+		for i := range c.Lines {
+			if line := &c.Lines[i]; line.Release == t.Release {
 				line.Week, line.Before = t.Now.Per1000/1000, t.Before.Per1000/1000
 			}
 		}
 	}
-	for i := n - 1; i >= 0; i-- {
-		row, found := make([]*float64, len(c.Lines)), false
-		for j, line := range c.Lines {
-			row[j] = values[line.Release][i]
-			found = found || row[j] != nil
-		}
-		if found {
-			c.Days, c.cells = append(c.Days, since.AddDate(0, 0, i)), append(c.cells, row)
-		}
+	for i := range c.Lines {
+		n := machines[c.Lines[i].Release]
+		c.Lines[i].Small = n < most && float64(n) < smallShare*float64(c.All.Machines)
 	}
-	return c
 }
 
-// ratePath returns the SVG path of a line through the days, in a box of ten units per day and
-// rateHeight.
-func ratePath(days []*float64, most float64) string {
-	first := slices.IndexFunc(days, func(v *float64) bool { return v != nil })
-	last := len(days) - 1
-	for last >= 0 && days[last] == nil {
-		last--
+// roundUp returns a number that is at least v and easy to halve: 0.12, 0.2, 1.6.
+func roundUp(v float64) float64 {
+	if v <= 0 {
+		return 1
 	}
-	var b strings.Builder
-	for i := max(first, 0); i <= last; i++ {
-		value := 0.0
-		if days[i] != nil {
-			value = *days[i]
+	unit := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, step := range []float64{1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8} {
+		if top := step * unit; top >= v {
+			return top
 		}
+	}
+	return 10 * unit
+}
+
+// y returns the vertical position of a rate.
+func (c *RateChart) y(rate float64) float64 {
+	return ratePad + (rateHeight-2*ratePad)*(1-rate/c.Top)
+}
+
+// path returns the SVG path of values, the first of which is that many days after the beginning.
+func (c *RateChart) path(values []float64, after int) string {
+	var b strings.Builder
+	for i, v := range values {
 		command := "L"
-		if b.Len() == 0 {
+		if i == 0 {
 			command = "M"
 		}
-		fmt.Fprintf(&b, "%s%d %.1f", command, i*dayWidth+dayWidth/2, rateHeight*(1-value/most))
+		fmt.Fprintf(&b, "%s%d %.0f", command, (after+i)*dayWidth+dayWidth/2, c.y(v))
 	}
-	if first == last && first >= 0 {
+	if len(values) == 1 {
 		b.WriteString("h1") // a single day becomes a dot
 	}
 	return b.String()
+}
+
+// placeLabels puts a label at the end of each line, and moves labels apart that would overlap.
+func (c *RateChart) placeLabels() {
+	order := make([]*RateLine, len(c.Lines))
+	for i := range c.Lines {
+		order[i] = &c.Lines[i]
+	}
+	slices.SortStableFunc(order, func(a, b *RateLine) int { return cmp.Compare(b.end, a.end) })
+	low := ratePad - labelStep
+	for _, line := range order { // downwards
+		line.Label = max(int(max(c.y(line.end), ratePad)), low+labelStep)
+		low = line.Label
+	}
+	high := rateHeight - ratePad + labelStep
+	for _, line := range slices.Backward(order) { // back up, if there is no more space
+		line.Label = min(line.Label, high-labelStep)
+		high = line.Label
+	}
+}
+
+func (c *RateChart) fillTable(series map[crash.Release]*rateSeries) {
+	first := c.Since
+	for _, s := range series {
+		n := len(s.days)
+		for i := n - 1; i >= 0; i-- {
+			day := c.Until.AddDate(0, 0, i-n+1)
+			if s.days[i] != nil && !day.Before(first) && !slices.ContainsFunc(c.Days, day.Equal) {
+				c.Days = append(c.Days, day)
+			}
+		}
+	}
+	slices.SortFunc(c.Days, func(a, b time.Time) int { return b.Compare(a) })
+	for _, day := range c.Days {
+		row := make([]*float64, len(c.Lines))
+		for j, line := range c.Lines {
+			s := series[line.Release]
+			row[j] = s.days[len(s.days)-1-int(c.Until.Sub(day)/(24*time.Hour))]
+		}
+		c.cells = append(c.cells, row)
+	}
 }
 
 // markX returns the position of the mark of a release.
@@ -138,30 +255,27 @@ func (c RateChart) viewBox() string {
 	return fmt.Sprintf("0 0 %d %d", (int(c.Until.Sub(c.Since)/(24*time.Hour))+1)*dayWidth, rateHeight)
 }
 
-// rate formats a number of reports per machine and day.
-func rate(v float64) string {
-	switch {
-	case v == 0:
-		return "0"
-	case v < 0.001:
-		return "< 0.001"
-	case v < 0.1:
-		return fmt.Sprintf("%.3f", v)
+// class returns the class with the colour of the line. Small releases are grey.
+func (l RateLine) class() string {
+	if l.Small {
+		return ReleaseClass("")
 	}
-	return fmt.Sprintf("%.2f", v)
+	return ReleaseClass(l.Release)
 }
 
-// change compares the last week with the one before: "up 12 %".
+// value formats the rate of the last week and its change: "0.084 +70 %".
+func (l RateLine) value() string {
+	value := stats.FormatRate(l.Week)
+	if change := l.change(); change != "" {
+		return value + " " + change
+	}
+	return value
+}
+
+// change compares the last week with the one before: "+12 %"; empty: unknown.
 func (l RateLine) change() string {
 	if l.Before == 0 || l.Week == 0 {
 		return ""
 	}
-	percent := 100 * (l.Week - l.Before) / l.Before
-	switch {
-	case percent >= 1:
-		return fmt.Sprintf("up %.0f %%", percent)
-	case percent <= -1:
-		return fmt.Sprintf("down %.0f %%", -percent)
-	}
-	return "steady"
+	return text.SignedPercent(100 * (l.Week - l.Before) / l.Before)
 }

@@ -13,7 +13,7 @@ type Sparkline struct {
 	Any   bool
 }
 
-// The box of a sparkline. Each bar is three units wide, including one of space.
+// The box of a sparkline. Each bar is a line two units wide, with one unit of space beside it.
 const (
 	sparkStep   = 3
 	sparkHeight = 16
@@ -37,14 +37,11 @@ func NewSparkline(days []int64, until time.Time) Sparkline {
 			continue
 		}
 		height := max(int64(1), (n*sparkHeight+most/2)/most)
-		number("M", int64(i*sparkStep))
+		number("M", int64(i*sparkStep+1))
 		number(" ", sparkHeight)
-		number("h2V", sparkHeight-height)
-		path = append(path, "h-2z"...)
+		number("v-", height)
 	}
 	day := until.AddDate(0, 0, int(at)-len(days)+1)
 	return Sparkline{Path: string(path), Any: true,
 		Words: fmt.Sprintf("at most %s a day in %d days, on %s", Count(most), len(days), Date(day, until))}
 }
-
-func sparkViewBox(days int) string { return fmt.Sprintf("0 0 %d %d", days*sparkStep, sparkHeight) }

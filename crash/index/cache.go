@@ -19,7 +19,7 @@ func cached[V any](ix *Index, key any, read func() V) V {
 
 // CachedBytes implements [cache.Sizer]. The found rows have no pointers.
 func (l *list) CachedBytes() int64 {
-	return int64(unsafe.Sizeof(*l)) + int64(cap(l.found))*int64(unsafe.Sizeof(found{})) + int64(cap(l.past))*8
+	return int64(unsafe.Sizeof(*l)) + int64(cap(l.found))*int64(unsafe.Sizeof(found{}))
 }
 
 // allRows is a whole list as [Index.All] returns it.

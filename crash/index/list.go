@@ -12,8 +12,8 @@ type Row struct {
 	*Problem
 	*Facts       // of the filter's release; Row.Problem.Facts covers all releases
 	Count  int64 // number of reports that the filter counts
+	Past   int64 // the same in the preceding period of equal length
 	Rank   int   // by Count, from 1
-	Before int   // rank in the preceding period of equal length; 0: not seen then
 }
 
 // Totals are the totals of a whole list.
@@ -25,7 +25,7 @@ type Page struct {
 	First  int // position of the first row in the list, from 1
 	Totals Totals
 	More   bool // more rows follow
-	Past   bool // something was counted in the preceding period, so ranks can be compared
+	Past   bool // something was counted in the preceding period, so counts can be compared
 }
 
 // Cursor is the position where a list continues: after the row of this problem or, if the list no
@@ -51,7 +51,7 @@ func (ix *Index) List(f Filter, match func(*Problem) bool, after *Cursor, limit 
 	}
 	end := min(start+max(limit, 0), len(list.found))
 	return Page{Rows: ix.rows(list, list.found[start:end]), First: start + 1, Totals: list.totals,
-		More: end < len(list.found), Past: len(list.past) > 0}
+		More: end < len(list.found), Past: list.past}
 }
 
 // All returns all rows of a list. The caller must not modify them.
@@ -70,7 +70,7 @@ func (ix *Index) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
 type list struct {
 	release crash.Release // its facts are those of the rows; empty: all releases
 	found   []found
-	past    []int64 // counts of problems in the preceding period, ascending, for their ranks
+	past    bool // something was counted in the preceding period
 	totals  Totals
 }
 
@@ -87,11 +87,7 @@ func (ix *Index) rows(l *list, some []found) []Row {
 	rows := make([]Row, len(some))
 	for i, e := range some {
 		p := ix.order[e.at]
-		rows[i] = Row{Problem: p, Facts: p.In(l.release), Count: e.count, Rank: int(e.rank)}
-		if e.past > 0 {
-			above, _ := slices.BinarySearch(l.past, e.past+1)
-			rows[i].Before = len(l.past) - above + 1
-		}
+		rows[i] = Row{Problem: p, Facts: p.In(l.release), Count: e.count, Past: e.past, Rank: int(e.rank)}
 	}
 	return rows
 }
@@ -127,16 +123,13 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 			}
 		}
 		count, past := days.all(&ix.scan[i])
-		if past > 0 {
-			l.past = append(l.past, past)
-		}
+		l.past = l.past || past > 0
 		if count > 0 {
 			l.found = append(l.found, found{count: count, past: past, key: ix.scan[i].key, at: int32(i)})
 			l.totals.Problems++
 			l.totals.Reports += count
 		}
 	}
-	slices.Sort(l.past)
 	ix.rank(l.found)
 	for i := range l.found {
 		l.found[i].rank = int32(i + 1)

@@ -2,7 +2,6 @@ package bugs
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"mishap/handlers/web"
 	"mishap/tracker"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // ChangeChosen files bugs for the chosen problems, or requests new states of their bugs, and
@@ -33,6 +33,8 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 		return web.Redirect(w, r, views.MergeURL(ids))
 	case "link":
 		return web.Redirect(w, r, views.LinkChosenURL(ids))
+	case "create":
+		return web.Redirect(w, r, views.CreateChosenURL(ids))
 	}
 	buckets, err := s.Buckets(r, ids)
 	if err != nil {
@@ -80,7 +82,7 @@ func (s *Pages) fileChosen(r *http.Request, buckets []crash.Bucket) (string, err
 		}
 		requested++
 	}
-	return views.Counted(requested, "bug is asked for.", "bugs are asked for."), nil
+	return text.ChosenRequested(requested), nil
 }
 
 // recheckChosen requests that the states of the bugs of all buckets are read again soon.
@@ -94,8 +96,39 @@ func (s *Pages) recheckChosen(r *http.Request, buckets []crash.Bucket) (string, 
 	if err := s.Bugs.RefreshBugs(r.Context(), numbers, 0); err != nil {
 		return "", err
 	}
-	counted := views.Counted(int64(len(numbers)), "bug", "bugs")
-	return fmt.Sprintf("The tracker is asked about %s within a few seconds.", counted), nil
+	return text.ChosenReadingSoon(int64(len(numbers))), nil
+}
+
+// ShowCreateChosen lists the bugs that would be created for the chosen problems, and asks for
+// confirmation.
+func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
+	if !s.Config.AllowBugFiling {
+		return errFilingOff
+	}
+	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	if err != nil {
+		return err
+	}
+	buckets, err := s.Buckets(r, ids)
+	if err != nil {
+		return err
+	}
+	page := views.ConfirmCreatePage{Tracker: s.Config.TrackerName, Back: web.ReturnPath(r)}
+	if strings.HasPrefix(page.Back, views.PathCreateChosen) {
+		page.Back = "/"
+	}
+	for _, b := range buckets {
+		switch s.BugPart(r, b).State {
+		case views.BugCreate, views.BugRefused, views.BugWaiting:
+			page.File = append(page.File, b)
+		case views.BugCreating, views.BugChecking:
+			page.Skipped = append(page.Skipped, views.SkippedRow{Bucket: b, Reason: text.ConfirmRequested})
+		case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugImpossible:
+			page.Skipped = append(page.Skipped, views.SkippedRow{Bucket: b, Reason: b.NoFiling()})
+		}
+	}
+	page.Shell = s.Shell(r, text.ConfirmHeading(int64(len(page.File)), page.Tracker))
+	return s.Page(w, r, http.StatusOK, views.ConfirmCreate(page))
 }
 
 // ShowChosen shows the progress of each chosen problem.
@@ -110,8 +143,8 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := views.ChosenPage{}
 	var since time.Time
-	if text := r.URL.Query().Get("since"); text != "" {
-		micros, err := strconv.ParseInt(text, 10, 64)
+	if at := r.URL.Query().Get("since"); at != "" {
+		micros, err := strconv.ParseInt(at, 10, 64)
 		if err != nil {
 			return crash.Errorf(crash.Invalid, "bad_since", "since is a number of microseconds.")
 		}
@@ -126,7 +159,7 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 		}
 		page.Rows = append(page.Rows, row)
 	}
-	page.Shell = s.Shell(r, "Chosen problems")
+	page.Shell = s.Shell(r, text.ChosenTitle)
 	if web.WantsPart(r) {
 		return s.Page(w, r, http.StatusOK, views.ChosenPart(page))
 	}
@@ -137,29 +170,29 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 func recheckResult(bug crash.Bug, since time.Time) (result string, pending bool) {
 	switch {
 	case bug.Number == 0:
-		return "no bug", false
+		return text.ChosenNoBug, false
 	case !bug.State.Read.Before(since):
-		return "read again", false
+		return text.ChosenRead, false
 	case bug.State.Failures > 0 && bug.State.Failure != "":
-		return "cannot be read now; tried again later", false
+		return text.ChosenUnreadable, false
 	}
-	return "is asked about", true
+	return text.ChosenReadSoon, true
 }
 
 // filingResult describes the result of filing a bug, and reports whether it is pending.
 func filingResult(state views.BugState) (result string, pending bool) {
 	switch state {
 	case views.BugLinked:
-		return "has its bug", false
+		return text.ChosenFiled, false
 	case views.BugRefused:
-		return "refused", false
+		return text.ChosenRefused, false
 	case views.BugImpossible:
-		return "cannot be filed", false
+		return text.ChosenImpossible, false
 	case views.BugCreating, views.BugChecking:
-		return "under way", true
+		return text.ChosenPending, true
 	case views.BugWaiting:
-		return "waits for the tracker", true
+		return text.ChosenWaiting, true
 	case views.BugNothing, views.BugCreate, views.BugSignIn:
 	}
-	return "not asked for", false
+	return text.ChosenNotFiled, false
 }

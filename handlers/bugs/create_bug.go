@@ -130,13 +130,14 @@ func (s *Pages) answerPart(w http.ResponseWriter, r *http.Request, c creation) e
 	p := s.BugPart(r, b)
 	target := r.Header.Get("HX-Target")
 	p.Whole, p.Copy = views.IsStatusTarget(target), views.CopyTargeted(target, b.ID)
+	p.InList = views.ListTargeted(target)
 	a := web.AnswerTo(r, c.err)
 	s.LogError(r, c.err, a)
 	a.Headers(w)
 	if p.State == views.BugCreate {
 		p.State, p.Reason = views.BugRefused, a.Message
 	}
-	return s.Page(w, r, a.Status, views.BugNow(p))
+	return s.Page(w, r, a.Status, views.BugAnswer(p))
 }
 
 // answerForm redirects a browser without scripts to the bucket, with a message.

@@ -7,6 +7,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/query"
+	"mishap/crash/stats"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -45,7 +46,8 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Query,
 	cursor *index.Cursor,
 ) (views.ListPage, error) {
-	page := views.ListPage{Choice: choice, Size: web.ListSize, IngestURL: s.Config.IngestURL}
+	page := views.ListPage{Choice: choice, Size: web.ListSize, IngestURL: s.Config.IngestURL,
+		Tracker: s.Config.TrackerName}
 	b, filter, notice, err := s.listFilter(r.Context(), choice)
 	if err != nil {
 		return page, err
@@ -59,13 +61,12 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 	filter, match := web.SearchFilter(r, q, filter)
 	list := b.List(filter, match, cursor, web.ListSize)
 	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
-	if !list.Past { // no earlier period to compare with: no rank has changed
-		for i := range list.Rows {
-			list.Rows[i].Before = list.Rows[i].Rank
-		}
-	}
 	if page.Rows, err = s.listRows(r, b, filter, list.Rows); err != nil {
 		return page, err
+	}
+	for i := range page.Rows {
+		row := &page.Rows[i]
+		row.Compared, row.Rising = list.Past, list.Past && stats.Rising(row.Count, row.Past)
 	}
 	if n := len(list.Rows); list.More {
 		last := list.Rows[n-1]
@@ -93,6 +94,9 @@ func intersection(a, b []string) []string {
 // sparkDays is the number of days that the small charts of a list show.
 const sparkDays = 28
 
+// newDays is the number of days for which lists call a problem new.
+const newDays = 7
+
 // listRows adds to rows of the index the data that only the database has: machines, bugs and
 // their states.
 func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
@@ -118,7 +122,8 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 		row := web.SeenRow(r, from[p.ID])
 		p.Bucket = s.SeenBucket(r, p.Bucket)
 		list = append(list, views.ListRow{
-			Problem: p, First: row.First, Last: row.Last, Bug: s.BugPart(r, p.Bucket), Rank: row.Rank, Before: row.Before,
+			Problem: p, First: row.First, Last: row.Last, Bug: s.BugPart(r, p.Bucket), Rank: row.Rank, Past: row.Past,
+			New:   row.First.At.After(s.Now().AddDate(0, 0, -newDays)),
 			Spark: views.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
 		})
 	}

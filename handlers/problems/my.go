@@ -50,7 +50,7 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	if page.Visit, err = s.Accounts.Visit(ctx, user.ID); err != nil {
 		return err
 	}
-	page.List = views.ListPage{Choice: choice}
+	page.List = views.ListPage{Choice: choice, Tracker: s.Config.TrackerName}
 	if len(follows) > 0 {
 		if err := s.fillMy(r, &page, follows); err != nil {
 			return err

@@ -21,7 +21,7 @@ const defaultPeriod = crash.PeriodWeek
 
 // readChoice reads the filters of the front page. The names come from errors.ubuntu.com:
 // release, package, version, pkg_arch, period, from, to, packageset, user. Added are source,
-// type, state, new, sort and order. The period is "range" if from and to replace it; shown is
+// type, state, new, sort, order and columns. The period is "range" if from and to replace it; shown is
 // the previous value of the control. An unknown value, or a release without counted reports, is
 // Invalid.
 func (s *choices) readChoice(ctx context.Context, q url.Values) (views.ListChoice, error) {
@@ -39,12 +39,12 @@ func (s *choices) readChoice(ctx context.Context, q url.Values) (views.ListChoic
 // readFilters reads the filters without checking the release in the database.
 func readFilters(q url.Values) (views.ListChoice, error) {
 	choice := views.ListChoice{Period: defaultPeriod}
-	var release, period, previous, from, to, sort string
+	var release, period, previous, from, to, sort, columns string
 	for name, target := range map[string]*string{
 		"release": &release, "period": &period, "shown": &previous, "from": &from, "to": &to, "sort": &sort,
 		"package": &choice.Package, "source": &choice.Source, "version": &choice.Version,
 		"pkg_arch": &choice.PackageArchitecture, "type": &choice.Type, "state": &choice.State,
-		"packageset": &choice.Set, "user": &choice.Person,
+		"packageset": &choice.Set, "user": &choice.Person, "columns": &columns,
 	} {
 		text, err := web.QueryText(q, name)
 		if err != nil {
@@ -80,14 +80,18 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	if !choice.From.IsZero() && !choice.To.IsZero() && choice.To.Before(choice.From) {
 		return choice, crash.Errorf(crash.Invalid, "bad_days", "The last day, %s, is before the first, %s.", to, from)
 	}
-	columns := []index.Column{index.ByCount, index.ByPackage, index.ByFirst, index.ByLast, index.ByProblem, index.ByBug}
-	if sort != "" && !slices.Contains(columns, index.Column(sort)) {
+	if sort == "reports" { // the name of the column on the page
+		sort = ""
+	}
+	sortable := []index.Column{index.ByCount, index.ByPackage, index.ByFirst, index.ByLast, index.ByProblem, index.ByBug}
+	if sort != "" && !slices.Contains(sortable, index.Column(sort)) {
 		return choice, crash.Errorf(crash.Invalid, "unknown_column",
 			"%q is not a column that the list can be sorted by.", sort)
 	}
 	if choice.Sort = index.Column(sort); choice.Sort == index.ByCount {
 		choice.Sort = ""
 	}
+	choice.First = columns == views.ColumnFirst
 	choice.Ascending, choice.New = q.Get("order") == "up", q.Get("new") == "1"
 	return choice, nil
 }

@@ -127,8 +127,9 @@ func (s *Panel) bugState(u crash.User, b crash.Bucket) views.BugState {
 func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b crash.Bucket) error {
 	if !views.IsStatusTarget(r.Header.Get("HX-Target")) {
 		p := s.BugPart(r, s.SeenBucket(r, b))
-		p.Copy = views.CopyTargeted(r.Header.Get("HX-Target"), b.ID)
-		return s.Page(w, r, status, views.BugNow(p))
+		target := r.Header.Get("HX-Target")
+		p.Copy, p.InList = views.CopyTargeted(target, b.ID), views.ListTargeted(target)
+		return s.Page(w, r, status, views.BugAnswer(p))
 	}
 	v, err := s.StatusView(r, b)
 	if err != nil {
@@ -195,9 +196,9 @@ func ChosenIDs(texts []string) ([]crash.BucketID, error) {
 
 // Errors of actions on chosen problems.
 var (
-	ErrNoneChosen = crash.Errorf(crash.Invalid, "none_chosen", "No row is chosen. Tick the boxes of some first.")
+	ErrNoneChosen = crash.Errorf(crash.Invalid, "none_chosen", "No problem is selected. Select at least one first.")
 	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen",
-		"At most %d problems can be chosen at once.", ListSize)
+		"At most %d problems can be selected at once.", ListSize)
 	ErrUnknownAction = crash.Errorf(crash.Invalid, "unknown_action",
-		`What can be done to the chosen problems is "file", "link", "recheck" and "merge".`)
+		`The actions on selected problems are "create", "file", "link", "recheck" and "merge".`)
 )

@@ -17,14 +17,15 @@ func list(s views.Shell, bugs []views.BugPart) views.ListPage {
 		Shell: s, Choice: views.ListChoice{Period: crash.PeriodWeek}, Releases: releases,
 		Types:    []string{"Crash", "KernelOops"},
 		Machines: []string{"amd64", "arm64"}, First: 1, Size: 50, IngestURL: "http://localhost:8081",
+		Tracker: "Launchpad",
 	}
 	for i, bug := range bugs {
 		b := bucket(i)
 		b.Provisional = i == 3
 		page.Rows = append(page.Rows, views.ListRow{
 			Problem: crash.Problem{Bucket: b, Count: b.Reports}, First: b.First(), Last: b.Last(), Bug: bug, Rank: i + 1,
-			Before: (i * 7) % 5,
-			Spark:  views.NewSparkline([]int64{0, 1, 4, 2, 8, int64(i)}, now),
+			Past: int64(i * 7 % 5), Compared: true, New: i == 2, Rising: i == 4,
+			Spark: views.NewSparkline([]int64{0, 1, 4, 2, 8, int64(i)}, now),
 		})
 		page.Totals.Problems++
 		page.Totals.Reports += b.Reports

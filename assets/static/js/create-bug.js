@@ -1,5 +1,6 @@
-// Turns the Create form of a bucket into a JSON request, whose answer replaces the form in place. Without scripts, the
-// browser sends the same form and follows the answer.
+// Turns Create into a JSON request, whose answer replaces the bug cell in place. On the page of a problem, Create is a form.
+// In lists, Create is a button in each row, and all belong to one form. Without scripts, the browser sends the form and
+// follows the answer.
 (() => {
   "use strict";
 
@@ -9,40 +10,81 @@
     return found ? found[1] : "";
   }
 
-  // createBug replaces the request that htmx is about to send for a Create form by one to the API, and shows "Creating" on
-  // the button.
-  function createBug(form, request) {
-    const button = form.querySelector("button");
+  // createBug replaces the request that htmx is about to send for Create by one to the API, and shows "Creating" on the
+  // button. element is the form, or the button of a row.
+  function createBug(element, request) {
+    const button = buttonOf(element);
     button.dataset.label = button.textContent;
     button.textContent = "Creating";
-    form.querySelector(".bug-problem").textContent = "";
-    reviewable(form, false);
+    complain(element, "");
+    reviewable(element, false);
     request.headers["Content-Type"] = "application/json";
-    request.headers["X-CSRFToken"] = csrfToken() || request.headers["X-CSRFToken"];
-    request.body = JSON.stringify({ signature: form.elements.signature.value });
+    request.headers["X-CSRFToken"] = csrfToken() || request.headers["X-CSRFToken"] || formToken(element);
+    request.body = JSON.stringify({ signature: element.value || element.elements.signature.value });
+  }
+
+  const buttonOf = (element) => (isRow(element) ? element : element.querySelector("button"));
+  const formToken = (element) => (element.form ?? element).elements.csrf_token.value;
+  const isRow = (element) => element instanceof HTMLButtonElement && element.getAttribute("form") === "create-bug";
+  const isCreate = (element) =>
+    isRow(element) || (element instanceof HTMLFormElement && element.classList.contains("create-bug"));
+
+  // complain shows an error beside the button.
+  function complain(element, text) {
+    let at = element.parentElement.querySelector(".bug-problem");
+    if (!at && text) {
+      at = document.createElement("span");
+      at.className = "bug-problem";
+      at.setAttribute("role", "alert");
+      element.after(at);
+    }
+    if (at) {
+      at.textContent = text;
+    }
   }
 
   // reviewable shows the link to the review, or hides it while the bug is being created.
-  function reviewable(form, now) {
-    const link = form.closest(".bug-now")?.querySelector(".review-link");
+  function reviewable(element, now) {
+    const link = element.closest("td, .bug-now")?.querySelector(".review-link, .row-menu");
     if (link) {
       link.hidden = !now;
     }
   }
 
-  function isCreate(element) {
-    return element instanceof HTMLFormElement && element.classList.contains("create-bug");
-  }
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("button");
+    if (!isRow(button) || event.defaultPrevented) {
+      return;
+    }
+    event.preventDefault();
+    if (button.disabled) {
+      return;
+    }
+    const cell = button.closest(".bug");
+    // Screen readers announce changes of the cell, and it can have the focus.
+    cell.setAttribute("role", "status");
+    cell.tabIndex = -1;
+    const focused = button === document.activeElement;
+    button.disabled = true;
+    htmx.ajax("POST", button.form.action, {
+      source: button, target: button.closest(".bug-now"), swap: "outerHTML", createBugCell: focused ? cell : null,
+    });
+  });
 
   // A page may show the bug cell of one problem in several lists. When one copy changes, the others reload.
   const known = new WeakSet(document.querySelectorAll(".bug-now"));
+  const problemOf = (cell) => cell.id.slice(4, 44); // "bug-", then the id
 
   function refreshCopies() {
-    const cells = [...document.querySelectorAll(".bug-now")];
+    const cells = [...document.querySelectorAll(".bug-now[id]")];
     for (const fresh of cells.filter((cell) => !known.has(cell))) {
       for (const copy of cells) {
-        if (known.has(copy) && copy.dataset.bug === fresh.dataset.bug && copy.dataset.state !== fresh.dataset.state) {
-          htmx.trigger(copy, "refresh");
+        if (known.has(copy) && problemOf(copy) === problemOf(fresh) && copy.dataset.state !== fresh.dataset.state) {
+          if (copy.hasAttribute("hx-get")) {
+            htmx.trigger(copy, "refresh");
+          } else {
+            htmx.ajax("GET", `/problem/${problemOf(copy)}/bug`, { source: copy, target: copy, swap: "outerHTML" });
+          }
         }
       }
     }
@@ -52,7 +94,7 @@
   htmx.registerExtension("create-bug", {
     // The button loses the focus when htmx disables it, so record before that whether it had the focus.
     htmx_config_request(element, { ctx }) {
-      if (isCreate(element) && element.contains(document.activeElement)) {
+      if (isCreate(element) && element.contains(document.activeElement) && !isRow(element)) {
         ctx.createBugCell = element.closest(".bug");
       }
     },
@@ -74,16 +116,16 @@
       (cell.querySelector(":is(a, button):not(noscript *)") ?? cell).focus();
     },
 
-    // No answer: the form is still there and can be sent again.
+    // No answer: the button is still there and can be pressed again.
     htmx_error(element) {
       if (!isCreate(element)) {
         return;
       }
-      const button = element.querySelector("button");
+      const button = buttonOf(element);
+      button.disabled = false;
       button.textContent = button.dataset.label || button.textContent;
       reviewable(element, true);
-      element.querySelector(".bug-problem").textContent =
-        "The server did not answer. Press again: no bug is created twice.";
+      complain(element, "The server did not answer. Press again: no bug is created twice.");
     },
   });
 

@@ -94,7 +94,7 @@
     if (dialog.open && opened === event.detail) {
       close();
     } else {
-      open(event.detail, document.activeElement);
+      open(event.detail, event.target instanceof Element ? event.target : document.activeElement);
     }
   });
 

@@ -21,7 +21,7 @@
     current?.classList.remove("current");
     current = all[to];
     current.classList.add("current");
-    const link = current.querySelector("td.problem a[href]") ?? current.querySelector("a[href]");
+    const link = current.querySelector("td.problem a.title") ?? current.querySelector("a[href]");
     link?.focus({ preventScroll: true });
     current.scrollIntoView({ block: "nearest" });
     return true;
@@ -38,9 +38,19 @@
     return found !== null;
   }
 
+  // review opens the review of the bug of the current row.
+  function review() {
+    const link = of("a.row-menu:not([hidden])");
+    if (!link?.pathname.endsWith("/review")) {
+      return false;
+    }
+    link.dispatchEvent(new CustomEvent("mishap:dialog", { bubbles: true, detail: link.getAttribute("href") }));
+    return true;
+  }
+
   // linkRow links a bug to the current row and to the selected ones.
   function linkRow() {
-    const box = current?.isConnected ? current.querySelector("td.rank input[type=checkbox]") : null;
+    const box = current?.isConnected ? current.querySelector("td.select input[type=checkbox]") : null;
     const button = document.querySelector("#bulk button[value=link]");
     if (!button) {
       return false;
@@ -61,11 +71,11 @@
     },
     j: () => move(1),
     k: () => move(-1),
-    o: () => press("a[data-open], td.problem a[href], a[href^='/problem/'], a[href^='/oops/']"),
-    c: () => press("a.review-link:not([hidden])"),
-    "Shift+C": () => press("form.create-bug button"),
+    o: () => press("a[data-open], td.problem a.title, a[href^='/problem/'], a[href^='/oops/']"),
+    c: () => review() || press("a.review-link:not([hidden])"),
+    "Shift+C": () => press("form.create-bug button, button[form=create-bug]"),
     l: () => press("a[href$='/link']") || linkRow(),
-    x: () => press("td.rank input[type=checkbox]"),
+    x: () => press("td.select input[type=checkbox]"),
     "?": () => {
       document.dispatchEvent(new CustomEvent("mishap:dialog", { detail: "/keys" }));
       return true;

@@ -1,0 +1,92 @@
+package views
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/views/text"
+)
+
+// ListRow is one problem with its bug.
+type ListRow struct {
+	crash.Problem
+	First, Last crash.Occurrence // in the selected release, or anywhere
+	Bug         BugPart
+	Rank        int   // by reports, independent of the order of the list
+	Past        int64 // its reports in the preceding period of the same length
+	Compared    bool  // Past is known
+	New         bool  // first seen in the past week
+	Rising      bool  // clearly more frequent than in the preceding period
+	Spark       Sparkline
+}
+
+// countTitle describes the number of reports of a row.
+func (r *ListRow) countTitle(c ListChoice, now time.Time) string {
+	return text.ListRank(r.Rank, r.Past, c.length(now), r.Compared)
+}
+
+// rowProgram returns the name under which a row shows a problem: its program, else its package.
+func rowProgram(b *crash.Bucket, s Signature) string {
+	if s.Program != "" {
+		return s.Program
+	}
+	return b.Package
+}
+
+// rowFrameCount is the number of functions that a row shows. Its tooltip has the whole signature.
+const rowFrameCount = 8
+
+func rowFrames(s Signature) string {
+	frames := s.Frames
+	if len(frames) > rowFrameCount {
+		frames = frames[:rowFrameCount]
+	}
+	if len(frames) == 0 && s.Program == "" {
+		return "(blank signature)"
+	}
+	return strings.Join(frames, " → ")
+}
+
+// seenTitle describes a report in full: "2026-09-02 14:03:07 UTC, Ubuntu 24.04 (noble), 1.4.9-2".
+func seenTitle(seen crash.Occurrence) string {
+	if seen.At.IsZero() {
+		return ""
+	}
+	return Exact(seen.At) + ", " + fullRelease(seen.Release) + ", " + orUnknown(seen.Version)
+}
+
+// shortAgo formats how long before now t was, for a narrow column: "3 min", "5 h", "2 d", "2 Sep".
+func shortAgo(t, now time.Time) string {
+	ago := Ago(t, now)
+	if ago == "just now" {
+		return "now"
+	}
+	return strings.TrimSuffix(ago, " ago")
+}
+
+// versionTail is the length of the part of a version that is never shortened.
+const versionTail = 9
+
+// splitVersion splits a version into a part that may be shortened and one that may not. A short
+// version has no part that may be shortened.
+func splitVersion(version string) (head, tail string) {
+	if len(version) <= versionTail+3 {
+		return "", orUnknown(version)
+	}
+	cut := len(version) - versionTail
+	for cut > 0 && version[cut]&0xc0 == 0x80 { // within a character
+		cut--
+	}
+	return version[:cut], version[cut:]
+}
+
+// share returns part/whole as the width of a bar, in percent. A part above 0 is always visible.
+func share(part, whole int64) string {
+	percent := 100 * float64(part) / float64(max(whole, 1))
+	if part > 0 {
+		percent = max(percent, 2)
+	}
+	return fmt.Sprintf("%.0f%%", min(percent, 100))
+}

@@ -1,0 +1,43 @@
+package text
+
+import "fmt"
+
+// Texts of the chart of reliability.
+const (
+	RatesTitle = "Reports per machine and day"
+	RatesMeans = "Mean of seven days; the faint line is each day. Machines that reported anything in 90 days count. " +
+		"Releases with few machines are grey."
+	RatesTable      = "as table"
+	RatesDay        = "Day (UTC)"
+	TrendWorse      = "worse"
+	TrendBetter     = "better"
+	TrendWorseList  = "Worse:"
+	TrendBetterList = "Better:"
+)
+
+// RatesNone says that the chart has no data.
+func RatesNone(since string) string { return "No counted reports since " + since + "." }
+
+// RatesLabel describes the drawing.
+func RatesLabel(since, until string) string {
+	return "Reports per machine and day from " + since + " to " + until + "; the table below says the same."
+}
+
+// RatesMark describes the mark of a release.
+func RatesMark(release, day string) string { return release + " released " + day }
+
+// RatesLine describes the line of a release.
+func RatesLine(release, week, before string) string {
+	return release + ": " + week + " this week, " + before + " last week"
+}
+
+// SignedPercent formats a change: "+12 %", "−3 %", "±0 %".
+func SignedPercent(percent float64) string {
+	switch {
+	case percent >= .5:
+		return fmt.Sprintf("+%.0f %%", percent)
+	case percent <= -.5:
+		return fmt.Sprintf("−%.0f %%", -percent)
+	}
+	return "±0 %"
+}
