@@ -49,11 +49,11 @@ func TestMergeOnPages(t *testing.T) {
 		t.Errorf("head: got %s, want the more frequent one, %s", got, often.ID)
 	}
 	form := url.Values{"problem": {once.ID.String(), often.ID.String()}, "reason": {"the same <fault>"}}
-	c.Post(views.PathMerge, form).Want(http.StatusUnprocessableEntity).WantText(".error", "stands for all")
+	c.Post(views.PathMerge, form).Want(http.StatusUnprocessableEntity).WantText(".error", "Select the main problem.")
 	form.Set("head", often.ID.String())
 	c.Post(views.PathMerge, form).WantRedirect(http.StatusSeeOther, often.ID.Path())
 	page = c.Get(often.ID.Path())
-	page.WantText(".flash-done", "The problems are one now.").WantText(".flash-done form button", "Undo").
+	page.WantText(".flash-done", "Problems merged").WantText(".flash-done form button", "Undo").
 		WantText(".decision-list", "the same <fault>").WantText(".decision-list", "ada-triager").WantText(".figures", "4").
 		WantText("#decisions", "2 signatures")
 
@@ -85,7 +85,7 @@ func TestMergeOnPages(t *testing.T) {
 	// Undo works once.
 	undo := url.Values{"decision": {page.Attr(".decision-list form input[name=decision]", "value")}}
 	c.Post(often.ID.Path()+"/undo", undo).WantRedirect(http.StatusSeeOther, often.ID.Path())
-	c.Get(often.ID.Path()).WantText(".flash-done", "two problems again").WantText(".decision-list .undone",
+	c.Get(often.ID.Path()).WantText(".flash-done", "Problems separated").WantText(".decision-list .undone",
 		"undone by ada-triager").WantNone(".decision-list form")
 	c.Post(often.ID.Path()+"/undo", undo).WantRedirect(http.StatusSeeOther, often.ID.Path())
 	c.Get(often.ID.Path()).WantText(".flash-error", "undone already")
@@ -118,7 +118,7 @@ func TestRenameOnPages(t *testing.T) {
 	c.Post(path, url.Values{"name": {"Row <parser>"}, "reason": {"shorter"}}).WantRedirect(http.StatusSeeOther,
 		b.ID.Path())
 	page := c.Get(b.ID.Path())
-	page.WantText("h1", "Row <parser>").WantText(".decision-list", "shorter").WantText(".flash-done", "new name")
+	page.WantText("h1", "Row <parser>").WantText(".decision-list", "shorter").WantText(".flash-done", "Problem renamed")
 	if got := c.Get(path).Attr("#name", "value"); got != "Row <parser>" {
 		t.Errorf("in the form: got %q", got)
 	}
@@ -128,7 +128,7 @@ func TestRenameOnPages(t *testing.T) {
 		"at most 200")
 	undo := url.Values{"decision": {page.Attr(".flash-done form input[name=decision]", "value")}}
 	c.Post(b.ID.Path()+"/undo", undo).WantRedirect(http.StatusSeeOther, b.ID.Path())
-	c.Get(b.ID.Path()).WantText("h1", b.Title).WantText(".flash-done", "as it was before")
+	c.Get(b.ID.Path()).WantText("h1", b.Title).WantText(".flash-done", "Previous name restored")
 }
 
 func TestSplitOnPages(t *testing.T) {
@@ -144,16 +144,16 @@ func TestSplitOnPages(t *testing.T) {
 	c.Get(path).Want(http.StatusOK).WantNone(".split-preview")
 	query := url.Values{"field": {"architecture", "frame"}, "value": {"arm64", ""}}
 	page := c.Get(path + "?" + query.Encode()).Want(http.StatusOK)
-	page.WantText(".split-preview h3", "Of 5 reports, 2 would go and 3 stay").WantText(".split-preview",
+	page.WantText(".split-preview h3", "Of 5 reports, 2 would move and 3 would stay").WantText(".split-preview",
 		"[architecture arm64]")
 	c.Get(path+"?field=version+from&value=newest").Want(http.StatusBadRequest).WantText(".error", "no version")
 	c.Post(path, nil).Want(http.StatusUnprocessableEntity).WantText(".error", "Say which reports are meant")
 
 	other := crash.BucketIDOf(b.Signature + " [architecture arm64]")
 	c.Post(path, query).WantRedirect(http.StatusSeeOther, other.Path())
-	page = c.Get(other.Path()).WantText(".flash-done", "2 reports were taken out").WantText(".decision-list",
+	page = c.Get(other.Path()).WantText(".flash-done", "2 reports split off").WantText(".decision-list",
 		"architecture arm64")
-	c.Get(b.ID.Path()).WantText(".figures", "reports 3").WantText(".decision-list", "2 reports taken out")
+	c.Get(b.ID.Path()).WantText(".figures", "reports 3").WantText(".decision-list", "2 reports split off")
 	if again := site.Save(t, crashtest.Native(crashtest.Process(77),
 		crashtest.Set("Architecture", "arm64"))); again.ID != other {
 		t.Errorf("a new report: got bucket %s, want %s", again.ID, other)

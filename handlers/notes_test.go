@@ -19,7 +19,7 @@ func TestNotesOnPages(t *testing.T) {
 	path := b.ID.Path() + "/notes"
 	viewer.Post(path, url.Values{"text": {"Needs a <full> disk.\nReally."}}).WantRedirect(http.StatusSeeOther, b.ID.Path()+
 		"#notes")
-	page := viewer.Get(b.ID.Path()).WantText(".flash-done", "written down").WantText(".note-text",
+	page := viewer.Get(b.ID.Path()).WantText(".flash-done", "Note saved").WantText(".note-text",
 		"Needs a <full> disk.").WantText(".note-head", "ada-viewer")
 	change := page.Attr(".note-folds form", "action")
 	triager.Post(change, url.Values{"text": {"Needs two."}}).Want(http.StatusSeeOther)
@@ -31,7 +31,7 @@ func TestNotesOnPages(t *testing.T) {
 	other := strings.TrimSuffix(change, "1") + "2"
 	viewer.Post(other, url.Values{"text": {"Not mine."}}).Want(http.StatusForbidden)
 	triager.Post(other, url.Values{"text": {"x"}, "do": {"remove"}}).Want(http.StatusSeeOther)
-	triager.Get(b.ID.Path()).WantText("#notes", "1 note was taken away").WantText("#notes", "Mine.")
+	triager.Get(b.ID.Path()).WantText("#notes", "1 removed note").WantText("#notes", "Mine.")
 	triager.Post(b.ID.Path()+"/notes/99", url.Values{"text": {"x"}}).Want(http.StatusNotFound)
 	viewer.Post(path, url.Values{"text": {"  "}}).Want(http.StatusSeeOther)
 	viewer.Get(b.ID.Path()).WantText(".flash-error", "Write something first.")

@@ -101,7 +101,7 @@ func TestShowProblemPagesOfReports(t *testing.T) {
 	part.WantNone("h1, header")
 	c.Get(id.Path() + "?after=nonsense").Want(http.StatusBadRequest)
 	c.Get(id.Path()+"?after="+crash.OopsID{7: 1}.String()).Want(http.StatusOK).WantText("#reports",
-		"There is nothing older.")
+		"There are no older reports.")
 }
 
 func TestShowProblemManyVersions(t *testing.T) {

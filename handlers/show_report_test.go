@@ -19,7 +19,11 @@ func TestShowReport(t *testing.T) {
 	p := newPages(t)
 	id := p.accept("machine/1 ?", crashtest.Native())
 	a := p.As(t, crash.RoleViewer).Get("/oops/" + id.String()).Want(http.StatusOK)
-	a.WantText("h1", "tidewatch crashed with SIGSEGV in tide_parse_row()").WantText(".report-facts", id.String())
+	a.WantText("h1", "tidewatch crashed with SIGSEGV in tide_parse_row()").
+		WantText(".stack tbody tr:nth-child(1)", "0 tide_parse_row tidewatch parse.c:88")
+	if got := a.HTML().Find("#report-id").Text(); got != id.String() {
+		t.Errorf("text that the button copies: got %q, want %q", got, id)
+	}
 	if got, want := a.Attr(".report-facts a[href^='/problem/']", "href"),
 		bucketOf(t, crashtest.Native()).Path(); got != want {
 		t.Errorf("link to the problem: got %q, want %q", got, want)
@@ -84,7 +88,7 @@ func TestShowReportUnbucketed(t *testing.T) {
 	id := p.accept("", crashtest.Ungroupable())
 	a := p.As(t, crash.RoleViewer).Get("/oops/" + id.String()).Want(http.StatusOK)
 	a.WantText(".report-facts", "in no problem "+grouping.SignatureOf(crashtest.Ungroupable().Fields()).Reason)
-	a.WantText(".report-facts", "a machine without a name").WantNone(".report-facts a[href^='/problem/'], .report-facts " +
+	a.WantText(".report-facts", "Machine no name").WantNone(".report-facts a[href^='/problem/'], .report-facts " +
 		"a[href^='/user/']")
 }
 

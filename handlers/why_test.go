@@ -25,7 +25,7 @@ func TestWhyHere(t *testing.T) {
 	visitor.WantText(".grouping p", description).WantText(".why-rule", "kernel").WantNone(".why")
 	for _, at := range []string{path, "/oops/" + report.String()} {
 		a := p.As(t, crash.RoleViewer).Get(at).Want(http.StatusOK)
-		a.WantText(".grouping summary", "why grouped here").WantText(".grouping p", description).WantText(".why-rule",
+		a.WantText(".grouping summary", "Why grouped here").WantText(".grouping p", description).WantText(".why-rule",
 			"kernel")
 		a.WantText(".why-used li:nth-child(1)", "brig_tx_done [brigwifi] RIP: 0010:brig_tx_done+0x62/0x110 [brigwifi]")
 		a.WantText(".why-skipped", "? show_regs+0x6d/0x80 the kernel is not sure of it")
@@ -61,7 +61,7 @@ func TestWhyHereOfOlderRules(t *testing.T) {
 	move(old, nil, 1)
 	c := p.As(t, crash.RoleViewer)
 	a := c.Get("/oops/" + old.String()).Want(http.StatusOK)
-	a.WantText(".why-now", "by older rules It was grouped by version 1 of the rules. By today's it would now be in "+
+	a.WantText(".why-now", "by older rules It was grouped by version 1 of the rules. The present rules would put it into "+
 		today.String())
 	if got := a.Attr(".why-now a", "href"); got != today.Path() {
 		t.Errorf("link: got %q, want %q", got, today.Path())
@@ -77,7 +77,7 @@ func TestWhyHereOfOlderRules(t *testing.T) {
 	dbtest.Exec(t, url, "delete from buckets where id = $1", today[:])
 	move(old, nil, 1)
 	a = c.Get("/oops/" + old.String()).Want(http.StatusOK)
-	if text := a.Text(".why-now"); !strings.Contains(text, "which is not there yet") ||
+	if text := a.Text(".why-now"); !strings.Contains(text, "that does not exist yet") ||
 		!strings.Contains(text, today.String()) {
 		t.Errorf("got %q, want a problem that does not exist yet", text)
 	}

@@ -1,12 +1,12 @@
 package views
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/views/text"
 )
 
 // PathMerge is the address of the page that merges problems, after a preview.
@@ -45,9 +45,9 @@ func who(d crash.Decision) string {
 	case d.Person != "":
 		return d.Person
 	case d.Cause == crash.CauseSymbolised:
-		return "symbolised"
+		return text.Symbolised
 	case d.Cause == crash.CauseRegrouped:
-		return "regrouped"
+		return text.Regrouped
 	}
 	return "mishap"
 }
@@ -56,11 +56,11 @@ func who(d crash.Decision) string {
 func decisionWord(d crash.Decision) string {
 	switch {
 	case d.Cause == crash.CauseSymbolised:
-		return "symbolised"
+		return text.Symbolised
 	case d.Cause == crash.CauseRegrouped && d.Kind == crash.DecisionMerged:
-		return "regrouped"
+		return text.Regrouped
 	case d.Kind == crash.DecisionSplit:
-		return "taken out"
+		return text.SplitOff
 	}
 	return string(d.Kind)
 }
@@ -70,15 +70,11 @@ func progress(d crash.Decision) string {
 	if d.Kind != crash.DecisionSplit {
 		return ""
 	}
-	verb := "taken out"
+	verb := text.SplitOff
 	if !d.Stands() {
-		verb = "brought back"
+		verb = text.MovedBack
 	}
-	out := Counted(d.Moved, "report", "reports") + " " + verb
-	if !d.Finished {
-		out += fmt.Sprintf("; %s looked through so far", Count(d.LookedAt))
-	}
-	return out
+	return text.SplitProgress(d.Moved, verb, d.Finished, d.LookedAt)
 }
 
 func decisionID(d crash.Decision) string { return strconv.FormatInt(d.ID, 10) }

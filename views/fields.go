@@ -45,9 +45,9 @@ func describeField(name string) (e entry, place int) {
 	last := len(dictionary)
 	switch {
 	case strings.HasPrefix(name, "dmi."):
-		return entry{groupWhere, "hardware, as its firmware says"}, last
+		return entry{groupWhere, "hardware, according to its firmware"}, last
 	case strings.Contains(name, "Stacktrace"), strings.Contains(name, "Traceback"):
-		return entry{groupTraces, "a stack, under a name of the program's or hook's own"}, last
+		return entry{groupTraces, "a stack that the program or a hook added"}, last
 	case strings.Contains(name, "Log"), strings.Contains(name, "Dmesg"), strings.Contains(name, "log"):
 		return entry{groupLogs, "a log that a hook of the package added"}, last
 	case strings.HasPrefix(name, "Proc"):
@@ -58,7 +58,7 @@ func describeField(name string) (e entry, place int) {
 	case strings.HasPrefix(name, "upstart."), strings.HasPrefix(name, "systemd."):
 		return entry{groupSystem, "how the service is started"}, last
 	default:
-		return entry{groupRest, "no field of apport's own: a hook of the package, or the program, added it"}, last
+		return entry{groupRest, "added by a hook of the package or by the program"}, last
 	}
 }
 
@@ -109,6 +109,9 @@ func FieldGroups(fields crash.Fields) []FieldGroup {
 func (f Field) oneLine() bool {
 	return !strings.Contains(f.Value, "\n") && utf8.RuneCountInString(f.Value) <= 200
 }
+
+// wide reports whether the value needs the width of both columns.
+func (f Field) wide() bool { return f.Folded || !f.oneLine() || utf8.RuneCountInString(f.Value) > 60 }
 
 // id returns the id of the group's element.
 func (g FieldGroup) id() string {

@@ -13,7 +13,8 @@ type ReportPage struct {
 	Report crash.StoredReport
 	Way    Way // links to the next and the previous report
 	Why    WhyPart
-	Core   int64 // size in bytes of the core dump that the person may download; 0: none
+	Stack  *Stack // its trace
+	Core   int64  // size in bytes of the core dump that the person may download; 0: none
 }
 
 func (p ReportPage) path(ending string) string { return ReportPath(p.Report.ID) + ending }
@@ -40,7 +41,7 @@ func (p ReportPage) heading() string {
 // unbucketed explains why the report is in no problem.
 func (p ReportPage) unbucketed() string {
 	if p.Report.Unbucketed == "" {
-		return "It carries nothing to group it by."
+		return "It contains nothing to group it by."
 	}
 	return p.Report.Unbucketed
 }

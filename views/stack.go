@@ -24,6 +24,7 @@ type Stack struct {
 	Passages   []Passage // passages that the grouping rule read
 	Text       string    // unchanged, for copying
 	FacetNames []string  // names of fields by which reports like this one can be compared
+	OfReport   bool      // the page is that of the report, not of its problem
 	blamed     string    // the function by which the problem is grouped; empty: none
 }
 
@@ -97,6 +98,14 @@ const (
 func (s *Stack) top() []grouping.Frame { return s.Frames[:min(len(s.Frames), shownFrames)] }
 
 func (s *Stack) rest() []grouping.Frame { return s.Frames[min(len(s.Frames), shownFrames):] }
+
+// nothing says that there is nothing to read.
+func (s *Stack) nothing() string {
+	if s.OfReport {
+		return "The report contains no stack, traceback or other readable text."
+	}
+	return "The reports of this problem contain no stack, traceback or other readable text."
+}
 
 // blames reports whether the problem is grouped by a frame: whether it is the first one with the
 // function that begins the signature.

@@ -18,10 +18,10 @@ import (
 // are in views/text; never add one.
 var notConverted = []string{
 	"account.templ", "admin_health.templ", "admin_tracker.templ", "api.templ", "chart.templ",
-	"chosen.templ", "decisions.templ", "error.templ", "exports.templ", "ledger.templ", "list.templ",
-	"my.templ", "notes.templ", "passage.templ", "problem.templ", "regroup.templ", "release.templ",
+	"chosen.templ", "error.templ", "exports.templ", "ledger.templ", "list.templ",
+	"my.templ", "passage.templ", "problem.templ", "regroup.templ", "release.templ",
 	"report.templ", "report_filter.templ", "reports.templ", "search.templ", "sign_in.templ",
-	"split.templ", "stack.templ", "status.templ", "system.templ", "templates.templ", "tokens.templ",
+	"stack.templ", "status.templ", "system.templ", "templates.templ", "tokens.templ",
 	"traits.templ",
 	"versions.templ", "way.templ", "why.templ", "words.templ",
 }

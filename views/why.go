@@ -35,7 +35,7 @@ func (w WhyPart) description() string {
 	if w.Explained != nil && w.Rule == crash.RuleNone && w.Explained.Reason != "" {
 		return w.Explained.Reason
 	}
-	return "The rule is not known."
+	return "The rule is unknown."
 }
 
 // used returns the frames in the signature, skipped returns the others.
@@ -55,10 +55,10 @@ func (w WhyPart) frames(used bool) []grouping.FrameUse {
 func (n WhyNow) sentence() string {
 	switch {
 	case n.Decided:
-		return "By the rules alone it would be in another problem: people decided where it belongs."
+		return "People decided where it belongs. The rules alone would put it into another problem."
 	case n.None:
-		return "It was grouped by version " + strconv.Itoa(n.Rules) + " of the rules; today's would not group it."
+		return "It was grouped by version " + strconv.Itoa(n.Rules) + " of the rules. The present rules would not group it."
 	default:
-		return "It was grouped by version " + strconv.Itoa(n.Rules) + " of the rules. By today's it would now be in"
+		return "It was grouped by version " + strconv.Itoa(n.Rules) + " of the rules. The present rules would put it into"
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 const (
@@ -53,23 +54,23 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	text := "Undone."
+	done := text.Undone
 	switch decision.Kind {
 	case crash.DecisionMerged:
-		text = "They are two problems again."
+		done = text.Unmerged
 	case crash.DecisionRenamed:
-		text = "The name is as it was before."
+		done = text.NameRestored
 	case crash.DecisionSplit:
-		text = "The reports that were taken out are back."
+		done = text.SplitUndone
 		finished, err := s.moveReports(r.Context(), id)
 		if err != nil {
 			return err
 		}
 		if !finished {
-			text = "The reports that were taken out are being brought back; the history below says how far that is."
+			done = text.SplitBeingUndone
 		}
 	}
-	if err := s.Flash(r, views.FlashDone, text); err != nil {
+	if err := s.Flash(r, views.FlashDone, done); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, b.ID.Path())
@@ -91,7 +92,7 @@ func (s *Decisions) ShowRename(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := views.RenamePage{Shell: s.Shell(r, "Name of a problem"), Bucket: b, Name: b.Name}
+	p := views.RenamePage{Shell: s.Shell(r, text.RenameTitle), Bucket: b, Name: b.Name}
 	return s.Page(w, r, http.StatusOK, views.Rename(p))
 }
 
@@ -109,13 +110,13 @@ func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error 
 	err = s.Decisions.Rename(r.Context(), b.ID, p.Name, web.CurrentUser(r).Name, reason)
 	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
 		p.Problem = web.AnswerTo(r, err).Message
-		p.Shell = s.Shell(r, "Name of a problem")
+		p.Shell = s.Shell(r, text.RenameTitle)
 		return s.Page(w, r, http.StatusUnprocessableEntity, views.Rename(p))
 	}
 	if err != nil {
 		return err
 	}
-	return s.redirectWithUndo(w, r, b.ID, "The problem has a new name.", crash.DecisionRenamed)
+	return s.redirectWithUndo(w, r, b.ID, text.Renamed, crash.DecisionRenamed)
 }
 
 // headPath returns the address of the problem head for a visitor who asked for bucket id.

@@ -11,15 +11,16 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // maxMerge is the maximum number of problems in one merge.
 const maxMerge = 20
 
 var (
-	errMergeOne  = crash.Errorf(crash.Invalid, "merge_one", "Choose at least two different problems to merge.")
+	errMergeOne  = crash.Errorf(crash.Invalid, "merge_one", text.MergeOne)
 	errMergeMany = crash.Errorf(crash.Invalid, "merge_many", "At most %d problems can be merged at once.", maxMerge)
-	errNoHead    = crash.Errorf(crash.Invalid, "no_head", "Choose which of the problems stands for all of them.")
+	errNoHead    = crash.Errorf(crash.Invalid, "no_head", text.SelectMain)
 )
 
 // FindMerge asks for the problem to merge with. If the query names one (with), it redirects to
@@ -186,11 +187,10 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	text := "The problems are one now. Each can be taken out again in the history below."
 	if len(from) == 1 {
-		return s.redirectWithUndo(w, r, head, "The problems are one now.", crash.DecisionMerged)
+		return s.redirectWithUndo(w, r, head, text.Merged, crash.DecisionMerged)
 	}
-	if err := s.Flash(r, views.FlashDone, text); err != nil {
+	if err := s.Flash(r, views.FlashDone, text.MergedUndoBelow); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, head.Path())
@@ -201,14 +201,14 @@ var errBadReason = crash.Errorf(crash.Invalid, "bad_reason",
 
 // redirectWithUndo redirects to a problem with a message. The message offers to undo the last
 // decision about the problem if it is of the given kind.
-func (s *Decisions) redirectWithUndo(w http.ResponseWriter, r *http.Request, id crash.BucketID, text string,
+func (s *Decisions) redirectWithUndo(w http.ResponseWriter, r *http.Request, id crash.BucketID, done string,
 	kind crash.DecisionKind,
 ) error {
 	last, err := s.Decisions.Decisions(r.Context(), id, 1)
 	if err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: text}
+	message := views.Flash{Kind: views.FlashDone, Text: done}
 	if len(last) == 1 && last[0].Kind == kind && last[0].Stands() {
 		message.Undo = &views.Undo{Action: id.Path() + "/undo", Field: "decision", Value: strconv.FormatInt(last[0].ID, 10)}
 	}

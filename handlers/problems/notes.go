@@ -9,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // notesView returns the notes about a problem.
@@ -29,7 +30,7 @@ func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	_, err = s.Accounts.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
-	return s.redirectToNotes(w, r, b, err, "The note is written down.")
+	return s.redirectToNotes(w, r, b, err, text.NoteSaved)
 }
 
 // ChangeNote changes or removes a note. Viewers may change their own notes, triagers all. The
@@ -55,21 +56,20 @@ func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 		if n.Person != u.Name && !u.Role.Allows(crash.RoleTriager) {
 			return errNotYourNote
 		}
-		text := r.PostFormValue("text")
-		done := "The note is changed."
+		body := r.PostFormValue("text")
+		done := text.NoteSaved
 		if r.PostFormValue("do") == "remove" {
-			text, done = "", "The note is taken away; its history keeps it."
+			body, done = "", text.NoteIsRemoved
 		}
-		err := s.Accounts.ChangeNote(r.Context(), b.ID, id, text, u.Name)
+		err := s.Accounts.ChangeNote(r.Context(), b.ID, id, body, u.Name)
 		return s.redirectToNotes(w, r, b, err, done)
 	}
 	return errNoNote
 }
 
 var (
-	errNoNote      = crash.Errorf(crash.NotFound, "unknown_note", "There is no such note.")
-	errNotYourNote = crash.Errorf(crash.Forbidden, "not_your_note",
-		"That note is somebody else's; triagers can change it.")
+	errNoNote      = crash.Errorf(crash.NotFound, "unknown_note", text.NoSuchNote)
+	errNotYourNote = crash.Errorf(crash.Forbidden, "not_your_note", text.NoteOfAnother)
 )
 
 // redirectToNotes redirects to the notes of a problem, with a message that reports success or

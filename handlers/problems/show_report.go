@@ -31,7 +31,8 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return web.ErrNoPage
 	}
-	page := views.ReportPage{Report: report, Core: s.coreSize(r, id)}
+	page := views.ReportPage{Report: report, Core: s.coreSize(r, id), Stack: views.NewStack(report)}
+	page.Stack.Links, page.Stack.OfReport = s.Config.SourceLinks, true
 	if page.Way, err = s.reportNavigation(r, report); err != nil {
 		return err
 	}

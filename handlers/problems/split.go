@@ -2,7 +2,6 @@ package problems
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // splitTerms is the number of lines in the form for a condition.
@@ -54,8 +54,8 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 		return err
 	}
 	p.Reports = s.ReportList(b.ID.Path()+"/split", after, rows)
-	p.Reports.Empty = "No report of this problem is stored any more."
-	p.Shell = s.Shell(r, "Take reports out")
+	p.Reports.Empty = text.NoReportsStored
+	p.Shell = s.Shell(r, text.SplitTitle)
 	return s.Page(w, r, status, views.Split(p))
 }
 
@@ -87,8 +87,8 @@ func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c := readTerms(r.PostForm) // parsed by the guard
-	for _, text := range r.PostForm["report"] {
-		id, err := crash.ParseOopsID(text)
+	for _, report := range r.PostForm["report"] {
+		id, err := crash.ParseOopsID(report)
 		if err != nil {
 			return err
 		}
@@ -112,10 +112,6 @@ func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
 	if decision, err = s.Decisions.Decision(r.Context(), decision.ID); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s taken out into this problem.", views.Counted(decision.Moved, "report was", "reports were"))
-	if !finished {
-		text = fmt.Sprintf("%s taken out so far; the rest follows by itself, and the history below says how far that is.",
-			views.Counted(decision.Moved, "report was", "reports were"))
-	}
-	return s.redirectWithUndo(w, r, decision.Other, text, crash.DecisionSplit)
+	done := text.SplitResult(decision.Moved, finished)
+	return s.redirectWithUndo(w, r, decision.Other, done, crash.DecisionSplit)
 }
