@@ -912,6 +912,7 @@ CREATE TABLE saved_searches (
     CONSTRAINT saved_searches_path_check CHECK (((path ~~ '/?%'::text) OR (path ~~ '/search?%'::text)))
 );
 COMMENT ON TABLE saved_searches IS 'Named searches: names for addresses of lists of problems.';
+COMMENT ON COLUMN saved_searches.id IS 'Number in addresses of the search.';
 COMMENT ON COLUMN saved_searches.user_id IS 'Who saved it.';
 COMMENT ON COLUMN saved_searches.name IS 'Name that the person chose; unique among the live searches of the person, whatever the case.';
 COMMENT ON COLUMN saved_searches.path IS 'Path and query of the list.';

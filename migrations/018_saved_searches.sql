@@ -12,6 +12,7 @@ create unique index saved_searches_name on saved_searches (user_id, lower(name))
 create index saved_searches_shared on saved_searches (id) where shared and deleted is null;
 
 comment on table saved_searches is 'Named searches: names for addresses of lists of problems.';
+comment on column saved_searches.id is 'Number in addresses of the search.';
 comment on column saved_searches.user_id is 'Who saved it.';
 comment on column saved_searches.name is 'Name that the person chose; unique among the live searches of the person, whatever the case.';
 comment on column saved_searches.path is 'Path and query of the list.';
